@@ -1,0 +1,40 @@
+"""dpcore: differentially private mechanisms and solvers with explicit, tested guarantees.
+
+Neighbours differ by replacing one record. lam multiplies the *average* objective
+J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||^2. A teaching and research library: it is not
+hardened against attacks on floating-point noise (docs/sharp_edges.md).
+
+Names load on first use, so that `import dpcore` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "api": ("bounds_of", "calibrate", "solve"),
+    "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
+    "mechanisms": ("list_mechanisms", "make_mechanism"),
+    "types": ("Bound", "Budget", "Data", "Domain", "NotApplicable", "Plan", "Release", "Spec", "Unconverged"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+if TYPE_CHECKING:
+    from .api import bounds_of, calibrate, solve
+    from .experiment import EPSILON_GRID, Axis, Experiment, run
+    from .mechanisms import list_mechanisms, make_mechanism
+    from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'dpcore' has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

@@ -1,0 +1,132 @@
+"""What Gaussian noise costs, exactly, and what an attacker can still do.
+
+A release with L2 sensitivity D and Gaussian noise of standard deviation s is exactly mu-GDP with mu = D / s:
+its trade-off curve is that of telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 2022). All functions take and
+return plain floats; calibration rounds to the safe side (mu down, so noise up).
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
+
+from .types import Budget, NotApplicable, positive
+
+# Root finding leaves mu within 1e-12 relative; this margin puts every answer on the private side.
+_SAFETY = 1e-9
+
+
+def hockey_stick(epsilon: float, mu: float) -> float:
+    """delta(epsilon) of N(mu, 1) against N(0, 1): Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
+
+    epsilon: any real number. mu: >= 0. Computed in log space, so that tiny deltas keep their relative accuracy.
+
+    Source: Balle and Wang 2018, Theorem 8 (constants explicit).
+
+    >>> round(hockey_stick(1.0, 1 / 3.730632), 9)
+    1e-05
+    """
+    if mu <= 0.0:
+        return max(0.0, -math.expm1(epsilon))
+    a = log_ndtr(mu / 2 - epsilon / mu)
+    b = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    return max(0.0, math.exp(a) * -math.expm1(min(0.0, b - a)))
+
+
+def gaussian_mu(budget: Budget) -> float:
+    """The largest mu whose Gaussian noise is (epsilon, delta)-private; noise multiplier = 1 / mu.
+
+    Source: Balle and Wang 2018 (analytic Gaussian mechanism), any epsilon > 0.
+    Raises NotApplicable for delta = 0: Gaussian noise is never pure.
+
+    >>> round(1 / gaussian_mu(Budget(1.0, 1e-5)), 3)
+    3.731
+    """
+    if budget.pure:
+        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
+    high = 1.0
+    while hockey_stick(budget.epsilon, high) < budget.delta:
+        high *= 2.0
+    low = high / 2.0
+    while hockey_stick(budget.epsilon, low) > budget.delta:
+        low /= 2.0
+    # In logarithms: delta may be 1e-300, and a plain difference would be blind to it.
+    target = math.log(budget.delta)
+    root = brentq(lambda mu: _log_hockey_stick(budget.epsilon, mu) - target, low, high, xtol=1e-300, rtol=1e-12)
+    return root * (1 - _SAFETY)
+
+
+def _log_hockey_stick(epsilon: float, mu: float) -> float:
+    a = log_ndtr(mu / 2 - epsilon / mu)
+    b = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    return a + math.log(-math.expm1(min(b - a, -1e-300)))
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The smallest epsilon >= 0 for which mu-GDP is (epsilon, delta)-private; the inverse of `gaussian_mu`.
+
+    Raises NotApplicable for delta = 0.
+
+    >>> round(gaussian_epsilon(gaussian_mu(Budget(1.0, 1e-5)), 1e-5), 6)
+    1.0
+    """
+    positive("mu", mu)
+    if delta <= 0.0:
+        raise NotApplicable(f"Gaussian noise needs delta > 0, got delta = {delta}")
+    if hockey_stick(0.0, mu) <= delta:
+        return 0.0
+    high = 1.0
+    while hockey_stick(high, mu) > delta:
+        high *= 2.0
+    return brentq(lambda e: hockey_stick(e, mu) - delta, 0.0, high, xtol=1e-12, rtol=1e-12) + _SAFETY
+
+
+def published_multiplier(budget: Budget) -> float:
+    """s / Delta of Jain and Thakurta 2014, Theorem 1: 2 sqrt(ln(1/delta) + epsilon) / epsilon. Valid for every epsilon.
+
+    >>> round(published_multiplier(Budget(1.0, 1e-5)), 3)
+    7.075
+    """
+    if budget.pure:
+        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
+    return 2.0 * math.sqrt(math.log(1.0 / budget.delta) + budget.epsilon) / budget.epsilon
+
+
+def classical_multiplier(budget: Budget) -> float:
+    """s / Delta of the textbook Gaussian mechanism, sqrt(2 ln(1.25/delta)) / epsilon; a theorem for epsilon < 1 only.
+
+    Source: Dwork and Roth 2014, Theorem A.1. Raises NotApplicable for epsilon >= 1 and for delta = 0.
+
+    >>> round(classical_multiplier(Budget(0.5, 1e-5)), 3)
+    9.69
+    """
+    if budget.pure:
+        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
+    if budget.epsilon >= 1.0:
+        raise NotApplicable(
+            f"the classical Gaussian mechanism is proved for epsilon < 1 only, got epsilon = {budget.epsilon:g}; "
+            'use accounting="tight"'
+        )
+    return math.sqrt(2.0 * math.log(1.25 / budget.delta)) / budget.epsilon
+
+
+def attack_cap(budget: Budget) -> float:
+    """How often any attacker can be right at 50:50 against *any* (epsilon, delta)-private mechanism.
+
+    "Your record, or another in its place?": (e^epsilon + delta) / (1 + e^epsilon).
+
+    >>> [round(100 * attack_cap(Budget(e)), 1) for e in (0.5, 1.0, 4.0)]
+    [62.2, 73.1, 98.2]
+    """
+    return min(1.0, (1.0 + budget.delta * math.exp(-budget.epsilon)) / (1.0 + math.exp(-budget.epsilon)))
+
+
+def gaussian_attack_limit(mu: float) -> float:
+    """How often the best attacker is right at 50:50 against mu-GDP noise: Phi(mu / 2), attained by a threshold.
+
+    >>> [round(100 * gaussian_attack_limit(gaussian_mu(Budget(e, 1e-5))), 1) for e in (0.5, 1.0, 2.0)]
+    [52.8, 55.3, 59.9]
+    """
+    return float(ndtr(positive("mu", mu) / 2.0))

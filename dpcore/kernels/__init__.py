@@ -1,0 +1,98 @@
+"""Compiled inner loops: arrays, scalars, first-class functions and Generators in, arrays out.
+
+Importing this package compiles nothing that an earlier process has compiled. numba names a cache entry by the
+file that defines a function and does not notice an edit in *another* file that the function calls, so a
+stale noise scale could survive an edit. The cache folder is therefore named by a hash of all kernel sources.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numba
+from numba.core import config
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def source_hash() -> str:
+    """Twelve hex digits that change with any kernel source and with the versions of numba and Python."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag} {platform.machine()}".encode())
+    for file in sorted(_FOLDER.glob("*.py")):
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _user_cache() -> Path:
+    home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "dpcore"
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _choose_cache_folder() -> Path:
+    """The first writable of $NUMBA_CACHE_DIR, the package, the user's cache and a private temporary folder."""
+    name = f"numba-{source_hash()}"
+    parents = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    parents += [_FOLDER / "__pycache__", _user_cache()]
+    for parent in parents:
+        if _writable(parent / name):
+            return parent / name
+    return Path(tempfile.mkdtemp(prefix="dpcore-")) / name
+
+
+CACHE_FOLDER = _choose_cache_folder()
+
+
+def prune_old_caches() -> int:
+    """Delete the caches of earlier kernel sources beside `CACHE_FOLDER`; return how many there were."""
+    old = [folder for folder in CACHE_FOLDER.parent.glob("numba-*") if folder != CACHE_FOLDER]
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(old)
+
+
+@contextlib.contextmanager
+def _numba_cache_in(folder: Path) -> Iterator[None]:
+    """numba reads the folder when a function is decorated; other libraries' functions keep their own."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+with _numba_cache_in(CACHE_FOLDER):
+    from .apply import apply, gaussian_mean, row_accuracies, row_means
+    from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
+
+__all__ = [
+    "CACHE_FOLDER",
+    "CURVATURE",
+    "DERIVATIVE",
+    "GAUSSIAN_MEAN",
+    "VALUE",
+    "apply",
+    "gaussian_mean",
+    "prune_old_caches",
+    "row_accuracies",
+    "row_means",
+    "source_hash",
+]

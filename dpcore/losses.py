@@ -1,0 +1,102 @@
+"""Loss functions of a linear prediction z = <x, theta>: constants for privacy proofs, values for solvers.
+
+One record serves both, so the sensitivity that scales the noise and the gradient that a solver follows
+cannot come from different losses. Compiled code is looked up by key on first use.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import numpy as np
+
+from .types import Array, Spec
+
+
+@dc.dataclass(frozen=True)
+class Loss:
+    """A convex loss l(z; y), with its constants per unit of z.
+
+    key: name in the registry. label: for people. shape: the shape parameter h of the kernels.
+    slope: sup |l'| over z and y. curvature_bound: sup l'' over z and y, inf where there is none.
+    classification: True when y must be -1 or +1.
+    """
+
+    key: str
+    label: str
+    slope: float
+    curvature_bound: float
+    classification: bool
+    shape: float = 0.0
+
+    def lipschitz(self, spec: Spec) -> float:
+        """L: a bound on |dl/dz| over every record and every theta the mechanism may evaluate."""
+        return self.slope
+
+    def smoothness(self, spec: Spec) -> float:
+        """c: a bound on d2l/dz2 in the same sense."""
+        return self.curvature_bound
+
+    def value(self, z: Array, y: Array) -> Array:
+        """l(z_i; y_i), shape [n]."""
+        return self._apply("VALUE", z, y)
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """dl/dz at (z_i; y_i), shape [n]."""
+        return self._apply("DERIVATIVE", z, y)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """d2l/dz2 at (z_i; y_i), shape [n]."""
+        return self._apply("CURVATURE", z, y)
+
+    def gaussian_mean(self, z: Array, y: Array, sd: Array) -> Array:
+        """E l(z_i + sd_i g; y_i) for g ~ N(0, 1), shape [n]; absolute error below 1e-8."""
+        from . import kernels
+
+        out = np.empty_like(z)
+        kernels.gaussian_mean(kernels.GAUSSIAN_MEAN[self.key], z, y, sd, self.shape, out)
+        return out
+
+    def row_means(self, z: Array, noise: Array, scale: float, y: Array) -> Array:
+        """mean_i l(z_i + scale * noise_ri; y_i) for every row r of noise [r, n]; shape [r]."""
+        from . import kernels
+
+        out = np.empty(noise.shape[0])
+        kernels.row_means(kernels.VALUE[self.key], z, noise, scale, y, self.shape, out)
+        return out
+
+    def _apply(self, table: str, z: Array, y: Array) -> Array:
+        from . import kernels
+
+        out = np.empty_like(z)
+        kernels.apply(getattr(kernels, table)[self.key], z, y, self.shape, out)
+        return out
+
+
+_HALF_WIDTH = 0.5
+
+LOSSES = {
+    loss.key: loss
+    for loss in (
+        Loss("logistic", "logistic loss", slope=1.0, curvature_bound=0.25, classification=True),
+        Loss(
+            "huber_hinge",
+            "Huberised hinge loss",
+            slope=1.0,
+            curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
+            classification=True,
+            shape=_HALF_WIDTH,
+        ),
+    )
+}
+
+
+def get_loss(key: str) -> Loss:
+    """The loss with this key; ValueError names the known ones.
+
+    >>> get_loss("logistic").curvature_bound
+    0.25
+    """
+    if key not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {key!r}")
+    return LOSSES[key]

@@ -1,0 +1,40 @@
+"""The registry: one module name per mechanism; nothing else in the project names them."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from importlib import import_module
+
+from .base import Mechanism
+
+_MODULES = ("output_gaussian",)
+
+
+def list_mechanisms() -> list[str]:
+    """Keys of all registered mechanisms, in a fixed order.
+
+    >>> list_mechanisms()
+    ['output_gaussian']
+    """
+    return list(_MODULES)
+
+
+def mechanism_class(key: str) -> type[Mechanism]:
+    """The mechanism's dataclass; ValueError names the known keys."""
+    if key not in _MODULES:
+        raise ValueError(f"mechanism must be one of {', '.join(_MODULES)}, got {key!r}")
+    return import_module(f"{__name__}.{key}").MECHANISM
+
+
+def make_mechanism(key: str, **knobs: object) -> Mechanism:
+    """A mechanism with these knobs; ValueError names an unknown knob or a value outside its range.
+
+    >>> make_mechanism("output_gaussian", accounting="published").accounting
+    'published'
+    """
+    cls = mechanism_class(key)
+    known = [field.name for field in dc.fields(cls) if field.init]
+    for name in knobs:
+        if name not in known:
+            raise ValueError(f"{key} has no knob {name!r}; it has {', '.join(known)}")
+    return cls(**knobs)

@@ -1,0 +1,89 @@
+"""What every mechanism is: calibrate without data, prepare once per data set, release privately."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..types import Array, Bound, Budget, Data, Plan, Spec
+
+
+def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
+    """A tuning parameter of a mechanism: a dataclass field whose metadata a slider or a picker can be built from."""
+    return dc.field(default=default, metadata={"choices": choices, "help": help})
+
+
+@dc.dataclass(frozen=True)
+class Prepared:
+    """The non-private half of a release, computed once per data set and never shown.
+
+    theta: [p], what the noise is added to or started from. gradient_norm: certificate of that minimiser.
+    """
+
+    theta: Array
+    gradient_norm: float
+
+
+@dc.dataclass(frozen=True)
+class Mechanism(abc.ABC):
+    """Base of all mechanisms. A subclass is frozen; its fields are its knobs and it keeps no other state.
+
+    key: registry key (a field, so that two mechanisms never hash alike). label, source: for charts and docs.
+    quantity: the metric its bounds speak of.
+    """
+
+    key: str = dc.field(default="", init=False, repr=False)
+
+    label: ClassVar[str]
+    source: ClassVar[str]
+    quantity: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for field in dc.fields(self):
+            choices = field.metadata.get("choices")
+            value = getattr(self, field.name)
+            if choices and value not in choices:
+                raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {value!r}")
+
+    @abc.abstractmethod
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        """The public plan of a release; raises NotApplicable with the reason where no guarantee exists."""
+
+    @abc.abstractmethod
+    def bounds(self, plan: Plan) -> tuple[Bound, ...]:
+        """Every bound known for this plan."""
+
+    @abc.abstractmethod
+    def attack_limit(self, plan: Plan) -> float:
+        """How often the best attacker at 50:50 can tell two neighbours apart: the mechanism's own limit, in [1/2, 1]."""
+
+    @abc.abstractmethod
+    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
+        """Non-private work on checked data; `start` is a warm start. Raises Unconverged rather than return less."""
+
+    @abc.abstractmethod
+    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        """One private draw of theta, shape [p]."""
+
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """Independent releases, one per generator, shape [len(rngs), p]."""
+        return np.stack([self.release(plan, prepared, rng) for rng in rngs])
+
+
+@dc.dataclass(frozen=True)
+class AdditiveMechanism(Mechanism):
+    """A mechanism that releases prepared.theta + plan.scale * (a direction that knows neither data nor budget).
+
+    Whole curves over epsilon then share one product of the data with the directions (see `dpcore.evaluate`).
+    """
+
+    @abc.abstractmethod
+    def direction(self, p: int, rng: np.random.Generator) -> Array:
+        """Noise at scale 1, shape [p]."""
+
+    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        return prepared.theta + plan.scale * self.direction(plan.spec.p, rng)

@@ -1,0 +1,265 @@
+"""Central value types: public facts in, plans and releases out.
+
+Everything here is frozen, hashable (except `Data` and `Release`, which hold arrays), picklable and
+free of data-dependent behaviour. Neighbouring data sets differ by *replacing one record* everywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class NotApplicable(ValueError):
+    """The mechanism has no guarantee for this problem and budget; the message says why."""
+
+
+class Unconverged(RuntimeError):
+    """A solver could not certify the accuracy that the privacy proof needs; nothing was released."""
+
+
+def check_real(name: str, value: object, rule: str, holds: Callable[[float], bool]) -> float:
+    """Return `value` as a finite float that `holds` accepts, or raise "<name> must be <rule>, got <value>"."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ValueError(f"{name} must be {rule}, got {value!r}")
+    if not math.isfinite(value) or not holds(float(value)):
+        raise ValueError(f"{name} must be {rule}, got {value}")
+    return float(value)
+
+
+def positive(name: str, value: object) -> float:
+    """A finite number > 0, else ValueError."""
+    return check_real(name, value, "a finite number > 0", lambda v: v > 0)
+
+
+def integer(name: str, value: object, at_least: int) -> int:
+    """An integer >= at_least, else ValueError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
+        raise ValueError(f"{name} must be an integer >= {at_least}, got {value!r}")
+    return int(value)
+
+
+@dc.dataclass(frozen=True)
+class Budget:
+    """A privacy budget (epsilon, delta) for replace-one neighbours.
+
+    epsilon: finite, > 0. delta: in [0, 1); 0 means pure differential privacy.
+
+    >>> Budget(1.0).pure, Budget(1.0, 1e-6) <= Budget(2.0, 1e-6)
+    (True, True)
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        delta = check_real("delta", self.delta, "in [0, 1)", lambda v: 0 <= v < 1)
+        object.__setattr__(self, "delta", delta)
+
+    @property
+    def pure(self) -> bool:
+        return self.delta == 0.0
+
+    def __le__(self, other: Budget) -> bool:
+        """Componentwise: spending `self` never exceeds `other`."""
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+
+@dc.dataclass(frozen=True)
+class Domain:
+    """The public promise about every record: ||x||_q <= R and |y| <= y_max.
+
+    q: norm order, 2 or inf. R, y_max: finite, > 0.
+    """
+
+    q: float = 2.0
+    R: float = 1.0
+    y_max: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.q not in (2.0, math.inf):
+            raise ValueError(f"q must be 2 or inf, got {self.q}")
+        object.__setattr__(self, "R", positive("R", self.R))
+        object.__setattr__(self, "y_max", positive("y_max", self.y_max))
+
+
+@dc.dataclass(frozen=True)
+class Spec:
+    """The public facts of one empirical risk minimisation; it holds no data.
+
+    The objective is J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||_2^2, minimised over
+    R^p, or over the L2 ball of `radius` where that is set.
+
+    loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1.
+    lam: > 0, or "auto", which each mechanism resolves by a rule that sees no data.
+    theta_norm: B > 0, a public guess of the norm of a good model; bounds compare with the best model of that norm.
+    """
+
+    loss: str
+    n: int
+    p: int
+    lam: float | Literal["auto"] = "auto"
+    domain: Domain = Domain()
+    radius: float | None = None
+    theta_norm: float = 10.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", integer("n", self.n, at_least=2))
+        object.__setattr__(self, "p", integer("p", self.p, at_least=1))
+        if self.lam != "auto":
+            if isinstance(self.lam, str):
+                raise ValueError(f'lam must be a finite number > 0 or "auto", got {self.lam!r}')
+            object.__setattr__(self, "lam", positive("lam", self.lam))
+        if self.radius is not None:
+            object.__setattr__(self, "radius", positive("radius", self.radius))
+        object.__setattr__(self, "theta_norm", positive("theta_norm", self.theta_norm))
+
+
+@dc.dataclass(frozen=True)
+class Data:
+    """Records as arrays: X float64 [n, p], C-contiguous; y float64 [n].
+
+    Construction copies nothing that already has this form and refuses what is not a finite table.
+    Whether the records keep the promise of a `Domain` is checked by `check_domain`.
+    """
+
+    X: Array
+    y: Array
+
+    def __post_init__(self) -> None:
+        X = _float_array("X", self.X)
+        y = _float_array("y", self.y)
+        if X.ndim != 2 or X.shape[0] < 2 or X.shape[1] < 1:
+            raise ValueError(f"X must have shape (n >= 2, p >= 1), got {X.shape}")
+        if y.shape != X.shape[:1]:
+            raise ValueError(f"y must have shape ({X.shape[0]},) to match X, got {y.shape}")
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", y)
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def p(self) -> int:
+        return self.X.shape[1]
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise ValueError when a record breaks the public promise; nothing is clipped."""
+        norms = np.linalg.norm(self.X, ord=domain.q, axis=1)
+        # Scaling rows to norm R exactly leaves a few ulps; they do not change a sensitivity visibly.
+        beyond = int(np.count_nonzero(norms > domain.R * (1 + 1e-12)))
+        if beyond:
+            raise ValueError(
+                f"X must have ||x||_{domain.q:g} <= R = {domain.R:g} in every row, got {beyond} of {self.n} rows "
+                f"beyond it (largest norm {norms.max():.6g}); scale by a public constant or raise R"
+            )
+        if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
+            raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.6g}")
+
+
+def _float_array(name: str, values: object) -> Array:
+    try:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a rectangular table of numbers ({error})") from None
+    if not np.isfinite(array).all():
+        bad = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at position {tuple(int(i) for i in bad)}")
+    return array
+
+
+@dc.dataclass(frozen=True)
+class Event:
+    """One line of the privacy ledger: `times` uses of `noise` with this scale and sensitivity.
+
+    scale and sensitivity share a unit (that of the noised vector), so `scale / sensitivity` is the
+    noise multiplier that accounting works with.
+    """
+
+    noise: Literal["gaussian"]
+    scale: float
+    sensitivity: float
+    times: int = 1
+
+
+class Planner(Protocol):
+    """What a plan knows of the mechanism that made it (see `dpcore.mechanisms.base.Mechanism`)."""
+
+    @property
+    def key(self) -> str: ...
+
+    def bounds(self, plan: Plan) -> tuple[Bound, ...]: ...
+
+    def attack_limit(self, plan: Plan) -> float: ...
+
+
+@dc.dataclass(frozen=True)
+class Plan:
+    """A calibrated mechanism: everything that is public about a release before any data is seen.
+
+    mechanism: the registered mechanism (a frozen dataclass: key and knobs).
+    spec: the problem with `lam` resolved to a number.
+    requested, spent: the budget asked for and the budget the noise really costs, spent <= requested.
+    ledger: the privacy events. steps: noisy steps (1 for output perturbation).
+    scale: the noise's own scale parameter as it is added, in J's normalisation (standard deviation of
+    each coordinate of theta for Gaussian output perturbation).
+    tol: certified gradient norm of J below which a minimiser may be released.
+    """
+
+    mechanism: Planner
+    spec: Spec
+    requested: Budget
+    spent: Budget
+    ledger: tuple[Event, ...]
+    steps: int
+    noise: Literal["gaussian"]
+    scale: float
+    tol: float
+
+    def weakened(self, factor: float) -> Plan:
+        """A deliberately broken copy with `factor` times the noise: tests and audits must catch it."""
+        return dc.replace(self, scale=positive("factor", factor) * self.scale)
+
+
+@dc.dataclass(frozen=True)
+class Bound:
+    """One proved statement about a mechanism's risk.
+
+    quantity: what is bounded, a metric name of the experiment table.
+    form: "upper" and "lower" have explicit constants and must hold; "rate" is a shape only.
+    holds: in "expectation" over the noise, or for the "probability" that the text names.
+    source: paper, theorem; assumes: what must be true for the statement.
+    """
+
+    quantity: str
+    form: Literal["upper", "lower", "rate"]
+    value: float
+    holds: Literal["expectation", "probability"]
+    source: str
+    assumes: str
+
+
+@dc.dataclass(frozen=True)
+class Release:
+    """A released parameter vector and the promise it carries.
+
+    theta: [p]. plan: how it was made; spent: its price. seeded: True when the caller chose the seed;
+    whoever knows the seed knows the noise, so only `seeded=False` carries the promise.
+    """
+
+    theta: Array
+    plan: Plan
+    seeded: bool
+
+    @property
+    def spent(self) -> Budget:
+        return self.plan.spent

@@ -1,0 +1,25 @@
+"""Compile every kernel into the disk cache, so that no later process has to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from . import kernels
+from .experiment import Axis, Experiment, run
+from .losses import LOSSES
+from .mechanisms import list_mechanisms
+
+# Narrow and wide noise take different compiled paths.
+_EPSILONS = (0.01, 10.0)
+
+
+def warm_up() -> Iterator[str]:
+    """Run each mechanism on a tiny problem with each loss; yields the name of each piece as it is done."""
+    pruned = kernels.prune_old_caches()
+    if pruned:
+        yield f"removed {pruned} cache folders of earlier versions"
+    for key in list_mechanisms():
+        for loss in LOSSES:
+            sweep = Axis("epsilon", _EPSILONS)
+            run(Experiment(source="synthetic", n=50, mechanisms=(key,), loss=loss, sweep=sweep, repetitions=2))
+            yield f"{key} with {loss}"

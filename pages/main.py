@@ -1,0 +1,19 @@
+"""The script behind every address: page frame and navigation.
+
+`app.py` hands this file to Streamlit, so that a first request to any address runs it (a page file run alone would
+have no sidebar).
+"""
+
+from pathlib import Path
+
+import streamlit as st
+
+PAGES = Path(__file__).resolve().parent
+
+st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide")
+
+navigation = st.navigation(
+    [st.Page(PAGES / "start" / "start.py", title="Start", default=True)],
+    position="top",
+)
+navigation.run()

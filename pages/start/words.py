@@ -1,0 +1,154 @@
+"""The words of the start page. Every number comes out of the table."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore import Experiment
+from dpcore.data import Source
+from pages.ui.controls import delta_text
+
+FORMULA = r"""
+Minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ to
+$\lVert\nabla J\rVert\le\tau$ and release $\hat\theta+\mathcal N(0,s^2 I)$.
+
+- One replaced record moves $\hat\theta$ by at most $\Delta=\frac{2LR}{n\lambda}+\frac{2\tau}{\lambda}$.
+- *Exact* proof: $s=\Delta/\mu$ with $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$
+  (Balle and Wang 2018). *As published*: $s=\frac{2\Delta}{\varepsilon}\sqrt{\ln\tfrac1\delta+\varepsilon}$ (Jain and Thakurta 2014,
+  Theorem 1). *Textbook*: $s=\frac{\Delta}{\varepsilon}\sqrt{2\ln\tfrac{1.25}\delta}$, proved for $\varepsilon<1$ only.
+- Bound drawn: $\mathbb E\,F(\theta)-F^*\le\min\{LRs\sqrt{2/\pi},\ \tfrac c2R^2s^2\}+\tfrac\lambda2B^2$.
+- Best attack on this noise at 50:50 odds: right with probability $\Phi(\mu/2)$; against any mechanism with this label at most
+  $(e^\varepsilon+\delta)/(1+e^\varepsilon)$.
+"""
+
+
+def emphasised(sentence: str, colour: str) -> str:
+    """The sentence as HTML, with what stands between ** in the chart's colour."""
+    marked = re.sub(r"\*\*(.+?)\*\*", rf'<b style="color:{colour}">\1</b>', html.escape(sentence))
+    return f'<p style="font-size:1.25rem;line-height:1.4;margin:0">{marked}</p>'
+
+
+def plain(sentence: str) -> str:
+    """The sentence without its marks, for screen readers."""
+    return sentence.replace("**", "")
+
+
+def points(value: float) -> str:
+    """A difference in accuracy: "0.5 points", "1 point".
+
+    >>> points(1.0), points(2.25)
+    ('1.0 point', '2.2 points')
+    """
+    shown = f"{value:.1f}"
+    return f"{shown} point" if shown in ("1.0", "-1.0") else f"{shown} points"
+
+
+def takeaway(row: pd.Series, source: Source) -> str:
+    """What the chart shows at the cursor, in one sentence."""
+    now, best = 100 * row["mean"], 100 * row.reference
+    price = f"privacy costs **{points(best - now)}**" if best - now >= 0.05 else "privacy is **free** here"
+    return (
+        f"With {row.n:,} {source.records} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are {source.outcome} "
+        f"instead of {best:.1f}: {price}."
+    )
+
+
+def odds(row: pd.Series) -> str:
+    """What an attacker can reach against this noise, and against the worst mechanism with the same label."""
+    return (
+        f"**{100 * row.attack_limit:.0f} times of 100** at best against this noise (filled). A coin is right 50 times. "
+        f"Another mechanism with this label could allow up to {100 * row.attack_cap:.0f} (ringed)."
+    )
+
+
+def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
+    """Three (value, label) pairs below the chart."""
+    return [
+        (points(100 * (row.reference - row["mean"])), f"accuracy lost at ε = {row.epsilon:g}"),
+        (f"{100 * row.q10:.0f} to {100 * row.q90:.0f} of 100", f"{source.outcome} in 8 of 10 releases"),
+        (f"({row.spent_epsilon:.3g}, {delta_text(row.spent_delta)})", f"really spent; any one {source.record} replaced"),
+    ]
+
+
+def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, at_most: float, source: Source) -> str:
+    """The answer of the budget question."""
+    if enough is None:
+        last = accuracy.iloc[-1]
+        return (
+            f"**Not reachable** up to ε = {last.epsilon:g} with {last.n:,} {source.records}: there privacy still costs "
+            f"{points(lost[-1])}."
+        )
+    row = accuracy[accuracy.x == enough].iloc[0]
+    return (
+        f"Smallest good ε: **{enough:g}**. It costs {points(100 * (row.reference - row['mean']))}; an attacker is right "
+        f"at most {100 * row.attack_limit:.0f} times of 100."
+    )
+
+
+def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
+    """Presets: (label, control values)."""
+    return [
+        *((f"{n:,} {source.records}", {"n": n}) for n in (1_000, 5_000, 50_000)),
+        ("ε = 0.1", {"epsilon": 0.1}),
+    ]
+
+
+def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
+    """What must be true for the curves, the bound and the promise."""
+    row = table.iloc[0]
+    measured = table[table.metric == "excess_empirical_risk"]
+    below = int((measured.q10 < 0).sum())
+    resampled = ""
+    if source.size is not None and row.n > source.size:
+        resampled = f" {row.n:,} is more than there are: they are drawn with replacement from {source.size}, a what-if."
+    lines = [
+        f"**Records:** {source.label}; {source.scaling}, so that ‖x‖ ≤ 1 holds for every possible record.{resampled}",
+        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on. The axis starts at a coin's 50.",
+        f"**Excess risk:** average logistic loss on the training records minus F*, its smallest value over all models with "
+        f"‖θ‖ ≤ {experiment.theta_norm:g} (certified to {row.reference_gap:.1g}); that model is also the line without privacy.",
+        "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
+        f"{experiment.repetitions} releases, which share their noise along ε.",
+        "**The bound** holds for every data set and model of that norm, on average over the noise; λ = *theory* minimises "
+        "it. *Regularisation alone* is the part of the excess that would remain without noise.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its promise.",
+    ]
+    if below:
+        lines.append(
+            f"At {below} of {len(measured)} budgets at least 1 release of 10 beats the reference on the training "
+            "records; a logarithmic axis cannot show that, the data table does."
+        )
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def snippet(experiment: Experiment, epsilon: float, source: Source) -> str:
+    """Python that redraws the chart from an empty file."""
+    mechanism = experiment.mechanisms[0]
+    return f'''import dpcore
+from dpcore import figures
+
+experiment = dpcore.Experiment(
+    source={experiment.source!r},
+    mechanisms=(dpcore.make_mechanism({mechanism.key!r}, accounting={mechanism.accounting!r}),),
+    n={experiment.n},
+    p={experiment.p},
+    delta={experiment.delta!r},
+    lam={experiment.lam!r},
+    repetitions={experiment.repetitions},
+    seed={experiment.seed},
+)
+table = dpcore.run(experiment)
+figure = figures.cost_figure(
+    table,
+    epsilon={epsilon!r},
+    accuracy_title={f"{source.things} {source.outcome}, % (a coin: 50)"!r},
+    theme="light",
+    height=500,
+)
+figure.show()
+'''

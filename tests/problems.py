@@ -1,0 +1,28 @@
+"""Small data sets that later tests share: full rank, more columns than rows, separable, and worst pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpcore import Data
+
+
+def random_records(n: int, p: int, *, seed: int, separable: bool = False) -> Data:
+    """Rows of norm at most 1 and noisy (or perfectly separable) labels."""
+    rng = np.random.default_rng([seed, n, p])
+    X = rng.standard_normal((n, p))
+    X /= np.linalg.norm(X, axis=1)[:, None] * rng.uniform(1.0, 2.0, n)[:, None]
+    scores = X @ rng.standard_normal(p)
+    y = np.where(scores > 0, 1.0, -1.0)
+    if not separable:
+        y = np.where(rng.random(n) < 0.2, -y, y)
+    return Data(X, y)
+
+
+PROBLEMS = {
+    "full rank": random_records(120, 6, seed=1),
+    "more columns than rows": random_records(30, 90, seed=2),
+    "separable": random_records(80, 4, seed=3, separable=True),
+    "two records": random_records(2, 3, seed=4),
+    "one column": random_records(50, 1, seed=5),
+}

@@ -1,0 +1,188 @@
+"""Compiled losses against plain numpy, and the disk cache across processes."""
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from scipy import integrate
+
+from dpcore import kernels
+from dpcore.kernels.elementary import exp, log1p_unit
+from dpcore.losses import LOSSES, get_loss
+
+ROOT = Path(__file__).resolve().parent.parent
+NUMPY_VALUE = {
+    "logistic": lambda m, h: np.logaddexp(0.0, -m),
+    "huber_hinge": lambda m, h: np.where(m > 1 + h, 0.0, np.where(m < 1 - h, 1 - m, (1 + h - m) ** 2 / (4 * h))),
+}
+every_loss = pytest.mark.parametrize("key", LOSSES)
+
+
+@numba.njit
+def _exp(x, out):
+    for i in range(x.size):
+        out[i] = exp(x[i])
+
+
+@numba.njit
+def _log1p(x, out):
+    for i in range(x.size):
+        out[i] = log1p_unit(x[i])
+
+
+def test_exp_and_log_are_accurate_to_rounding():
+    x = np.concatenate([np.linspace(-708, 709, 200_001), np.linspace(-1, 1, 20_001)])
+    out = np.empty_like(x)
+    _exp(x, out)
+    assert np.abs(out / np.exp(x) - 1).max() < 1e-15
+    _exp(np.array([-1e6, 1e6]), out)
+    assert out[0] == pytest.approx(math.exp(-708)) and out[1] == pytest.approx(math.exp(709))
+    e = np.concatenate([np.linspace(0, 1, 200_001), 10.0 ** np.linspace(-300, 0, 1001)])
+    out = np.empty_like(e)
+    _log1p(e, out)
+    assert np.allclose(out, np.log1p(e), rtol=1e-15, atol=0)
+
+
+@every_loss
+def test_values_match_numpy(key):
+    loss = get_loss(key)
+    z = np.concatenate([np.linspace(-40, 40, 4001), [0.0, 1e4, -1e4, 700.0, -750.0]])
+    for label in (-1.0, 1.0):
+        y = np.full_like(z, label)
+        expected = NUMPY_VALUE[key](y * z, loss.shape)
+        assert np.allclose(loss.value(z, y), expected, rtol=1e-14, atol=1e-300)
+
+
+@every_loss
+def test_derivatives_match_finite_differences(key):
+    loss = get_loss(key)
+    rng = np.random.default_rng(0)
+    z, y = rng.uniform(-6, 6, 2000), rng.choice([-1.0, 1.0], 2000)
+    away = np.abs(np.abs(1 - y * z) - loss.shape) > 1e-3  # the curvature of a Huberised loss jumps at its ends
+    z, y, step = z[away], y[away], 1e-5
+    first = (loss.value(z + step, y) - loss.value(z - step, y)) / (2 * step)
+    second = (loss.derivative(z + step, y) - loss.derivative(z - step, y)) / (2 * step)
+    assert np.allclose(loss.derivative(z, y), first, atol=1e-9)
+    assert np.allclose(loss.curvature(z, y), second, atol=1e-9)
+
+
+@every_loss
+def test_constants_bound_the_derivatives_and_are_attained(key):
+    loss = get_loss(key)
+    z = np.linspace(-60, 60, 120_001)
+    y = np.ones_like(z)
+    assert np.abs(loss.derivative(z, y)).max() == pytest.approx(loss.slope, abs=1e-9)
+    assert np.abs(loss.derivative(z, y)).max() <= loss.slope
+    assert loss.curvature(z, y).max() == pytest.approx(loss.curvature_bound, abs=1e-9)
+    assert loss.curvature(z, y).max() <= loss.curvature_bound * (1 + 1e-15)
+    assert np.all(np.diff(loss.derivative(z, y)) >= -1e-15), "not convex"
+
+
+@every_loss
+@pytest.mark.parametrize("sd", [0.0, 1e-3, 0.5, 1.9, 2.1, 7.0, 300.0])
+def test_gaussian_mean_is_the_integral(key, sd):
+    loss = get_loss(key)
+    margins = np.array([-60.0, -5.0, -1.0, 0.0, 0.4, 1.2, 3.0, 30.0])
+    got = loss.gaussian_mean(margins, np.ones_like(margins), np.full_like(margins, sd))
+    for margin, value in zip(margins, got, strict=True):
+        assert value == pytest.approx(_expected_loss(key, loss.shape, margin, sd), abs=1e-8, rel=1e-10)
+
+
+def _expected_loss(key: str, h: float, margin: float, sd: float) -> float:
+    if sd == 0.0:
+        return float(NUMPY_VALUE[key](np.float64(margin), h))
+
+    def integrand(g):
+        return float(NUMPY_VALUE[key](np.float64(margin + sd * g), h)) * math.exp(-g * g / 2) / math.sqrt(2 * math.pi)
+
+    kinks = [(k - margin) / sd for k in (0.0, 1 - h, 1 + h)] + [(c - margin) / sd for c in (-20.0, 20.0)]
+    edges = sorted({-38.0, 38.0, -6.0, 6.0, *(k for k in kinks if abs(k) < 38)})
+    return sum(
+        integrate.quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12, limit=400)[0]
+        for a, b in zip(edges, edges[1:], strict=False)
+    )
+
+
+def test_gaussian_mean_serves_blocks_of_mixed_widths():
+    """Rows of very different norms share a block of the kernel; each must get its own value."""
+    loss = get_loss("logistic")
+    rng = np.random.default_rng(1)
+    z, y = rng.normal(size=1500), rng.choice([-1.0, 1.0], 1500)
+    sd = 10.0 ** rng.uniform(-3, 2.5, 1500)
+    together = loss.gaussian_mean(z, y, sd)
+    alone = [loss.gaussian_mean(z[i : i + 1], y[i : i + 1], sd[i : i + 1])[0] for i in range(1500)]
+    assert np.array_equal(together, alone)
+
+
+def test_row_kernels_match_numpy():
+    loss = get_loss("logistic")
+    rng = np.random.default_rng(2)
+    margins, noise, y = rng.normal(size=40), rng.normal(size=(6, 40)), rng.choice([-1.0, 1.0], 40)
+    z = margins + 0.7 * noise
+    assert np.allclose(loss.row_means(margins, noise, 0.7, y), np.logaddexp(0, -y * z).mean(axis=1), rtol=1e-14)
+    out = np.empty(6)
+    kernels.row_accuracies(margins, noise, 0.7, y, out)
+    assert np.array_equal(out, (y * z > 0).mean(axis=1))
+
+
+# What a process prints: where the cache is and how often numba had to compile.
+PROBE = """
+import json, pathlib
+from dpcore import kernels
+from dpcore.warmup import warm_up
+list(warm_up())
+functions = [kernels.apply, kernels.row_means, kernels.row_accuracies, kernels.gaussian_mean]
+tables = [kernels.VALUE, kernels.DERIVATIVE, kernels.CURVATURE, kernels.GAUSSIAN_MEAN]
+compiled = sum(sum(f.stats.cache_misses.values()) for f in functions)
+loaded = sum(sum(f.stats.cache_hits.values()) for f in functions)
+losses = [f for table in tables for f in table.values()]
+print(json.dumps({"folder": str(kernels.CACHE_FOLDER), "compiled": compiled, "loaded": loaded,
+                  "losses": len(losses), "losses_loaded": sum(f.cache_hits for f in losses)}))
+"""
+
+
+def probe(project: Path, **environment: str) -> dict:
+    command = [sys.executable, "-c", PROBE]
+    base = {"PATH": "/usr/bin:/bin", "HOME": str(project / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
+    out = subprocess.run(command, cwd=project, env=base | environment, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+@pytest.fixture()
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "dpcore", tmp_path / "dpcore", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_a_second_process_compiles_nothing_and_an_edit_starts_a_new_cache(copy):
+    first = probe(copy)
+    assert Path(first["folder"]).parent == copy / "dpcore" / "kernels" / "__pycache__"
+    assert first["compiled"] > 0 and first["losses_loaded"] == 0
+    second = probe(copy)
+    assert second["folder"] == first["folder"]
+    assert (second["compiled"], second["loaded"]) == (0, first["compiled"])
+    assert second["losses_loaded"] == second["losses"]
+    # An edit in a file that other kernels only call would go unnoticed by numba itself.
+    elementary = copy / "dpcore" / "kernels" / "elementary.py"
+    elementary.write_text(elementary.read_text() + "\n# edited\n")
+    third = probe(copy)
+    assert third["folder"] != first["folder"] and third["compiled"] > 0
+    assert not Path(first["folder"]).exists(), "warm-up prunes caches of earlier sources"
+
+
+def test_a_read_only_package_falls_back_to_the_user_cache_and_then_to_a_private_folder(copy):
+    # A file where the folder should be stops even a process that runs as root.
+    (copy / "dpcore" / "kernels" / "__pycache__").write_text("not a folder")
+    user = probe(copy, XDG_CACHE_HOME=str(copy / "user"))
+    assert Path(user["folder"]).parent == copy / "user" / "dpcore"
+    assert probe(copy, XDG_CACHE_HOME=str(copy / "user"))["compiled"] == 0
+    (copy / "blocked").write_text("not a folder")
+    private = probe(copy, XDG_CACHE_HOME=str(copy / "blocked"), TMPDIR=str(copy))
+    assert Path(private["folder"]).parent.parent == copy

@@ -1,0 +1,85 @@
+"""Imports point strictly downwards, and `import dpcore` stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYER = {
+    "types": 0,
+    "kernels": 0,
+    "caching": 0,
+    "losses": 1,
+    "accounting": 1,
+    "bounds": 1,
+    "solvers": 2,
+    "data": 2,
+    "evaluate": 3,
+    "mechanisms": 3,
+    "api": 4,
+    "experiment": 5,
+    "figures": 6,
+    "warmup": 6,
+    "__main__": 7,
+}
+# The registry and the base class are the two things a mechanism's own folder shares.
+WITHIN = {"mechanisms": {"base"}, "kernels": {"elementary", "apply", "losses"}}
+OUTSIDE = {
+    "plotly": {"figures"},
+    "pandas": {"experiment", "figures", "data"},
+    "sklearn": {"data"},
+    "streamlit": set(),
+    "click": {"__main__"},
+    "numba": {"kernels"},
+    "llvmlite": {"kernels"},
+}
+FILES = [f for f in (ROOT / "dpcore").rglob("*.py") if f != ROOT / "dpcore/__init__.py"]
+
+
+def imports(path: Path):
+    """(package or None, dotted name) of every import statement: None marks our own, resolved from dpcore."""
+    folder = path.relative_to(ROOT / "dpcore").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = folder[: len(folder) + 1 - node.level]
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            for name in names:
+                yield None, (*base, *name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.split(".")[0], ()
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name.split(".")[0], ()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda f: str(f.relative_to(ROOT)))
+def test_imports_point_down(path):
+    me = path.relative_to(ROOT / "dpcore").with_suffix("").parts
+    for package, target in imports(path):
+        if package is None and target[0] != me[0]:
+            assert LAYER[target[0]] < LAYER[me[0]], f"{'.'.join(me)} imports {'.'.join(target)}"
+        elif package is None:
+            assert target[1] in WITHIN[me[0]], f"{'.'.join(me)} imports {'.'.join(target)}"
+        elif package in OUTSIDE:
+            assert me[0] in OUTSIDE[package], f"{'.'.join(me)} imports {package}"
+        assert package != "dpcore", f"{'.'.join(me)} imports the package by its absolute name"
+
+
+def test_the_walk_sees_relative_imports():
+    """Without this the test above could pass by seeing nothing."""
+    assert (None, ("accounting",)) in set(imports(ROOT / "dpcore/experiment.py"))
+    assert (None, ("types",)) in set(imports(ROOT / "dpcore/mechanisms/base.py"))
+    assert ("numba", ()) in set(imports(ROOT / "dpcore/kernels/apply.py"))
+
+
+def test_import_loads_neither_streamlit_nor_plotly_nor_kernels():
+    code = (
+        "import sys, dpcore; dpcore.list_mechanisms; "
+        "dpcore.calibrate('output_gaussian', n=100, p=2, epsilon=1.0, delta=1e-5); "
+        "print(sorted({'streamlit', 'plotly', 'pandas', 'sklearn', 'numba'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

@@ -1,0 +1,126 @@
+"""What every registered mechanism owes, without naming it; new mechanisms are tested here by being registered."""
+
+import dataclasses as dc
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import Budget, Data, Domain, NotApplicable, Spec
+from dpcore.losses import LOSSES, get_loss
+from dpcore.mechanisms import mechanism_class
+from tests.problems import PROBLEMS
+
+KEYS = dpcore.list_mechanisms()
+BUDGET = Budget(1.0, 1e-5)
+every_mechanism = pytest.mark.parametrize("key", KEYS)
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def spec_for(data: Data, loss: str = "logistic", lam: float | str = 0.05) -> Spec:
+    return Spec(loss, data.n, data.p, lam)
+
+
+def test_the_registry_is_what_it_says():
+    assert len(KEYS) == len(set(KEYS)) > 0
+    assert all(mechanism_class(key)().key == key for key in KEYS)
+    with pytest.raises(ValueError, match="mechanism must be one of output_gaussian"):
+        dpcore.make_mechanism("oracle")
+    with pytest.raises(ValueError, match="no knob 'steps'; it has accounting"):
+        dpcore.make_mechanism("output_gaussian", steps=3)
+    with pytest.raises(ValueError, match="accounting must be one of tight, published, classical, got 'loose'"):
+        dpcore.make_mechanism("output_gaussian", accounting="loose")
+
+
+@every_mechanism
+def test_calibration_sees_no_data(key):
+    assert list(inspect.signature(mechanism_class(key).calibrate).parameters) == ["self", "spec", "budget"]
+    public = {f.name: f.type for f in dc.fields(Spec)} | {f.name: f.type for f in dc.fields(Budget)}
+    assert not any("ndarray" in str(kind) or "Array" in str(kind) or "Data" in str(kind) for kind in public.values())
+
+
+@every_mechanism
+def test_docstrings_say_what_is_promised_and_what_is_not(key):
+    text = inspect.getdoc(mechanism_class(key))
+    for part in ("Source:", "Randomness:", "Guarantee:", "Not protected:"):
+        assert part in text, f"{key} lacks {part}"
+
+
+@every_mechanism
+@every_loss
+@pytest.mark.parametrize("lam", [0.05, "auto"])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 10.0])
+def test_plans_are_frozen_facts(key, loss, lam, epsilon):
+    requested = Budget(epsilon, 1e-6)
+    mechanism = dpcore.make_mechanism(key)
+    plan = mechanism.calibrate(Spec(loss, 500, 7, lam), requested)
+    assert plan.spent <= requested
+    assert plan.scale > 0 and plan.steps >= 1 and plan.ledger
+    assert isinstance(plan.spec.lam, float) and (lam == "auto" or plan.spec.lam == lam)
+    assert plan == mechanism.calibrate(Spec(loss, 500, 7, lam), requested)
+    assert pickle.loads(pickle.dumps(plan)) == plan
+    assert hash(plan) == hash(pickle.loads(pickle.dumps(plan)))
+    names = {type(plan.mechanism).__name__: type(plan.mechanism)} | vars(dpcore.types)
+    assert eval(repr(plan), names) == plan, "repr is a constructor"
+    assert 0.5 <= mechanism.attack_limit(plan)
+    weak = plan.weakened(0.5)
+    assert weak.scale == plan.scale / 2 and dc.replace(weak, scale=plan.scale) == plan
+    assert mechanism.attack_limit(weak) > mechanism.attack_limit(plan)
+
+
+def test_specs_pickle():
+    spec = Spec("logistic", 10, 2, "auto", Domain(R=2.0), radius=3.0)
+    assert pickle.loads(pickle.dumps(spec)) == spec
+
+
+@every_mechanism
+def test_noise_falls_with_every_resource(key):
+    mechanism = dpcore.make_mechanism(key)
+
+    def scale(n=1000, lam=0.1, R=1.0, epsilon=1.0, delta=1e-6):
+        return mechanism.calibrate(Spec("logistic", n, 4, lam, Domain(R=R)), Budget(epsilon, delta)).scale
+
+    assert scale(epsilon=2.0) < scale() > scale(delta=1e-4)
+    assert scale(n=2000) == pytest.approx(scale() / 2, rel=1e-6)
+    assert scale(lam=0.2) == pytest.approx(scale() / 2, rel=1e-6)
+    assert scale(R=3.0) == pytest.approx(scale() * 3, rel=1e-6)
+
+
+@every_mechanism
+@pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
+def test_releases_repeat_by_seed_and_many_agrees_with_one(key, data):
+    mechanism = dpcore.make_mechanism(key)
+    plan = mechanism.calibrate(spec_for(data), BUDGET)
+    prepared = mechanism.prepare(plan, data)
+    many = mechanism.release_many(plan, prepared, [np.random.default_rng(s) for s in (1, 2, 1)])
+    one = [mechanism.release(plan, prepared, np.random.default_rng(s)) for s in (1, 2, 1)]
+    assert many.shape == (3, data.p) and np.array_equal(many, one)
+    assert np.array_equal(many[0], many[2]) and not np.array_equal(many[0], many[1])
+
+
+@every_mechanism
+@every_loss
+def test_without_noise_the_optimum_comes_back(key, loss):
+    """epsilon to infinity: the release tends to the minimiser of J."""
+    data = PROBLEMS["full rank"]
+    mechanism = dpcore.make_mechanism(key)
+    plan = mechanism.calibrate(spec_for(data, loss), Budget(1e6, 1e-5))
+    prepared = mechanism.prepare(plan, data)
+    theta = mechanism.release(plan, prepared, np.random.default_rng(0))
+    z = data.X @ theta
+    gradient = data.X.T @ get_loss(loss).derivative(z, data.y) / data.n + plan.spec.lam * theta
+    # mu grows like sqrt(2 epsilon), so the noise is about Delta / 1400 per coordinate.
+    assert np.linalg.norm(gradient) < 0.01
+
+
+@every_mechanism
+def test_a_promise_that_does_not_exist_is_refused(key):
+    mechanism = dpcore.make_mechanism(key)
+    with pytest.raises(NotApplicable, match="delta > 0"):
+        mechanism.calibrate(Spec("logistic", 100, 3, 0.1), Budget(1.0))
+    with pytest.raises(NotApplicable, match="radius = None"):
+        mechanism.calibrate(Spec("logistic", 100, 3, 0.1, radius=1.0), BUDGET)
+    with pytest.raises(NotApplicable, match=r"\|\|x\|\|_2"):
+        mechanism.calibrate(Spec("logistic", 100, 3, 0.1, Domain(q=np.inf)), BUDGET)
