@@ -150,7 +150,8 @@ def read_csv(path: Path, label: str) -> Table:
     try:
         frame = pd.read_csv(path)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path.name} must be a CSV table with a header line ({error})") from None
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path.name} must be a CSV table with a header line ({reason})") from None
     if label not in frame.columns:
         raise ValueError(f"label must be a column of {path.name} ({', '.join(map(str, frame.columns))}), got {label!r}")
     for column in frame.columns:

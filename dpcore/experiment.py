@@ -146,16 +146,26 @@ class Experiment:
             if name not in known:
                 raise ValueError(f"an experiment has no field {name!r}; it has {', '.join(known)}")
         if "mechanisms" in plain:
-            plain["mechanisms"] = tuple(
-                m if isinstance(m, str) else make_mechanism(**m) for m in plain["mechanisms"]
-            )
+            plain["mechanisms"] = _mechanisms_from(plain["mechanisms"])
         if "sweep" in plain:
-            plain["sweep"] = Axis(plain["sweep"]["name"], tuple(plain["sweep"]["values"]))
+            plain["sweep"] = _axis_from(plain["sweep"])
         return cls(**plain)
 
     def digest(self) -> str:
         """A short name of everything the table depends on."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+
+def _mechanisms_from(plain: object) -> tuple[Mechanism, ...]:
+    if not isinstance(plain, list) or not all(isinstance(m, (str, dict)) for m in plain):
+        raise ValueError(f"mechanisms must be a list of keys or of objects with a key, got {plain!r}")
+    return tuple(make_mechanism(m) if isinstance(m, str) else make_mechanism(**({"key": ""} | m)) for m in plain)
+
+
+def _axis_from(plain: object) -> Axis:
+    if not isinstance(plain, dict) or set(plain) != {"name", "values"} or not isinstance(plain["values"], list):
+        raise ValueError(f'sweep must be an object {{"name": ..., "values": [...]}}, got {plain!r}')
+    return Axis(plain["name"], tuple(plain["values"]))
 
 
 @dc.dataclass(frozen=True)

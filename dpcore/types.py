@@ -174,7 +174,8 @@ def _float_array(name: str, values: object) -> Array:
     if not np.isfinite(array).all():
         bad = np.argwhere(~np.isfinite(array))[0]
         raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at position {tuple(int(i) for i in bad)}")
-    return array
+    # Compiled functions are typed for writable arrays; pandas and worker processes hand out read-only ones.
+    return array if array.flags.writeable else array.copy()
 
 
 @dc.dataclass(frozen=True)

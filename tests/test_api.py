@@ -1,0 +1,124 @@
+"""The public faces: calibrate, solve, bounds_of, and the values they take."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import Budget, Data, Domain, Spec, Unconverged, solvers
+from tests.problems import PROBLEMS
+
+DATA = PROBLEMS["full rank"]
+GOOD = dict(epsilon=1.0, delta=1e-5, lam=0.1)
+
+
+def test_solve_releases_what_the_plan_says():
+    release = dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=1)
+    plan = dpcore.calibrate("output_gaussian", n=DATA.n, p=DATA.p, **GOOD)
+    assert release.plan == plan and release.spent == Budget(1.0, 1e-5)
+    prepared = plan.mechanism.prepare(plan, DATA)
+    assert np.array_equal(release.theta, plan.mechanism.release(plan, prepared, np.random.default_rng(1)))
+    back = pickle.loads(pickle.dumps(release))
+    assert back.plan == plan and np.array_equal(back.theta, release.theta)
+
+
+def test_only_an_unseeded_release_carries_its_promise():
+    free = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD) for _ in range(2)]
+    assert not np.array_equal(free[0].theta, free[1].theta) and not free[0].seeded
+    tied = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=3) for _ in range(2)]
+    assert np.array_equal(tied[0].theta, tied[1].theta) and tied[0].seeded
+
+
+def test_lists_and_integer_labels_are_tables_too():
+    release = dpcore.solve("output_gaussian", [[0.5, 0.0], [0, -0.5], [0.1, 0.1]], [1, -1, 1], **GOOD, seed=0)
+    assert release.theta.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"epsilon": 0.0}, "epsilon must be a finite number > 0, got 0.0"),
+        ({"epsilon": -1}, "epsilon must be a finite number > 0, got -1"),
+        ({"epsilon": float("nan")}, "epsilon must be a finite number > 0, got nan"),
+        ({"epsilon": float("inf")}, "epsilon must be a finite number > 0, got inf"),
+        ({"epsilon": "1"}, "epsilon must be a finite number > 0, got '1'"),
+        ({"epsilon": True}, "epsilon must be a finite number > 0, got True"),
+        ({"delta": -1e-9}, r"delta must be in \[0, 1\), got -1e-09"),
+        ({"delta": 1.2}, r"delta must be in \[0, 1\), got 1.2"),
+        ({"delta": 0.0}, "Gaussian noise needs delta > 0, got delta = 0"),
+        ({"lam": 0}, "lam must be a finite number > 0, got 0"),
+        ({"lam": "theory"}, "lam must be a finite number > 0 or \"auto\", got 'theory'"),
+        ({"R": 0.0}, "R must be a finite number > 0, got 0.0"),
+        ({"R": 0.2}, r"X must have \|\|x\|\|_2 <= R = 0.2 in every row, got .* rows beyond it"),
+        ({"y_max": 0.5}, r"y must lie in \[-0.5, 0.5\], got 1"),
+        ({"radius": 2.0}, "leave radius = None, got 2"),
+        ({"theta_norm": -1.0}, "theta_norm must be a finite number > 0, got -1.0"),
+        ({"loss": "cross_entropy"}, "loss must be one of logistic, huber_hinge, got 'cross_entropy'"),
+        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, got 'loose'"),
+        ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+        ({"seed": 0.5}, "seed must be an integer >= 0, got 0.5"),
+        ({"steps": 7}, "output_gaussian has no knob 'steps'"),
+        ({"y": None}, "y must be given for output_gaussian, got None"),
+        ({"y": np.ones(3)}, r"y must have shape \(120,\) to match X, got \(3,\)"),
+        ({"y": (DATA.y + 1) / 2}, r"y must be -1 or \+1 for logistic loss, got 0"),
+        ({"y": ["yes"] * 120}, "y must be a rectangular table of numbers"),
+        ({"X": DATA.X[:, 0]}, r"X must have shape \(n >= 2, p >= 1\), got \(120,\)"),
+        ({"X": DATA.X[:1], "y": DATA.y[:1]}, r"X must have shape \(n >= 2, p >= 1\), got \(1, 6\)"),
+        ({"X": [[0.1, 0.2], [0.3]], "y": [1, -1]}, "X must be a rectangular table of numbers"),
+        ({"X": np.where(DATA.X == DATA.X[3, 2], np.nan, DATA.X)}, r"X must be finite, got nan at position \(3, 2\)"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(change, message):
+    arguments = {"X": DATA.X, "y": DATA.y, **GOOD} | change
+    with pytest.raises(ValueError, match=message) as caught:
+        dpcore.solve("output_gaussian", **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unconverged_solver_releases_nothing(monkeypatch):
+    monkeypatch.setattr(solvers, "_MAX_STEPS", 1)
+    with pytest.raises(Unconverged, match="nothing was released"):
+        dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=0)
+
+
+def test_domains_are_checked_in_their_norm():
+    data = Data(np.array([[0.9, 0.9], [0.1, 0.0]]), [1, -1])
+    data.check_domain(Domain(q=np.inf, R=1.0))
+    with pytest.raises(ValueError, match="got 1 of 2 rows beyond it"):
+        data.check_domain(Domain(q=2.0, R=1.0))
+    with pytest.raises(ValueError, match="q must be 2 or inf, got 3"):
+        Domain(q=3.0)
+
+
+def test_budgets_compare_componentwise():
+    assert Budget(1.0, 1e-6) <= Budget(1.0, 1e-6)
+    assert not Budget(0.5, 1e-5) <= Budget(1.0, 1e-6)
+    assert Budget(2.0).pure and not Budget(2.0, 1e-9).pure
+
+
+def test_read_only_arrays_are_accepted():
+    X, y = DATA.X.copy(), DATA.y.copy()
+    X.flags.writeable = y.flags.writeable = False
+    one = dpcore.solve("output_gaussian", X, y, **GOOD, seed=1)
+    assert np.array_equal(one.theta, dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=1).theta)
+
+
+def test_arrays_that_fit_are_not_copied():
+    X, y = np.ones((4, 2)), np.ones(4)
+    assert Data(X, y).X is X and Data(X, y).y is y
+    assert Data(np.asfortranarray(X), y).X.flags.c_contiguous
+
+
+def test_records_must_be_those_that_were_calibrated_for():
+    from dpcore.api import check_records
+
+    with pytest.raises(ValueError, match=r"X must have shape \(100, 6\) as calibrated, got \(120, 6\)"):
+        check_records(DATA, Spec("logistic", 100, 6))
+
+
+def test_every_public_name_resolves():
+    assert all(getattr(dpcore, name) is not None for name in dpcore.__all__)
+    assert set(dpcore.__all__) <= set(dir(dpcore))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        dpcore.nothing  # noqa: B018

@@ -1,0 +1,187 @@
+"""Experiments: identity, caching, reproducibility and agreement of executors."""
+
+import json
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpcore
+from dpcore import Axis, Experiment, experiment
+from dpcore.caching import BoundedCache
+
+SMALL = Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (0.1, 1.0, 10.0)), repetitions=6)
+VARYING = ["seconds"]
+
+
+@pytest.fixture(autouse=True)
+def fresh_cells():
+    experiment._CELLS.clear()
+
+
+def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(one.drop(columns=VARYING), other.drop(columns=VARYING), check_exact=True)
+
+
+def test_the_epsilon_grid_is_frozen():
+    assert dpcore.EPSILON_GRID[0] == 0.01 and dpcore.EPSILON_GRID[-1] == 10.0 and len(dpcore.EPSILON_GRID) == 19
+    assert list(dpcore.EPSILON_GRID) == sorted(dpcore.EPSILON_GRID) and 1.0 in dpcore.EPSILON_GRID
+
+
+def test_json_and_pickle_round_trip():
+    mechanisms = (dpcore.make_mechanism("output_gaussian", accounting="published"), "output_gaussian")
+    rich = Experiment(mechanisms=mechanisms, lam=0.3, sweep=Axis("n", (100, 200)), epsilon=2.0, seed=4)
+    for one in (SMALL, rich):
+        assert Experiment.from_json(one.to_json()) == one
+        assert pickle.loads(pickle.dumps(one)) == one
+        assert Experiment.from_json(one.to_json()).digest() == one.digest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"lam": 0.5},
+        {"delta": 1e-7},
+        {"mechanisms": (dpcore.make_mechanism("output_gaussian", accounting="published"),)},
+        {"repetitions": 7},
+        {"sweep": Axis("epsilon", (0.1, 1.0))},
+    ],
+)
+def test_the_digest_sees_every_change(change):
+    from dataclasses import replace
+
+    assert replace(SMALL, **change).digest() != SMALL.digest()
+
+
+def test_the_table_has_a_row_per_point_and_metric():
+    table = dpcore.run(SMALL)
+    assert list(table.columns) == list(experiment.COLUMNS)
+    assert len(table) == 6 and set(table.metric) == {"accuracy", "excess_empirical_risk"}
+    assert (table.status == "ok").all() and table.exact.all()
+    excess = table[table.metric == "excess_empirical_risk"]
+    assert (excess["mean"] <= excess.bound).all() and (excess.bound_form == "upper").all()
+    assert (table.attack_limit <= table.attack_cap).all()
+    assert (table.q10 <= table.q50).all() and (table.q50 <= table.q90).all()
+
+
+def test_a_cell_is_computed_once():
+    first = dpcore.run(SMALL)
+    misses = experiment._CELLS.misses
+    pd.testing.assert_frame_equal(first, dpcore.run(SMALL))
+    assert experiment._CELLS.misses == misses
+
+
+def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
+    """The noise of repetition r depends on seed, mechanism and r alone."""
+    one = [experiment.generator(3, "output_gaussian", r).standard_normal(4) for r in range(5)]
+    other = [experiment.generator(3, "output_gaussian", r).standard_normal(4) for r in range(3)]
+    assert np.array_equal(one[:3], other)
+    assert not np.array_equal(one[0], experiment.generator(4, "output_gaussian", 0).standard_normal(4))
+    assert not np.array_equal(one[0], experiment.generator(3, "output_gamma", 0).standard_normal(4))
+    full = dpcore.run(SMALL)
+    part = dpcore.run(Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (1.0,)), repetitions=6))
+    shared = [c for c in experiment.COLUMNS if c not in VARYING]
+    pd.testing.assert_frame_equal(
+        full[full.x == 1.0][shared].reset_index(drop=True), part[shared], check_exact=False, rtol=1e-9
+    )
+
+
+def test_serial_threads_and_spawned_processes_agree():
+    serial = dpcore.run(SMALL)
+    experiment._CELLS.clear()
+    with ThreadPoolExecutor(2) as threads:
+        same(serial, dpcore.run(SMALL, threads))
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        same(serial, dpcore.run(SMALL, processes))
+
+
+def test_rows_arrive_as_they_are_made():
+    seen = []
+    table = dpcore.run(SMALL, on_row=seen.append)
+    assert [row["x"] for row in seen] == list(table.x) and len(seen) == len(table)
+
+
+@pytest.mark.parametrize("axis", [Axis("n", (100, 400)), Axis("delta", (1e-8, 1e-4)), Axis("lam", (0.01, 0.1)), Axis("p", (2, 5))])
+def test_other_axes(axis):
+    table = dpcore.run(Experiment(source="synthetic", n=150, sweep=axis, repetitions=3))
+    assert list(table.x) == [v for v in axis.values for _ in range(2)]
+    assert list(table[axis.name]) == list(table.x)
+    if axis.name == "n":
+        assert table.scale.iloc[0] > table.scale.iloc[-1]
+
+
+def test_what_does_not_apply_is_a_row_with_its_reason():
+    classical = dpcore.make_mechanism("output_gaussian", accounting="classical")
+    table = dpcore.run(
+        Experiment(source="synthetic", n=150, mechanisms=(classical,), sweep=Axis("epsilon", (0.5, 2.0)), repetitions=2)
+    )
+    refused = table[table.x == 2.0].iloc[0]
+    assert refused.status == "not applicable" and "epsilon < 1" in refused.reason and pd.isna(refused["mean"])
+    assert (table[table.x == 0.5].status == "ok").all()
+    nothing = dpcore.run(Experiment(source="synthetic", n=150, delta=0.0, sweep=Axis("epsilon", (0.5, 2.0))))
+    assert (nothing.status == "not applicable").all() and len(nothing) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"source": "moon"}, "source must be one of breast_cancer, synthetic, got 'moon'"),
+        ({"n": 1}, "n must be an integer >= 2, got 1"),
+        ({"n": 2.5}, "n must be an integer >= 2, got 2.5"),
+        ({"p": 0, "source": "synthetic"}, "p must be an integer >= 1, got 0"),
+        ({"repetitions": 1}, "repetitions must be an integer >= 2, got 1"),
+        ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+        ({"mechanisms": ()}, "mechanisms must name at least one"),
+        ({"mechanisms": ("oracle",)}, "mechanism must be one of output_gaussian, got 'oracle'"),
+        ({"lam": 0.0}, "lam must be a finite number > 0, got 0.0"),
+        ({"lam": "big"}, "lam must be a finite number > 0 or \"auto\", got 'big'"),
+        ({"delta": 1.0}, r"delta must be in \[0, 1\), got 1.0"),
+        ({"theta_norm": float("nan")}, "theta_norm must be a finite number > 0, got nan"),
+        ({"loss": "zero_one"}, "loss must be one of logistic, huber_hinge, got 'zero_one'"),
+        ({"sweep": Axis("epsilon", (-1.0, 1.0))}, "epsilon must be a finite number > 0, got -1.0"),
+    ],
+)
+def test_bad_fields_are_refused_by_name(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Experiment(**arguments)
+
+
+def test_bad_axes_and_bad_json_are_refused():
+    with pytest.raises(ValueError, match="axis must be one of epsilon, delta, n, p, lam, got 'seed'"):
+        Axis("seed", (1,))
+    with pytest.raises(ValueError, match="axis values must be increasing"):
+        Axis("epsilon", (1.0, 0.5))
+    with pytest.raises(ValueError, match="axis values must not be empty"):
+        Axis("epsilon", ())
+    with pytest.raises(ValueError, match="has no field 'epsilom'"):
+        Experiment.from_json(json.dumps({"epsilom": 1}))
+    with pytest.raises(ValueError, match="must be a JSON object, got text"):
+        Experiment.from_json("{")
+    with pytest.raises(ValueError, match="must be a JSON object, got list"):
+        Experiment.from_json("[]")
+    with pytest.raises(ValueError, match="p must be 31 for source 'breast_cancer', got 8"):
+        dpcore.run(Experiment(p=8))
+
+
+def test_the_cache_is_bounded_computes_once_and_forgets_errors():
+    cache: BoundedCache[int] = BoundedCache(2)
+    calls = []
+
+    def compute(value):
+        calls.append(value)
+        return value
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda _: cache.get("a", lambda: compute(1)), range(50))) == [1] * 50
+    assert calls == [1]
+    cache.get("b", lambda: compute(2))
+    cache.get("a", lambda: compute(3))
+    cache.get("c", lambda: compute(4))
+    assert len(cache) == 2 and cache.get("a", lambda: compute(5)) == 1, "the least recently used went first"
+    with pytest.raises(ZeroDivisionError):
+        cache.get("d", lambda: 1 // 0)
+    assert cache.get("d", lambda: compute(6)) == 6
