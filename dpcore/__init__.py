@@ -21,7 +21,7 @@ _HOMES = {
     "types": ("Bound", "Budget", "Data", "Domain", "NotApplicable", "Plan", "Release", "Spec", "Unconverged"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+__all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
     from .api import bounds_of, calibrate, solve

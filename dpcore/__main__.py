@@ -15,6 +15,7 @@ import click
 
 from . import api
 from .mechanisms import list_mechanisms, mechanism_class
+from .threads import one_blas_thread
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 
@@ -148,6 +149,7 @@ def warm(as_json: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; what the user can mend ends in one sentence and exit code 2."""
+    one_blas_thread()
     try:
         cli.main(arguments, prog_name="python -m dpcore", standalone_mode=False)
     except click.ClickException as error:

@@ -107,7 +107,7 @@ def classical_multiplier(budget: Budget) -> float:
     if budget.epsilon >= 1.0:
         raise NotApplicable(
             f"the classical Gaussian mechanism is proved for epsilon < 1 only, got epsilon = {budget.epsilon:g}; "
-            'use accounting="tight"'
+            "the tight accounting has no such limit"
         )
     return math.sqrt(2.0 * math.log(1.25 / budget.delta)) / budget.epsilon
 

@@ -36,7 +36,9 @@ def regularisation_bias(lam: float, theta_norm: float) -> float:
 
 
 def published_output_rate(L: float, R: float, n: int, theta_norm: float, budget: Budget) -> float:
-    """Theorem 1 of Jain and Thakurta 2014 as printed: L R B sqrt(ln(1/delta) + epsilon) / (epsilon sqrt(n)); shape only.
+    """Theorem 1 of Jain and Thakurta 2014 as printed, shape only.
+
+    L R B sqrt(ln(1/delta) + epsilon) / (epsilon sqrt(n)).
 
     >>> round(published_output_rate(1.0, 1.0, 10_000, 1.0, Budget(1.0, 1e-6)), 4)
     0.0385

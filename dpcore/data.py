@@ -37,8 +37,9 @@ class Source:
     """What is publicly known of a data set.
 
     key, label: names for code and people. record, records: what one record is ("patient"). things, outcome: "of 100
-    {things} so many are {outcome}". size: training records that exist, None where any number can be drawn. p: columns, None where it is free.
-    scaling: how ||x||_2 <= R is kept, in one sentence.
+    {things} so many are {outcome}". size: training records that exist, None where any number can be drawn.
+    p: columns, None where it is free. theta_norm: public guess of a good model's norm, declared with the scaling it
+    belongs to, never fitted. scaling: how ||x||_2 <= R is kept, in one sentence.
     """
 
     key: str
@@ -49,7 +50,13 @@ class Source:
     outcome: str
     size: int | None
     p: int | None
+    theta_norm: float
     scaling: str
+
+    @property
+    def people(self) -> int:
+        """How many training records to take where nobody says: all there are, or 5,000."""
+        return self.size or 5_000
 
 
 @dc.dataclass(frozen=True)
@@ -80,7 +87,8 @@ SOURCES = {
             outcome="told apart correctly",
             size=_BREAST_CANCER_RECORDS - round(_TEST_SHARE * _BREAST_CANCER_RECORDS),
             p=31,
-            scaling="30 measurements mapped to [-1, 1] by their published ranges, a constant column, divided by sqrt(31)",
+            theta_norm=30.0,
+            scaling="30 measurements mapped to [-1, 1] by their published ranges and a constant 1, all over sqrt(31)",
         ),
         Source(
             "synthetic",
@@ -91,6 +99,7 @@ SOURCES = {
             outcome="classified correctly",
             size=None,
             p=None,
+            theta_norm=10.0,
             scaling="features drawn uniformly on the unit sphere",
         ),
     )

@@ -1,36 +1,30 @@
 """How good released models are: accuracy on fresh records, excess risk on the training records.
 
-Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a public
-radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never
-clipped. `additive_curve` evaluates a whole curve over epsilon at the price of one product of the data with
-the noise directions.
+Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
+public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
+`additive_curve` evaluates a whole curve over epsilon at the price of one product of the data with the noise directions.
 """
 
 from __future__ import annotations
 
 import dataclasses as dc
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from scipy.special import ndtr
 
 from .losses import Loss
 from .solvers import BallMinimum
+from .threads import POOL
 from .types import Array, Data
-
-
-# The kernels release the GIL; one pool for the whole process keeps many sessions from oversubscribing the cores.
-_POOL = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dpcore")
 
 
 @dc.dataclass(frozen=True)
 class Curve:
     """One metric along a curve of K points.
 
-    mean: [K]. exact: the mean is an integral over the noise, not a Monte-Carlo mean. draws: [K, repetitions], the metric of
-    each release. noiseless: [K], the metric of the model before noise. reference: the metric of the best
+    mean: [K]. exact: the mean is an integral over the noise, not a Monte-Carlo mean. draws: [K, repetitions], the
+    metric of each release. noiseless: [K], the metric of the model before noise. reference: the metric of the best
     model in the ball, one number.
     """
 
@@ -107,11 +101,12 @@ def _risk_curve(
 ) -> Curve:
     margins, noise = centres @ data.X.T, directions @ data.X.T
     norms = np.linalg.norm(data.X, axis=1)
-    draws = np.stack(list(_POOL.map(lambda m, s: loss.row_means(m, noise, s, data.y), margins, scales)))
+    draws = np.stack(list(POOL.map(lambda m, s: loss.row_means(m, noise, s, data.y), margins, scales)))
     noiseless = np.array([loss.value(m, data.y).mean() for m in margins])
     mean = draws.mean(axis=1)
     if gaussian:
-        mean = np.fromiter(_POOL.map(lambda m, s: loss.gaussian_mean(m, data.y, s * norms).mean(), margins, scales), float)
+        exact = POOL.map(lambda m, s: loss.gaussian_mean(m, data.y, s * norms).mean(), margins, scales)
+        mean = np.fromiter(exact, float)
     best = reference.risk
     return Curve("excess_empirical_risk", mean - best, gaussian, draws - best, noiseless - best, 0.0)
 
@@ -119,7 +114,7 @@ def _risk_curve(
 def released_curve(
     loss: Loss, train: Data, test: Data, reference: BallMinimum, centres: Array, thetas: Array
 ) -> tuple[Curve, Curve]:
-    """The metrics of `additive_curve` for arbitrary releases: thetas [K, repetitions, p], centres [K, p] before noise."""
+    """The metrics of `additive_curve` for any releases: thetas [K, repetitions, p], and centres [K, p] before noise."""
 
     def curve(metric: str, of: Callable[[Array], float], best: float, shown: float) -> Curve:
         draws = np.array([[of(theta) for theta in row] for row in thetas]) - best

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses as dc
 import hashlib
 import json
+import math
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -27,14 +28,15 @@ from .caching import BoundedCache
 from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism
 from .mechanisms.base import AdditiveMechanism, Prepared
-from .types import Budget, Data, NotApplicable, Plan, Spec, integer, positive
+from .types import Array, Budget, Data, NotApplicable, Plan, Spec, integer, positive
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EPSILON_GRID = tuple(
-    round(mantissa * 10.0**power, 3) for power in (-2, -1, 0) for mantissa in (1, 1.5, 2, 3, 5, 7)
-) + (10.0,)
+EPSILON_GRID = (
+    *(round(mantissa * 10.0**power, 3) for power in (-2, -1, 0) for mantissa in (1, 1.5, 2, 3, 5, 7)),
+    10.0,
+)
 
 COLUMNS = (
     *("mechanism", "label", "accounting", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
@@ -72,10 +74,9 @@ class Experiment:
     """One chart's worth of runs.
 
     source: key of a data set (`dpcore.data.SOURCES`). mechanisms: keys or mechanism objects (which carry knobs).
-    n: training records, None for all the source has (5,000 where any number can be drawn). p: columns, None for the
-    source's own (8 where it is free). epsilon, delta, loss, lam, theta_norm: as in `dpcore.solve`; the reference risk
-    F* is taken over the L2 ball of radius theta_norm. sweep: replaces one of these by a list of values.
-    repetitions: releases per point, >= 2. seed: of the data and the noise.
+    n: training records, p: columns, theta_norm: as in `dpcore.solve`; None takes the source's own. epsilon, delta,
+    loss, lam: as in `dpcore.solve`. The reference risk F* is taken over the L2 ball of radius theta_norm. sweep:
+    replaces one of these by a list of values. repetitions: releases per point, >= 2. seed: of the data and the noise.
 
     >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
     True
@@ -89,7 +90,7 @@ class Experiment:
     delta: float = 1e-6
     loss: str = "logistic"
     lam: float | str = "auto"
-    theta_norm: float = 10.0
+    theta_norm: float | None = None
     sweep: Axis = Axis("epsilon", EPSILON_GRID)
     repetitions: int = 50
     seed: int = 0
@@ -102,9 +103,10 @@ class Experiment:
         if not chosen:
             raise ValueError("mechanisms must name at least one mechanism, got none")
         set_field(self, "mechanisms", chosen)
-        set_field(self, "n", integer("n", info.size or 5_000 if self.n is None else self.n, at_least=2))
+        set_field(self, "n", integer("n", info.people if self.n is None else self.n, at_least=2))
         set_field(self, "p", integer("p", info.p or 8 if self.p is None else self.p, at_least=1))
-        positive("theta_norm", self.theta_norm)
+        B = info.theta_norm if self.theta_norm is None else self.theta_norm
+        set_field(self, "theta_norm", positive("theta_norm", B))
         integer("repetitions", self.repetitions, at_least=2)
         integer("seed", self.seed, at_least=0)
         for cell in self.cells():  # every value of the sweep meets the rules of its field
@@ -283,15 +285,21 @@ def _compute(cell: Cell) -> list[dict[str, Any]]:
 
 
 def _prepare(mechanism: Mechanism, plans: list[Plan], train: Data) -> list[Prepared]:
-    """One solve for each distinct lam, from large to small, each started at the last one's minimiser."""
+    """One solve for each distinct lam, from large to small, started where the last two point in log lam."""
     by_lam: dict[float, Prepared] = {}
-    start = None
-    for plan in sorted(plans, key=lambda plan: -float(plan.spec.lam)):
-        lam = float(plan.spec.lam)
-        if lam not in by_lam:
-            by_lam[lam] = mechanism.prepare(plan, train, start)
-            start = by_lam[lam].theta
+    path: list[tuple[float, Array]] = []
+    for lam in sorted({float(plan.spec.lam) for plan in plans}, reverse=True):
+        plan = next(plan for plan in plans if plan.spec.lam == lam)
+        by_lam[lam] = mechanism.prepare(plan, train, _extrapolated(path, math.log(lam)))
+        path.append((math.log(lam), by_lam[lam].theta))
     return [by_lam[float(plan.spec.lam)] for plan in plans]
+
+
+def _extrapolated(path: list[tuple[float, Array]], at: float) -> Array | None:
+    if len(path) < 2:
+        return path[-1][1] if path else None
+    (x0, theta0), (x1, theta1) = path[-2:]
+    return theta1 + (theta1 - theta0) * ((at - x1) / (x1 - x0))
 
 
 def _public(cell: Cell, epsilon: float) -> dict[str, Any]:

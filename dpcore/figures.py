@@ -1,13 +1,14 @@
 """Pure functions from an experiment's table to a plotly figure: the only place that imports plotly.
 
-Colour is the mechanism's family and the same on every page, line style is the kind of curve. Every figure carries explicit
-colours and axes (no template), a stable trace order and `uirevision`, and a `layout.meta["narrow"]` with the
+Colour is the mechanism's family and the same on every page, line style is the kind of curve. Every figure carries
+explicit colours and axes (no template), a stable trace order and `uirevision`, and a `layout.meta["narrow"]` with the
 changes a phone needs.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -35,7 +36,7 @@ FAMILIES: dict[Theme, dict[str, str]] = {
         "gradient": "#12B499",
         "frank_wolfe": "#DE5242",
         "sampling": "#A482FF",
-        "variance_reduced": "#B9C0EF",
+        "variance_reduced": "#B7C0EF",
     },
 }
 BACKGROUND: dict[Theme, str] = {"light": "#FFFFFF", "dark": "#171614"}
@@ -43,7 +44,7 @@ TEXT: dict[Theme, str] = {"light": "#2F2D2B", "dark": "#EDEBE8"}
 MUTED: dict[Theme, str] = {"light": "#6B6864", "dark": "#A8A49E"}
 GRID: dict[Theme, str] = {"light": "#ECEAE7", "dark": "#2D2B27"}
 
-_TOP, _BOTTOM, _RIGHT, _LEFT, _GAP = 34, 54, 150, 52, 62
+_TOP, _BOTTOM, _RIGHT, _LEFT, _GAP = 30, 54, 150, 52, 62
 _SHARE = 0.6  # of the drawing height for the upper panel
 _LABEL_HEIGHT = 16
 
@@ -90,8 +91,8 @@ def cost_figure(
 ) -> go.Figure:
     """Accuracy against epsilon over excess empirical risk against epsilon, with band, bound and a cursor.
 
-    table: of one mechanism swept over epsilon, as `dpcore.run` gives it. epsilon: where the cursor stands. accuracy_title:
-    what is counted, in words. decision: epsilon to mark as the answer of the budget question. height: in px.
+    table: of one mechanism swept over epsilon, as `dpcore.run` gives it. epsilon: where the cursor stands.
+    accuracy_title: what is counted, in words. decision: epsilon to mark as the budget question's answer. height: px.
     """
     colours = FAMILIES[theme]
     ok = table[table.status == "ok"]
@@ -114,6 +115,7 @@ def cost_figure(
         _line(excess.x, excess.noiseless, colours["reference"], "regularisation alone", "y2", dash="dot"),
         _dot(accuracy, epsilon, main, theme, "y", 100.0),
         _dot(excess, epsilon, main, theme, "y2", 1.0),
+        _decision(accuracy, decision, main, theme),
     ]
     ends = [
         ("y", 100 * _reference(accuracy), "without privacy", colours["reference"]),
@@ -125,19 +127,14 @@ def cost_figure(
     panels = {"y": (percent, _SHARE * drawing), "y2": (decades, (1 - _SHARE) * drawing)}
     titles = [
         _text(accuracy_title, x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
-        _text(
-            "excess risk: average loss above the best model's", x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14
-        ),
+        _text("excess risk above the best model's", x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
     ]
-    flags = [_flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme], y=split, yshift=12)]
-    lines = [_vertical(epsilon, MUTED[theme], "solid")]
-    if decision is not None and decision != epsilon:
-        lines.append(_vertical(decision, main, "dot"))
-        flags.append(_flag("good enough", decision, main, BACKGROUND[theme], y=split, yshift=34))
+    flag = _flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])
+    flags = [flag, *_decision_label(accuracy, decision, main, percent)]
     labels = _end_labels(ends, panels)
     layout = {
         "height": height,
-        "template": None,
+        "template": {},
         "paper_bgcolor": BACKGROUND[theme],
         "plot_bgcolor": BACKGROUND[theme],
         "font": {"color": TEXT[theme], "size": 14, "family": "Source Sans, Source Sans Pro, sans-serif"},
@@ -147,17 +144,24 @@ def cost_figure(
         "hoverlabel": {"font": {"size": 14}},
         "uirevision": "keep",
         "xaxis": _log_axis(theme, -2, 1)
-        | {"anchor": "y2", "title": {"text": "privacy budget ε  (smaller = more private)", "standoff": 8}},
+        | {
+            "anchor": "y2",
+            "title": {"text": "privacy budget ε  (smaller = more private)", "standoff": 10, "font": {"size": 14}},
+        },
         "yaxis": _axis(theme) | {"domain": [split, 1], "range": list(percent), "ticksuffix": "", "dtick": 10},
         "yaxis2": _log_axis(theme, *decades) | {"domain": [0, low_top]},
-        "shapes": lines,
+        "shapes": [_vertical(epsilon, MUTED[theme])],
         "annotations": [*titles, *flags, *labels],
         "meta": {
             "narrow": {
+                "height": height + 60,
                 "margin": {"l": 44, "r": 12, "t": _TOP, "b": 128},
                 "annotations": [*titles, *flags],
                 "showlegend": True,
-                "legend": {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "font": {"size": 13}},
+                "legend": {
+                    **{"orientation": "h", "traceorder": "normal", "x": 0, "y": -0.18, "yanchor": "top"},
+                    "font": {"size": 13},
+                },
             }
         },
     }
@@ -208,7 +212,9 @@ def _log_axis(theme: Theme, low: float, high: float) -> dict[str, Any]:
     }
 
 
-def _line(x: Any, y: Any, colour: str, name: str, axis: str, *, width: float = 1.5, dash: str = "solid", legend: bool = True) -> dict[str, Any]:
+def _line(
+    x: Any, y: Any, colour: str, name: str, axis: str, *, width: float = 1.5, dash: str = "solid", legend: bool = True
+) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",
@@ -237,8 +243,10 @@ def _band(rows: pd.DataFrame, colour: str, axis: str, unit: float) -> list[dict[
     return [upper, lower]
 
 
-def _dot(rows: pd.DataFrame, epsilon: float, colour: str, theme: Theme, axis: str, unit: float) -> dict[str, Any]:
-    here = rows[rows.x == epsilon]
+def _dot(
+    rows: pd.DataFrame, epsilon: float | None, colour: str, theme: Theme, axis: str, unit: float
+) -> dict[str, Any]:
+    here = rows[rows.x == epsilon] if epsilon is not None else rows.iloc[:0]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -256,16 +264,39 @@ def _text(text: str, *, x: float, y: float, colour: str, size: int, **more: Any)
     return place | {"text": text, "font": {"color": colour, "size": size}} | more
 
 
-def _flag(text: str, epsilon: float, colour: str, background: str, *, y: float, yshift: float) -> dict[str, Any]:
-    # A flag near the right edge hangs to the left of its line, so that it is never cut off.
-    side = "right" if epsilon > 3 else "left"
-    place = {"xref": "x", "x": math.log10(epsilon), "xanchor": side, "xshift": 5 if side == "left" else -5}
-    return _text(text, x=0, y=y, yshift=yshift, colour=colour, size=14, bgcolor=background) | place
+def _flag(text: str, epsilon: float, colour: str, background: str) -> dict[str, Any]:
+    """The cursor's value on the axis, in the place of a tick label."""
+    place = {"xref": "x", "x": math.log10(epsilon), "xanchor": "center", "yanchor": "top", "borderpad": 3}
+    return _text(text, x=0, y=0, yshift=-3, colour=background, size=13, bgcolor=colour) | place
 
 
-def _vertical(epsilon: float, colour: str, dash: str) -> dict[str, Any]:
+def _vertical(epsilon: float, colour: str) -> dict[str, Any]:
     place = {"type": "line", "xref": "x", "yref": "paper", "x0": epsilon, "x1": epsilon, "y0": 0, "y1": 1}
-    return place | {"line": {"color": colour, "width": 1.5, "dash": dash}}
+    return place | {"line": {"color": colour, "width": 1.5}}
+
+
+def _decision(rows: pd.DataFrame, epsilon: float | None, colour: str, theme: Theme) -> dict[str, Any]:
+    """A diamond on the accuracy curve where the budget question is answered."""
+    marker = {"color": BACKGROUND[theme], "size": 11, "symbol": "diamond", "line": {"color": colour, "width": 2}}
+    return _dot(rows, epsilon, colour, theme, "y", 100.0) | {"marker": marker}
+
+
+def _decision_label(
+    rows: pd.DataFrame, epsilon: float | None, colour: str, percent: tuple[float, float]
+) -> list[dict[str, Any]]:
+    """Words below the diamond (above it where the panel ends), tied to it by a thin line."""
+    here = rows[rows.x == epsilon] if epsilon is not None else rows.iloc[:0]
+    if here.empty:
+        return []
+    height = 100 * float(here["mean"].iloc[0])
+    low, high = percent
+    below = height - low > 0.35 * (high - low)
+    x = math.log10(here.x.iloc[0])
+    anchor = "left" if x < -1.6 else "right" if x > 0.6 else "center"  # never over the chart's edge
+    place = {"xref": "x", "yref": "y", "x": x, "y": height, "xanchor": anchor}
+    arrow: dict[str, Any] = {"showarrow": True, "arrowhead": 0, "arrowcolor": colour, "arrowwidth": 1, "ax": 0}
+    arrow |= {"ay": 44 if below else -44, "standoff": 7}
+    return [_text("good enough", x=0, y=0, colour=colour, size=14) | place | arrow]
 
 
 def _end_labels(
@@ -292,7 +323,7 @@ def _end_labels(
     return labels
 
 
-def spread(centres: list[float], heights: list[float], size: float) -> list[float]:
+def spread(centres: list[float], heights: Sequence[float], size: float) -> list[float]:
     """Move sorted label centres apart until none overlaps its neighbour and the last stays below `size`.
 
     >>> spread([10.0, 12.0], [16, 16], 100.0)

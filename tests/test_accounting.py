@@ -39,7 +39,7 @@ def test_multipliers_of_the_table(delta, epsilon, published, classical, analytic
 
 @pytest.mark.parametrize("epsilon, mu", [(0.1, 0.05), (1.0, 0.3), (1.0, 2.0), (5.0, 3.0), (-0.5, 0.7)])
 def test_hockey_stick_is_the_integral_it_stands_for(epsilon, mu):
-    """delta(epsilon) = integral of (density at mu - e^epsilon density at 0)_+ over the half line where it is positive."""
+    """The integral of (density at mu - e^epsilon density at 0) over the half line where it is positive."""
     start = mu / 2 + epsilon / mu
     density = stats.norm.pdf
     area, _ = integrate.quad(
@@ -102,7 +102,7 @@ def test_a_mechanism_never_allows_more_than_its_label(epsilon, delta):
 
 
 def test_attack_limit_is_what_the_best_threshold_reaches():
-    """2 x 10^6 games at mu = 1: Phi(1/2) = 0.69146; false alarm 1e-6 (4.9 standard errors). Twin: mu = 1.01 is caught."""
+    """2 x 10^6 games at mu = 1, false alarm 1e-6 (4.9 standard errors); the twin that claims mu = 1.01 is caught."""
     rng = np.random.default_rng(5)
     games = 2_000_000
     bits = rng.random(games) < 0.5

@@ -66,7 +66,7 @@ def test_lists_and_integer_labels_are_tables_too():
         ({"X": DATA.X[:, 0]}, r"X must have shape \(n >= 2, p >= 1\), got \(120,\)"),
         ({"X": DATA.X[:1], "y": DATA.y[:1]}, r"X must have shape \(n >= 2, p >= 1\), got \(1, 6\)"),
         ({"X": [[0.1, 0.2], [0.3]], "y": [1, -1]}, "X must be a rectangular table of numbers"),
-        ({"X": np.where(DATA.X == DATA.X[3, 2], np.nan, DATA.X)}, r"X must be finite, got nan at position \(3, 2\)"),
+        ({"X": np.where(DATA.X[3, 2] == DATA.X, np.nan, DATA.X)}, r"X must be finite, got nan at position \(3, 2\)"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(change, message):

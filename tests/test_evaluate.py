@@ -53,7 +53,7 @@ def test_one_product_for_all_gives_the_same_draws_as_releasing_one_by_one(name, 
 
 @every_loss
 def test_exact_means_are_the_means_of_the_draws(key):
-    """z-test of 6 exact means on 4,000 draws, false alarm 1e-6 together; the twin that releases half the noise is caught."""
+    """z-test of 6 exact means on 4,000 draws, false alarm 1e-6 together; the twin with half the noise is caught."""
     limit = stats.norm.isf(1e-6 / 12)
     for weaken, honest in ((1.0, True), (0.5, False)):
         fast, slow = engine("full rank", key, 4000, weaken)

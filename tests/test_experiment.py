@@ -105,7 +105,9 @@ def test_rows_arrive_as_they_are_made():
     assert [row["x"] for row in seen] == list(table.x) and len(seen) == len(table)
 
 
-@pytest.mark.parametrize("axis", [Axis("n", (100, 400)), Axis("delta", (1e-8, 1e-4)), Axis("lam", (0.01, 0.1)), Axis("p", (2, 5))])
+@pytest.mark.parametrize(
+    "axis", [Axis("n", (100, 400)), Axis("delta", (1e-8, 1e-4)), Axis("lam", (0.01, 0.1)), Axis("p", (2, 5))]
+)
 def test_other_axes(axis):
     table = dpcore.run(Experiment(source="synthetic", n=150, sweep=axis, repetitions=3))
     assert list(table.x) == [v for v in axis.values for _ in range(2)]

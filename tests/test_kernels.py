@@ -1,5 +1,6 @@
 """Compiled losses against plain numpy, and the disk cache across processes."""
 
+import itertools
 import json
 import math
 import shutil
@@ -104,8 +105,7 @@ def _expected_loss(key: str, h: float, margin: float, sd: float) -> float:
     kinks = [(k - margin) / sd for k in (0.0, 1 - h, 1 + h)] + [(c - margin) / sd for c in (-20.0, 20.0)]
     edges = sorted({-38.0, 38.0, -6.0, 6.0, *(k for k in kinks if abs(k) < 38)})
     return sum(
-        integrate.quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12, limit=400)[0]
-        for a, b in zip(edges, edges[1:], strict=False)
+        integrate.quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12, limit=400)[0] for a, b in itertools.pairwise(edges)
     )
 
 

@@ -12,6 +12,7 @@ LAYER = {
     "types": 0,
     "kernels": 0,
     "caching": 0,
+    "threads": 0,
     "losses": 1,
     "accounting": 1,
     "bounds": 1,
@@ -35,6 +36,7 @@ OUTSIDE = {
     "click": {"__main__"},
     "numba": {"kernels"},
     "llvmlite": {"kernels"},
+    "threadpoolctl": {"threads"},
 }
 FILES = [f for f in (ROOT / "dpcore").rglob("*.py") if f != ROOT / "dpcore/__init__.py"]
 

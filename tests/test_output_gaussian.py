@@ -23,7 +23,7 @@ def distance(loss: str, lam: float, one: Data, other: Data) -> float:
 
 
 def test_a_hinge_type_loss_attains_the_sensitivity():
-    """While every margin stays on the linear part, theta = (1/(n lam)) sum y x: one flipped label moves it by 2 R / (n lam)."""
+    """While margins stay on the linear part, theta = sum y x / (n lam): a flipped label moves it by 2 R / (n lam)."""
     n, lam = 20, 0.5
     X = np.zeros((n, 3))
     X[-1] = [0.6, 0.0, 0.8]
@@ -97,7 +97,7 @@ def chi_square_p_value(noise: np.ndarray, scale: float) -> float:
 
 @pytest.mark.parametrize("accounting", ["tight", "published", "classical"])
 def test_the_noise_has_the_planned_scale(accounting):
-    """Chi-square on 24,000 draws, false alarm 1e-6; the twin with 95% of the noise must be caught (power > 0.999)."""
+    """Chi-square on 24,000 draws, false alarm 1e-6; the twin with 95% of the noise must be caught (power 0.999)."""
     data = PROBLEMS["full rank"]
     mechanism = dpcore.make_mechanism("output_gaussian", accounting=accounting)
     plan = mechanism.calibrate(Spec("logistic", data.n, data.p, 0.1), Budget(0.5, 1e-5))
@@ -133,7 +133,9 @@ def test_spent_is_what_the_noise_costs(accounting, epsilon):
 def test_the_classical_form_is_refused_from_epsilon_1():
     arguments = dict(n=500, p=2, delta=1e-5, lam=0.1, accounting="classical")
     assert dpcore.calibrate("output_gaussian", epsilon=0.999, **arguments).scale > 0
-    with pytest.raises(NotApplicable, match='epsilon < 1 only, got epsilon = 1; use accounting="tight"'):
+    with pytest.raises(
+        NotApplicable, match="epsilon < 1 only, got epsilon = 1; the tight accounting has no such limit"
+    ):
         dpcore.calibrate("output_gaussian", epsilon=1.0, **arguments)
 
 
@@ -177,7 +179,7 @@ def test_upper_bounds_hold_in_expectation(key, data, lam, epsilon):
 
 
 def test_the_noise_bound_is_not_slack_by_a_constant():
-    """A record at margin 0 with norm R: small noise costs (c/2) s^2 R^2, large noise L s R / sqrt(2 pi), half its bound."""
+    """A record at margin 0: small noise costs (c/2) s^2 R^2, large noise L s R / sqrt(2 pi), half of its bound."""
     from dpcore.bounds import gaussian_noise_excess
 
     loss = get_loss("logistic")

@@ -59,7 +59,7 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def attack_limit(self, plan: Plan) -> float:
-        """How often the best attacker at 50:50 can tell two neighbours apart: the mechanism's own limit, in [1/2, 1]."""
+        """How often the best attacker at 50:50 tells two neighbours apart: the mechanism's own limit, in [1/2, 1]."""
 
     @abc.abstractmethod
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:

@@ -106,9 +106,7 @@ class OutputGaussian(AdditiveMechanism):
         return acc.gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
-        minimiser = solvers.minimise(
-            get_loss(plan.spec.loss), data, float(plan.spec.lam), tol=plan.tol, start=start
-        )
+        minimiser = solvers.minimise(get_loss(plan.spec.loss), data, float(plan.spec.lam), tol=plan.tol, start=start)
         return Prepared(minimiser.theta, minimiser.gradient_norm)
 
     def direction(self, p: int, rng: np.random.Generator) -> Array:
@@ -118,8 +116,8 @@ class OutputGaussian(AdditiveMechanism):
 def _auto_lam(spec: Spec, unit: float) -> float:
     """The lam that minimises (noise excess) + lam B^2 / 2 at scale = unit / lam, a closed form that sees no data.
 
-    With c finite the noise excess is taken in its smooth form b / lam^2, else in its Lipschitz form a / lam. Always taking
-    the smaller form would make lam, and with it every measured curve, jump where the two cross.
+    With c finite the noise excess is taken in its smooth form b / lam^2, else in its Lipschitz form a / lam. Always
+    taking the smaller form would make lam, and with it every measured curve, jump where the two cross.
     """
     loss = get_loss(spec.loss)
     L, c, R, B = loss.lipschitz(spec), loss.smoothness(spec), spec.domain.R, spec.theta_norm

@@ -14,16 +14,19 @@ from dpcore.data import Source
 from pages.ui.controls import delta_text
 
 FORMULA = r"""
-Minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ to
-$\lVert\nabla J\rVert\le\tau$ and release $\hat\theta+\mathcal N(0,s^2 I)$.
+Minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$
+to $\lVert\nabla J\rVert\le\tau$ and release $\hat\theta+\mathcal N(0,s^2 I)$.
 
 - One replaced record moves $\hat\theta$ by at most $\Delta=\frac{2LR}{n\lambda}+\frac{2\tau}{\lambda}$.
-- *Exact* proof: $s=\Delta/\mu$ with $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$
-  (Balle and Wang 2018). *As published*: $s=\frac{2\Delta}{\varepsilon}\sqrt{\ln\tfrac1\delta+\varepsilon}$ (Jain and Thakurta 2014,
-  Theorem 1). *Textbook*: $s=\frac{\Delta}{\varepsilon}\sqrt{2\ln\tfrac{1.25}\delta}$, proved for $\varepsilon<1$ only.
+- *Exact*: $s=\Delta/\mu$ with
+  $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$
+  (Balle and Wang 2018).
+- *As published*: $s=\frac{2\Delta}{\varepsilon}\sqrt{\ln\tfrac1\delta+\varepsilon}$
+  (Jain and Thakurta 2014, Theorem 1).
+- *Textbook*: $s=\frac{\Delta}{\varepsilon}\sqrt{2\ln\tfrac{1.25}\delta}$, proved for $\varepsilon<1$ only.
 - Bound drawn: $\mathbb E\,F(\theta)-F^*\le\min\{LRs\sqrt{2/\pi},\ \tfrac c2R^2s^2\}+\tfrac\lambda2B^2$.
-- Best attack on this noise at 50:50 odds: right with probability $\Phi(\mu/2)$; against any mechanism with this label at most
-  $(e^\varepsilon+\delta)/(1+e^\varepsilon)$.
+- The best attack on this noise is right with probability $\Phi(\mu/2)$ at 50:50 odds; against any mechanism with
+  this label at most $(e^\varepsilon+\delta)/(1+e^\varepsilon)$.
 """
 
 
@@ -53,9 +56,29 @@ def takeaway(row: pd.Series, source: Source) -> str:
     now, best = 100 * row["mean"], 100 * row.reference
     price = f"privacy costs **{points(best - now)}**" if best - now >= 0.05 else "privacy is **free** here"
     return (
-        f"With {row.n:,} {source.records} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are {source.outcome} "
-        f"instead of {best:.1f}: {price}."
+        f"With {row.n:,} {source.records} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are "
+        f"{source.outcome} instead of {best:.1f}: {price}."
     )
+
+
+def resampled(n: int, source: Source) -> str | None:
+    """A warning where more records are used than exist, else None."""
+    if source.size is None or n <= source.size:
+        return None
+    return f"A what-if: {n:,} {source.records} drawn with replacement from the {source.size} real ones."
+
+
+def refusal(row: pd.Series) -> str:
+    """Why nothing is released at the cursor."""
+    return f"**No release** at ε = {row.epsilon:g}: {row.reason}."
+
+
+def axis_title(source: Source) -> str:
+    """What the upper panel counts."""
+    return f"{source.things} {source.outcome}, % (a coin: 50)"
+
+
+ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 
 
 def odds(row: pd.Series) -> str:
@@ -71,22 +94,27 @@ def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
     return [
         (points(100 * (row.reference - row["mean"])), f"accuracy lost at ε = {row.epsilon:g}"),
         (f"{100 * row.q10:.0f} to {100 * row.q90:.0f} of 100", f"{source.outcome} in 8 of 10 releases"),
-        (f"({row.spent_epsilon:.3g}, {delta_text(row.spent_delta)})", f"really spent; any one {source.record} replaced"),
+        (
+            f"({row.spent_epsilon:.3g}, {delta_text(row.spent_delta)})",
+            f"really spent; any one {source.record} replaced",
+        ),
     ]
 
 
-def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, at_most: float, source: Source) -> str:
+def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, source: Source) -> str:
     """The answer of the budget question."""
+    if accuracy.empty:
+        return "**Not reachable:** this proof releases nothing here."
     if enough is None:
         last = accuracy.iloc[-1]
         return (
-            f"**Not reachable** up to ε = {last.epsilon:g} with {last.n:,} {source.records}: there privacy still costs "
-            f"{points(lost[-1])}."
+            f"**Not reachable** up to ε = {last.epsilon:g} with {last.n:,} {source.records}: "
+            f"there privacy still costs {points(lost[-1])}."
         )
     row = accuracy[accuracy.x == enough].iloc[0]
     return (
-        f"Smallest good ε: **{enough:g}**. It costs {points(100 * (row.reference - row['mean']))}; an attacker is right "
-        f"at most {100 * row.attack_limit:.0f} times of 100."
+        f"Smallest good ε: **{enough:g}**. It costs {points(100 * (row.reference - row['mean']))}; "
+        f"an attacker is right at most {100 * row.attack_limit:.0f} times of 100."
     )
 
 
@@ -100,23 +128,23 @@ def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
     """What must be true for the curves, the bound and the promise."""
-    row = table.iloc[0]
+    row = table[table.status == "ok"].iloc[0]
     measured = table[table.metric == "excess_empirical_risk"]
     below = int((measured.q10 < 0).sum())
-    resampled = ""
-    if source.size is not None and row.n > source.size:
-        resampled = f" {row.n:,} is more than there are: they are drawn with replacement from {source.size}, a what-if."
     lines = [
-        f"**Records:** {source.label}; {source.scaling}, so that ‖x‖ ≤ 1 holds for every possible record.{resampled}",
+        f"**Records:** {source.label}; {source.scaling}, so that ‖x‖ ≤ 1 holds for every possible record.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
-        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on. The axis starts at a coin's 50.",
-        f"**Excess risk:** average logistic loss on the training records minus F*, its smallest value over all models with "
-        f"‖θ‖ ≤ {experiment.theta_norm:g} (certified to {row.reference_gap:.1g}); that model is also the line without privacy.",
+        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on. "
+        "The axis starts at a coin's 50.",
+        "**Excess risk:** average logistic loss on the training records minus F*, its smallest value over all models "
+        f"with ‖θ‖ ≤ {experiment.theta_norm:g} (certified to {row.reference_gap:.1g}). That model is also the line "
+        "without privacy.",
         "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
         f"{experiment.repetitions} releases, which share their noise along ε.",
-        "**The bound** holds for every data set and model of that norm, on average over the noise; λ = *theory* minimises "
-        "it. *Regularisation alone* is the part of the excess that would remain without noise.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its promise.",
+        "**The bound** holds for every data set and model of that norm, on average over the noise; λ = *theory* "
+        "minimises it. *Regularisation alone* is the excess that would remain without noise.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
+        "promise.",
     ]
     if below:
         lines.append(
@@ -126,15 +154,14 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
     return "\n".join(f"- {line}" for line in lines)
 
 
-def snippet(experiment: Experiment, epsilon: float, source: Source) -> str:
+def snippet(experiment: Experiment, proof: str, epsilon: float, source: Source) -> str:
     """Python that redraws the chart from an empty file."""
-    mechanism = experiment.mechanisms[0]
-    return f'''import dpcore
+    return f"""import dpcore
 from dpcore import figures
 
 experiment = dpcore.Experiment(
     source={experiment.source!r},
-    mechanisms=(dpcore.make_mechanism({mechanism.key!r}, accounting={mechanism.accounting!r}),),
+    mechanisms=(dpcore.make_mechanism("output_gaussian", accounting={proof!r}),),
     n={experiment.n},
     p={experiment.p},
     delta={experiment.delta!r},
@@ -146,9 +173,9 @@ table = dpcore.run(experiment)
 figure = figures.cost_figure(
     table,
     epsilon={epsilon!r},
-    accuracy_title={f"{source.things} {source.outcome}, % (a coin: 50)"!r},
+    accuracy_title={axis_title(source)!r},
     theme="light",
     height=500,
 )
 figure.show()
-'''
+"""

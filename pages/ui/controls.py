@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -19,7 +20,8 @@ PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000,
 DIMENSIONS = tuple(2**k for k in range(3, 21))
 LAMBDAS: tuple[float | str, ...] = ("auto", *(m * 10.0**k for k in (-4, -3, -2, -1) for m in (1, 2, 5)), 1.0)
 SAMPLES: tuple[int | str, ...] = ("auto", *(m * 10**k for k in range(4) for m in (1, 2, 5)), 10_000)
-DEFAULTS = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto", "m": "auto", "seed": 7}
+LARGEST_SEED = 10**6
+DEFAULTS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto", "m": "auto", "seed": 7}
 
 
 @dc.dataclass(frozen=True)
@@ -71,50 +73,55 @@ def sidebar(
 ) -> Controls:
     """Draw the sidebar and return its state.
 
-    people: sizes n can take, default_people the first. columns: of the data set where it fixes them, else the slider
-    decides up to max_columns. unused: control -> reason, for controls that this page does not use.
+    people: sizes n can take, default_people the one to start with. columns: of the data set where it fixes them, else
+    the slider decides up to max_columns. unused: control -> reason, for controls that this page does not use.
     """
-    state = st.session_state
-    for key, value in DEFAULTS.items():
-        state.setdefault(key, value)
-    if state.get("n") not in people:
-        state["n"] = default_people
     with st.sidebar:
         st.markdown("### Price of Privacy")
-        st.select_slider("**ε** privacy budget", EPSILON_GRID, key="epsilon", format_func=lambda e: f"{e:g}")
-        st.select_slider("**δ** failure chance", DELTAS, key="delta", format_func=delta_text)
-        if note := delta_note(state["delta"], state["n"]):
-            st.caption(note)
-        st.select_slider("**n** people", people, key="n", format_func=lambda n: f"{n:,}")
+        epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format)
+        delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text)
+        note = st.empty()
+        n = _slider("n", "**n** people", people, "{:,}".format, default_people)
+        if text := delta_note(delta, n):
+            note.caption(text)
         p = _dimension(columns, max_columns)
-        st.select_slider("**λ** regularisation", LAMBDAS, key="lam", format_func=lam_text)
-        _or_reason("m", "**m** samples", SAMPLES, unused)
-        seed, reroll = st.columns([3, 2], vertical_alignment="bottom")
-        seed.number_input("**seed** of chance", min_value=0, max_value=10**6, key="seed", step=1)
+        lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text)
+        m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
+        number, reroll = st.columns([3, 2], vertical_alignment="bottom")
+        seed = number.number_input(
+            "**seed** of chance", 0, LARGEST_SEED, DEFAULTS["seed"], step=1, key="seed", bind="query-params"
+        )
         reroll.button("Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.")
-    return Controls(state["epsilon"], state["delta"], state["n"], p, state["lam"], state["m"], int(state["seed"]))
+    return Controls(epsilon, delta, n, p, lam, m, int(seed))
 
 
-def _reroll() -> None:
-    st.session_state["seed"] = (int(st.session_state["seed"]) + 1) % (10**6 + 1)
+def _slider(
+    key: str,
+    label: str,
+    options: Sequence[Any],
+    text: Callable[[Any], str] = str,
+    default: Any = None,
+    reason: str | None = None,
+) -> Any:
+    """A slider over a frozen grid, kept in the address; with a reason it is disabled and says so."""
+    value = DEFAULTS[key] if default is None else default
+    chosen = st.select_slider(
+        label, options, value, format_func=text, key=key, bind="query-params", disabled=reason is not None
+    )
+    if reason:
+        st.caption(reason)
+    return chosen
 
 
 def _dimension(columns: int | None, max_columns: int) -> int:
     label = "**p** dimension"
-    if columns is not None:
-        st.select_slider(
-            label, sorted({*DIMENSIONS, columns}), columns, key=f"p_of_{columns}", disabled=True, format_func=str
-        )
-        st.caption(f"this data set has {columns} columns")
-        return columns
-    allowed = [p for p in DIMENSIONS if p <= max_columns]
-    if st.session_state["p"] not in allowed:
-        st.session_state["p"] = allowed[-1]
-    st.select_slider(label, allowed, key="p", help=f"This page goes up to {max_columns:,}.")
-    return st.session_state["p"]
+    if columns is None:
+        return _slider("p", f"{label} (to {max_columns:,})", [p for p in DIMENSIONS if p <= max_columns])
+    # Its own key: the free slider keeps its value for data sets that have no columns of their own.
+    st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
+    st.caption(f"this data set has {columns} columns")
+    return columns
 
 
-def _or_reason(key: str, label: str, options: tuple[int | str, ...], unused: Mapping[str, str]) -> None:
-    st.select_slider(label, options, key=key, disabled=key in unused)
-    if key in unused:
-        st.caption(unused[key])
+def _reroll() -> None:
+    st.session_state["seed"] = (int(st.session_state["seed"]) + 1) % (LARGEST_SEED + 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import html
 
 _CELL, _DOT = 24, 8.5
 
 
 def icon_array(limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:
-    """An SVG of 100 dots: `limit` filled, up to `cap` ringed, the others grey; 0 <= limit <= cap <= 100."""
+    """An HTML image of 100 dots: `limit` filled, up to `cap` ringed, the others grey; 0 <= limit <= cap <= 100."""
     if not 0 <= limit <= cap <= 100:
         raise ValueError(f"limit and cap must satisfy 0 <= limit <= cap <= 100, got {limit} and {cap}")
     dots = []
@@ -22,7 +23,6 @@ def icon_array(limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str
             look = f'fill="{rest}"'
         dots.append(f'<circle cx="{x:g}" cy="{y:g}" r="{_DOT - (1 if limit <= i < cap else 0):g}" {look}/>')
     side = 10 * _CELL
-    return (
-        f'<svg role="img" aria-label="{html.escape(alt)}" viewBox="0 0 {side} {side}" width="100%" '
-        f'style="max-width:{side}px;display:block" xmlns="http://www.w3.org/2000/svg">{"".join(dots)}</svg>'
-    )
+    picture = f'<svg viewBox="0 0 {side} {side}" xmlns="http://www.w3.org/2000/svg">{"".join(dots)}</svg>'
+    source = "data:image/svg+xml;base64," + base64.b64encode(picture.encode()).decode()
+    return f'<img src="{source}" alt="{html.escape(alt)}" style="width:100%;max-width:{side}px;display:block">'

@@ -1,0 +1,29 @@
+"""The dashboard's server: `streamlit run app.py`.
+
+Handing pages/main.py to st.App makes every address, also the first one asked for, run that script; plain page
+files beside a main script would be run alone and without their sidebar.
+"""
+
+from pathlib import Path
+
+import streamlit as st
+
+from dpcore.threads import one_blas_thread
+from pages.ui import assets
+
+one_blas_thread()
+
+
+def apologise(error: Exception) -> bool:
+    """Show a visitor one sentence; Streamlit has just logged the error with its traceback."""
+    st.error(
+        "This page met an error, noted in the server's log: change a control or reload the page to go on."
+    )
+    return True
+
+
+app = st.App(
+    Path(__file__).resolve().parent / "pages" / "main.py",
+    routes=assets.routes(),
+    on_script_error=apologise,
+)

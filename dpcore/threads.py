@@ -1,0 +1,20 @@
+"""How a process uses its cores: one pool for nogil kernels, one thread for each BLAS call.
+
+A BLAS that spreads a small product over all cores waits for the slowest of them: beside other sessions that turned
+half a second into eight. Parallel work therefore lives in the pool.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+POOL = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dpcore")
+
+
+def one_blas_thread() -> None:
+    """Limit BLAS to one thread for the rest of this process; for programs, not for libraries, to call."""
+    import scipy.linalg  # noqa: F401 (the limit reaches only the BLAS copies that are loaded: numpy's and scipy's)
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1, user_api="blas")

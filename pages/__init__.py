@@ -1,0 +1,1 @@
+"""The dashboard's pages; `pages.main` is the script that runs for every address."""

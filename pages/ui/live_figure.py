@@ -1,0 +1,38 @@
+"""Plotly figures that are updated in place.
+
+st.plotly_chart replaces its chart on every change of data, and with it the reader's zoom, pan and hidden
+traces. This component keeps the chart and lets Plotly.react compute the difference.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.ui.assets import plotly_js_url
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+# At import, so once per process.
+_component = st.components.v2.component(
+    "live_figure",
+    js=Path(__file__).with_name("live_figure.js").read_text(encoding="utf-8"),
+    isolate_styles=False,  # plotly puts its styles into the document's head
+)
+
+
+def live_figure(figure: go.Figure, *, key: str, alt: str, height: int) -> None:
+    """Draw a figure, or update the one drawn before under the same key.
+
+    figure: keep the order and number of traces from run to run, so that a hidden trace stays the same trace.
+    Zoom, pan and hidden traces last while layout.uirevision does (default: for ever). layout.meta["narrow"]
+    may hold a partial layout, merged over the layout while the chart is narrower than 560 px; it may set a
+    height of its own.
+    alt: one sentence with what the chart shows, for screen readers.
+    height: in pixels, kept free from the start.
+    """
+    data = {"figure": figure.to_json(), "alt": alt, "height": height, "src": plotly_js_url()}
+    _component(key=key, data=data)

@@ -1,0 +1,1 @@
+"""Tests that drive a browser; each module carries the mark `browser`."""

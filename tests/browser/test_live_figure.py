@@ -1,0 +1,164 @@
+"""A live figure keeps what the reader did to it, fits narrow screens, and never shows an empty frame."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ..harness import ROOT, Server, serve
+
+pytestmark = pytest.mark.browser
+
+APP = """
+from pathlib import Path
+import streamlit as st
+from pages.ui import assets
+app = st.App(Path(__file__).with_name("main.py"), routes=assets.routes())
+"""
+MAIN = """
+import plotly.graph_objects as go
+import streamlit as st
+from pages.ui.live_figure import live_figure
+
+st.set_page_config(layout="wide")
+slope = st.slider("slope", 1, 9, 2, key="slope")
+figure = go.Figure(
+    [
+        go.Scatter(x=[0, 1, 2], y=[0, slope, 2 * slope], name="line"),
+        go.Scatter(x=[0, 2], y=[1, 1], name="other"),
+    ],
+    {
+        "template": "none",
+        "showlegend": True,
+        "meta": {"narrow": {"legend": {"orientation": "h"}, "height": 360}},
+    },
+)
+live_figure(figure, key="chart", alt=f"A line of slope {slope}", height=300)
+"""
+CHART = ".st-key-chart .live-figure"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dashboard of one chart, with the real settings."""
+    place = tmp_path_factory.mktemp("dashboard")
+    (place / "app.py").write_text(APP)
+    (place / "main.py").write_text(MAIN)
+    shutil.copytree(ROOT / ".streamlit", place / ".streamlit")
+    return place
+
+
+@pytest.fixture(scope="module")
+def dashboard(folder: Path) -> Iterator[Server]:
+    with serve(folder / "app.py") as running:
+        yield running
+
+
+def open_chart(page: Page, url: str) -> None:
+    page.goto(url)
+    expect(page.locator(f"{CHART} .main-svg").first).to_be_visible(timeout=30_000)
+
+
+def look(page: Page, expression: str) -> object:
+    """Evaluate an expression about the chart's node, `it`."""
+    return page.evaluate(f"(it => {expression})(document.querySelector('{CHART}'))")
+
+
+def wait_until(page: Page, condition: str) -> None:
+    page.wait_for_function(f"(it => {condition})(document.querySelector('{CHART}'))")
+
+
+def move_slider(page: Page) -> None:
+    page.locator(".st-key-slope input[type=range]").press("ArrowRight")
+
+
+def zoom(page: Page) -> None:
+    """Drag a rectangle, as a reader does."""
+    box = page.locator(f"{CHART} .nsewdrag").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.7 * box["height"], steps=4)
+    page.mouse.up()
+    wait_until(page, "it.layout.xaxis.autorange === false")
+
+
+def test_a_slider_move_keeps_node_zoom_and_hidden_traces(page: Page, dashboard: Server) -> None:
+    open_chart(page, dashboard.url)
+    expect(page.get_by_role("img", name="A line of slope 2")).to_be_visible()
+    look(page, "it.querySelector('.main-svg').mark = 'same'")
+    page.locator(f"{CHART} .legendtoggle").nth(1).click()
+    wait_until(page, "it.data[1].visible === 'legendonly'")
+    zoom(page)
+    zoomed = look(page, "[it.layout.xaxis.range, it.layout.yaxis.range]")
+
+    move_slider(page)
+    expect(page.get_by_role("img", name="A line of slope 3")).to_be_visible()
+    wait_until(page, "it._fullData[0].y[1] === 3")
+    assert look(page, "it.querySelector('.main-svg').mark") == "same"
+    assert look(page, "[it.layout.xaxis.range, it.layout.yaxis.range]") == zoomed
+    assert look(page, "it._fullData[1].visible") == "legendonly"
+
+
+def test_a_narrow_screen_gets_its_own_layout_and_a_wide_one_the_first(page: Page, dashboard: Server) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_chart(page, dashboard.url)
+    wait_until(page, "it._fullLayout.legend.orientation === 'h'")
+    assert look(page, "[it.clientHeight, it._fullLayout.height]") == [360, 360]
+    assert look(page, "it._fullLayout.width === it.clientWidth && it.clientWidth < 390")
+
+    zoom(page)
+    zoomed = look(page, "it.layout.xaxis.range")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    wait_until(page, "it._fullLayout.legend.orientation === 'v'")
+    assert look(page, "[it.clientHeight, it._fullLayout.height]") == [300, 300]
+    assert look(page, "it.layout.xaxis.range") == zoomed
+    page.set_viewport_size({"width": 1000, "height": 900})
+    wait_until(page, "it._fullLayout.width === it.clientWidth")
+
+
+def test_without_its_library_the_chart_says_so_and_the_next_move_tries_again(
+    page: Page, dashboard: Server, complaints: list[str]
+) -> None:
+    page.route("**/assets/plotly-*", lambda route: route.abort())
+    page.goto(dashboard.url)
+    expect(page.locator(CHART)).to_have_text("The chart could not be drawn. Reload the page to try again.")
+    assert complaints
+    complaints.clear()
+    page.unroute("**/assets/plotly-*")
+    move_slider(page)
+    expect(page.locator(f"{CHART} .main-svg").first).to_be_visible()
+    expect(page.locator(CHART)).not_to_contain_text("could not be drawn")
+
+
+def test_the_library_is_found_below_a_base_path_and_may_be_kept(page: Page, folder: Path) -> None:
+    with serve(folder / "app.py", base="/price") as running:
+        loaded = []
+        page.on("response", lambda response: "plotly" in response.url and loaded.append(response))
+        open_chart(page, running.url)
+    (library,) = loaded
+    assert "/price/assets/plotly-" in library.url
+    headers = library.headers
+    assert headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert headers["content-encoding"] == "gzip"
+    assert headers["content-type"].startswith("text/javascript")
+
+
+def test_the_library_is_the_same_compressed_and_plain(dashboard: Server) -> None:
+    from pages.ui.assets import plotly_js_url
+
+    def fetch(**headers: str) -> bytes:
+        request = urllib.request.Request(f"{dashboard.url}/{plotly_js_url()}", headers=headers)
+        with urllib.request.urlopen(request) as response:
+            assert response.headers["Vary"] == "Accept-Encoding"
+            return response.read()
+
+    compressed = fetch(**{"Accept-Encoding": "gzip"})
+    assert len(compressed) < 2_000_000
+    assert gzip.decompress(compressed) == fetch()

@@ -1,0 +1,59 @@
+"""Servers for tests, and what happens to browser tests where there is no browser.
+
+They are left out, the summary says which, and the exit status is 3 if everything else passed: neither a pass
+nor a failure. With REQUIRE_BROWSER=1 it is 1.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from .harness import REMEDIES, ROOT, Server, find_browser, serve
+
+LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+@pytest.hookimpl(trylast=True)  # after -m and -k: a test nobody asked for is not missing
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanting = [item for item in items if item.get_closest_marker("browser")]
+    if not wanting or find_browser():
+        return
+    config.stash[LEFT_OUT] = [item.nodeid for item in wanting]
+    config.hook.pytest_deselected(items=wanting)
+    items[:] = [item for item in items if item not in wanting]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    rest_passed = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    if rest_passed and session.config.stash.get(LEFT_OUT, []):
+        session.exitstatus = 1 if os.environ.get("REQUIRE_BROWSER") == "1" else 3
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not (names := config.stash.get(LEFT_OUT, [])):
+        return
+    terminalreporter.section("no browser")
+    terminalreporter.write_line(f"{len(names)} browser tests did not run, because no browser was found:")
+    for name in names:
+        terminalreporter.write_line(f"  {name}")
+    terminalreporter.write_line("Any of these helps:")
+    for remedy in REMEDIES:
+        terminalreporter.write_line(f"  - {remedy}")
+
+
+@pytest.fixture
+def fresh_server() -> Iterator[Server]:
+    """The dashboard on a server that nobody has asked anything yet."""
+    with serve(ROOT / "app.py") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """The dashboard, on one server for all tests."""
+    with serve(ROOT / "app.py") as running:
+        yield running

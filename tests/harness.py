@@ -1,0 +1,101 @@
+"""What browser tests and tests/screenshots.py need: an installed browser and a running server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REMEDIES = (
+    "install Chromium or Chrome (Debian: apt install chromium)",
+    "set CHROMIUM to the path of a browser's program",
+    "run: python -m playwright install chromium (in .venv)",
+)
+# For the first: Chromium refuses to run as root with its sandbox. The others keep it from calling home.
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+)
+
+
+def find_browser() -> str | None:
+    """The browser to drive: $CHROMIUM (nothing else if it is set), then PATH, then Playwright's own."""
+    if chosen := os.environ.get("CHROMIUM"):
+        return shutil.which(chosen)
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+    return own if Path(own).exists() else None
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running dashboard: url without a slash at its end, log the file it writes to."""
+
+    url: str
+    log: Path
+
+
+@contextmanager
+def serve(script: Path, *options: str, base: str = "") -> Iterator[Server]:
+    """Run `streamlit run script` on a free port until the block ends; base is a base path, like "/base"."""
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    url = f"http://localhost:{port}{base}"
+    command = [sys.executable, "-m", "streamlit", "run", script.name, "--server.address", "localhost"]
+    command += ["--server.port", str(port), "--server.baseUrlPath", base, *options]
+    # A script outside the repository imports pages and dpcore from here.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "server.log")
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=script.parent,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        try:
+            _wait_for_health(url, process, log)
+            yield Server(url, log)
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait_for_health(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5):
+                return
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            time.sleep(0.1)
+    raise RuntimeError(f"the server at {url} did not start:\n{log.read_text()}")

@@ -1,0 +1,177 @@
+"""dev.py's decisions, and what pytest says and returns where there is no browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dev
+
+from .harness import REMEDIES, ROOT
+
+
+def test_an_old_python_is_refused_in_one_sentence():
+    assert dev.refusal((3, 10, 13)) == "Python 3.11 or newer is needed, this is 3.10."
+    assert dev.refusal((3, 11, 0)) is None
+    assert dev.refusal((4, 0, 0)) is None
+
+
+def test_the_fingerprint_follows_python_and_every_file(tmp_path):
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    first.write_text("numpy")
+    second.write_text("pytest")
+    before = dev.fingerprint("3.11.2", [first, second])
+    assert dev.fingerprint("3.11.2", [first, second]) == before
+    assert dev.fingerprint("3.12.1", [first, second]) != before
+    second.write_text("pytest<9")
+    assert dev.fingerprint("3.11.2", [first, second]) != before
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A repository whose .venv is this Python, the commands dev.py runs, and codes for them to return."""
+    for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / ".venv").mkdir()
+    monkeypatch.setattr(dev, "ROOT", tmp_path)
+    monkeypatch.setattr(dev, "VENV_PYTHON", sys.executable)
+    monkeypatch.setattr(dev, "STAMPS", tmp_path / ".venv" / "dev-stamps")
+    monkeypatch.setattr(dev, "answer", lambda *command: "pip 25.0")
+    calls = []
+    codes = {}
+
+    def call(*command):
+        calls.append(" ".join(command[2:]))
+        return next((code for word, code in codes.items() if word in calls[-1]), 0)
+
+    monkeypatch.setattr(dev, "call", call)
+    return tmp_path, calls, codes
+
+
+def installs(calls):
+    return [words.split()[-1] for words in calls if words.startswith("pip install")]
+
+
+def test_packages_are_installed_only_when_a_file_changed(project):
+    folder, calls, _ = project
+    dev.test([])
+    dev.run([])
+    dev.test([])
+    assert installs(calls) == ["requirements-dev.txt"]
+    (folder / "constraints.txt").write_text("numpy==2.0")
+    dev.run([])
+    dev.run([])
+    assert installs(calls) == ["requirements-dev.txt", "requirements.txt"]
+    # The last install may have moved a version that tests need.
+    dev.test([])
+    assert installs(calls) == ["requirements-dev.txt", "requirements.txt", "requirements-dev.txt"]
+
+
+def test_an_interrupted_install_is_repeated(project, monkeypatch):
+    folder, calls, codes = project
+    dev.run([])
+    (folder / "requirements.txt").write_text("new")
+    codes["pip install"] = 1
+    with pytest.raises(dev.Failure):
+        dev.run([])
+    codes.clear()
+    (folder / "requirements.txt").write_text("requirements.txt")  # even with the old files, .venv is half new
+    calls.clear()
+    dev.run([])
+    assert installs(calls) == ["requirements.txt"]
+
+
+def test_kernels_are_compiled_once_and_again_after_a_failure(project):
+    _, calls, codes = project
+    codes["dpcore warm"] = 1
+    with pytest.raises(dev.Failure):
+        dev.run([])
+    assert not any("streamlit" in words for words in calls)
+    codes.clear()
+    dev.run([])
+    dev.run([])
+    assert sum("dpcore warm" in words for words in calls) == 2
+
+
+def test_the_address_is_printed_before_the_server_starts(project, capsys, monkeypatch):
+    _, calls, _ = project
+    with socket.create_server(("localhost", 0)) as taken:
+        first = taken.getsockname()[1]
+        assert dev.free_port(first) != first
+    monkeypatch.setattr(dev, "call", lambda *command: calls.append(capsys.readouterr().out) or 0)
+    dev.run(["--server.port", "8765"])
+    assert "http://localhost:8765 " in calls[-1]
+
+
+def test_checks_run_in_order_and_stop_at_the_first_failure(project):
+    _, calls, codes = project
+    codes["pytest"] = 5
+    assert dev.test(["-k", "nothing"]) == 5
+    assert calls[-3:] == ["ruff check .", "mypy dpcore pages app.py", "pytest -k nothing"]
+    codes["mypy"] = 2
+    assert dev.test([]) == 2
+    assert calls[-1].startswith("mypy")
+
+
+def test_without_ensurepip_and_pip_one_sentence_names_the_remedy(project, monkeypatch):
+    monkeypatch.setattr(dev, "VENV_PYTHON", str(project[0] / "missing"))
+    monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: None)
+    for version in (None, "pip 22.2.9 from somewhere"):
+        monkeypatch.setattr(dev, "answer", lambda *command, version=version: version)
+        with pytest.raises(dev.Failure, match="apt install python3-venv"):
+            dev.install("run")
+
+
+PLAIN = "def test_plain(): assert {}\n"
+NEEDY = "import pytest\n@pytest.mark.browser\ndef test_needy(): assert False\n"
+
+
+def run_pytest(folder: Path, *options: str, plain: str = "True", **environment: str):
+    """Run pytest in a small project with our conftest, where no browser can be found."""
+    tests = folder / "tests"
+    tests.mkdir()
+    for name in ("__init__.py", "conftest.py", "harness.py"):
+        shutil.copy(ROOT / "tests" / name, tests)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    (tests / "test_small.py").write_text(PLAIN.format(plain) + NEEDY)
+    clean = {name: value for name, value in os.environ.items() if name != "REQUIRE_BROWSER"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**clean, "CHROMIUM": str(folder / "missing"), **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_without_a_browser_the_summary_says_so_and_the_status_is_3(tmp_path):
+    result = run_pytest(tmp_path)
+    assert result.returncode == 3
+    assert "1 browser tests did not run" in result.stdout
+    assert "tests/test_small.py::test_needy" in result.stdout
+    assert all(remedy in result.stdout for remedy in REMEDIES)
+    assert "1 passed, 1 deselected" in result.stdout
+
+
+def test_a_required_browser_that_is_missing_is_a_failure(tmp_path):
+    result = run_pytest(tmp_path, REQUIRE_BROWSER="1")
+    assert result.returncode == 1
+    assert "1 browser tests did not run" in result.stdout
+
+
+def test_another_failure_outranks_the_missing_browser(tmp_path):
+    assert run_pytest(tmp_path, plain="False").returncode == 1
+
+
+def test_browser_tests_nobody_asked_for_are_not_missed(tmp_path):
+    result = run_pytest(tmp_path, "-m", "not browser")
+    assert result.returncode == 0
+    assert "did not run" not in result.stdout

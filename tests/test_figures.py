@@ -1,0 +1,186 @@
+"""Figures as pure functions of the table: the palette, what is drawn, and that labels keep apart."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import Experiment, figures
+
+LARGE_TEXT_CONTRAST = 3.0
+LEAST_DIFFERENCE = 15.9
+
+# Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
+VISIONS = {
+    "normal": np.eye(3),
+    "protan": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "deutan": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "tritan": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
+    ),
+}
+
+
+def linear_rgb(colour: str) -> np.ndarray:
+    c = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2 contrast ratio."""
+    light, dark = sorted((linear_rgb(c) @ [0.2126, 0.7152, 0.0722] for c in (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    to_xyz = np.array(
+        [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+    )
+    x = to_xyz @ np.clip(rgb, 0, 1) / [0.95047, 1.0, 1.08883]
+    f = np.where(x > 216 / 24389, np.cbrt(x), (24389 / 27 * x + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def ciede2000(one: np.ndarray, other: np.ndarray) -> float:
+    """Colour difference (Sharma, Wu and Dalal 2005)."""
+    (L1, a1, b1), (L2, a2, b2) = one, other
+    mean_chroma = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2
+    g = 0.5 * (1 - math.sqrt(mean_chroma**7 / (mean_chroma**7 + 25**7)))
+    a1, a2 = (1 + g) * a1, (1 + g) * a2
+    c1, c2 = math.hypot(a1, b1), math.hypot(a2, b2)
+    h1, h2 = math.degrees(math.atan2(b1, a1)) % 360, math.degrees(math.atan2(b2, a2)) % 360
+    dh = 0.0 if c1 * c2 == 0 else (h2 - h1 + 180) % 360 - 180
+    dL, dC, dH = L2 - L1, c2 - c1, 2 * math.sqrt(c1 * c2) * math.sin(math.radians(dh / 2))
+    L, C = (L1 + L2) / 2, (c1 + c2) / 2
+    h = h1 + h2 if c1 * c2 == 0 else (h1 + dh / 2) % 360
+    t = 1 - 0.17 * math.cos(math.radians(h - 30)) + 0.24 * math.cos(math.radians(2 * h))
+    t += 0.32 * math.cos(math.radians(3 * h + 6)) - 0.2 * math.cos(math.radians(4 * h - 63))
+    sL = 1 + 0.015 * (L - 50) ** 2 / math.sqrt(20 + (L - 50) ** 2)
+    sC, sH = 1 + 0.045 * C, 1 + 0.015 * C * t
+    turn = math.sin(math.radians(60 * math.exp(-(((h - 275) / 25) ** 2))))
+    rT = -2 * math.sqrt(C**7 / (C**7 + 25**7)) * turn
+    return math.sqrt((dL / sL) ** 2 + (dC / sC) ** 2 + (dH / sH) ** 2 + rT * dC / sC * dH / sH)
+
+
+@pytest.mark.parametrize(
+    "one, other, expected",
+    [
+        ((50.0, 2.6772, -79.7751), (50.0, 0.0, -82.7485), 2.0425),
+        ((50.0, 2.5, 0.0), (73.0, 25.0, -18.0), 27.1492),
+        ((22.7233, 20.0904, -46.6940), (23.0331, 14.9730, -42.5619), 2.0373),
+        ((90.9257, -0.5406, -0.9208), (88.6381, -0.8985, -0.7239), 1.5381),
+    ],
+)
+def test_the_colour_difference_reproduces_its_published_examples(one, other, expected):
+    assert ciede2000(np.array(one), np.array(other)) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_palette_is_readable_and_distinct(theme):
+    palette = figures.FAMILIES[theme]
+    for colour in palette.values():
+        assert contrast(colour, figures.BACKGROUND[theme]) >= LARGE_TEXT_CONTRAST
+    for vision, matrix in VISIONS.items():
+        seen = {name: lab(np.clip(matrix @ linear_rgb(colour), 0, 1)) for name, colour in palette.items()}
+        for one, other in itertools.combinations(palette, 2):
+            assert ciede2000(seen[one], seen[other]) >= LEAST_DIFFERENCE, f"{one} and {other} in {vision} vision"
+    for text in (figures.TEXT, figures.MUTED):
+        assert contrast(text[theme], figures.BACKGROUND[theme]) >= 4.5
+
+
+def draw(epsilon=1.0, theme="light", decision=None, **changes):
+    table = dpcore.run(Experiment(source="synthetic", n=400, repetitions=5, **changes))
+    title = "people classified correctly, % (a coin: 50)"
+    figure = figures.cost_figure(
+        table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision
+    )
+    return table, figure
+
+
+def test_curves_are_the_table():
+    table, figure = draw()
+    excess = table[table.metric == "excess_empirical_risk"]
+    traces = {(t.name, t.yaxis): t for t in figure.data}
+    assert np.array_equal(traces["upper bound, proved", "y2"].y, excess.bound)
+    assert np.array_equal(traces["private, on average", "y2"].y, excess["mean"])
+    accuracy = table[table.metric == "accuracy"]
+    assert np.array_equal(traces["private, on average", "y"].y, 100 * accuracy["mean"])
+    assert set(traces["without privacy", "y"].y) == {100 * accuracy.reference.iloc[0]}
+    assert traces["upper bound, proved", "y2"].line.dash == "dash"
+
+
+def test_a_cursor_move_changes_the_cursor_only():
+    """Stable traces and a constant uirevision are what keeps zoom and node alive in the browser."""
+    _, one = draw(epsilon=1.0)
+    _, other = draw(epsilon=0.1)
+    assert one.layout.uirevision == other.layout.uirevision == "keep"
+    differing = [i for i, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b]
+    assert [one.data[i].mode for i in differing] == ["markers", "markers"]
+    assert other.layout.shapes[0].x0 == 0.1
+    assert "ε = 0.1" in [a.text for a in other.layout.annotations]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("changes", [{}, {"lam": 1.0}, {"lam": 1e-4}, {"delta": 1e-10}])
+def test_everything_positive_is_inside_the_axes(theme, changes):
+    table, figure = draw(theme=theme, **changes)
+    low, high = figure.layout.yaxis2.range
+    excess = table[table.metric == "excess_empirical_risk"]
+    for column in ("mean", "bound", "noiseless"):
+        shown = excess[column][excess[column] > 0]
+        assert (np.log10(shown) > low).all() and (np.log10(shown) < high).all()
+    accuracy = table[table.metric == "accuracy"]
+    assert figure.layout.yaxis.range[0] == 50.0, "accuracy starts at a coin's 50 and the title says so"
+    assert 100 * accuracy.q90.max() < figure.layout.yaxis.range[1]
+    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+    assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"
+    json.loads(figure.to_json())
+
+
+def test_a_mechanism_that_stops_applying_leaves_a_gap():
+    classical = dpcore.make_mechanism("output_gaussian", accounting="classical")
+    _, figure = draw(mechanisms=(classical,))
+    private = next(t for t in figure.data if t.name == "private, on average")
+    assert max(private.x) < 1.0
+    assert all(len(t.x) == 0 for t in figure.data if t.mode == "markers"), "no dot where nothing is released"
+    nothing = dpcore.run(Experiment(source="synthetic", n=400, delta=0.0))
+    figures.cost_figure(nothing, epsilon=1.0, accuracy_title="", theme="light", height=500)
+
+
+@pytest.mark.parametrize("decision", [None, 0.5, 1.0])
+def test_the_decision_is_marked_on_the_curve(decision):
+    table, figure = draw(decision=decision)
+    diamond = figure.data[-1]
+    accuracy = table[table.metric == "accuracy"].set_index("x")["mean"]
+    assert diamond.marker.symbol == "diamond"
+    assert list(diamond.x) == ([] if decision is None else [decision])
+    assert list(diamond.y) == ([] if decision is None else [100 * accuracy[decision]])
+    assert [a.text for a in figure.layout.annotations].count("good enough") == len(diamond.x)
+
+
+def test_the_phone_layout_has_a_legend_instead_of_labels():
+    _, figure = draw()
+    narrow = figure.layout.meta["narrow"]
+    assert narrow["showlegend"] and narrow["margin"]["r"] < 30
+    assert len(narrow["annotations"]) < len(figure.layout.annotations)
+
+
+@pytest.mark.parametrize("centres", [[0.0], [10.0, 11.0, 12.0], [95.0, 96.0, 97.0], [0.0, 50.0, 99.0], []])
+def test_labels_never_overlap_and_stay_below_the_top(centres):
+    heights = [16, 32, 16][: len(centres)]
+    moved = figures.spread(centres, heights, 100.0)
+    assert moved == sorted(moved) and all(m <= 100.0 for m in moved)
+    for (a, ha), (b, hb) in itertools.pairwise(zip(moved, heights, strict=True)):
+        assert b - a >= (ha + hb) / 2 - 1e-9
+
+
+@pytest.mark.parametrize("value, text", [(0.01, "0.01"), (1e-6, "0.000001"), (10.0, "10"), (1.5, "1.5"), (2e6, "2M")])
+def test_plain_numbers_have_no_exponent(value, text):
+    assert figures.plain_number(value) == text
