@@ -26,13 +26,13 @@ def gaussian_noise_excess(L: float, smoothness: float, R: float, scale: float) -
     return min(lipschitz_form, 0.5 * smoothness * (scale * R) ** 2)
 
 
-def regularisation_bias(lam: float, theta_norm: float) -> float:
-    """F(theta_hat) - F(theta_ref) <= (lam/2) B^2 for every ||theta_ref|| <= B.
+def regularisation_bias(lam: float, theta_norm: float, tol: float = 0.0) -> float:
+    """F(theta) - F(theta_ref) <= (lam/2) B^2 + tol^2 / (2 lam) for ||grad J(theta)|| <= tol and ||theta_ref|| <= B.
 
     >>> regularisation_bias(0.02, 10.0)
     1.0
     """
-    return 0.5 * lam * theta_norm**2
+    return 0.5 * lam * theta_norm**2 + 0.5 * tol**2 / lam
 
 
 def published_output_rate(L: float, R: float, n: int, theta_norm: float, budget: Budget) -> float:

@@ -155,7 +155,7 @@ def cost_figure(
         "meta": {
             "narrow": {
                 "height": height + 60,
-                "margin": {"l": 44, "r": 12, "t": _TOP, "b": 128},
+                "margin": {"l": 44, "r": 26, "t": _TOP, "b": 128},  # half a cursor flag on the right
                 "annotations": [*titles, *flags],
                 "showlegend": True,
                 "legend": {

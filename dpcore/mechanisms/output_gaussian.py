@@ -85,7 +85,7 @@ class OutputGaussian(AdditiveMechanism):
         loss = get_loss(spec.loss)
         L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
         noise = bounds.gaussian_noise_excess(L, loss.smoothness(spec), R, plan.scale)
-        total = noise + bounds.regularisation_bias(float(spec.lam), B)
+        total = noise + bounds.regularisation_bias(float(spec.lam), B, plan.tol)
         rate = bounds.published_output_rate(L, R, spec.n, B, plan.requested)
         ours = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
         return (

@@ -1,0 +1,54 @@
+"""What the documents and docstrings show must run, and the paths they name must exist."""
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.harness import ROOT
+
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for folder in ("dpcore", "pages")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if path.name not in ("__main__.py", "main.py", "start.py")  # scripts
+]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_public_functions_of_the_library_have_doctests():
+    """One doctest per public function; a method's class or module may speak for it."""
+    import dpcore
+
+    for name in ("bounds_of", "calibrate", "solve", "run", "list_mechanisms", "make_mechanism"):
+        assert ">>>" in (getattr(dpcore, name).__doc__ or ""), name
+
+
+def test_the_readme_s_python_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(code, {})
+    assert "Budget(epsilon=1.0, delta=1e-06)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
+def test_named_paths_and_tests_exist(document: Path):
+    text = document.read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (document.parent / target).exists(), target
+    for path in re.findall(r"`((?:dpcore|pages|tests|docs|mechanisms|kernels)/[\w/.]+)(?:::\w+)?`", text):
+        place = ROOT / path if (ROOT / path).exists() else ROOT / "dpcore" / path
+        assert place.exists(), path
+    for test in re.findall(r"`(?:[\w/.]+::)?(test_\w+)`", text):
+        assert any(f"def {test}(" in file.read_text() for file in (ROOT / "tests").rglob("test_*.py")), test
+
+
+def test_the_picture_is_a_picture():
+    assert (ROOT / "docs" / "start.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,160 @@
+"""The start page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
+
+import base64
+import random
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import data
+from pages.start import words
+from pages.ui import controls
+from pages.ui.odds import icon_array
+from tests.harness import ROOT
+
+
+def open_page(**state) -> AppTest:
+    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    for key, value in state.items():
+        page.session_state[key] = value
+    return page.run()
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.get("html")])
+
+
+def headline(page: AppTest) -> str:
+    return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
+
+
+def table_of(**changes) -> "dpcore.experiment.pd.DataFrame":
+    fields = {"delta": 1e-6, "repetitions": 100, "seed": 7} | changes
+    return dpcore.run(dpcore.Experiment(**fields))
+
+
+def test_the_default_state_teaches_without_a_click():
+    page = open_page()
+    assert not page.exception and not page.error
+    row = table_of().query("metric == 'accuracy' and x == 1.0").iloc[0]
+    said = re.sub(r"<[^>]+>", "", headline(page))
+    assert said == words.plain(words.takeaway(row, data.get_source("breast_cancer")))
+    cost = 100 * (row.reference - row["mean"])
+    assert f"{cost:.1f} points" in said and "398 patients" in said
+    assert words.odds(row) in texts(page)
+    assert [metric.value for metric in page.metric] == [v for v, _ in words.readouts(row, data.SOURCES["breast_cancer"])]
+
+
+def test_unused_controls_are_visible_disabled_and_say_why():
+    page = open_page()
+    sliders = {slider.label: slider for slider in page.sidebar.select_slider}
+    assert list(sliders)[:5] == [
+        "**ε** privacy budget",
+        "**δ** failure chance",
+        "**n** people",
+        "**p** dimension",
+        "**λ** regularisation",
+    ]
+    captions = [caption.value for caption in page.sidebar.caption]
+    assert sliders["**m** samples"].disabled and "output perturbation draws no samples" in captions
+    assert sliders["**p** dimension"].disabled and "this data set has 31 columns" in captions
+    assert not sliders["**λ** regularisation"].disabled
+
+
+@pytest.mark.parametrize("case", range(25))
+def test_random_states_show_no_error_and_true_numbers(case):
+    rng = random.Random(case)
+    source = rng.choice(list(data.SOURCES))
+    chosen = {
+        "source": source,
+        "proof": rng.choice(["tight", "published", "classical"]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(controls.DELTAS),
+        "n": rng.choice([n for n in controls.PEOPLE if n <= 3000]),
+        "lam": rng.choice(controls.LAMBDAS),
+        "seed": rng.randrange(100),
+        "at_most": rng.choice([0.5, 5.0, 20.0]),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
+    }
+    page = open_page(**chosen)
+    assert not page.exception and not page.error, chosen
+    mechanism = dpcore.make_mechanism("output_gaussian", accounting=chosen["proof"])
+    table = table_of(mechanisms=(mechanism,), **{k: chosen[k] for k in ("source", "delta", "n", "lam", "seed")})
+    here = table[(table.x == chosen["epsilon"])].iloc[0]
+    expected = words.takeaway(here, data.SOURCES[source]) if here.status == "ok" else words.refusal(here)
+    assert headline(page) == words.emphasised(expected, "#CB7513")
+    assert not re.search(r"\bnan\b", texts(page).lower())
+
+
+def test_another_data_set_starts_with_its_own_people():
+    page = open_page()
+    page.get("button_group")[0].set_value("synthetic").run()
+    assert page.session_state["n"] == 5000
+    assert "With 5,000 people" in headline(page)
+    page.get("button_group")[0].set_value("breast_cancer").run()
+    assert page.session_state["n"] == 398
+
+
+def test_chips_set_the_controls():
+    page = open_page()
+    next(b for b in page.button if b.label == "5,000 patients").click().run()
+    assert page.session_state["n"] == 5000 and "With 5,000 patients" in headline(page)
+    assert "drawn with replacement from the 398 real ones" in "\n".join(c.value for c in page.caption)
+    next(b for b in page.button if b.label == "ε = 0.1").click().run()
+    assert "ε = 0.1" in headline(page)
+
+
+def test_a_refusal_is_a_sentence_and_the_rest_of_the_page_stays():
+    page = open_page(proof="classical")
+    assert "<b" in headline(page) and "proved for epsilon &lt; 1 only" in headline(page)
+    assert not page.exception and not page.metric
+    assert "Smallest good ε" in texts(page) or "Not reachable" in texts(page)
+
+
+def test_the_code_redraws_the_chart(monkeypatch):
+    import plotly.graph_objects as go
+
+    page = open_page(behind="Code", source="synthetic", n=500, epsilon=0.1)
+    drawn = []
+    monkeypatch.setattr(go.Figure, "show", lambda self: drawn.append(self))
+    exec(page.code[0].value, {})
+    table = table_of(source="synthetic", n=500)
+    accuracy = table[table.metric == "accuracy"]
+    private = next(t for t in drawn[0].data if t.name == "private, on average")
+    assert np.array_equal(private.y, 100 * accuracy["mean"])
+
+
+def test_re_roll_changes_the_seed_and_the_numbers():
+    page = open_page(source="synthetic", n=500)
+    before = headline(page)
+    next(b for b in page.button if b.label == "Re-roll").click().run()
+    assert page.session_state["seed"] == 8 and headline(page) != before
+
+
+@pytest.mark.parametrize("delta, n, expected", [(1e-6, 398, None), (1e-4, 398, "above 1/n²"), (1e-3, 5000, "δ ≥ 1/n")])
+def test_large_deltas_are_named(delta, n, expected):
+    note = controls.delta_note(delta, n)
+    assert note is None if expected is None else expected in note
+
+
+def test_the_icon_array_counts_to_its_numbers():
+    picture = icon_array(55, 73, colour="#123456", rest="#EEEEEE", alt='55 "of" 100')
+    assert 'alt="55 &quot;of&quot; 100"' in picture
+    svg = base64.b64decode(re.search(r"base64,([^\"]+)", picture)[1]).decode()
+    assert svg.count('fill="#123456"') == 55 and svg.count('stroke="#123456"') == 18
+    assert svg.count('fill="#EEEEEE"') == 27
+    for limit, cap in ((60, 50), (-1, 5), (5, 101)):
+        with pytest.raises(ValueError, match="0 <= limit <= cap <= 100"):
+            icon_array(limit, cap, colour="#000000", rest="#000000", alt="")
+
+
+def test_words_for_costs():
+    source = data.SOURCES["synthetic"]
+    row = table_of(source="synthetic", n=300).iloc[0].copy()
+    row["mean"], row["reference"] = 0.8, 0.79
+    assert "privacy is **free** here" in words.takeaway(row, source)
+    row["mean"] = 0.78
+    assert "privacy costs **1.0 point**" in words.takeaway(row, source)
