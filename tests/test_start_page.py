@@ -45,7 +45,8 @@ def test_the_default_state_teaches_without_a_click():
     cost = 100 * (row.reference - row["mean"])
     assert f"{cost:.1f} points" in said and "398 patients" in said
     assert words.odds(row) in texts(page)
-    assert [metric.value for metric in page.metric] == [v for v, _ in words.readouts(row, data.SOURCES["breast_cancer"])]
+    assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
+    assert [m.value for m in page.metric] == [value for value, _ in words.readouts(row, data.SOURCES["breast_cancer"])]
 
 
 def test_unused_controls_are_visible_disabled_and_say_why():

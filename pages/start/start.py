@@ -12,7 +12,7 @@ from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.odds import icon_array
 
-HEIGHT = 430
+HEIGHT = 420
 MAX_COLUMNS = 32
 PROOFS = {"tight": "exact noise", "published": "as published", "classical": "textbook"}
 POINTS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
@@ -112,8 +112,7 @@ with chart:
         decision=enough,
     )
     live_figure(figure, key="cost", alt=words.plain(sentence), height=HEIGHT)
-    if note := words.resampled(controls.n, source):
-        st.caption(note)
+    st.caption(words.caption(table, experiment, source))
 
 with st.container(horizontal=True, vertical_alignment="center", key="chips"):
     st.markdown("Try:")

@@ -61,11 +61,16 @@ def takeaway(row: pd.Series, source: Source) -> str:
     )
 
 
-def resampled(n: int, source: Source) -> str | None:
-    """A warning where more records are used than exist, else None."""
-    if source.size is None or n <= source.size:
-        return None
-    return f"A what-if: {n:,} {source.records} drawn with replacement from the {source.size} real ones."
+def caption(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
+    """What the curves are, in small print below the chart; more records than exist are called a what-if."""
+    said = (
+        f"Best model, without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}. "
+        f"Averages are exact; the band shows {experiment.repetitions} releases."
+    )
+    n = table.n.iloc[0]
+    if source.size is not None and n > source.size:
+        said = f"A what-if: {n:,} {source.records} drawn with replacement from the {source.size} real ones. {said}"
+    return said
 
 
 def refusal(row: pd.Series) -> str:
@@ -136,9 +141,9 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
         f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on. "
         "The axis starts at a coin's 50.",
-        "**Excess risk:** average logistic loss on the training records minus F*, its smallest value over all models "
-        f"with ‖θ‖ ≤ {experiment.theta_norm:g} (certified to {row.reference_gap:.1g}). That model is also the line "
-        "without privacy.",
+        "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
+        f"all models with ‖θ‖ ≤ {experiment.theta_norm:g} (certified to {row.reference_gap:.1g}). That model is also "
+        "the line without privacy.",
         "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
         f"{experiment.repetitions} releases, which share their noise along ε.",
         "**The bound** holds for every data set and model of that norm, on average over the noise; λ = *theory* "

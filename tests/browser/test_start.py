@@ -132,7 +132,8 @@ OVERLAPS = """(it) => {
         .map(e => [e.textContent, e.getBoundingClientRect()]);
     const bad = [];
     for (const [text, b] of boxes)
-        if (b.left < frame.left - 1 || b.right > frame.right + 1 || b.bottom > frame.bottom + 1) bad.push('cut: ' + text);
+        if (b.left < frame.left - 1 || b.right > frame.right + 1 || b.bottom > frame.bottom + 1)
+            bad.push('cut: ' + text);
     boxes.forEach(([s, a], i) => boxes.slice(i + 1).forEach(([t, b]) => {
         const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
         const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
@@ -147,8 +148,8 @@ OVERLAPS = """(it) => {
 @pytest.mark.parametrize("width, height", [(1440, 900), (1024, 768), (390, 844)])
 def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int, height: int, epsilon: float):
     page = browser.new_page(viewport={"width": width, "height": height})
-    for query in (f"epsilon={epsilon:g}", f"epsilon={epsilon:g}&n=50,000", f"epsilon={epsilon:g}&source=synthetic+people"):
-        open_start(page, f"{server.url}/?{query}")
+    for more in ("", "&n=50,000", "&source=synthetic+people"):
+        open_start(page, f"{server.url}/?epsilon={epsilon:g}{more}")
         expect(page.get_by_text(f"ε = {epsilon:g},").first).to_be_visible()
         assert page.locator(CHART).evaluate(OVERLAPS) == []
         scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
