@@ -1,9 +1,7 @@
 """Experiments: a frozen description in, a table out.
 
-An `Experiment` takes the same words as `dpcore.solve`. It is cut into cells; a cell is a whole curve of one
-mechanism over a grid of epsilons, computed once and kept in a bounded cache. Randomness comes from (seed, mechanism
-key, repetition) and from nothing else, so that curves share their noise along a sweep, 20 repetitions are a prefix
-of 50, and a cell does not depend on the grid around it.
+An `Experiment` takes the same words as `dpcore.solve`. It is cut into cells (see `dpcore.cells`), which any executor
+may compute in any order.
 """
 
 from __future__ import annotations
@@ -11,24 +9,15 @@ from __future__ import annotations
 import dataclasses as dc
 import hashlib
 import json
-import math
-import time
-import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import data as records
-from . import evaluate, solvers
-from .accounting import attack_cap
-from .api import check_records
-from .caching import BoundedCache
+from .cells import Cell, run_cell
 from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism
-from .mechanisms.base import AdditiveMechanism, Prepared
-from .types import Array, Budget, Data, NotApplicable, Plan, Spec, integer, positive
+from .types import Budget, Spec, integer, positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +113,7 @@ class Experiment:
                     yield self._cell(mechanism, epsilons=(self.epsilon,), **{self.sweep.name: value})
 
     def _cell(self, mechanism: Any, epsilons: tuple[float, ...], **changed: Any) -> Cell:
-        shared = {f.name: getattr(self, f.name) for f in dc.fields(Cell) if f.name in _SHARED}
+        shared = {f.name: getattr(self, f.name) for f in dc.fields(Cell) if f.name not in ("mechanism", "epsilons")}
         return Cell(mechanism=mechanism, epsilons=tuple(map(float, epsilons)), **(shared | changed))
 
     def to_json(self) -> str:
@@ -170,28 +159,6 @@ def _axis_from(plain: object) -> Axis:
     return Axis(plain["name"], tuple(plain["values"]))
 
 
-@dc.dataclass(frozen=True)
-class Cell:
-    """One mechanism's curve over epsilon; hashable and picklable, it is its own cache key."""
-
-    mechanism: Mechanism
-    epsilons: tuple[float, ...]
-    source: str
-    n: int
-    p: int
-    delta: float
-    loss: str
-    lam: float | str
-    theta_norm: float
-    repetitions: int
-    seed: int
-
-
-_SHARED = ("source", "n", "p", "delta", "loss", "lam", "theta_norm", "repetitions", "seed")
-_CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(256)
-_REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
-
-
 def run(
     experiment: Experiment,
     executor: Executor | None = None,
@@ -220,123 +187,3 @@ def run(
             if on_row is not None:
                 on_row(rows[-1])
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def run_cell(cell: Cell) -> list[dict[str, Any]]:
-    """The rows of one cell, from the cache or computed."""
-    return _CELLS.get(cell, lambda: _compute(cell))
-
-
-def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
-    """F* of a source's training records over the L2 ball of `radius`, certified, from a cache."""
-
-    def compute() -> solvers.BallMinimum:
-        return solvers.minimise_in_ball(get_loss(loss), records.load(source, n, p, seed).train, radius)
-
-    return _REFERENCES.get((source, n, p, seed, loss, radius), compute)
-
-
-def generator(seed: int, key: str, repetition: int) -> np.random.Generator:
-    """The noise of one repetition of one mechanism; the same for every epsilon and every grid."""
-    return np.random.default_rng([seed, zlib.crc32(key.encode()), repetition])
-
-
-def _compute(cell: Cell) -> list[dict[str, Any]]:
-    started = time.perf_counter()
-    loss = get_loss(cell.loss)
-    split = records.load(cell.source, cell.n, cell.p, cell.seed)
-    spec = Spec(cell.loss, cell.n, cell.p, cell.lam, split.domain, theta_norm=cell.theta_norm)  # type: ignore[arg-type]
-    check_records(split.train, spec)
-    reference = reference_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, cell.theta_norm)
-
-    plans: list[Plan] = []
-    rows: list[dict[str, Any]] = []
-    for epsilon in cell.epsilons:
-        try:
-            plans.append(cell.mechanism.calibrate(spec, Budget(epsilon, cell.delta)))
-        except NotApplicable as error:
-            rows.append(_public(cell, epsilon) | {"status": "not applicable", "reason": str(error)})
-    if not plans:
-        return rows
-
-    prepared = _prepare(cell.mechanism, plans, split.train)
-    centres = np.stack([p.theta for p in prepared])
-    rngs = [generator(cell.seed, cell.mechanism.key, r) for r in range(cell.repetitions)]
-    if isinstance(cell.mechanism, AdditiveMechanism):
-        curves = evaluate.additive_curve(
-            loss,
-            split.train,
-            split.test,
-            reference,
-            centres,
-            scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([cell.mechanism.direction(cell.p, rng) for rng in rngs]),
-            gaussian=plans[0].noise == "gaussian",
-        )
-    else:
-        released = [cell.mechanism.release_many(plan, p, rngs) for plan, p in zip(plans, prepared, strict=True)]
-        curves = evaluate.released_curve(loss, split.train, split.test, reference, centres, np.stack(released))
-    seconds = (time.perf_counter() - started) / len(plans)
-    for k, plan in enumerate(plans):
-        for curve in curves:
-            about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
-            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, curve, k) | about)
-    return sorted(rows, key=lambda row: row["epsilon"])
-
-
-def _prepare(mechanism: Mechanism, plans: list[Plan], train: Data) -> list[Prepared]:
-    """One solve for each distinct lam, from large to small, started where the last two point in log lam."""
-    by_lam: dict[float, Prepared] = {}
-    path: list[tuple[float, Array]] = []
-    for lam in sorted({float(plan.spec.lam) for plan in plans}, reverse=True):
-        plan = next(plan for plan in plans if plan.spec.lam == lam)
-        by_lam[lam] = mechanism.prepare(plan, train, _extrapolated(path, math.log(lam)))
-        path.append((math.log(lam), by_lam[lam].theta))
-    return [by_lam[float(plan.spec.lam)] for plan in plans]
-
-
-def _extrapolated(path: list[tuple[float, Array]], at: float) -> Array | None:
-    if len(path) < 2:
-        return path[-1][1] if path else None
-    (x0, theta0), (x1, theta1) = path[-2:]
-    return theta1 + (theta1 - theta0) * ((at - x1) / (x1 - x0))
-
-
-def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
-    return {
-        "mechanism": cell.mechanism.key,
-        "label": cell.mechanism.label,
-        "accounting": getattr(cell.mechanism, "accounting", ""),
-        "repetitions": cell.repetitions,
-        "epsilon": epsilon,
-        "delta": cell.delta,
-        "n": cell.n,
-        "p": cell.p,
-        "attack_cap": attack_cap(Budget(epsilon, cell.delta)),
-    }
-
-
-def _measured(plan: Plan, curve: evaluate.Curve, k: int) -> dict[str, Any]:
-    upper = [b for b in plan.mechanism.bounds(plan) if (b.quantity, b.form) == (curve.metric, "upper")]
-    bound = min(upper, key=lambda b: b.value, default=None)
-    return {
-        "metric": curve.metric,
-        "mean": float(curve.mean[k]),
-        "exact": curve.exact,
-        "se": float(curve.se[k]),
-        "q10": float(curve.quantile(0.1)[k]),
-        "q50": float(curve.quantile(0.5)[k]),
-        "q90": float(curve.quantile(0.9)[k]),
-        "noiseless": float(curve.noiseless[k]),
-        "reference": curve.reference,
-        "bound": bound.value if bound else None,
-        "bound_form": bound.form if bound else None,
-        "bound_source": bound.source if bound else None,
-        "spent_epsilon": plan.spent.epsilon,
-        "spent_delta": plan.spent.delta,
-        "attack_limit": plan.mechanism.attack_limit(plan),
-        "lam": float(plan.spec.lam),
-        "steps": plan.steps,
-        "scale": plan.scale,
-        "status": "ok",
-    }

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment, experiment
+from dpcore import Axis, Experiment, cells, experiment
 from dpcore.caching import BoundedCache
 
 SMALL = Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (0.1, 1.0, 10.0)), repetitions=6)
@@ -19,7 +19,7 @@ VARYING = ["seconds"]
 
 @pytest.fixture(autouse=True)
 def fresh_cells():
-    experiment._CELLS.clear()
+    cells._CELLS.clear()
 
 
 def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
@@ -70,18 +70,18 @@ def test_the_table_has_a_row_per_point_and_metric():
 
 def test_a_cell_is_computed_once():
     first = dpcore.run(SMALL)
-    misses = experiment._CELLS.misses
+    misses = cells._CELLS.misses
     pd.testing.assert_frame_equal(first, dpcore.run(SMALL))
-    assert experiment._CELLS.misses == misses
+    assert cells._CELLS.misses == misses
 
 
 def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
     """The noise of repetition r depends on seed, mechanism and r alone."""
-    one = [experiment.generator(3, "output_gaussian", r).standard_normal(4) for r in range(5)]
-    other = [experiment.generator(3, "output_gaussian", r).standard_normal(4) for r in range(3)]
+    one = [cells.generator(3, "output_gaussian", r).standard_normal(4) for r in range(5)]
+    other = [cells.generator(3, "output_gaussian", r).standard_normal(4) for r in range(3)]
     assert np.array_equal(one[:3], other)
-    assert not np.array_equal(one[0], experiment.generator(4, "output_gaussian", 0).standard_normal(4))
-    assert not np.array_equal(one[0], experiment.generator(3, "output_gamma", 0).standard_normal(4))
+    assert not np.array_equal(one[0], cells.generator(4, "output_gaussian", 0).standard_normal(4))
+    assert not np.array_equal(one[0], cells.generator(3, "output_gamma", 0).standard_normal(4))
     full = dpcore.run(SMALL)
     part = dpcore.run(Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (1.0,)), repetitions=6))
     shared = [c for c in experiment.COLUMNS if c not in VARYING]
@@ -92,7 +92,7 @@ def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
 
 def test_serial_threads_and_spawned_processes_agree():
     serial = dpcore.run(SMALL)
-    experiment._CELLS.clear()
+    cells._CELLS.clear()
     with ThreadPoolExecutor(2) as threads:
         same(serial, dpcore.run(SMALL, threads))
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:

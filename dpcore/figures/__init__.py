@@ -1,0 +1,21 @@
+"""Pure functions from an experiment's table to a plotly figure: the only place that imports plotly.
+
+Every figure has a stable trace order and `uirevision`, so that a browser can update it in place, and a
+`layout.meta["narrow"]` with the changes a phone needs.
+"""
+
+from .cost import cost_figure
+from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Theme, family_of, plain_number, spread
+
+__all__ = [
+    "BACKGROUND",
+    "FAMILIES",
+    "GRID",
+    "MUTED",
+    "TEXT",
+    "Theme",
+    "cost_figure",
+    "family_of",
+    "plain_number",
+    "spread",
+]
