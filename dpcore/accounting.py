@@ -80,7 +80,8 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     high = 1.0
     while hockey_stick(high, mu) > delta:
         high *= 2.0
-    return brentq(lambda e: hockey_stick(e, mu) - delta, 0.0, high, xtol=1e-12, rtol=1e-12) + _SAFETY
+    root = brentq(lambda e: hockey_stick(e, mu) - delta, 0.0, high, xtol=1e-12, rtol=1e-12)
+    return root * (1 + _SAFETY) + _SAFETY
 
 
 def published_multiplier(budget: Budget) -> float:

@@ -81,6 +81,8 @@ def serve(script: Path, *options: str, base: str = "") -> Iterator[Server]:
         try:
             _wait_for_health(url, process, log)
             yield Server(url, log)
+            if process.poll() is not None:
+                raise RuntimeError(f"the server ended with {process.returncode}:\n{log.read_text()}")
         finally:
             process.terminate()
             try:

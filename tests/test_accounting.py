@@ -64,6 +64,12 @@ def test_epsilon_inverts_mu(epsilon, delta):
     assert back <= epsilon + 1e-6 * (1 + epsilon)
 
 
+@pytest.mark.parametrize("mu", [1e-6, 1e-3, 1.0, 30.0, 1e3, 1e6])
+@pytest.mark.parametrize("delta", [1e-300, 1e-30, 1e-5, 0.1, 0.99])
+def test_epsilon_is_rounded_to_the_private_side_at_any_size(mu, delta):
+    assert accounting.hockey_stick(accounting.gaussian_epsilon(mu, delta), mu) <= delta
+
+
 @given(epsilons, epsilons, deltas, deltas)
 def test_noise_falls_with_epsilon_and_delta(e1, e2, d1, d2):
     small = accounting.gaussian_mu(Budget(min(e1, e2), min(d1, d2)))

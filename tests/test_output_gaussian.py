@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 import dpcore
 from dpcore import Budget, Data, NotApplicable, Spec
@@ -191,12 +191,14 @@ def test_the_noise_bound_is_not_slack_by_a_constant():
 
 
 @every_loss
-def test_auto_lam_minimises_the_bound_it_says_it_minimises(key):
-    plan = dpcore.calibrate("output_gaussian", n=5000, p=8, epsilon=5.0, delta=1e-6, loss=key)
-    best = plan.spec.lam
+@pytest.mark.parametrize("epsilon", [0.05, 5.0])
+def test_auto_lam_minimises_the_smooth_form_of_the_bound(key, epsilon):
+    """Against a numerical minimum of (c/2) s(lam)^2 R^2 + lam B^2 / 2, with s taken from plans at fixed lam."""
+    facts = dict(n=5000, p=8, epsilon=epsilon, delta=1e-6, loss=key, R=1.5, theta_norm=7.0)
 
-    def total(lam):
-        other = dpcore.calibrate("output_gaussian", n=5000, p=8, epsilon=5.0, delta=1e-6, loss=key, lam=lam)
-        return next(b.value for b in dpcore.bounds_of(other) if b.quantity == "excess_empirical_risk")
+    def smooth_form(log_lam):
+        scale = dpcore.calibrate("output_gaussian", lam=math.exp(log_lam), **facts).scale
+        return 0.5 * get_loss(key).curvature_bound * (1.5 * scale) ** 2 + math.exp(log_lam) * 7.0**2 / 2
 
-    assert total(best) <= min(total(best * factor) for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0))
+    best = optimize.minimize_scalar(smooth_form, bounds=(-15, 5), method="bounded", options={"xatol": 1e-9})
+    assert dpcore.calibrate("output_gaussian", **facts).spec.lam == pytest.approx(math.exp(best.x), rel=1e-4)

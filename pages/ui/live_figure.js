@@ -3,6 +3,9 @@
 const NARROW = 560; // px
 const CONFIG = {
   displaylogo: false,
+  // plotly.js 4 offers to upload the chart to its maker's servers unless told otherwise.
+  showSendToCloud: false,
+  plotlyServerURL: "",
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
   toImageButtonOptions: { scale: 3 },
 };

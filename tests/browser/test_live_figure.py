@@ -106,6 +106,13 @@ def test_a_slider_move_keeps_node_zoom_and_hidden_traces(page: Page, dashboard: 
     assert look(page, "it._fullData[1].visible") == "legendonly"
 
 
+def test_the_tools_are_few_and_none_sends_the_chart_away(page: Page, dashboard: Server) -> None:
+    open_chart(page, dashboard.url)
+    tools = look(page, "[...it.querySelectorAll('.modebar-btn')].map(button => button.dataset.title)")
+    assert tools == ["Download plot as a PNG", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"]
+    assert look(page, "it._context.plotlyServerURL") == ""
+
+
 def test_a_narrow_screen_gets_its_own_layout_and_a_wide_one_the_first(page: Page, dashboard: Server) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     open_chart(page, dashboard.url)
