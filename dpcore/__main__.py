@@ -135,9 +135,9 @@ def run(experiment: Path, output: Path, as_json: bool) -> None:
 @_JSON
 def warm(as_json: bool) -> None:
     """Compile all kernels once; later processes load them from disk."""
-    from .warmup import warm_up
-
     started = time.perf_counter()
+    from .warmup import warm_up  # compiles the losses
+
     pieces = []
     for piece in warm_up():
         pieces.append(piece)
