@@ -157,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except click.Abort:
         sys.exit(130)
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, TypeError, ArithmeticError, RuntimeError, OSError) as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
 

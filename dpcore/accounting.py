@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_ndtr, ndtr
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from .types import Budget, NotApplicable, positive
 
-# Root finding leaves mu within 1e-12 relative; this margin puts every answer on the private side.
+# Formulas and root finding are good to about 1e-12 relative; this margin puts every answer on the private side.
 _SAFETY = 1e-9
+# Below this, delta is no longer a normal number to compare with.
+_SMALLEST_DELTA = 1e-300
 
 
 def hockey_stick(epsilon: float, mu: float) -> float:
     """delta(epsilon) of N(mu, 1) against N(0, 1): Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
 
-    epsilon: any real number. mu: >= 0. Computed in log space, so that tiny deltas keep their relative accuracy.
+    epsilon: any real number. mu: >= 0.
 
     Source: Balle and Wang 2018, Theorem 8 (constants explicit).
 
@@ -30,43 +33,59 @@ def hockey_stick(epsilon: float, mu: float) -> float:
     """
     if mu <= 0.0:
         return max(0.0, -math.expm1(epsilon))
-    a = log_ndtr(mu / 2 - epsilon / mu)
-    b = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-    return max(0.0, math.exp(a) * -math.expm1(min(0.0, b - a)))
+    return math.exp(_log_hockey_stick(epsilon, mu))
+
+
+def _log_hockey_stick(epsilon: float, mu: float) -> float:
+    """ln of `hockey_stick`, with small relative error in delta however small delta, epsilon and mu are."""
+    u, v = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if not math.isfinite(v):
+        return -math.inf
+    if epsilon >= 0.0 and mu < 1.0:
+        # e^epsilon phi(v) = phi(u), so delta = phi(u) [M(u) - M(v)] with M = (1 - Phi) / phi. The two M nearly
+        # cancel: integrate -M'(x) = 1 - x M(x) over [u, v] instead.
+        x = u + (v - u) * _UNIT_NODES
+        slope = float(_UNIT_WEIGHTS @ (1.0 - x * math.sqrt(math.pi / 2) * erfcx(x / math.sqrt(2.0)))) * mu
+        return -0.5 * u * u - 0.5 * math.log(2 * math.pi) + math.log(slope) if slope > 0.0 else -math.inf
+    a, b = log_ndtr(-u), epsilon + log_ndtr(-v)
+    return a + math.log(-math.expm1(b - a)) if b < a else -math.inf
+
+
+_nodes, _weights = np.polynomial.legendre.leggauss(12)
+_UNIT_NODES, _UNIT_WEIGHTS = (1.0 + _nodes) / 2.0, _weights / 2.0
 
 
 def gaussian_mu(budget: Budget) -> float:
     """The largest mu whose Gaussian noise is (epsilon, delta)-private; noise multiplier = 1 / mu.
 
     Source: Balle and Wang 2018 (analytic Gaussian mechanism), any epsilon > 0.
-    Raises NotApplicable for delta = 0: Gaussian noise is never pure.
+    Raises NotApplicable for delta = 0 (Gaussian noise is never pure) and for delta < 1e-300.
 
     >>> round(1 / gaussian_mu(Budget(1.0, 1e-5)), 3)
     3.731
     """
     if budget.pure:
         raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
-    high = 1.0
-    while hockey_stick(budget.epsilon, high) < budget.delta:
-        high *= 2.0
-    low = high / 2.0
-    while hockey_stick(budget.epsilon, low) > budget.delta:
-        low /= 2.0
-    # In logarithms: delta may be 1e-300, and a plain difference would be blind to it.
+    if budget.delta < _SMALLEST_DELTA:
+        raise NotApplicable(f"Gaussian noise needs delta >= {_SMALLEST_DELTA:g}, got delta = {budget.delta:g}")
+    # In logarithms: a plain difference would be blind to a tiny delta.
     target = math.log(budget.delta)
-    root = brentq(lambda mu: _log_hockey_stick(budget.epsilon, mu) - target, low, high, xtol=1e-300, rtol=1e-12)
-    return root * (1 - _SAFETY)
 
+    def above(log_mu: float) -> float:
+        return max(_log_hockey_stick(budget.epsilon, math.exp(log_mu)), -1e6) - target
 
-def _log_hockey_stick(epsilon: float, mu: float) -> float:
-    a = log_ndtr(mu / 2 - epsilon / mu)
-    b = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-    return a + math.log(-math.expm1(min(b - a, -1e-300)))
+    low = high = 0.0
+    while above(high) < 0.0:
+        high += 1.0
+    while above(low) > 0.0:
+        low -= 1.0
+    return math.exp(brentq(above, low, high, xtol=1e-13, rtol=1e-13)) * (1 - _SAFETY)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The smallest epsilon >= 0 for which mu-GDP is (epsilon, delta)-private; the inverse of `gaussian_mu`.
+    """The smallest epsilon for which mu-GDP is (epsilon, delta)-private; the inverse of `gaussian_mu`.
 
+    Where delta alone covers the noise the answer is 1e-9, the smallest budget that is told from none.
     Raises NotApplicable for delta = 0.
 
     >>> round(gaussian_epsilon(gaussian_mu(Budget(1.0, 1e-5)), 1e-5), 6)
@@ -76,7 +95,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     if delta <= 0.0:
         raise NotApplicable(f"Gaussian noise needs delta > 0, got delta = {delta}")
     if hockey_stick(0.0, mu) <= delta:
-        return 0.0
+        return _SAFETY
     high = 1.0
     while hockey_stick(high, mu) > delta:
         high *= 2.0

@@ -6,7 +6,6 @@ from typing import cast
 
 import numpy as np
 
-from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism
 from .types import Array, Bound, Budget, Data, Domain, Plan, Release, Spec, integer
 
@@ -41,7 +40,6 @@ def calibrate(
     (0.074613, 1.0, 1)
     """
     spec = Spec(loss, n, p, lam, Domain(R=R, y_max=y_max), radius, theta_norm)  # type: ignore[arg-type]
-    get_loss(loss)
     return make_mechanism(key, accounting=accounting, **knobs).calibrate(spec, Budget(epsilon, delta))
 
 
@@ -95,7 +93,6 @@ def solve(
         accounting=accounting,
         **knobs,
     )
-    check_records(data, plan.spec)
     mechanism = cast(Mechanism, plan.mechanism)
     theta = mechanism.release(plan, mechanism.prepare(plan, data), np.random.default_rng(seed))
     return Release(theta, plan, seeded=seed is not None)
@@ -109,14 +106,3 @@ def bounds_of(plan: Plan) -> tuple[Bound, ...]:
     ['rate', 'upper']
     """
     return plan.mechanism.bounds(plan)
-
-
-def check_records(data: Data, spec: Spec) -> None:
-    """Raise ValueError when records break what the plan was calibrated for."""
-    if (data.n, data.p) != (spec.n, spec.p):
-        raise ValueError(f"X must have shape ({spec.n}, {spec.p}) as calibrated, got ({data.n}, {data.p})")
-    data.check_domain(spec.domain)
-    if get_loss(spec.loss).classification:
-        other = sorted(set(np.unique(data.y)) - {-1.0, 1.0})
-        if other:
-            raise ValueError(f"y must be -1 or +1 for {get_loss(spec.loss).label}, got {other[0]:g}")

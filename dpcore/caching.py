@@ -44,7 +44,8 @@ class BoundedCache(Generic[Value]):
                 future.set_result(compute())
             except BaseException as error:
                 with self._lock:
-                    self._futures.pop(key, None)
+                    if self._futures.get(key) is future:
+                        del self._futures[key]
                 future.set_exception(error)
         return future.result()
 

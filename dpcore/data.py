@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .types import Array, Data, Domain, integer
+from .losses import get_loss
+from .types import Array, Data, Domain, Spec, integer
 
 # Smallest and largest value of each measurement as printed in the public description of the Wisconsin
 # diagnostic breast cancer data (UCI), rounded outwards: mean, standard error and worst over the cell nuclei.
@@ -61,16 +62,11 @@ class Source:
 
 @dc.dataclass(frozen=True)
 class Split:
-    """Training and test records of a source, and the promise that both keep.
-
-    resampled: True when more training records were asked for than exist, so that they are
-    drawn with replacement: a what-if about more records like these.
-    """
+    """Training and test records of a source, and the promise that both keep."""
 
     train: Data
     test: Data
     domain: Domain
-    resampled: bool
 
 
 _BREAST_CANCER_RECORDS = 569
@@ -112,7 +108,7 @@ def get_source(key: str) -> Source:
     >>> get_source("breast_cancer").size
     398
     """
-    if key not in SOURCES:
+    if not isinstance(key, str) or key not in SOURCES:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {key!r}")
     return SOURCES[key]
 
@@ -123,7 +119,7 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
 
     source: key in `SOURCES`. n: training records >= 2; beyond the source's size they are resampled from its
     training half. p: columns; must equal the source's own where it has its own. seed: integer >= 0.
-    Randomness: one Generator from (seed, source), drawing split or features, then resample or labels.
+    Randomness: one Generator from (seed, source); see the loaders for the order of draws.
 
     >>> load("breast_cancer", 398, 31, 0).train.X.shape
     (398, 31)
@@ -139,6 +135,17 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
     split.train.check_domain(split.domain)
     split.test.check_domain(split.domain)
     return split
+
+
+def check_records(data: Data, spec: Spec) -> None:
+    """Raise ValueError when records break what the plan was calibrated for."""
+    if (data.n, data.p) != (spec.n, spec.p):
+        raise ValueError(f"X must have shape ({spec.n}, {spec.p}) as calibrated, got ({data.n}, {data.p})")
+    data.check_domain(spec.domain)
+    if get_loss(spec.loss).classification:
+        other = data.y[np.abs(data.y) != 1.0]
+        if other.size:
+            raise ValueError(f"y must be -1 or +1 for {get_loss(spec.loss).label}, got {other[0]:g}")
 
 
 @dc.dataclass(frozen=True)
@@ -176,9 +183,8 @@ def _breast_cancer(n: int, rng: np.random.Generator) -> Split:
     order = rng.permutation(len(y))
     size = SOURCES["breast_cancer"].size
     train, test = order[:size], order[size:]
-    resampled = n > len(train)
-    chosen = rng.choice(train, n, replace=True) if resampled else train[:n]
-    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain(), resampled)
+    chosen = rng.choice(train, n, replace=True) if n > len(train) else train[:n]
+    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain())
 
 
 @functools.cache
@@ -196,12 +202,13 @@ def _synthetic(n: int, p: int, rng: np.random.Generator) -> Split:
     """x uniform on the unit sphere, P(y = 1 | x) = 1 / (1 + e^-<x, theta>), ||theta|| = 6 in a random direction."""
     theta = rng.standard_normal(p)
     theta *= _SYNTHETIC_NORM / np.linalg.norm(theta)
+    # Streams of their own: the first records, their labels and the test set do not change when n does.
+    features, labels, test_features, test_labels = rng.spawn(4)
 
-    def draw(count: int) -> Data:
-        X = rng.standard_normal((count, p))
+    def draw(count: int, features: np.random.Generator, labels: np.random.Generator) -> Data:
+        X = features.standard_normal((count, p))
         X /= np.linalg.norm(X, axis=1)[:, None]
-        return Data(X, np.where(rng.random(count) < 1 / (1 + np.exp(-X @ theta)), 1.0, -1.0))
+        return Data(X, np.where(labels.random(count) < 1 / (1 + np.exp(-X @ theta)), 1.0, -1.0))
 
-    # The test set comes first, so that it does not change when n does.
-    test = draw(_SYNTHETIC_TEST)
-    return Split(draw(n), test, Domain(), resampled=False)
+    test = draw(_SYNTHETIC_TEST, test_features, test_labels)
+    return Split(draw(n, features, labels), test, Domain())

@@ -15,7 +15,6 @@ from scipy.special import ndtr
 
 from .losses import Loss
 from .solvers import BallMinimum
-from .threads import POOL
 from .types import Array, Data
 
 
@@ -91,8 +90,10 @@ def _accuracy_curve(
     noiseless = (data.y * margins > 0.0).mean(axis=1)
     mean = draws.mean(axis=1)
     if gaussian:
-        sd = np.maximum(scales[:, None] * np.linalg.norm(data.X, axis=1), np.finfo(float).tiny)
-        mean = ndtr(data.y * margins / sd).mean(axis=1)
+        sd = scales[:, None] * data.row_norms
+        # Where no noise reaches a prediction (a row of zeros) it counts as its draws do: right or not.
+        certain = np.where(data.y * margins > 0.0, np.inf, -np.inf)
+        mean = ndtr(np.divide(data.y * margins, sd, out=certain, where=sd > 0.0)).mean(axis=1)
     return Curve("accuracy", mean, gaussian, draws, noiseless, accuracy(reference.theta, data))
 
 
@@ -100,13 +101,12 @@ def _risk_curve(
     loss: Loss, data: Data, reference: BallMinimum, centres: Array, scales: Array, directions: Array, gaussian: bool
 ) -> Curve:
     margins, noise = centres @ data.X.T, directions @ data.X.T
-    norms = np.linalg.norm(data.X, axis=1)
-    draws = np.stack(list(POOL.map(lambda m, s: loss.row_means(m, noise, s, data.y), margins, scales)))
+    draws = np.stack([loss.row_means(m, noise, s, data.y) for m, s in zip(margins, scales, strict=True)])
     noiseless = np.array([loss.value(m, data.y).mean() for m in margins])
     mean = draws.mean(axis=1)
     if gaussian:
-        exact = POOL.map(lambda m, s: loss.gaussian_mean(m, data.y, s * norms).mean(), margins, scales)
-        mean = np.fromiter(exact, float)
+        sd = scales[:, None] * data.row_norms
+        mean = np.array([loss.gaussian_mean(m, data.y, s).mean() for m, s in zip(margins, sd, strict=True)])
     best = reference.risk
     return Curve("excess_empirical_risk", mean - best, gaussian, draws - best, noiseless - best, 0.0)
 

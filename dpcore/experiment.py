@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses as dc
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from . import data as records
 from .cells import Cell, run_cell
 from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism
-from .types import Budget, Spec, integer, positive
+from .types import Budget, Spec, check_real, integer, positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,14 @@ COLUMNS = (
 _AXES = ("epsilon", "delta", "n", "p", "lam")
 
 
+def _real(value: object) -> float:
+    return check_real("axis values", value, "finite numbers", lambda v: True)
+
+
+def _whole(value: object) -> int:
+    return int(check_real("axis values", value, "whole numbers", float.is_integer))
+
+
 @dc.dataclass(frozen=True)
 class Axis:
     """What an experiment sweeps: one of its own fields and the values it takes.
@@ -46,12 +54,15 @@ class Axis:
     """
 
     name: str
-    values: tuple[float, ...]
+    values: tuple[float, ...] | tuple[int, ...]
 
     def __post_init__(self) -> None:
         if self.name not in _AXES:
             raise ValueError(f"axis must be one of {', '.join(_AXES)}, got {self.name!r}")
-        object.__setattr__(self, "values", tuple(self.values))
+        if isinstance(self.values, str) or not isinstance(self.values, Iterable):
+            raise ValueError(f"axis values must be a list of numbers, got {self.values!r}")
+        kind = _whole if self.name in ("n", "p") else _real
+        object.__setattr__(self, "values", tuple(kind(value) for value in self.values))
         if not self.values:
             raise ValueError("axis values must not be empty")
         if list(self.values) != sorted(set(self.values)):
@@ -96,9 +107,14 @@ class Experiment:
         set_field(self, "p", integer("p", info.p or 8 if self.p is None else self.p, at_least=1))
         B = info.theta_norm if self.theta_norm is None else self.theta_norm
         set_field(self, "theta_norm", positive("theta_norm", B))
-        integer("repetitions", self.repetitions, at_least=2)
-        integer("seed", self.seed, at_least=0)
-        for cell in self.cells():  # every value of the sweep meets the rules of its field
+        set_field(self, "repetitions", integer("repetitions", self.repetitions, at_least=2))
+        set_field(self, "seed", integer("seed", self.seed, at_least=0))
+        # Own fields and every value of the sweep meet the rules of solve; plain numbers make equal digests.
+        budget = Budget(self.epsilon, self.delta)
+        set_field(self, "epsilon", budget.epsilon)
+        set_field(self, "delta", budget.delta)
+        set_field(self, "lam", Spec(self.loss, 2, 1, self.lam).lam)  # type: ignore[arg-type]
+        for cell in self.cells():
             for epsilon in cell.epsilons:
                 Budget(epsilon, cell.delta)
             Spec(cell.loss, cell.n, cell.p, cell.lam, theta_norm=cell.theta_norm)  # type: ignore[arg-type]
@@ -121,7 +137,7 @@ class Experiment:
         plain = {f.name: getattr(self, f.name) for f in dc.fields(self)}
         plain["mechanisms"] = [dc.asdict(m) for m in self.mechanisms]  # type: ignore[arg-type]
         plain["sweep"] = {"name": self.sweep.name, "values": list(self.sweep.values)}
-        return json.dumps(plain, sort_keys=True)
+        return json.dumps(plain, sort_keys=True, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Experiment:
@@ -185,5 +201,5 @@ def run(
             row = {"axis": axis, "x": x, **point}
             rows.append({column: row.get(column) for column in COLUMNS})
             if on_row is not None:
-                on_row(rows[-1])
+                on_row(dict(rows[-1]))
     return pd.DataFrame(rows, columns=list(COLUMNS))

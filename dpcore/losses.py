@@ -97,6 +97,6 @@ def get_loss(key: str) -> Loss:
     >>> get_loss("logistic").curvature_bound
     0.25
     """
-    if key not in LOSSES:
+    if not isinstance(key, str) or key not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {key!r}")
     return LOSSES[key]

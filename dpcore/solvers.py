@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses as dc
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh, qr
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, qr
 from scipy.optimize import brentq
 
 from .losses import Loss
@@ -75,7 +75,10 @@ def minimise(loss: Loss, data: Data, lam: float, *, tol: float, start: Array | N
                 stride = 1
             hessian = _hessian(loss, X[::stride], data.y[::stride], theta)
             hessian.flat[:: hessian.shape[0] + 1] += lam
-            factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
+            try:
+                factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
+            except LinAlgError:
+                raise Unconverged(f"lam = {lam:g} is too small for these records; nothing was released") from None
         direction = -cho_solve(factor, gradient, check_finite=False)
         theta, objective, gradient = _search(loss, X, data.y, lam, theta, direction, objective, gradient)
         shrunk = float(np.linalg.norm(gradient)) / norm

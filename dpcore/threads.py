@@ -1,15 +1,10 @@
-"""How a process uses its cores: one pool for nogil kernels, one thread for each BLAS call.
+"""How a process uses its cores.
 
 A BLAS that spreads a small product over all cores waits for the slowest of them: beside other sessions that turned
-half a second into eight. Parallel work therefore lives in the pool.
+half a second into eight. Parallel work belongs to the executor that computes cells, one thread to each of them.
 """
 
 from __future__ import annotations
-
-import os
-from concurrent.futures import ThreadPoolExecutor
-
-POOL = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dpcore")
 
 
 def one_blas_thread() -> None:

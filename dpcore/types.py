@@ -7,6 +7,7 @@ free of data-dependent behaviour. Neighbouring data sets differ by *replacing on
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import math
 from collections.abc import Callable
 from typing import Literal, Protocol
@@ -29,14 +30,19 @@ def check_real(name: str, value: object, rule: str, holds: Callable[[float], boo
     """Return `value` as a finite float that `holds` accepts, or raise "<name> must be <rule>, got <value>"."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ValueError(f"{name} must be {rule}, got {value!r}")
-    if not math.isfinite(value) or not holds(float(value)):
-        raise ValueError(f"{name} must be {rule}, got {value}")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number) or not holds(number):
+        raise ValueError(f"{name} must be {rule}, got {number}")
+    return number
 
 
 def positive(name: str, value: object) -> float:
-    """A finite number > 0, else ValueError."""
-    return check_real(name, value, "a finite number > 0", lambda v: v > 0)
+    """A finite number > 0 whose square and inverse are ordinary floats too, else ValueError."""
+    number = check_real(name, value, "a finite number > 0", lambda v: v > 0)
+    return check_real(name, number, "between 1e-100 and 1e100", lambda v: 1e-100 <= v <= 1e100)
 
 
 def integer(name: str, value: object, at_least: int) -> int:
@@ -127,7 +133,8 @@ class Spec:
 class Data:
     """Records as arrays: X float64 [n, p], C-contiguous; y float64 [n].
 
-    Construction copies nothing that already has this form and refuses what is not a finite table.
+    Construction copies nothing that already has this form and refuses what is not a finite table; the arrays must not
+    be changed afterwards.
     Whether the records keep the promise of a `Domain` is checked by `check_domain`.
     """
 
@@ -152,23 +159,33 @@ class Data:
     def p(self) -> int:
         return self.X.shape[1]
 
+    @functools.cached_property
+    def row_norms(self) -> Array:
+        """||x_i||_2, shape [n]; computed once."""
+        return np.linalg.norm(self.X, axis=1)
+
     def check_domain(self, domain: Domain) -> None:
         """Raise ValueError when a record breaks the public promise; nothing is clipped."""
-        norms = np.linalg.norm(self.X, ord=domain.q, axis=1)
+        norms = self.row_norms if domain.q == 2.0 else np.abs(self.X).max(axis=1)
         # Scaling rows to norm R exactly leaves a few ulps; they do not change a sensitivity visibly.
         beyond = int(np.count_nonzero(norms > domain.R * (1 + 1e-12)))
         if beyond:
             raise ValueError(
                 f"X must have ||x||_{domain.q:g} <= R = {domain.R:g} in every row, got {beyond} of {self.n} rows "
-                f"beyond it (largest norm {norms.max():.6g}); scale by a public constant or raise R"
+                "beyond it; scale by a public constant or raise R"
             )
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
             raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.6g}")
 
 
 def _float_array(name: str, values: object) -> Array:
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must have a value in every place, got a masked array")
     try:
-        array = np.ascontiguousarray(values, dtype=np.float64)
+        raw = np.asarray(values)
+        if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and any(isinstance(v, str) for v in raw.flat)):
+            raise ValueError(f"got {raw.dtype.name} values" if raw.dtype.kind != "O" else "got text")
+        array = np.ascontiguousarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a rectangular table of numbers ({error})") from None
     if not np.isfinite(array).all():

@@ -48,6 +48,30 @@ def test_hockey_stick_is_the_integral_it_stands_for(epsilon, mu):
     assert accounting.hockey_stick(epsilon, mu) == pytest.approx(area, rel=1e-9, abs=1e-15)
 
 
+# (epsilon, mu, delta) from 450-digit arithmetic: tiny budgets, tiny deltas and both ways to compute them.
+FROZEN = [
+    (1e-100, 3.622797182106067e-100, 9.999999986087393e-101),
+    (1e-12, 1e-08, 3.988922823963435e-09),
+    (1e-09, 1e-10, 7.474560258326589e-35),
+    (1e-06, 1e-05, 3.509355066707848e-06),
+    (0.001, 3e-05, 5.709655241399114e-250),
+    (0.1, 0.0031, 1.3670785242731845e-232),
+    (1.0, 0.03, 9.407867856139858e-247),
+    (1.0, 0.268, 9.968375178403246e-06),
+    (30.0, 1.01, 3.4324195636236454e-189),
+    (100.0, 9.0, 1.085170696933721e-11),
+    (-0.5, 0.7, 0.46689991233118067),
+]
+
+
+@pytest.mark.parametrize("epsilon, mu, delta", FROZEN)
+def test_hockey_stick_keeps_its_digits_where_its_terms_cancel(epsilon, mu, delta):
+    assert accounting.hockey_stick(epsilon, mu) == pytest.approx(delta, rel=1e-11, abs=0)
+    if epsilon > 0:
+        calibrated = accounting.gaussian_mu(Budget(epsilon, delta))
+        assert calibrated < mu and calibrated == pytest.approx(mu, rel=3e-9)
+
+
 @given(epsilons, deltas)
 def test_calibration_is_private_and_not_wasteful(epsilon, delta):
     mu = accounting.gaussian_mu(Budget(epsilon, delta))
@@ -116,6 +140,15 @@ def test_attack_limit_is_what_the_best_threshold_reaches():
     error = 4.9 * 0.5 / math.sqrt(games)
     assert abs(wins - accounting.gaussian_attack_limit(1.0)) < error
     assert abs(wins - accounting.gaussian_attack_limit(1.01)) > error
+
+
+def test_deltas_below_the_normal_numbers_are_refused():
+    with pytest.raises(NotApplicable, match="delta >= 1e-300, got delta = 1e-305"):
+        accounting.gaussian_mu(Budget(1.0, 1e-305))
+
+
+def test_where_delta_covers_the_noise_epsilon_is_next_to_nothing():
+    assert accounting.gaussian_epsilon(0.1, 0.5) == 1e-9
 
 
 @pytest.mark.parametrize("function", [accounting.gaussian_mu, accounting.published_multiplier])

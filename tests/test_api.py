@@ -81,6 +81,10 @@ def test_lists_and_integer_labels_are_tables_too():
         ({"X": DATA.X[:, 0]}, r"X must have shape \(n >= 2, p >= 1\), got \(120,\)"),
         ({"X": DATA.X[:1], "y": DATA.y[:1]}, r"X must have shape \(n >= 2, p >= 1\), got \(1, 6\)"),
         ({"X": [[0.1, 0.2], [0.3]], "y": [1, -1]}, "X must be a rectangular table of numbers"),
+        ({"X": DATA.X * 1j}, "X must be a rectangular table of numbers"),
+        ({"X": np.array([["0.1"], ["0.2"]], dtype=object), "y": [1, -1]}, "X must be a rectangular table of numbers"),
+        ({"X": np.ma.masked_less(DATA.X, 0.0)}, "X must have a value in every place, got a masked array"),
+        ({"lam": 1e-200}, "lam must be between 1e-100 and 1e100, got 1e-200"),
         ({"X": np.where(DATA.X[3, 2] == DATA.X, np.nan, DATA.X)}, r"X must be finite, got nan at position \(3, 2\)"),
     ],
 )
@@ -126,7 +130,7 @@ def test_arrays_that_fit_are_not_copied():
 
 
 def test_records_must_be_those_that_were_calibrated_for():
-    from dpcore.api import check_records
+    from dpcore.data import check_records
 
     with pytest.raises(ValueError, match=r"X must have shape \(100, 6\) as calibrated, got \(120, 6\)"):
         check_records(DATA, Spec("logistic", 100, 6))

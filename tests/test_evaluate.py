@@ -88,9 +88,11 @@ def test_zero_noise_and_zero_rows_are_ordinary():
     reference = minimise_in_ball(loss, data, 5.0)
     centres, directions = np.array([[1.0, 1.0]]), np.array([[1.0, -1.0], [0.5, 2.0]])
     for curve in additive_curve(loss, data, data, reference, centres, np.zeros(1), directions, gaussian=True):
-        # A record at margin 0 is never classified correctly, with or without noise of scale 0 around it.
-        assert np.isfinite(curve.mean).all()
         assert np.allclose(curve.draws, curve.noiseless[0])
+        assert np.allclose(curve.mean, curve.noiseless)
+    # The record of zeros stays at margin 0 under any noise and is never classified correctly.
+    accurate, _ = additive_curve(loss, data, data, reference, centres, np.full(1, 1e6), directions, gaussian=True)
+    assert accurate.mean[0] == pytest.approx(1 / 3, abs=1e-4)
 
 
 def test_standard_error_of_sampled_means():

@@ -1,17 +1,21 @@
 """Experiments: identity, caching, reproducibility and agreement of executors."""
 
 import json
+import math
 import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import dpcore
-from dpcore import Axis, Experiment, cells, experiment
+from dpcore import Axis, Experiment, cells, data, experiment
 from dpcore.caching import BoundedCache
+from dpcore.losses import get_loss
+from dpcore.solvers import minimise_in_ball
 
 SMALL = Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (0.1, 1.0, 10.0)), repetitions=6)
 VARYING = ["seconds"]
@@ -114,6 +118,52 @@ def test_serial_threads_and_spawned_processes_agree():
         same(serial, dpcore.run(SMALL, processes))
 
 
+@pytest.mark.skipif("fork" not in get_all_start_methods(), reason="this system cannot fork")
+def test_forked_workers_finish_after_the_parent_has_computed():
+    """A forked child inherits locks and pools without their threads; a cell must not wait for any."""
+    serial = dpcore.run(SMALL)
+    cells._CELLS.clear()
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as processes:
+        same(serial, dpcore.run(SMALL, processes))
+
+
+@pytest.mark.parametrize("change", [{}, {"theta_norm": 2.0, "loss": "huber_hinge"}, {"n": 90, "delta": 1e-4}])
+def test_a_cell_equals_its_parts_put_together_by_hand(change):
+    """Every number of a row, rebuilt from the public pieces; runs in one process, so that caches may confuse them."""
+    facts = {"source": "synthetic", "n": 150, "loss": "logistic", "delta": 1e-6, "theta_norm": 10.0, "seed": 3} | change
+    table = dpcore.run(Experiment(sweep=Axis("epsilon", (0.3, 3.0)), repetitions=7, lam=0.05, **facts))
+    split = data.load("synthetic", facts["n"], 8, 3)
+    loss = get_loss(facts["loss"])
+    reference = minimise_in_ball(loss, split.train, facts["theta_norm"])
+    mechanism = dpcore.make_mechanism("output_gaussian")
+    for epsilon in (0.3, 3.0):
+        spec = dpcore.Spec(facts["loss"], facts["n"], 8, 0.05, theta_norm=facts["theta_norm"])
+        plan = mechanism.calibrate(spec, dpcore.Budget(epsilon, facts["delta"]))
+        prepared = mechanism.prepare(plan, split.train)
+        rngs = [cells.generator(3, "output_gaussian", r) for r in range(7)]
+        thetas = mechanism.release_many(plan, prepared, rngs)
+        accuracies = [np.mean(split.test.y * (split.test.X @ theta) > 0) for theta in thetas]
+        excesses = [loss.value(split.train.X @ t, split.train.y).mean() - reference.risk for t in thetas]
+        for metric, draws in (("accuracy", accuracies), ("excess_empirical_risk", excesses)):
+            row = table[(table.x == epsilon) & (table.metric == metric)].iloc[0]
+            assert np.allclose([row.q10, row.q50, row.q90], np.quantile(draws, [0.1, 0.5, 0.9]), rtol=1e-7, atol=1e-9)
+        row = table[(table.x == epsilon) & (table.metric == "accuracy")].iloc[0]
+        sd = plan.scale * np.linalg.norm(split.test.X, axis=1)
+        margins = split.test.y * (split.test.X @ prepared.theta)
+        assert row["mean"] == pytest.approx(stats.norm.cdf(margins / sd).mean(), rel=1e-9)
+        assert row.reference == np.mean(split.test.y * (split.test.X @ reference.theta) > 0)
+        cap = (math.exp(epsilon) + facts["delta"]) / (1 + math.exp(epsilon))
+        assert row.attack_cap == pytest.approx(cap, rel=1e-12)
+        assert row.attack_limit == mechanism.attack_limit(plan)
+        assert (row.scale, row.spent_epsilon, row.spent_delta) == (plan.scale, epsilon, facts["delta"])
+        row = table[(table.x == epsilon) & (table.metric == "excess_empirical_risk")].iloc[0]
+        bounds = [b.value for b in mechanism.bounds(plan) if (b.quantity, b.form) == (row.metric, "upper")]
+        assert row.bound == bounds[0] and row.reference_gap == reference.gap
+        sd = plan.scale * np.linalg.norm(split.train.X, axis=1)
+        mean = loss.gaussian_mean(split.train.X @ prepared.theta, split.train.y, sd).mean()
+        assert row["mean"] == pytest.approx(mean - reference.risk, rel=1e-7)
+
+
 def test_rows_arrive_as_they_are_made():
     seen = []
     table = dpcore.run(SMALL, on_row=seen.append)
@@ -160,6 +210,11 @@ def test_what_does_not_apply_is_a_row_with_its_reason():
         ({"theta_norm": float("nan")}, "theta_norm must be a finite number > 0, got nan"),
         ({"loss": "zero_one"}, "loss must be one of logistic, huber_hinge, got 'zero_one'"),
         ({"sweep": Axis("epsilon", (-1.0, 1.0))}, "epsilon must be a finite number > 0, got -1.0"),
+        ({"epsilon": -5.0}, "epsilon must be a finite number > 0, got -5.0"),
+        ({"epsilon": 10**400}, "epsilon must be a finite number > 0, got inf"),
+        ({"theta_norm": 1e200}, r"theta_norm must be between 1e-100 and 1e100, got 1e\+200"),
+        ({"loss": ["logistic"]}, r"loss must be one of logistic, huber_hinge, got \['logistic'\]"),
+        ({"source": ["moon"]}, r"source must be one of breast_cancer, synthetic, got \['moon'\]"),
     ],
 )
 def test_bad_fields_are_refused_by_name(arguments, message):
@@ -174,6 +229,15 @@ def test_bad_axes_and_bad_json_are_refused():
         Axis("epsilon", (1.0, 0.5))
     with pytest.raises(ValueError, match="axis values must not be empty"):
         Axis("epsilon", ())
+    with pytest.raises(ValueError, match="axis values must be a list of numbers, got 3"):
+        Axis("epsilon", 3)
+    with pytest.raises(ValueError, match="axis values must be finite numbers, got 'a'"):
+        Axis("epsilon", (1, "a"))
+    with pytest.raises(ValueError, match="axis values must be finite numbers, got True"):
+        Axis("epsilon", (True, 2))
+    with pytest.raises(ValueError, match=r"axis values must be whole numbers, got 100\.5"):
+        Axis("n", (100.5, 200))
+    assert Axis("n", (100.0, 200)).values == (100, 200)
     with pytest.raises(ValueError, match="has no field 'epsilom'"):
         Experiment.from_json(json.dumps({"epsilom": 1}))
     with pytest.raises(ValueError, match="must be a JSON object, got text"):
@@ -182,6 +246,41 @@ def test_bad_axes_and_bad_json_are_refused():
         Experiment.from_json("[]")
     with pytest.raises(ValueError, match="p must be 31 for source 'breast_cancer', got 8"):
         dpcore.run(Experiment(p=8))
+
+
+def test_equal_experiments_have_equal_digests():
+    assert Experiment(lam=1).digest() == Experiment(lam=1.0).digest()
+    assert Experiment(lam=np.float64(0.5), seed=np.int64(3)).digest() == Experiment(lam=0.5, seed=3).digest()
+
+
+def test_readers_cannot_change_the_cache():
+    (cell,) = SMALL.cells()
+    cells.run_cell(cell)[0]["mean"] = 12345.0
+    dpcore.run(SMALL, on_row=lambda row: row.update(mean=-1.0))
+    assert dpcore.run(SMALL)["mean"].between(0, 100).all()
+
+
+def test_more_people_keep_the_first_ones_and_the_test_set():
+    for source, p, small, large in (("synthetic", 8, 100, 200), ("breast_cancer", 31, 200, 398)):
+        one, other = data.load(source, small, p, 5), data.load(source, large, p, 5)
+        assert np.array_equal(one.train.X, other.train.X[:small]) and np.array_equal(one.train.y, other.train.y[:small])
+        assert np.array_equal(one.test.X, other.test.X) and np.array_equal(one.test.y, other.test.y)
+
+
+def test_no_record_is_trained_and_tested_on():
+    for source, n, p in (("synthetic", 300, 8), ("breast_cancer", 398, 31), ("breast_cancer", 2000, 31)):
+        split = data.load(source, n, p, 1)
+        trained = {row.tobytes() for row in split.train.X}
+        assert not trained & {row.tobytes() for row in split.test.X}
+
+
+def test_synthetic_labels_follow_their_law():
+    """The recipe's best direction classifies well above chance and its own mirror image as far below it."""
+    split = data.load("synthetic", 20_000, 8, 2)
+    theta = np.linalg.lstsq(split.train.X, split.train.y, rcond=None)[0]
+    assert 0.75 < np.mean(split.test.y * (split.test.X @ theta) > 0) < 0.85
+    again = data.load("synthetic", 20_000, 8, 3)
+    assert not np.array_equal(split.train.X, again.train.X)
 
 
 def test_the_cache_is_bounded_computes_once_and_forgets_errors():

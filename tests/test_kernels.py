@@ -109,6 +109,19 @@ def _expected_loss(key: str, h: float, margin: float, sd: float) -> float:
     )
 
 
+@every_loss
+@pytest.mark.parametrize("margin, sd", [(-1e4, 1e-3), (1e4, 1.0), (-1e4, 30.0), (0.5, 1e5), (-2.0, 1e8), (0.0, 1e20)])
+def test_gaussian_mean_at_extreme_margins_and_widths(key, margin, sd):
+    """Far from the bend, and under very wide noise, the loss is a hinge plus a bump of known area."""
+    loss = get_loss(key)
+    got = loss.gaussian_mean(np.array([margin]), np.ones(1), np.array([sd]))[0]
+    bend, area = {"logistic": (0.0, math.pi**2 / 6), "huber_hinge": (1.0, loss.shape**2 / 6)}[key]
+    r = (bend - margin) / sd
+    density = math.exp(-r * r / 2) / math.sqrt(2 * math.pi)
+    hinge = (bend - margin) * 0.5 * math.erfc(-r / math.sqrt(2)) + sd * density
+    assert got == pytest.approx(hinge + area * density / sd, rel=1e-9, abs=1e-8)
+
+
 def test_gaussian_mean_serves_blocks_of_mixed_widths():
     """Rows of very different norms share a block of the kernel; each must get its own value."""
     loss = get_loss("logistic")
@@ -145,6 +158,15 @@ losses = [f for table in tables for f in table.values()]
 print(json.dumps({"folder": str(kernels.CACHE_FOLDER), "compiled": compiled, "loaded": loaded,
                   "losses": len(losses), "losses_loaded": sum(f.cache_hits for f in losses)}))
 """
+
+
+def test_pruning_spares_what_is_not_ours(tmp_path, monkeypatch):
+    mine, old, other = (tmp_path / n for n in ("dpcore-numba-now", "dpcore-numba-0123456789ab", "numba-other-project"))
+    for folder in (mine, old, other):
+        folder.mkdir()
+    monkeypatch.setattr(kernels, "CACHE_FOLDER", mine)
+    assert kernels.prune_old_caches() == 1
+    assert mine.exists() and other.exists() and not old.exists()
 
 
 def probe(project: Path, **environment: str) -> dict:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Budget, Data, Domain, NotApplicable, Spec
+from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 from tests.problems import PROBLEMS
@@ -113,6 +113,27 @@ def test_without_noise_the_optimum_comes_back(key, loss):
     gradient = data.X.T @ get_loss(loss).derivative(z, data.y) / data.n + plan.spec.lam * theta
     # mu grows like sqrt(2 epsilon), so the noise is about Delta / 1400 per coordinate.
     assert np.linalg.norm(gradient) < 0.01
+
+
+@every_mechanism
+def test_records_and_certificates_are_checked_again_where_the_data_comes_in(key):
+    data = PROBLEMS["full rank"]
+    mechanism = dpcore.make_mechanism(key)
+    plan = mechanism.calibrate(spec_for(data), BUDGET)
+    with pytest.raises(ValueError, match=r"rows beyond it"):
+        mechanism.prepare(plan, Data(70 * data.X, data.y))
+    with pytest.raises(ValueError, match="as calibrated"):
+        mechanism.prepare(plan, Data(data.X[:50], data.y[:50]))
+    prepared = mechanism.prepare(plan, data)
+    with pytest.raises(Unconverged, match="nothing was released"):
+        mechanism.release(plan, dc.replace(prepared, gradient_norm=1e9), np.random.default_rng(0))
+
+
+@every_mechanism
+def test_the_ends_of_every_range_still_give_a_finite_scale(key):
+    for epsilon, delta, lam, R in ((1e-100, 1e-300, 1e-100, 1e100), (1e100, 0.999, 1e100, 1e-100)):
+        plan = dpcore.calibrate(key, n=2, p=1, epsilon=epsilon, delta=delta, lam=lam, R=R)
+        assert 0 < plan.scale < np.inf
 
 
 @every_mechanism

@@ -130,6 +130,12 @@ def test_spent_is_what_the_noise_costs(accounting, epsilon):
         assert plan.spent.epsilon < 0.95 * epsilon, "the looser proofs add more noise than they need"
 
 
+@pytest.mark.parametrize("accounting", ["published", "classical"])
+def test_a_generous_delta_is_no_error(accounting):
+    plan = dpcore.calibrate("output_gaussian", n=50, p=2, epsilon=0.1, delta=0.5, lam=0.1, accounting=accounting)
+    assert plan.spent.epsilon <= 1e-9
+
+
 def test_the_classical_form_is_refused_from_epsilon_1():
     arguments = dict(n=500, p=2, delta=1e-5, lam=0.1, accounting="classical")
     assert dpcore.calibrate("output_gaussian", epsilon=0.999, **arguments).scale > 0
@@ -184,9 +190,9 @@ def test_the_noise_bound_is_not_slack_by_a_constant():
 
     loss = get_loss("logistic")
     zero, one = np.zeros(1), np.ones(1)
-    for scale, share in ((1e-3, 1.0), (1e3, 0.5)):
-        excess = loss.gaussian_mean(zero, one, np.array([scale]))[0] - math.log(2)
-        bound = gaussian_noise_excess(1.0, 0.25, 1.0, scale)
+    for R, scale, share in ((1.0, 1e-3, 1.0), (1.0, 1e3, 0.5), (3.0, 1e-3, 1.0), (3.0, 1e3, 0.5)):
+        excess = loss.gaussian_mean(zero, one, np.array([R * scale]))[0] - math.log(2)
+        bound = gaussian_noise_excess(1.0, 0.25, R, scale)
         assert excess <= bound * (1 + 1e-2) and excess == pytest.approx(share * bound, rel=1e-2)
 
 

@@ -21,6 +21,7 @@ import numba
 from numba.core import config
 
 _FOLDER = Path(__file__).resolve().parent
+_PREFIX = "dpcore-numba-"
 
 
 def source_hash() -> str:
@@ -48,7 +49,7 @@ def _writable(folder: Path) -> bool:
 
 def _choose_cache_folder() -> Path:
     """The first writable of $NUMBA_CACHE_DIR, the package, the user's cache and a private temporary folder."""
-    name = f"numba-{source_hash()}"
+    name = f"{_PREFIX}{source_hash()}"
     parents = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
     parents += [_FOLDER / "__pycache__", _user_cache()]
     for parent in parents:
@@ -62,7 +63,7 @@ CACHE_FOLDER = _choose_cache_folder()
 
 def prune_old_caches() -> int:
     """Delete the caches of earlier kernel sources beside `CACHE_FOLDER`; return how many there were."""
-    old = [folder for folder in CACHE_FOLDER.parent.glob("numba-*") if folder != CACHE_FOLDER]
+    old = [folder for folder in CACHE_FOLDER.parent.glob(f"{_PREFIX}*") if folder != CACHE_FOLDER]
     for folder in old:
         shutil.rmtree(folder, ignore_errors=True)
     return len(old)

@@ -21,7 +21,7 @@ def list_mechanisms() -> list[str]:
 
 def mechanism_class(key: str) -> type[Mechanism]:
     """The mechanism's dataclass; ValueError names the known keys."""
-    if key not in _MODULES:
+    if not isinstance(key, str) or key not in _MODULES:
         raise ValueError(f"mechanism must be one of {', '.join(_MODULES)}, got {key!r}")
     return import_module(f"{__name__}.{key}").MECHANISM
 

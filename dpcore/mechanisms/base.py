@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..types import Array, Bound, Budget, Data, Plan, Spec
+from ..types import Array, Bound, Budget, Data, Plan, Spec, Unconverged
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -63,7 +63,7 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
-        """Non-private work on checked data; `start` is a warm start. Raises Unconverged rather than return less."""
+        """Non-private work; `start` is a warm start. Refuses records that break the plan's promise, and Unconverged."""
 
     @abc.abstractmethod
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
@@ -86,4 +86,9 @@ class AdditiveMechanism(Mechanism):
         """Noise at scale 1, shape [p]."""
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        if not prepared.gradient_norm <= plan.tol:
+            raise Unconverged(
+                f"the minimiser is certified to {prepared.gradient_norm:.3g}, the privacy proof needs {plan.tol:.3g}; "
+                "nothing was released"
+            )
         return prepared.theta + plan.scale * self.direction(plan.spec.p, rng)

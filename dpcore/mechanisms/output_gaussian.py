@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import accounting as acc
 from .. import bounds, solvers
+from ..data import check_records
 from ..losses import get_loss
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import AdditiveMechanism, Prepared, knob
@@ -73,9 +74,10 @@ class OutputGaussian(AdditiveMechanism):
         resolved = dc.replace(spec, lam=lam)
         sensitivity = (2.0 * LR / spec.n + 2.0 * tol) / lam
         scale = multiplier * sensitivity
-        # The looser proofs add more noise than (epsilon, delta) needs; what is paid is what the noise costs.
-        paid = min(budget.epsilon, acc.gaussian_epsilon(1.0 / multiplier, budget.delta))
-        spent = budget if self.accounting == "tight" else Budget(paid, budget.delta)
+        spent = budget
+        if self.accounting != "tight":
+            # The looser proofs add more noise than (epsilon, delta) needs; what is paid is what the noise costs.
+            spent = Budget(min(budget.epsilon, acc.gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
         event = Event("gaussian", scale, sensitivity)
         return Plan(self, resolved, budget, spent, (event,), steps=1, noise="gaussian", scale=scale, tol=tol)
 
@@ -106,6 +108,7 @@ class OutputGaussian(AdditiveMechanism):
         return acc.gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
+        check_records(data, plan.spec)
         minimiser = solvers.minimise(get_loss(plan.spec.loss), data, float(plan.spec.lam), tol=plan.tol, start=start)
         return Prepared(minimiser.theta, minimiser.gradient_norm)
 

@@ -31,7 +31,7 @@ def reset_people() -> None:
 # Controls first, wherever they stand: the first run already knows what the address says.
 st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.empty()
-with st.container(horizontal=True, key="pickers"):
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source = data.get_source(
         st.segmented_control(
             "Records",
@@ -55,6 +55,10 @@ with st.container(horizontal=True, key="pickers"):
         label_visibility="collapsed",
         bind="query-params",
     )
+    with st.container(horizontal=True, vertical_alignment="center", width="content", key="chips"):
+        st.markdown("Try:", width="content")
+        for label, values in words.chips(source):
+            st.button(label, on_click=preset, kwargs=values, key=f"chip_{label}")
 controls = sidebar(
     people=tuple(sorted({*PEOPLE, source.people})),
     default_people=source.people,
@@ -114,10 +118,6 @@ with chart:
     live_figure(figure, key="cost", alt=words.plain(sentence), height=HEIGHT)
     st.caption(words.caption(table, experiment, source))
 
-with st.container(horizontal=True, vertical_alignment="center", key="chips"):
-    st.markdown("Try:")
-    for label, values in words.chips(source):
-        st.button(label, on_click=preset, kwargs=values, key=f"chip_{label}")
 behind = st.pills(
     "Behind this picture",
     ["Assumptions", "Formula", "Code", "Data"],

@@ -65,7 +65,7 @@ def caption(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
     """What the curves are, in small print below the chart; more records than exist are called a what-if."""
     said = (
         f"Best model, without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}. "
-        f"Averages are exact; the band shows {experiment.repetitions} releases."
+        f"Averages are exact; the band holds the middle 80% of {experiment.repetitions} releases."
     )
     n = table.n.iloc[0]
     if source.size is not None and n > source.size:
@@ -126,7 +126,7 @@ def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, sou
 def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
     """Presets: (label, control values)."""
     return [
-        *((f"{n:,} {source.records}", {"n": n}) for n in (1_000, 5_000, 50_000)),
+        *((f"{n:,} {source.records}", {"n": n}) for n in (5_000, 50_000)),
         ("ε = 0.1", {"epsilon": 0.1}),
     ]
 
@@ -147,7 +147,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
         f"{experiment.repetitions} releases, which share their noise along ε.",
         "**The bound** holds for every data set and model of that norm, on average over the noise; λ = *theory* "
-        "minimises it. *Regularisation alone* is the excess that would remain without noise.",
+        "minimises its smooth form. *Regularisation alone* is the excess that would remain without noise.",
         "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
         "promise.",
     ]
