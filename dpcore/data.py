@@ -113,7 +113,7 @@ def get_source(key: str) -> Source:
     return SOURCES[key]
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=8)  # up to 25 MB each at the sizes of the sliders
 def load(source: str, n: int, p: int, seed: int) -> Split:
     """n training records and a test set from a source; the same arguments always give the same records.
 

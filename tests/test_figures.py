@@ -154,6 +154,17 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     figures.cost_figure(nothing, epsilon=1.0, accuracy_title="", theme="light", height=500)
 
 
+@pytest.mark.parametrize(
+    "low, high, expected", [(-2, 1, ["0.01", "0.1", "1", "10"]), (-0.9, 0.7, ["0.2", "0.5", "1", "2", "5"])]
+)
+def test_a_log_axis_of_any_length_has_ticks(low, high, expected):
+    from dpcore.figures.style import log_axis
+
+    made = log_axis("light", low, high)
+    inside = [t for v, t in zip(made["tickvals"], made["ticktext"], strict=True) if low <= math.log10(v) <= high]
+    assert inside == expected
+
+
 @pytest.mark.parametrize("decision", [None, 0.5, 1.0])
 def test_the_decision_is_marked_on_the_curve(decision):
     table, figure = draw(decision=decision)

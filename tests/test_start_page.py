@@ -158,4 +158,9 @@ def test_words_for_costs():
     row["mean"], row["reference"] = 0.8, 0.79
     assert "privacy is **free** here" in words.takeaway(row, source)
     row["mean"] = 0.78
+    row["noiseless"] = 0.79
     assert "privacy costs **1.0 point**" in words.takeaway(row, source)
+    row["noiseless"], row["lam"] = 0.7801, 0.5
+    said = words.takeaway(row, source)
+    assert "of the **1.0 point** lost nearly all go to the regularisation λ = 0.5, not to noise" in said
+    assert words.readouts(row, source)[0] == ("1.0 point", "lost: 0.0 to noise, 1.0 to regularisation")

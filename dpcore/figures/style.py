@@ -102,11 +102,14 @@ def axis(theme: Theme) -> dict[str, Any]:
 
 def log_axis(theme: Theme, low: float, high: float) -> dict[str, Any]:
     decades = range(math.floor(low), math.ceil(high) + 1)
+    # An axis that shows one power of ten at most needs ticks between them.
+    mantissas = (1.0,) if sum(low <= k <= high for k in decades) > 1 else (1.0, 2.0, 5.0)
+    ticks = [mantissa * 10.0**k for k in decades for mantissa in mantissas]
     return axis(theme) | {
         "type": "log",
         "range": [low, high],
-        "tickvals": [10.0**k for k in decades],
-        "ticktext": [plain_number(10.0**k) for k in decades],
+        "tickvals": ticks,
+        "ticktext": [plain_number(tick) for tick in ticks],
     }
 
 
@@ -146,6 +149,7 @@ def dot(rows: pd.DataFrame, epsilon: float | None, colour: str, theme: Theme, ax
     return {
         "type": "scatter",
         "mode": "markers",
+        "cliponaxis": False,
         "x": here.x.to_numpy(float),
         "y": unit * here["mean"].to_numpy(float),
         "yaxis": axis,

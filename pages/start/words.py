@@ -41,20 +41,35 @@ def plain(sentence: str) -> str:
     return sentence.replace("**", "")
 
 
+def tenths(value: float) -> str:
+    """A number with one decimal, without a negative zero.
+
+    >>> tenths(2.25), tenths(-0.04)
+    ('2.2', '0.0')
+    """
+    return f"{round(value, 1) + 0.0:.1f}"
+
+
 def points(value: float) -> str:
-    """A difference in accuracy: "0.5 points", "1 point".
+    """A difference in accuracy: "0.5 points", "1.0 point".
 
     >>> points(1.0), points(2.25)
     ('1.0 point', '2.2 points')
     """
-    shown = f"{value:.1f}"
+    shown = tenths(value)
     return f"{shown} point" if shown in ("1.0", "-1.0") else f"{shown} points"
 
 
 def takeaway(row: pd.Series, source: Source) -> str:
     """What the chart shows at the cursor, in one sentence."""
     now, best = 100 * row["mean"], 100 * row.reference
-    price = f"privacy costs **{points(best - now)}**" if best - now >= 0.05 else "privacy is **free** here"
+    lost, by_noise = best - now, 100 * (row.noiseless - row["mean"])
+    if lost < 0.05:
+        price = "privacy is **free** here"
+    elif by_noise < 0.1 * lost:
+        price = f"of the **{points(lost)}** lost nearly all go to the regularisation λ = {row.lam:.2g}, not to noise"
+    else:
+        price = f"privacy costs **{points(lost)}**"
     return (
         f"With {row.n:,} {source.records} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are "
         f"{source.outcome} instead of {best:.1f}: {price}."
@@ -97,7 +112,11 @@ def odds(row: pd.Series) -> str:
 def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
     """Three (value, label) pairs below the chart."""
     return [
-        (points(100 * (row.reference - row["mean"])), f"accuracy lost at ε = {row.epsilon:g}"),
+        (
+            points(100 * (row.reference - row["mean"])),
+            f"lost: {tenths(100 * (row.noiseless - row['mean']))} to noise, "
+            f"{tenths(100 * (row.reference - row.noiseless))} to regularisation",
+        ),
         (f"{100 * row.q10:.0f} to {100 * row.q90:.0f} of 100", f"{source.outcome} in 8 of 10 releases"),
         (
             f"({row.spent_epsilon:.3g}, {delta_text(row.spent_delta)})",
@@ -142,8 +161,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on. "
         "The axis starts at a coin's 50.",
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
-        f"all models with ‖θ‖ ≤ {experiment.theta_norm:g} (certified to {row.reference_gap:.1g}). That model is also "
-        "the line without privacy.",
+        f"all models with ‖θ‖ ≤ {experiment.theta_norm:g} (certified within {max(row.reference_gap, 1e-15):.0e}). "
+        "That model is also the line without privacy.",
         "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
         f"{experiment.repetitions} releases, which share their noise along ε.",
         "**The bound** holds for every data set and model of that norm, on average over the noise; λ = *theory* "
