@@ -38,7 +38,8 @@ def test_an_unseeded_release_asks_the_operating_system_and_adds_all_of_its_noise
     monkeypatch.setattr(np.random, "default_rng", lambda seed=None: asked.append(seed) or fresh(seed))
     releases = [dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD) for _ in range(300)]
     assert asked == [None] * 300
-    plan = releases[0].plan
+    plan = dpcore.calibrate("output_gaussian", n=DATA.n, p=DATA.p, **GOOD)
+    assert releases[0].plan == plan
     noise = np.stack([r.theta for r in releases]) - plan.mechanism.prepare(plan, DATA).theta
     for honest, scale in ((True, plan.scale), (False, plan.weakened(0.75).scale)):
         tail = stats.chi2.cdf((noise**2).sum() / scale**2, noise.size)

@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_all_start_methods, get_context
 
 import numpy as np
@@ -56,8 +57,6 @@ def test_json_and_pickle_round_trip():
     ],
 )
 def test_the_digest_sees_every_change(change):
-    from dataclasses import replace
-
     assert replace(SMALL, **change).digest() != SMALL.digest()
 
 
@@ -77,6 +76,21 @@ def test_a_cell_is_computed_once():
     misses = cells._CELLS.misses
     pd.testing.assert_frame_equal(first, dpcore.run(SMALL))
     assert cells._CELLS.misses == misses
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"theta_norm": 2.0}, {"lam": 0.2}, {"delta": 1e-4}, {"n": 151}, {"p": 9}, {"seed": 1}, {"loss": "huber_hinge"}],
+)
+def test_caches_tell_apart_what_differs_in_one_field(change):
+    """Fixed lam, so that theta_norm enters through the reference and the bound only."""
+    base = Experiment(source="synthetic", n=150, lam=0.1, sweep=Axis("epsilon", (1.0,)), repetitions=4)
+    dpcore.run(base)
+    beside = dpcore.run(replace(base, **change))
+    cells._CELLS.clear()
+    cells._REFERENCES.clear()
+    same(beside, dpcore.run(replace(base, **change)))
+    assert not np.array_equal(beside["mean"], dpcore.run(base)["mean"])
 
 
 def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():

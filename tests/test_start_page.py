@@ -45,6 +45,10 @@ def test_the_default_state_teaches_without_a_click():
     cost = 100 * (row.reference - row["mean"])
     assert f"{cost:.1f} points" in said and "398 patients" in said
     assert words.odds(row) in texts(page)
+    (dots,) = re.findall(r"base64,([^\"]+)", "".join(e.proto.body for e in page.get("html")))
+    svg = base64.b64decode(dots).decode()
+    filled, ringed = svg.count('fill="#CB7513"'), svg.count('stroke="#CB7513"')
+    assert (filled, filled + ringed) == (round(100 * row.attack_limit), round(100 * row.attack_cap))
     assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
     assert [m.value for m in page.metric] == [value for value, _ in words.readouts(row, data.SOURCES["breast_cancer"])]
 
