@@ -13,6 +13,7 @@ from dpcore import data
 from pages.start import words
 from pages.ui import controls
 from pages.ui.odds import icon_array
+from pages.ui.readout import readout
 from tests.harness import ROOT
 
 
@@ -50,7 +51,8 @@ def test_the_default_state_teaches_without_a_click():
     filled, ringed = svg.count('fill="#CB7513"'), svg.count('stroke="#CB7513"')
     assert (filled, filled + ringed) == (round(100 * row.attack_limit), round(100 * row.attack_cap))
     assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
-    assert [m.value for m in page.metric] == [value for value, _ in words.readouts(row, data.SOURCES["breast_cancer"])]
+    for value, label in words.readouts(row, data.SOURCES["breast_cancer"]):
+        assert readout(value, label) in texts(page)
 
 
 def test_unused_controls_are_visible_disabled_and_say_why():
@@ -115,7 +117,7 @@ def test_chips_set_the_controls():
 def test_a_refusal_is_a_sentence_and_the_rest_of_the_page_stays():
     page = open_page(proof="classical")
     assert "<b" in headline(page) and "proved for epsilon &lt; 1 only" in headline(page)
-    assert not page.exception and not page.metric
+    assert not page.exception and "to regularisation" not in texts(page)
     assert "Smallest good ε" in texts(page) or "Not reachable" in texts(page)
 
 

@@ -11,6 +11,7 @@ from pages.start import words
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.odds import icon_array
+from pages.ui.readout import readout
 
 HEIGHT = 420
 MAX_COLUMNS = 32
@@ -101,7 +102,7 @@ if "accuracy" in at_cursor.index:
         st.html(icon_array(limit, cap, colour=colour, rest=figures.GRID[theme], alt=words.plain(text)))
         st.markdown(text)
     for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):
-        card.metric(label, value, border=True)
+        card.container(border=True, height="stretch").html(readout(value, label))
 else:
     sentence = words.refusal(at_cursor.iloc[0])
 headline.html(words.emphasised(sentence, colour))

@@ -144,6 +144,13 @@ OVERLAPS = """(it) => {
 }"""
 
 
+# Texts of the page, outside the chart, that are wider than the box that hides their overflow.
+CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
+    .filter(e => !e.closest('.live-figure') && e.innerText?.trim() && e.clientWidth)
+    .filter(e => getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.innerText)"""
+
+
 @pytest.mark.parametrize("epsilon", [EPSILON_GRID[0], 1.0, EPSILON_GRID[-1]])
 @pytest.mark.parametrize("width, height", [(1440, 900), (1024, 768), (390, 844)])
 def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int, height: int, epsilon: float):
@@ -152,14 +159,17 @@ def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int
         open_start(page, f"{server.url}/?epsilon={epsilon:g}{more}")
         expect(page.get_by_text(f"ε = {epsilon:g},").first).to_be_visible()
         assert page.locator(CHART).evaluate(OVERLAPS) == []
+        assert page.evaluate(CUT) == []
         scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert scroll <= 0, "the page scrolls sideways"
     page.close()
 
 
-def test_the_overlap_check_sees_an_overlap(server: Server, page: Page):
-    """Without this the test above could pass by finding no labels."""
+def test_the_checks_see_an_overlap_and_a_cut(server: Server, page: Page):
+    """Without this the test above could pass by finding no labels and no texts."""
     open_start(page, server.url)
+    page.add_style_tag(content=".stMarkdown { width: 60px !important; overflow: hidden; white-space: nowrap }")
+    assert any("Best model" in text or "times of 100" in text for text in page.evaluate(CUT))
     plotly(page, "Plotly.relayout(it, {'annotations[0].x': 0.5, 'annotations[0].y': 0, 'annotations[0].yshift': -22})")
     assert page.locator(CHART).evaluate(OVERLAPS) != []
 

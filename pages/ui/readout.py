@@ -1,0 +1,17 @@
+"""A number with what it means, for the row of read-outs below a chart."""
+
+from __future__ import annotations
+
+import html
+
+
+def readout(value: str, label: str) -> str:
+    """HTML of a small label over a large value; st.metric would cut a label that does not fit its column.
+
+    >>> readout("1 point", "lost").count("</div>")
+    2
+    """
+    return (
+        f'<div style="font-size:0.875rem;line-height:1.35">{html.escape(label)}</div>'
+        f'<div style="font-size:1.6rem;line-height:1.3">{html.escape(value)}</div>'
+    )
