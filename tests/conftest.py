@@ -10,8 +10,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from .harness import REMEDIES, ROOT, Server, find_browser, serve
+
+# The same examples in every run, and no failure because a machine was busy.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 LEFT_OUT = pytest.StashKey[list[str]]()
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from ..harness import FLAGS, find_browser
+
+expect.set_options(timeout=20_000)  # a busy machine is no defect
 
 
 # For the package, not the session: while Playwright runs, no other test could use asyncio in this thread.
