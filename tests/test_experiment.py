@@ -123,21 +123,19 @@ def test_the_noise_of_a_cell_knows_neither_its_data_nor_its_length(monkeypatch):
     assert seen[0].shape == (5, 8) and np.array_equal(seen[0][:3], seen[1])
 
 
-def test_serial_threads_and_spawned_processes_agree():
+def test_serial_and_threads_agree():
     serial = dpcore.run(SMALL)
     cells._CELLS.clear()
     with ThreadPoolExecutor(2) as threads:
         same(serial, dpcore.run(SMALL, threads))
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        same(serial, dpcore.run(SMALL, processes))
 
 
-@pytest.mark.skipif("fork" not in get_all_start_methods(), reason="this system cannot fork")
-def test_forked_workers_finish_after_the_parent_has_computed():
+@pytest.mark.parametrize("method", get_all_start_methods())
+def test_serial_and_processes_agree_after_the_parent_has_computed(method):
     """A forked child inherits locks and pools without their threads; a cell must not wait for any."""
     serial = dpcore.run(SMALL)
     cells._CELLS.clear()
-    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as processes:
+    with ProcessPoolExecutor(1, mp_context=get_context(method)) as processes:
         same(serial, dpcore.run(SMALL, processes))
 
 
@@ -286,6 +284,13 @@ def test_no_record_is_trained_and_tested_on():
         split = data.load(source, n, p, 1)
         trained = {row.tobytes() for row in split.train.X}
         assert not trained & {row.tobytes() for row in split.test.X}
+
+
+def test_the_declared_ranges_hold_every_bundled_record():
+    """Each scaled measurement lies in [-1, 1] / sqrt(31), so the declared R = 1 follows from the ranges alone."""
+    X, y = data._breast_cancer_records()
+    assert X.shape == (569, 31) and set(y) == {-1.0, 1.0}
+    assert np.abs(X).max() <= 1 / math.sqrt(31) + 1e-15 and np.all(X[:, -1] == 1 / math.sqrt(31))
 
 
 def test_synthetic_labels_follow_their_law():

@@ -8,7 +8,7 @@ from scipy import optimize, stats
 
 import dpcore
 from dpcore import Budget, Data, NotApplicable, Spec
-from dpcore.accounting import gaussian_epsilon, hockey_stick
+from dpcore.accounting import gaussian_epsilon, gaussian_mu, hockey_stick
 from dpcore.losses import LOSSES, get_loss
 from dpcore.solvers import minimise
 from tests.problems import PROBLEMS
@@ -194,6 +194,20 @@ def test_the_noise_bound_is_not_slack_by_a_constant():
         excess = loss.gaussian_mean(zero, one, np.array([R * scale]))[0] - math.log(2)
         bound = gaussian_noise_excess(1.0, 0.25, R, scale)
         assert excess <= bound * (1 + 1e-2) and excess == pytest.approx(share * bound, rel=1e-2)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0])
+def test_the_tuned_lipschitz_bound_has_its_closed_form(epsilon):
+    """min over lam of L s(lam) R sqrt(2/pi) + lam B^2 / 2 = (2 L R B / sqrt n) sqrt(sqrt(2/pi) / mu)."""
+    n, B, budget = 2000, 7.0, Budget(epsilon, 1e-6)
+
+    def lipschitz_form(log_lam):
+        plan = dpcore.calibrate("output_gaussian", n=n, p=3, epsilon=epsilon, delta=1e-6, lam=math.exp(log_lam))
+        return plan.scale * math.sqrt(2 / math.pi) + math.exp(log_lam) * B**2 / 2
+
+    best = optimize.minimize_scalar(lipschitz_form, bounds=(-15, 5), method="bounded", options={"xatol": 1e-9})
+    closed = 2 * B / math.sqrt(n) * math.sqrt(math.sqrt(2 / math.pi) / gaussian_mu(budget))
+    assert best.fun == pytest.approx(closed, rel=1e-6)
 
 
 @every_loss

@@ -104,8 +104,9 @@ ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 def odds(row: pd.Series) -> str:
     """What an attacker can reach against this noise, and against the worst mechanism with the same label."""
     return (
-        f"**{100 * row.attack_limit:.0f} times of 100** at best against this noise (filled). A coin is right 50 times. "
-        f"Another mechanism with this label could allow up to {100 * row.attack_cap:.0f} (ringed)."
+        f"**About {100 * row.attack_limit:.0f} times of 100** at best against this noise (filled). "
+        "A coin is right 50 times. "
+        f"Another mechanism with this label could allow about {100 * row.attack_cap:.0f} (ringed)."
     )
 
 
@@ -138,7 +139,7 @@ def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, sou
     row = accuracy[accuracy.x == enough].iloc[0]
     return (
         f"Smallest good ε: **{enough:g}**. It costs {points(100 * (row.reference - row['mean']))}; "
-        f"an attacker is right at most {100 * row.attack_limit:.0f} times of 100."
+        f"an attacker is right about {100 * row.attack_limit:.0f} times of 100 at best."
     )
 
 
@@ -156,7 +157,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
     measured = table[table.metric == "excess_empirical_risk"]
     below = int((measured.q10 < 0).sum())
     lines = [
-        f"**Records:** {source.label}; {source.scaling}, so that ‖x‖ ≤ 1 holds for every possible record.",
+        f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
         f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on. "
         "The axis starts at a coin's 50.",
