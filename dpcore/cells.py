@@ -92,8 +92,8 @@ def _compute(cell: Cell) -> list[dict[str, Any]]:
             reference,
             centres,
             scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([cell.mechanism.direction(cell.p, rng) for rng in rngs]),
-            gaussian=plans[0].noise == "gaussian",
+            directions=np.stack([cell.mechanism.direction(cell.p, split.train.active, rng) for rng in rngs]),
+            spread=cell.mechanism.spread(cell.p),
         )
     else:
         released = [cell.mechanism.release_many(plan, p, rngs) for plan, p in zip(plans, prepared, strict=True)]

@@ -64,51 +64,62 @@ def additive_curve(
     centres: Array,
     scales: Array,
     directions: Array,
-    gaussian: bool,
+    spread: tuple[Array, Array],
 ) -> tuple[Curve, Curve]:
     """Accuracy (test records) and excess empirical risk (training records) of theta = centre_k + scale_k * direction_r.
 
-    centres: [K, p]. scales: [K], >= 0. directions: [repetitions, p], shared by all K points (common random
-    numbers). gaussian: directions are standard normal; then E over the noise is exact, since <direction, x> is
-    N(0, ||x||^2): accuracy = mean Phi(y m / (s ||x||)), risk by `Loss.gaussian_mean`. Otherwise the mean of the draws.
+    centres: [K, r]. scales: [K], >= 0. directions: [repetitions, r], shared by all K points (common random
+    numbers). spread: quadrature nodes and weights for S, where direction = S Z and Z ~ N(0, I). The mean over the noise
+    is exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of Phi(y m / (s S ||x||)), the mean risk that
+    of `Loss.gaussian_mean`, averaged over S.
     """
     return (
-        _accuracy_curve(test, reference, centres, scales, directions, gaussian),
-        _risk_curve(loss, train, reference, centres, scales, directions, gaussian),
+        _accuracy_curve(test, reference, centres, scales, directions, spread),
+        _risk_curve(loss, train, reference, centres, scales, directions, spread),
     )
 
 
 def _accuracy_curve(
-    data: Data, reference: BallMinimum, centres: Array, scales: Array, directions: Array, gaussian: bool
+    data: Data,
+    reference: BallMinimum,
+    centres: Array,
+    scales: Array,
+    directions: Array,
+    spread: tuple[Array, Array],
 ) -> Curve:
     from . import kernels
 
-    margins, noise = centres @ data.X.T, directions @ data.X.T
+    margins, noise = data.margins(centres), data.margins(directions)
     draws = np.empty((len(scales), len(directions)))
     for k, scale in enumerate(scales):
         kernels.row_accuracies(margins[k], noise, scale, data.y, draws[k])
     noiseless = (data.y * margins > 0.0).mean(axis=1)
-    mean = draws.mean(axis=1)
-    if gaussian:
-        sd = scales[:, None] * data.row_norms
-        # Where no noise reaches a prediction (a row of zeros) it counts as its draws do: right or not.
-        certain = np.where(data.y * margins > 0.0, np.inf, -np.inf)
-        mean = ndtr(np.divide(data.y * margins, sd, out=certain, where=sd > 0.0)).mean(axis=1)
-    return Curve("accuracy", mean, gaussian, draws, noiseless, accuracy(reference.theta, data))
+    sd = scales[:, None] * data.row_norms
+    # Where no noise reaches a prediction (a row of zeros) it counts as its draws do: right or not.
+    certain = np.where(data.y * margins > 0.0, np.inf, -np.inf)
+    ratio = np.divide(data.y * margins, sd, out=certain, where=sd > 0.0)
+    mean = sum(weight * ndtr(ratio / node).mean(axis=1) for node, weight in zip(*spread, strict=True))
+    return Curve("accuracy", mean, True, draws, noiseless, accuracy(reference.theta, data))
 
 
 def _risk_curve(
-    loss: Loss, data: Data, reference: BallMinimum, centres: Array, scales: Array, directions: Array, gaussian: bool
+    loss: Loss,
+    data: Data,
+    reference: BallMinimum,
+    centres: Array,
+    scales: Array,
+    directions: Array,
+    spread: tuple[Array, Array],
 ) -> Curve:
-    margins, noise = centres @ data.X.T, directions @ data.X.T
+    margins, noise = data.margins(centres), data.margins(directions)
     draws = np.stack([loss.row_means(m, noise, s, data.y) for m, s in zip(margins, scales, strict=True)])
     noiseless = np.array([loss.value(m, data.y).mean() for m in margins])
-    mean = draws.mean(axis=1)
-    if gaussian:
-        sd = scales[:, None] * data.row_norms
-        mean = np.array([loss.gaussian_mean(m, data.y, s).mean() for m, s in zip(margins, sd, strict=True)])
+    mean = np.zeros(len(scales))
+    for node, weight in zip(*spread, strict=True):
+        sd = node * scales[:, None] * data.row_norms
+        mean += weight * np.array([loss.gaussian_mean(m, data.y, s).mean() for m, s in zip(margins, sd, strict=True)])
     best = reference.risk
-    return Curve("excess_empirical_risk", mean - best, gaussian, draws - best, noiseless - best, 0.0)
+    return Curve("excess_empirical_risk", mean - best, True, draws - best, noiseless - best, 0.0)
 
 
 def released_curve(

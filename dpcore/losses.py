@@ -7,6 +7,7 @@ cannot come from different losses. Compiled code is looked up by key on first us
 from __future__ import annotations
 
 import dataclasses as dc
+import math
 
 import numpy as np
 
@@ -18,8 +19,8 @@ class Loss:
     """A convex loss l(z; y), with its constants per unit of z.
 
     key: name in the registry. label: for people. shape: the shape parameter h of the kernels.
-    slope: sup |l'| over z and y. curvature_bound: sup l'' over z and y, inf where there is none.
-    classification: True when y must be -1 or +1.
+    slope: sup |l'| over all z and y, inf where there is none. curvature_bound: sup l'' over z and y, inf where there is
+    none. classification: True when y must be -1 or +1, False when y is any number with |y| <= y_max.
     """
 
     key: str
@@ -30,8 +31,23 @@ class Loss:
     shape: float = 0.0
 
     def lipschitz(self, spec: Spec) -> float:
-        """L: a bound on |dl/dz| over every record and every theta the mechanism may evaluate."""
-        return self.slope
+        """L: a bound on |dl/dz| over every record of the domain and every theta where the minimiser can lie.
+
+        Squared loss has none without a bound on theta. `spec.radius` gives one; without it, J(theta_hat) <= J(0) puts
+        the minimiser within y_max sqrt(2 / lam), so that L = 2 (R y_max sqrt(2 / lam) + y_max) depends on lam.
+
+        >>> from dpcore.types import Domain
+        >>> get_loss("squared").lipschitz(Spec("squared", n=10, p=1, lam=0.5, domain=Domain(R=1.0, y_max=1.0)))
+        6.0
+        """
+        if math.isfinite(self.slope):
+            return self.slope
+        reach = spec.radius
+        if reach is None:
+            if isinstance(spec.lam, str):
+                raise ValueError(f"lam must be a number before {self.label} has a Lipschitz constant, got {spec.lam!r}")
+            reach = spec.domain.y_max * math.sqrt(2.0 / spec.lam)
+        return self.curvature_bound * (spec.domain.R * reach + spec.domain.y_max)
 
     def smoothness(self, spec: Spec) -> float:
         """c: a bound on d2l/dz2 in the same sense."""
@@ -85,6 +101,16 @@ LOSSES = {
             slope=1.0,
             curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
             classification=True,
+            shape=_HALF_WIDTH,
+        ),
+        Loss("hinge", "hinge loss", slope=1.0, curvature_bound=math.inf, classification=True),
+        Loss("squared", "squared loss", slope=math.inf, curvature_bound=2.0, classification=False),
+        Loss(
+            "huber",
+            "Huber loss",
+            slope=1.0,
+            curvature_bound=1.0 / _HALF_WIDTH,
+            classification=False,
             shape=_HALF_WIDTH,
         ),
     )

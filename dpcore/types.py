@@ -10,12 +10,18 @@ import dataclasses as dc
 import functools
 import math
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 Array = NDArray[np.float64]
+NoiseLaw = Literal["gaussian", "gamma"]
+LamRule = Literal["auto", "published", "population"]
+LAM_RULES = get_args(LamRule)
 
 
 class NotApplicable(ValueError):
@@ -105,14 +111,15 @@ class Spec:
     R^p, or over the L2 ball of `radius` where that is set.
 
     loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1.
-    lam: > 0, or "auto", which each mechanism resolves by a rule that sees no data.
+    lam: > 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
+    "published" (the source's) or "population" (the smallest proved bound on the excess population risk).
     theta_norm: B > 0, a public guess of the norm of a good model; bounds compare with the best model of that norm.
     """
 
     loss: str
     n: int
     p: int
-    lam: float | Literal["auto"] = "auto"
+    lam: float | LamRule = "auto"
     domain: Domain = Domain()
     radius: float | None = None
     theta_norm: float = 10.0
@@ -120,9 +127,9 @@ class Spec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", integer("n", self.n, at_least=2))
         object.__setattr__(self, "p", integer("p", self.p, at_least=1))
-        if self.lam != "auto":
+        if self.lam not in LAM_RULES:
             if isinstance(self.lam, str):
-                raise ValueError(f'lam must be a finite number > 0 or "auto", got {self.lam!r}')
+                raise ValueError(f"lam must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {self.lam!r}")
             object.__setattr__(self, "lam", positive("lam", self.lam))
         if self.radius is not None:
             object.__setattr__(self, "radius", positive("radius", self.radius))
@@ -131,18 +138,20 @@ class Spec:
 
 @dc.dataclass(frozen=True)
 class Data:
-    """Records as arrays: X float64 [n, p], C-contiguous; y float64 [n].
+    """Records as arrays: X float64 [n, r], C-contiguous or scipy.sparse CSR; y float64 [n].
 
+    p: columns of the problem, >= r; 0 means r. Columns beyond those of X are zero in every record and are not stored.
     Construction copies nothing that already has this form and refuses what is not a finite table; the arrays must not
     be changed afterwards.
     Whether the records keep the promise of a `Domain` is checked by `check_domain`.
     """
 
-    X: Array
+    X: Array | csr_array
     y: Array
+    p: int = 0
 
     def __post_init__(self) -> None:
-        X = _float_array("X", self.X)
+        X = _sparse_array(self.X) if hasattr(self.X, "tocsr") else _float_array("X", self.X)
         y = _float_array("y", self.y)
         if X.ndim != 2 or X.shape[0] < 2 or X.shape[1] < 1:
             raise ValueError(f"X must have shape (n >= 2, p >= 1), got {X.shape}")
@@ -150,23 +159,41 @@ class Data:
             raise ValueError(f"y must have shape ({X.shape[0]},) to match X, got {y.shape}")
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", y)
+        object.__setattr__(self, "p", integer("p", self.p or X.shape[1], at_least=X.shape[1]))
 
     @property
     def n(self) -> int:
         return self.X.shape[0]
 
     @property
-    def p(self) -> int:
+    def active(self) -> int:
+        """r: the columns that are stored; every other column is zero."""
         return self.X.shape[1]
+
+    @property
+    def sparse(self) -> bool:
+        return not isinstance(self.X, np.ndarray)
 
     @functools.cached_property
     def row_norms(self) -> Array:
         """||x_i||_2, shape [n]; computed once."""
-        return np.linalg.norm(self.X, axis=1)
+        if isinstance(self.X, np.ndarray):
+            return np.linalg.norm(self.X, axis=1)
+        return np.sqrt(self.X.power(2).sum(axis=1))
+
+    @functools.cached_property
+    def gram(self) -> Array:
+        """X'X / n, shape [r, r]; computed once, since moving lam or epsilon does not change it."""
+        gram = self.X.T @ self.X
+        return (gram if isinstance(gram, np.ndarray) else gram.toarray()) / self.n
+
+    def margins(self, thetas: Array) -> Array:
+        """<x_i, theta_k> for thetas [k, r], shape [k, n], C-contiguous."""
+        return np.ascontiguousarray((self.X @ thetas.T).T)
 
     def check_domain(self, domain: Domain) -> None:
         """Raise ValueError when a record breaks the public promise; nothing is clipped."""
-        norms = self.row_norms if domain.q == 2.0 else np.abs(self.X).max(axis=1)
+        norms = self.row_norms if domain.q == 2.0 else np.asarray(abs(self.X).max(axis=1)).ravel()
         # Scaling rows to norm R exactly leaves a few ulps; they do not change a sensitivity visibly.
         beyond = int(np.count_nonzero(norms > domain.R * (1 + 1e-12)))
         if beyond:
@@ -176,6 +203,21 @@ class Data:
             )
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
             raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.6g}")
+
+
+def _sparse_array(values: Any) -> csr_array:
+    """CSR with float64 values, sorted indices and no duplicates."""
+    from scipy.sparse import csr_array
+
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold numbers, got {values.dtype.name} values")
+    array = csr_array(values).astype(np.float64, copy=False)
+    if not array.has_canonical_format:
+        array = array.copy()
+        array.sum_duplicates()
+    if not np.isfinite(array.data).all():
+        raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}")
+    return array
 
 
 def _float_array(name: str, values: object) -> Array:
@@ -203,7 +245,7 @@ class Event:
     noise multiplier that accounting works with.
     """
 
-    noise: Literal["gaussian"]
+    noise: NoiseLaw
     scale: float
     sensitivity: float
     times: int = 1
@@ -228,9 +270,9 @@ class Plan:
     spec: the problem with `lam` resolved to a number.
     requested, spent: the budget asked for and the budget the noise really costs, spent <= requested.
     ledger: the privacy events. steps: noisy steps (1 for output perturbation).
-    scale: the noise's own scale parameter as it is added, in J's normalisation (standard deviation of
-    each coordinate of theta for Gaussian output perturbation).
-    tol: certified gradient norm of J below which a minimiser may be released.
+    scale: the noise's own scale parameter as it is added, in J's normalisation: for output perturbation the standard
+    deviation of each coordinate (gaussian), or s in the density exp(-||b|| / s) (gamma).
+    tol: certified distance ||theta - theta_hat|| below which an inexact minimiser may be released.
     """
 
     mechanism: Planner
@@ -239,7 +281,7 @@ class Plan:
     spent: Budget
     ledger: tuple[Event, ...]
     steps: int
-    noise: Literal["gaussian"]
+    noise: NoiseLaw
     scale: float
     tol: float
 

@@ -64,7 +64,7 @@ def test_lists_and_integer_labels_are_tables_too():
         ({"delta": 1.2}, r"delta must be in \[0, 1\), got 1.2"),
         ({"delta": 0.0}, "Gaussian noise needs delta > 0, got delta = 0"),
         ({"lam": 0}, "lam must be a finite number > 0, got 0"),
-        ({"lam": "theory"}, "lam must be a finite number > 0 or \"auto\", got 'theory'"),
+        ({"lam": "theory"}, "lam must be a finite number > 0 or one of auto, published, population, got 'theory'"),
         ({"R": 0.0}, "R must be a finite number > 0, got 0.0"),
         ({"R": 0.2}, r"X must have \|\|x\|\|_2 <= R = 0.2 in every row, got .* rows beyond it"),
         ({"y_max": 0.5}, r"y must lie in \[-0.5, 0.5\], got 1"),

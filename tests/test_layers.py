@@ -27,8 +27,8 @@ LAYER = {
     "warmup": 7,
     "__main__": 8,
 }
-# The registry and the base class are the two things a mechanism's own folder shares.
-WITHIN = {"mechanisms": {"base"}, "kernels": {"elementary", "apply", "losses"}, "figures": {"style", "cost"}}
+# The registry and the base classes are what a mechanism's own folder shares.
+WITHIN = {"mechanisms": {"base", "output_perturbation"}, "kernels": {"elementary", "apply", "losses"}, "figures": {"style", "cost"}}
 OUTSIDE = {
     "plotly": {"figures"},
     "pandas": {"experiment", "figures", "data"},

@@ -164,7 +164,123 @@ def huber_hinge_gaussian_mean(z, y, sd, h, out):
             out[i] = (_positive_square_mean(t + h, s) - _positive_square_mean(t - h, s)) / (4.0 * h)
 
 
-VALUE = {"logistic": logistic_value, "huber_hinge": huber_hinge_value}
-DERIVATIVE = {"logistic": logistic_derivative, "huber_hinge": huber_hinge_derivative}
-CURVATURE = {"logistic": logistic_curvature, "huber_hinge": huber_hinge_curvature}
-GAUSSIAN_MEAN = {"logistic": logistic_gaussian_mean, "huber_hinge": huber_hinge_gaussian_mean}
+# Hinge: max(1 - y z, 0). Its derivative at the kink is taken as -y, a subgradient; it has no curvature.
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def hinge_value(z, y, h, out):
+    for i in range(z.size):
+        out[i] = max(1.0 - y[i] * z[i], 0.0)
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def hinge_derivative(z, y, h, out):
+    for i in range(z.size):
+        out[i] = -y[i] if y[i] * z[i] <= 1.0 else 0.0
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def hinge_curvature(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 0.0
+
+
+@cfunc(MEAN_SIGNATURE, **_OPTIONS)
+def hinge_gaussian_mean(z, y, sd, h, out):
+    for i in range(z.size):
+        t = 1.0 - y[i] * z[i]
+        out[i] = _positive_mean(t, sd[i]) if sd[i] > 0.0 else max(t, 0.0)
+
+
+# Squared: (z - y)^2.
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def squared_value(z, y, h, out):
+    for i in range(z.size):
+        out[i] = (z[i] - y[i]) * (z[i] - y[i])
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def squared_derivative(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 2.0 * (z[i] - y[i])
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def squared_curvature(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 2.0
+
+
+@cfunc(MEAN_SIGNATURE, **_OPTIONS)
+def squared_gaussian_mean(z, y, sd, h, out):
+    for i in range(z.size):
+        out[i] = (z[i] - y[i]) * (z[i] - y[i]) + sd[i] * sd[i]
+
+
+# Huber loss of half-width h in the residual u = z - y: u^2 / (2h) for |u| <= h, |u| - h/2 beyond.
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def huber_value(z, y, h, out):
+    for i in range(z.size):
+        u = abs(z[i] - y[i])
+        inside = min(u, h)
+        out[i] = inside * inside / (2.0 * h) + max(u - h, 0.0)
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def huber_derivative(z, y, h, out):
+    for i in range(z.size):
+        out[i] = min(max(z[i] - y[i], -h), h) / h
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def huber_curvature(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 1.0 / h if abs(z[i] - y[i]) <= h else 0.0
+
+
+@cfunc(MEAN_SIGNATURE, **_OPTIONS)
+def huber_gaussian_mean(z, y, sd, h, out):
+    for i in range(z.size):
+        u, s = z[i] - y[i], sd[i]
+        if s > 1e3 * h:
+            # The squares cancel. The loss is |u| - h/2 + a bump of area h^2/3 that wide noise sees as a point.
+            r = u / s
+            bump = h * h / 3.0 * math.exp(-0.5 * r * r) / (s * math.sqrt(2.0 * math.pi))
+            out[i] = _positive_mean(u, s) + _positive_mean(-u, s) - 0.5 * h + bump
+        else:
+            beyond = _positive_square_mean(u - h, s) + _positive_square_mean(-u - h, s)
+            out[i] = (u * u + s * s - beyond) / (2.0 * h)
+
+
+VALUE = {
+    "logistic": logistic_value,
+    "huber_hinge": huber_hinge_value,
+    "hinge": hinge_value,
+    "squared": squared_value,
+    "huber": huber_value,
+}
+DERIVATIVE = {
+    "logistic": logistic_derivative,
+    "huber_hinge": huber_hinge_derivative,
+    "hinge": hinge_derivative,
+    "squared": squared_derivative,
+    "huber": huber_derivative,
+}
+CURVATURE = {
+    "logistic": logistic_curvature,
+    "huber_hinge": huber_hinge_curvature,
+    "hinge": hinge_curvature,
+    "squared": squared_curvature,
+    "huber": huber_curvature,
+}
+GAUSSIAN_MEAN = {
+    "logistic": logistic_gaussian_mean,
+    "huber_hinge": huber_hinge_gaussian_mean,
+    "hinge": hinge_gaussian_mean,
+    "squared": squared_gaussian_mean,
+    "huber": huber_gaussian_mean,
+}

@@ -7,14 +7,14 @@ from importlib import import_module
 
 from .base import Mechanism
 
-_MODULES = ("output_gaussian",)
+_MODULES = ("output_gaussian", "output_gamma")
 
 
 def list_mechanisms() -> list[str]:
     """Keys of all registered mechanisms, in a fixed order.
 
     >>> list_mechanisms()
-    ['output_gaussian']
+    ['output_gaussian', 'output_gamma']
     """
     return list(_MODULES)
 

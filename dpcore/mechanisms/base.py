@@ -21,11 +21,12 @@ def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> 
 class Prepared:
     """The non-private half of a release, computed once per data set and never shown.
 
-    theta: [p], what the noise is added to or started from. gradient_norm: certificate of that minimiser.
+    theta: [r], what the noise is added to or started from, one entry for each stored column. distance: certified bound
+    on how far it lies from the exact minimiser.
     """
 
     theta: Array
-    gradient_norm: float
+    distance: float
 
 
 @dc.dataclass(frozen=True)
@@ -67,10 +68,10 @@ class Mechanism(abc.ABC):
 
     @abc.abstractmethod
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        """One private draw of theta, shape [p]."""
+        """One private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """Independent releases, one per generator, shape [len(rngs), p]."""
+        """Independent releases, one per generator, shape [len(rngs), r]."""
         return np.stack([self.release(plan, prepared, rng) for rng in rngs])
 
 
@@ -82,13 +83,17 @@ class AdditiveMechanism(Mechanism):
     """
 
     @abc.abstractmethod
-    def direction(self, p: int, rng: np.random.Generator) -> Array:
-        """Noise at scale 1, shape [p]."""
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        """Noise in R^p at scale 1: its first `active` coordinates, shape [active], drawn from their exact law."""
+
+    @abc.abstractmethod
+    def spread(self, p: int) -> tuple[Array, Array]:
+        """The direction is S Z with Z ~ N(0, I_p) and S independent: quadrature nodes and weights for the law of S."""
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        if not prepared.gradient_norm <= plan.tol:
+        if not prepared.distance <= plan.tol:
             raise Unconverged(
-                f"the minimiser is certified to {prepared.gradient_norm:.3g}, the privacy proof needs {plan.tol:.3g}; "
+                f"the minimiser is certified to {prepared.distance:.3g}, the privacy proof needs {plan.tol:.3g}; "
                 "nothing was released"
             )
-        return prepared.theta + plan.scale * self.direction(plan.spec.p, rng)
+        return prepared.theta + plan.scale * self.direction(plan.spec.p, len(prepared.theta), rng)
