@@ -28,7 +28,11 @@ LAYER = {
     "__main__": 8,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
-WITHIN = {"mechanisms": {"base", "output_perturbation"}, "kernels": {"elementary", "apply", "losses"}, "figures": {"style", "cost"}}
+WITHIN = {
+    "mechanisms": {"base", "output_perturbation"},
+    "kernels": {"elementary", "apply", "losses"},
+    "figures": {"style", "cost"},
+}
 OUTSIDE = {
     "plotly": {"figures"},
     "pandas": {"experiment", "figures", "data"},

@@ -30,7 +30,7 @@ class OutputGamma(OutputPerturbation):
     the same law: integrating the Gaussian densities over V gives exp(-||b|| / s).
 
     Source: Chaudhuri, Monteleoni and Sarwate 2011; Jain and Thakurta 2014, section 3 (constants explicit).
-    Randomness: one chi-square draw (p + 1 degrees of freedom), then r standard normal draws, one per stored column.
+    Randomness: one chi-square draw (p + 1 degrees), then r standard normal draws, one per stored column.
     Guarantee: epsilon-differential privacy (delta = 0, whatever delta was asked for) for replacing one record, for
         every convex loss with bounded slope (squared loss: bounded where the minimiser can lie), whatever the other
         records are.
