@@ -18,6 +18,7 @@ LAYER = {
     "bounds": 1,
     "solvers": 2,
     "data": 2,
+    "lower_bounds": 2,
     "evaluate": 3,
     "mechanisms": 3,
     "api": 4,

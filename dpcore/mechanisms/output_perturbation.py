@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from .. import bounds, solvers
 from ..data import check_records
 from ..losses import get_loss
+from ..lower_bounds import hardest_data
 from ..types import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import AdditiveMechanism, Prepared
 
@@ -96,7 +97,7 @@ class OutputPerturbation(AdditiveMechanism):
             band = loss.slope * R * plan.scale * self.mean_draw_band(spec.p, _BAND_MISS)
             says = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
             upper.append(Bound("excess_empirical_risk", "upper", band + bias, "probability", _OURS, says))
-        return (*upper, *self.rates(spec, plan.requested))
+        return (*upper, *hardest_data(loss, spec, plan.spent), *self.rates(spec, plan.requested))
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         check_records(data, plan.spec)
