@@ -84,20 +84,20 @@ def _compute(cell: Cell) -> list[dict[str, Any]]:
     prepared = _prepare(cell.mechanism, plans, split.train)
     centres = np.stack([p.theta for p in prepared])
     rngs = [generator(cell.seed, cell.mechanism.key, r) for r in range(cell.repetitions)]
+    curves: tuple[evaluate.Curve, ...]
     if isinstance(cell.mechanism, AdditiveMechanism):
-        curves = evaluate.additive_curve(
-            loss,
-            split.train,
-            split.test,
-            reference,
+        releases = evaluate.Additive(
             centres,
             scales=np.array([plan.scale for plan in plans]),
             directions=np.stack([cell.mechanism.direction(cell.p, split.train.active, rng) for rng in rngs]),
             spread=cell.mechanism.spread(cell.p),
         )
+        curves = evaluate.additive_curves(loss, split.train, split.test, reference, releases)
+        if getattr(split, "population", None) is not None:
+            curves += (evaluate.population_curve(loss, split.population, reference.radius, releases),)
     else:
         released = [cell.mechanism.release_many(plan, p, rngs) for plan, p in zip(plans, prepared, strict=True)]
-        curves = evaluate.released_curve(loss, split.train, split.test, reference, centres, np.stack(released))
+        curves = evaluate.released_curves(loss, split.train, split.test, reference, centres, np.stack(released))
     seconds = (time.perf_counter() - started) / len(plans)
     for k, plan in enumerate(plans):
         for curve in curves:
@@ -140,7 +140,9 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
 
 def _measured(plan: Plan, curve: evaluate.Curve, k: int) -> dict[str, Any]:
     upper = [b for b in plan.mechanism.bounds(plan) if (b.quantity, b.form) == (curve.metric, "upper")]
-    bound = min(upper, key=lambda b: b.value, default=None)
+    mean = [b for b in upper if b.holds == "expectation"]
+    bound = min(mean, key=lambda b: b.value, default=None)
+    band = min((b.value for b in upper if b.holds == "probability"), default=None)
     return {
         "metric": curve.metric,
         "mean": float(curve.mean[k]),
@@ -154,6 +156,7 @@ def _measured(plan: Plan, curve: evaluate.Curve, k: int) -> dict[str, Any]:
         "bound": bound.value if bound else None,
         "bound_form": bound.form if bound else None,
         "bound_source": bound.source if bound else None,
+        "one_run_bound": band,
         "spent_epsilon": plan.spent.epsilon,
         "spent_delta": plan.spent.delta,
         "attack_limit": plan.mechanism.attack_limit(plan),

@@ -21,8 +21,8 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     are swapped, which takes k replacements. With z = <R u, theta> and g = F_D(0) - min F_D, a release with z <= 0 loses
     at least g on D and one with z >= 0 at least g on D', since both risks are convex with mirrored minima. By group
     privacy no release tells D from D' better than `attack_cap` of (k epsilon, delta_k), where delta_k = delta times
-    1 + e^epsilon + ... + e^((k-1) epsilon). So the larger of the two mean excesses is at least g (1 - cap). The best k is taken, among
-    those whose minimum lies within ||theta|| <= theta_norm; only then is no excess negative.
+    1 + e^epsilon + ... + e^((k-1) epsilon). So the larger of the two mean excesses is at least g (1 - cap). The best k
+    is taken, among those whose minimum lies within ||theta|| <= theta_norm; only then is no excess negative.
 
     Source: two-point method (Le Cam); constants derived here (explicit).
 

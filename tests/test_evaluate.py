@@ -6,7 +6,7 @@ from scipy import stats
 
 import dpcore
 from dpcore import Budget, Spec
-from dpcore.evaluate import Curve, accuracy, additive_curve, released_curve, risk, smallest_epsilon
+from dpcore.evaluate import Additive, accuracy, additive_curves, r_squared, released_curves, risk, smallest_epsilon
 from dpcore.losses import LOSSES, get_loss
 from dpcore.solvers import minimise_in_ball
 from tests.problems import PROBLEMS, for_loss, random_records
@@ -29,17 +29,14 @@ def engine(name: str, key: str, repetitions: int, weaken: float = 1.0, noise: st
     released = [mechanism.release_many(w, p, g) for w, p, g in zip(weakened, prepared, rngs, strict=False)]
     centres = np.stack([p.theta for p in prepared])
     reference = minimise_in_ball(loss, data, 10.0)
-    fast = additive_curve(
-        loss,
-        data,
-        TEST[name],
-        reference,
+    releases = Additive(
         centres,
         np.array([plan.scale for plan in plans]),
         np.stack([mechanism.direction(data.p, data.active, rng) for rng in rngs[-1]]),
         mechanism.spread(data.p),
     )
-    slow = released_curve(loss, data, TEST[name], reference, centres, np.stack(released))
+    fast = additive_curves(loss, data, TEST[name], reference, releases)
+    slow = released_curves(loss, data, TEST[name], reference, centres, np.stack(released))
     return fast, slow
 
 
@@ -80,9 +77,9 @@ def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
     data, loss = PROBLEMS["separable"], get_loss("logistic")
     reference = minimise_in_ball(loss, data, 1.0)
     outside = reference.theta[None, :] * 20.0
-    slow = released_curve(loss, data, data, reference, outside, outside[None, :, :])[1]
+    slow = released_curves(loss, data, data, reference, outside, outside[None, :, :])[1]
     scale, directions = np.full(1, 1e-3), np.ones((2, data.p))
-    fast = additive_curve(loss, data, data, reference, outside, scale, directions, ONE)[1]
+    fast = additive_curves(loss, data, data, reference, Additive(outside, scale, directions, ONE))[1]
     for curve in (slow, fast):
         assert curve.mean[0] < -0.1 and curve.draws.min() < -0.1 and curve.noiseless[0] < -0.1
 
@@ -94,19 +91,29 @@ def test_zero_noise_and_zero_rows_are_ordinary():
     loss = get_loss("logistic")
     reference = minimise_in_ball(loss, data, 5.0)
     centres, directions = np.array([[1.0, 1.0]]), np.array([[1.0, -1.0], [0.5, 2.0]])
-    for curve in additive_curve(loss, data, data, reference, centres, np.zeros(1), directions, ONE):
+    for curve in additive_curves(loss, data, data, reference, Additive(centres, np.zeros(1), directions, ONE)):
         assert np.allclose(curve.draws, curve.noiseless[0])
         assert np.allclose(curve.mean, curve.noiseless)
     # The record of zeros stays at margin 0 under any noise and is never classified correctly.
-    accurate, _ = additive_curve(loss, data, data, reference, centres, np.full(1, 1e6), directions, ONE)
+    accurate, _ = additive_curves(loss, data, data, reference, Additive(centres, np.full(1, 1e6), directions, ONE))
     assert accurate.mean[0] == pytest.approx(1 / 3, abs=1e-4)
 
 
 def test_standard_error_of_sampled_means():
-    draws = np.random.default_rng(0).normal(size=(2, 1000))
-    curve = Curve("accuracy", draws.mean(axis=1), False, draws, np.zeros(2), 0.0)
-    assert np.allclose(curve.se, draws.std(axis=1, ddof=1) / np.sqrt(1000))
-    assert np.array_equal(curve.quantile(0.5), np.median(draws, axis=1))
+    _, (_, curve) = engine("full rank", "logistic", 50)
+    assert not curve.exact
+    assert np.allclose(curve.se, curve.draws.std(axis=1, ddof=1) / np.sqrt(50))
+    assert np.array_equal(curve.quantile(0.5), np.median(curve.draws, axis=1))
+
+
+def test_r_squared_is_the_explained_share_of_the_variance():
+    data = for_loss("squared", PROBLEMS["full rank"])
+    theta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
+    residual = data.y - data.X @ theta
+    assert r_squared(theta, data) == pytest.approx(1 - (residual @ residual) / data.n / data.y.var(), rel=1e-12)
+    assert r_squared(np.zeros(data.p), data) <= 0.0
+    assert engine("full rank", "squared", 2)[0][0].metric == "r_squared"
+    assert engine("full rank", "logistic", 2)[0][0].metric == "accuracy"
 
 
 @pytest.mark.parametrize(
