@@ -145,7 +145,7 @@ def population_curve(loss: Loss, population: Any, radius: float, releases: Addit
 def released_curves(
     loss: Loss, train: Data, test: Data, reference: BallMinimum, centres: Array, thetas: Array
 ) -> tuple[Curve, Curve]:
-    """The metrics of `additive_curves` for any releases: thetas [K, repetitions, r], and centres [K, r] before noise."""
+    """The metrics of `additive_curves` for any releases: thetas [K, repetitions, r], centres [K, r] before noise."""
 
     def curve(metric: str, of: Callable[[Array], float], best: float, shown: float) -> Curve:
         draws = np.array([[of(theta) for theta in row] for row in thetas]) - best

@@ -32,7 +32,7 @@ def regret_table(
 
     One row per source, loss that fits it, mechanism and epsilon of `EPSILONS`. seeds: independent splits or draws of the
     records; quality is the exact mean over the noise, averaged over them. The best lam is picked on these very
-    averages, which can only raise the regret. regret: in points of 100, negative where no lam of the grid does as well.
+    averages, which can only raise the regret. regret: in points of 100, negative where the rule beats the whole grid.
     se: standard error of the difference over the seeds. on_step: called after each source, loss and mechanism.
 
     Raises ValueError for an unknown source or seeds < 2.

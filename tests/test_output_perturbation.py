@@ -314,11 +314,11 @@ def test_upper_bounds_hold_in_expectation(noise, key, name, lam, epsilon):
 @every_noise
 def test_the_bound_over_a_constrained_minimiser_compares_within_its_ball(noise):
     """With radius < theta_norm no model beyond the radius can be promised."""
-    facts = dict(n=120, p=6, epsilon=1.0, delta=1e-5, lam=0.1, theta_norm=4.0)
+    facts = dict(n=120, p=6, epsilon=1.0, delta=1e-5, lam=0.05, theta_norm=4.0)
     free, tied = (dpcore.calibrate(noise, radius=radius, **facts) for radius in (None, 0.5))
     noise_part = upper(tied, "excess_over_regularised")
-    assert upper(free, "excess_empirical_risk") - noise_part == pytest.approx(0.1 * 16 / 2, rel=1e-6)
-    assert upper(tied, "excess_empirical_risk") - noise_part == pytest.approx(0.1 * 0.25 / 2, rel=1e-6)
+    assert upper(free, "excess_empirical_risk") - noise_part == pytest.approx(0.05 * 16 / 2, rel=1e-6)
+    assert upper(tied, "excess_empirical_risk") - noise_part == pytest.approx(0.05 * 0.25 / 2, rel=1e-6)
     assert "ball of 0.5" in dpcore.bounds_of(tied)[0].assumes
 
 
@@ -368,7 +368,7 @@ def test_the_tuned_lipschitz_bound_has_its_closed_form(epsilon):
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 5.0])
 def test_lam_population_minimises_the_population_bound(noise, epsilon):
     """Against a numerical minimum of noise + stability + bias, and the closed form (2 L R B / sqrt n) sqrt(k t + 1)."""
-    n, p, R, B = 2000, 5, 1.5, 7.0
+    n, p, R, B = 200_000, 5, 1.5, 7.0
     facts = dict(n=n, p=p, epsilon=epsilon, delta=1e-5, loss="hinge", R=R, theta_norm=B)
 
     def bound(log_lam):
@@ -376,14 +376,18 @@ def test_lam_population_minimises_the_population_bound(noise, epsilon):
         plan = dpcore.calibrate(noise, lam=math.exp(log_lam), **facts)
         scale = plan.scale / plan.ledger[0].sensitivity * 2 * R / (n * plan.spec.lam)
         spread = R * scale * plan.mechanism.reach(p)[0]
-        return spread + formulas.stability(1.0, R, n, plan.spec.lam) + formulas.regularisation_bias(plan.spec.lam, B)
+        return (
+            spread
+            + formulas.stability(1.0, R, n, plan.spec.lam)
+            + formulas.regularisation_bias(plan.spec.lam, B, np.inf)
+        )
 
     best = optimize.minimize_scalar(bound, bounds=(-12, 5), method="bounded", options={"xatol": 1e-9})
     plan = dpcore.calibrate(noise, lam="population", **facts)
     assert plan.spec.lam == pytest.approx(math.exp(best.x), rel=1e-5)
     t = plan.scale / plan.ledger[0].sensitivity * plan.mechanism.reach(p)[0]
     assert best.fun == pytest.approx(2 * R * B / math.sqrt(n) * math.sqrt(t + 1), rel=1e-9)
-    assert upper(plan, "excess_population_risk") == pytest.approx(best.fun, rel=0.01)
+    assert best.fun <= upper(plan, "excess_population_risk") <= best.fun * 1.05, "the tolerance costs little"
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ class OutputPerturbation(AdditiveMechanism):
         B = min(spec.theta_norm, spec.radius or math.inf)
         mean, square = self.reach(spec.p)
         noise = bounds.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
-        bias = bounds.regularisation_bias(lam, B) + bounds.inexactness(loss.slope, L, c, R, plan.tol)
+        bias = bounds.regularisation_bias(lam, B, loss.at_zero(spec))
+        bias += bounds.inexactness(loss.slope, L, c, R, plan.tol)
         stability = bounds.stability(L, R, n, lam)
         ball = f"comparator in the ball of {B:g}"
         upper = [
