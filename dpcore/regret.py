@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from . import data as records
 from .experiment import Axis, Experiment, run
 from .losses import LOSSES
 from .mechanisms import list_mechanisms
-from .types import integer
+from .types import Array, integer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +64,17 @@ def regret_table(
     return pd.DataFrame(rows)
 
 
+def regret_at(experiment: Experiment, epsilon: float) -> float:
+    """Points of quality that the experiment's own lam loses to the best of `LAMS` at one epsilon (one mechanism).
+
+    >>> regret_at(Experiment(source="synthetic", n=300, lam=1e-4), 1.0) > 1.0
+    True
+    """
+    here = dc.replace(experiment, epsilon=epsilon, sweep=Axis("epsilon", (epsilon,)), repetitions=2)
+    grid = dc.replace(here, sweep=Axis("lam", LAMS))
+    return 100.0 * float(_means(run(grid)).max() - _means(run(here))[0])
+
+
 def cases(sources: Iterable[str]) -> list[tuple[str, str, str]]:
     """Every (source, loss, mechanism) in which the loss fits the source's labels.
 
@@ -78,7 +90,7 @@ def cases(sources: Iterable[str]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _quality(source: str, loss: str, mechanism: str, lam: float | str, seeds: int) -> np.ndarray:
+def _quality(source: str, loss: str, mechanism: str, lam: float | str, seeds: int) -> Array:
     """Mean quality on fresh records, [seeds, epsilons]."""
     tables = (
         run(
@@ -95,4 +107,8 @@ def _quality(source: str, loss: str, mechanism: str, lam: float | str, seeds: in
         )
         for seed in range(seeds)
     )
-    return np.array([table[table.metric.isin(("accuracy", "r_squared"))]["mean"] for table in tables], dtype=float)
+    return np.stack([_means(table) for table in tables])
+
+
+def _means(table: pd.DataFrame) -> Array:
+    return table[table.metric.isin(("accuracy", "r_squared"))]["mean"].to_numpy(float)
