@@ -15,7 +15,7 @@ import numpy as np
 
 from ..losses import Loss
 from ..types import Array, Data, Unconverged
-from .hinge import HingePoint, certify, minimise_hinge
+from .hinge import HingePoint, duality_gap, minimise_hinge
 from .problem import Problem, find_root
 from .smooth import minimise_smooth
 
@@ -39,7 +39,7 @@ def smooth_on_sphere(
     def solve(total: float, start: Array | None) -> Array:
         return minimise_smooth(loss, data, total, 0.1 * tol, start)[0]
 
-    def accept(_: float, theta: Array) -> tuple[Array, float] | None:
+    def accept(theta: Array) -> tuple[Array, float] | None:
         theta = _scaled_to(radius, theta)
         gradient = problem.gradient(theta)
         t = max(0.0, -float(gradient @ theta) / radius**2)
@@ -65,8 +65,8 @@ def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> tuple[A
     def solve(nu: float, start: Array | None) -> Array:
         return minimise_smooth(loss, data, nu, 0.1 * tol / radius, start)[0]
 
-    def accept(_: float, theta: Array) -> tuple[Array, float] | None:
-        theta = theta if np.linalg.norm(theta) <= radius else _scaled_to(radius, theta)
+    def accept(theta: Array) -> tuple[Array, float] | None:
+        theta = _projected(radius, theta)
         gradient = problem.gradient(theta)
         gap = float(gradient @ theta + radius * np.linalg.norm(gradient))
         return (theta, max(gap, 0.0)) if gap <= tol else None
@@ -83,9 +83,10 @@ def _hinge_walk(data: Data, lam: float, lowest: float, radius: float, goal: floa
     def solve(total: float, start: HingePoint | None) -> HingePoint:
         return minimise_hinge(data, total, 0.1 * goal, None if start is None else start.alpha)
 
-    def accept(total: float, point: HingePoint) -> HingePoint | None:
-        found = certify(data, lam, point.alpha, radius, nu=total - lam, steps=point.steps)
-        return found if found.gap <= goal else None
+    def accept(point: HingePoint) -> HingePoint | None:
+        theta = _projected(radius, point.theta)
+        gap = duality_gap(data, lam, theta, point.alpha, radius)
+        return HingePoint(theta, point.alpha, gap, point.steps) if gap <= goal else None
 
     # At theta = 0 every margin is below 1, so the slope there is -y.
     highest = float(np.linalg.norm(data.y @ data.X)) / data.n / radius
@@ -94,7 +95,7 @@ def _hinge_walk(data: Data, lam: float, lowest: float, radius: float, goal: floa
 
 def _walk(
     solve: Callable[[float, Found | None], Found],
-    accept: Callable[[float, Found], Result | None],
+    accept: Callable[[Found], Result | None],
     theta_of: Callable[[Found], Array],
     highest: float,
     lowest: float,
@@ -109,7 +110,7 @@ def _walk(
         nonlocal point
         total = math.exp(-log_inverse)
         point = solve(total, point)
-        if (result := accept(total, point)) is not None:
+        if (result := accept(point)) is not None:
             accepted.append(result)
             return 0.0
         return math.log(max(float(np.linalg.norm(theta_of(point))) / radius, 1e-300))
@@ -133,6 +134,10 @@ def _walk(
 def _reach(loss: Loss, data: Data, radius: float) -> float:
     """||grad F(0)|| / radius: from this lam on the minimiser lies in the ball."""
     return float(np.linalg.norm(Problem(loss, data, 0.0).gradient(np.zeros(data.active)))) / radius
+
+
+def _projected(radius: float, theta: Array) -> Array:
+    return theta if np.linalg.norm(theta) <= radius else _scaled_to(radius, theta)
 
 
 def _scaled_to(radius: float, theta: Array) -> Array:

@@ -61,8 +61,14 @@ class Problem:
         if len(gradient) <= len(curved):
             return -cholesky_inverse(_dense(scaled.T @ scaled), self.lam)(gradient)
         # Woodbury: (A'A + lam I)^{-1} = (I - A' (A A' + lam I)^{-1} A) / lam with A the scaled rows, [k, r], k < r.
-        inner = cholesky_inverse(_dense(scaled @ scaled.T), self.lam)(scaled @ gradient)
-        return -(gradient - inner @ scaled) / self.lam
+        small_inverse = cholesky_inverse(_dense(scaled @ scaled.T), self.lam)
+
+        def inverse(b: Array) -> Array:
+            return (b - small_inverse(scaled @ b) @ scaled) / self.lam
+
+        # The difference loses digits where lam is small; one step of refinement brings them back.
+        direction = -inverse(gradient)
+        return direction - inverse(gradient + (scaled @ direction) @ scaled + self.lam * direction)
 
     def _by_conjugate_gradients(self, weights: Array, gradient: Array, accuracy: float) -> Array:
         X, lam = self.data.X, self.lam
