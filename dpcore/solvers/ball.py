@@ -25,9 +25,7 @@ Found = TypeVar("Found")
 Result = TypeVar("Result")
 
 
-def smooth_on_sphere(
-    loss: Loss, data: Data, lam: float, radius: float, tol: float
-) -> tuple[Array, float]:
+def smooth_on_sphere(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> tuple[Array, float]:
     """The minimiser of J over the ball where it lies on the sphere: theta, and a norm <= tol that certifies it.
 
     With ||theta|| = radius and any t >= 0, u = grad J(theta) + t theta has ||theta - theta_hat|| <= ||u|| / lam:
