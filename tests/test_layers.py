@@ -32,6 +32,7 @@ LAYER = {
 WITHIN = {
     "mechanisms": {"base", "output_perturbation"},
     "kernels": {"elementary", "apply", "losses"},
+    "solvers": {"problem", "smooth", "hinge", "ball"},
     "figures": {"style", "cost"},
 }
 OUTSIDE = {
