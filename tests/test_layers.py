@@ -32,6 +32,7 @@ WITHIN = {
     "mechanisms": {"base", "output_perturbation"},
     "kernels": {"elementary", "apply", "losses"},
     "figures": {"style", "cost"},
+    "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {
     "plotly": {"figures"},
