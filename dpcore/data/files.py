@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import dataclasses as dc
 import gzip
-import io
 import itertools
 import math
 import zlib
@@ -45,8 +44,6 @@ def read_csv(path: Path, label: str) -> Table:
     ...     read_csv(Path(folder) / "people.csv", "sick").columns
     ('age',)
     """
-    import pandas as pd
-
     path = _existing(path)
     if path.suffix == ".gz":
         raise ValueError(f"{path.name} must be a plain CSV file, got a compressed one")
@@ -59,38 +56,23 @@ def read_csv(path: Path, label: str) -> Table:
     if label not in columns:
         known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
         raise ValueError(f"label must be a column of {path.name} ({known}), got {label!r}")
-    lines, numbers = [], []
+    values, records = array("d"), 0
     for number, line in _text_lines(path):
         if number == 1 or not line.strip():
             continue
-        if (fields := line.count(",") + 1) != len(columns):
-            raise ValueError(f"line {number} of {path.name} must have {len(columns)} fields, got {fields}")
-        lines.append(line)
-        numbers.append(number)
-    if not lines:
-        raise ValueError(f"{path.name} must hold at least 2 records, got a header line only")
-    _at_least_two(path, len(lines))
-    frame = pd.read_csv(
-        io.StringIO("".join(lines)),
-        header=None,
-        index_col=False,
-        na_filter=False,
-        skip_blank_lines=False,
-        quoting=csv.QUOTE_NONE,
-    )
-    table = np.empty(frame.shape)
-    for column, name in enumerate(columns):
-        cells = frame[column]
-        # A column that is no number everywhere comes as text, which says what stood where.
-        plain = cells.dtype.kind in "iuf"
-        table[:, column] = cells if plain else pd.to_numeric(cells.astype(str), errors="coerce")
-        wrong = np.flatnonzero(~np.isfinite(table[:, column]))
-        if wrong.size:
-            found, line = str(cells[wrong[0]]).strip(), numbers[wrong[0]]
-            advice = f'; np.where(y == "{found}", 1, -1) makes a text label a number' if name == label else ""
+        cells = line.split(",")
+        if len(cells) != len(columns):
             raise ValueError(
-                f"column {name!r} of {path.name} must hold a number in every row, got {found!r} in line {line}{advice}"
+                f"{path.name} must be a CSV table with {len(columns)} fields in each line, "
+                f"got {len(cells)} in line {number}"
             )
+        row = [_number(cell) for cell in cells]
+        if not all(map(math.isfinite, row)):
+            raise ValueError(_no_number(path, columns, label, number, cells, row))
+        values.extend(row)
+        records += 1
+    _at_least_two(path, records)
+    table = np.frombuffer(values).reshape(records, len(columns))
     at = columns.index(label)
     return Table(Data(np.delete(table, at, axis=1), table[:, at]), columns[:at] + columns[at + 1 :])
 
@@ -105,7 +87,7 @@ def read_libsvm(path: Path, p: int | None = None) -> Table:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "people.txt").write_text("-1 1:0.5 3:1\n+1 2:0.25 # the second\n")
+    ...     _ = (Path(folder) / "people.txt").write_text("-1 1:0.5 3:1\\n+1 2:0.25 # the second\\n")
     ...     read_libsvm(Path(folder) / "people.txt").data.X.toarray()
     array([[0.5 , 0.  , 1.  ],
            [0.  , 0.25, 0.  ]])
@@ -115,7 +97,7 @@ def read_libsvm(path: Path, p: int | None = None) -> Table:
     path = _existing(path)
     if p is not None and integer("p", p, at_least=1) > MAX_COLUMNS:
         raise ValueError(f"p must be at most {MAX_COLUMNS:,}, got {p:,}")
-    labels, indices, values, starts = array("d"), array("q"), array("d"), array("q", [0])
+    labels, indices, values, starts = array("d"), array("i"), array("d"), array("i", [0])
     for number, line in _text_lines(path):
         fields = line.partition("#")[0].split()
         if fields:
@@ -130,9 +112,9 @@ def read_libsvm(path: Path, p: int | None = None) -> Table:
     _at_least_two(path, len(labels))
     if not indices:
         raise ValueError(f"{path.name} must hold at least one index:value, got labels only")
-    columns = np.frombuffer(indices, np.int64) - 1
+    columns = np.frombuffer(indices, np.intc) - 1
     shape = (len(labels), int(columns.max()) + 1)
-    X = csr_array((np.frombuffer(values), columns, np.frombuffer(starts, np.int64)), shape)
+    X = csr_array((np.frombuffer(values), columns, np.frombuffer(starts, np.intc)), shape)
     return Table(Data(X, np.frombuffer(labels), p or shape[1]), tuple(map(str, range(1, shape[1] + 1))))
 
 
@@ -183,7 +165,7 @@ def _header(path: Path) -> tuple[str, ...]:
     _, line = next(_text_lines(path), (0, ""))
     if not line.strip():
         found = "an empty first line" if line else "an empty file"
-        raise ValueError(f"{path.name} must have a header line and at least 2 records, got {found}")
+        raise ValueError(f"{path.name} must be a CSV table with a header line and at least 2 records, got {found}")
     columns = tuple(name.strip() for name in next(csv.reader([line])))
     if len(columns) > _CSV_COLUMNS:
         raise ValueError(
@@ -198,6 +180,28 @@ def _header(path: Path) -> tuple[str, ...]:
     return columns
 
 
+def _number(cell: str) -> float:
+    """The cell's number; not a number where there is none."""
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
+def _no_number(
+    path: Path, columns: tuple[str, ...], label: str, number: int, cells: list[str], row: list[float]
+) -> str:
+    """The sentence for the first cell of a line that holds no finite number."""
+    wrong = next(i for i, value in enumerate(row) if not math.isfinite(value))
+    name, found = columns[wrong], cells[wrong].strip()
+    sentence = f"column {name!r} of {path.name} must hold a number in every row, got {found!r} in line {number}"
+    return sentence + (_text_label_advice(found) if name == label and found else "")
+
+
+def _text_label_advice(found: str) -> str:
+    return f'; np.where(y == "{found}", 1, -1) makes a text label a number'
+
+
 def _at_least_two(path: Path, records: int) -> None:
     if records < 2:
         raise ValueError(f"{path.name} must hold at least 2 records, got {records}")
@@ -208,8 +212,8 @@ def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float
     try:
         label = float(fields[0])
     except ValueError:
-        advice = f'np.where(y == "{fields[0]}", 1, -1) makes a text label a number'
-        raise ValueError(f"begin with a number as its label, got {fields[0]!r}; {advice}") from None
+        advice = _text_label_advice(fields[0])
+        raise ValueError(f"begin with a number as its label, got {fields[0]!r}{advice}") from None
     if len(fields) > 1 and fields[1].startswith("qid:"):
         raise ValueError(f"hold no query ids, got {fields[1]!r}")
     indices, values = [], []
