@@ -199,7 +199,8 @@ def _no_number(
 
 
 def _text_label_advice(found: str) -> str:
-    return f'; np.where(y == "{found}", 1, -1) makes a text label a number'
+    bare = found.strip('"')
+    return f'; np.where(y == "{bare}", 1, -1) makes a text label a number'
 
 
 def _at_least_two(path: Path, records: int) -> None:
