@@ -132,8 +132,11 @@ class Population:
 
         breaks = tuple(sign * h + side * noise for sign in (-1.0, 1.0) for side in (-1.0, 1.0))
         phi, weight = _coordinate_panels(w.shape[1], size, breaks)
-        v = size[:, None] * np.sin(phi)
-        return (weight * (integral(v + noise) - integral(v - noise))).sum(axis=1) / (2.0 * noise)
+        v = np.abs(size[:, None] * np.sin(phi))
+        # Beyond the last kink the mean is v - h/2; the two integrals would cancel there.
+        near = np.minimum(v, h + noise)
+        mean = (integral(near + noise) - integral(near - noise)) / (2.0 * noise) + (v - near)
+        return (weight * mean).sum(axis=1)
 
 
 def _margin_breaks(loss: Loss) -> tuple[float, ...]:
