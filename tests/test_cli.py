@@ -80,8 +80,8 @@ def test_bad_arguments_end_in_one_sentence_and_code_2(capsys, csv, change, messa
         ("a,sick\nx,1\ny,-1\n", "column 'a' of people.csv must hold a number in every row"),
         ("a,sick\n0.5,1\n,-1\n", "column 'a' of people.csv must hold a number in every row"),
         ("a,sick\n0.5,yes\n0.2,no\n", "column 'sick' of people.csv must hold a number in every row"),
-        ("a,sick\n0.5,1\n", "X must have shape (n >= 2, p >= 1), got (1, 1)"),
-        ("sick\n1\n-1\n", "X must have shape (n >= 2, p >= 1), got (2, 0)"),
+        ("a,sick\n0.5,1\n", "people.csv must hold at least 2 records, got 1"),
+        ("sick\n1\n-1\n", "people.csv must have a label and at least one feature, separated by commas, got one column"),
         ("a,sick\n0.5,0\n0.2,1\n", "y must be -1 or +1 for logistic loss, got 0"),
     ],
 )

@@ -34,6 +34,7 @@ WITHIN = {
     "kernels": {"elementary", "apply", "losses"},
     "solvers": {"problem", "smooth", "hinge", "ball"},
     "figures": {"style", "cost"},
+    "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {
     "plotly": {"figures"},
