@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "api": ("bounds_of", "calibrate", "solve"),
+    "auditing": ("AuditReport", "run_audit"),
     "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "types": ("Bound", "Budget", "Data", "Domain", "NotApplicable", "Plan", "Release", "Spec", "Unconverged"),
@@ -25,6 +26,7 @@ __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
     from .api import bounds_of, calibrate, solve
+    from .auditing import AuditReport, run_audit
     from .experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism
     from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged

@@ -1,4 +1,4 @@
-"""The command line: python -m dpcore list | info KEY | solve KEY | run EXPERIMENT.json | warm."""
+"""The command line: python -m dpcore list | info KEY | solve KEY | run EXPERIMENT.json | warm | audit KEY."""
 
 from __future__ import annotations
 
@@ -145,6 +145,27 @@ def warm(as_json: bool) -> None:
             click.echo(f"warm: {piece}")
     seconds = round(time.perf_counter() - started, 1)
     click.echo(json.dumps({"pieces": pieces, "seconds": seconds}) if as_json else f"warm after {seconds} s")
+
+
+@cli.command()
+@click.argument("key")
+@click.option("--runs", default=20_000, show_default=True, type=int, help="How often the game is played, >= 100.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Of the audit's coins and noise, >= 0.")
+@click.option("--sabotage", default=None, help="A fault to build in first; an unknown name lists them.")
+@_JSON
+def audit(key: str, as_json: bool, **arguments: Any) -> None:
+    """Try to refute a mechanism's promise; exit code 1 if that succeeds with 99.9% confidence."""
+    from .auditing import run_audit
+
+    report = run_audit(key, **arguments)
+    if as_json:
+        click.echo(report.to_json())
+    else:
+        click.echo(f"{report.sentence}\n\n{'certificate':12s} {'95%':>10s} {'99.9%':>10s} {'claimed':>10s}")
+        for c in report.certificates:
+            click.echo(f"{c.name:12s} {c.shown:10.4f} {c.flagged:10.4f} {c.limit:10.4f}  {c.tests}")
+    if report.verdict == "contradicted":
+        sys.exit(1)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..types import Array, Bound, Budget, Data, Plan, Spec, Unconverged
+from ..types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec, Unconverged
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -73,6 +73,14 @@ class Mechanism(abc.ABC):
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """Independent releases, one per generator, shape [len(rngs), r]."""
         return np.stack([self.release(plan, prepared, rng) for rng in rngs])
+
+    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
+        """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one."""
+        raise NotApplicable(f"{self.key} has no worst pair and cannot be audited")
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """ln p(output | one) / p(output | zero) under the plan's noise, for outputs [k, p]; shape [k]."""
+        raise NotApplicable(f"{self.key} has no log-likelihood ratio and cannot be audited")
 
 
 @dc.dataclass(frozen=True)

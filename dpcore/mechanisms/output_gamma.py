@@ -13,7 +13,7 @@ from .. import accounting as acc
 from .. import bounds
 from ..losses import get_loss
 from ..types import Array, Bound, Budget, NoiseLaw, Plan, Spec
-from .base import knob
+from .base import Prepared, knob
 from .output_perturbation import OutputPerturbation
 
 
@@ -88,6 +88,11 @@ class OutputGamma(OutputPerturbation):
 
     def spread(self, p: int) -> tuple[Array, Array]:
         return acc.chi_quadrature(p + 1)
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """(||output - theta0|| - ||output - theta1||) / s."""
+        away = np.linalg.norm(outputs - zero.theta, axis=1) - np.linalg.norm(outputs - one.theta, axis=1)
+        return away / plan.scale
 
 
 MECHANISM = OutputGamma

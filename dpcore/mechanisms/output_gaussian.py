@@ -11,7 +11,7 @@ from .. import accounting as acc
 from .. import bounds
 from ..losses import get_loss
 from ..types import Array, Bound, Budget, NoiseLaw, Plan, Spec
-from .base import knob
+from .base import Prepared, knob
 from .output_perturbation import OutputPerturbation
 
 
@@ -85,6 +85,11 @@ class OutputGaussian(OutputPerturbation):
 
     def spread(self, p: int) -> tuple[Array, Array]:
         return np.ones(1), np.ones(1)
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """<output - (theta0 + theta1) / 2, theta1 - theta0> / s^2."""
+        middle = (zero.theta + one.theta) / 2.0
+        return (outputs - middle) @ (one.theta - zero.theta) / plan.scale**2
 
 
 MECHANISM = OutputGaussian

@@ -6,6 +6,7 @@ import abc
 import dataclasses as dc
 import math
 
+import numpy as np
 from scipy.optimize import brentq
 
 from .. import bounds, solvers
@@ -128,3 +129,16 @@ class OutputPerturbation(AdditiveMechanism):
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=lam)))
 
         return math.exp(brentq(surplus, -200.0, 200.0, xtol=1e-13))
+
+    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
+        """All records are 0 but the last, (R u, -y) against (R u, y); it moves the model by 2 |l'| R / (n lam).
+
+        u = (1, ..., 1) / sqrt(p); y is 1, or y_max where y is a number. The slope |l'| there is L for both hinges while
+        R^2 / (n lam) <= 1/2, for Huber loss while R^2 / (n lam) <= y_max - 1/2, nearly L for squared loss and large
+        lam, and L / 2 for logistic loss.
+        """
+        spec = plan.spec
+        X = np.zeros((spec.n, spec.p))
+        X[-1] = spec.domain.R / math.sqrt(spec.p)
+        y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
+        return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)

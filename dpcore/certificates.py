@@ -1,0 +1,163 @@
+"""Lower bounds on privacy loss from the scores of an audit's runs, each with the claim that it can refute.
+
+A score says how much a run looks like D1 rather than D0. All certificates of one audit hold together, with 95%
+confidence (shown) and with 99.9% (flagged): the error is split evenly over those that look at random scores, within
+a certificate over the rates that it uses, and each rate is bounded as by Clopper and Pearson. Thresholds are fixed
+beforehand, or chosen on the first half of the runs and used on the second.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import betaincinv, logit, ndtri
+
+from .accounting import gaussian_epsilon
+from .types import Array
+
+_SHOWN, _FLAGGED = 0.05, 0.001
+_RANDOM_CERTIFICATES = 3
+_QUANTILES = np.linspace(0.0, 0.999, 400)
+
+
+@dc.dataclass(frozen=True)
+class Certificate:
+    """One lower bound on what leaked, next to what the claim allows.
+
+    name: short. tests: the claim that it can refute, in words. shown, flagged: the bound at 95% and at 99.9%
+    confidence. limit: the largest value that the claim allows, in the same unit. epsilon, epsilon_flagged: the two
+    bounds as an epsilon at the plan's delta; None where the certificate does not speak of epsilon.
+    """
+
+    name: str
+    tests: str
+    shown: float
+    flagged: float
+    limit: float
+    epsilon: float | None = None
+    epsilon_flagged: float | None = None
+
+
+@dc.dataclass(frozen=True)
+class Scores:
+    """Scores of the runs on D0, shape [k0], and of those on D1, shape [k1]."""
+
+    zeros: Array
+    ones: Array
+
+    def mirrored(self) -> Scores:
+        """The same game with the names of the data sets exchanged."""
+        return Scores(-self.ones, -self.zeros)
+
+
+def attacker(scores: Scores, limit: float, delta: float, *, gaussian: bool) -> Certificate:
+    """How often "score >= 0 means D1" is right, against the limit of any attacker of the claimed law; on all runs.
+
+    limit: in [1/2, 1]. gaussian: the epsilon is that of Gaussian noise with this limit, Phi(mu/2), else that of any
+    mechanism with this delta, (e^epsilon + delta) / (1 + e^epsilon).
+
+    >>> scores = Scores(np.full(500, -1.0), np.full(500, 1.0))
+    >>> attacker(scores, 0.73, 0.0, gaussian=False).flagged > 0.99
+    True
+    """
+    right = int(np.count_nonzero(scores.ones >= 0.0) + np.count_nonzero(scores.zeros < 0.0))
+    runs = len(scores.ones) + len(scores.zeros)
+    shown, flagged = (float(lower_bound(right, runs, e / _RANDOM_CERTIFICATES)) for e in (_SHOWN, _FLAGGED))
+
+    def epsilon(share: float) -> float:
+        if gaussian:
+            return _of_mu(2.0 * float(ndtri(share)), delta)
+        return max(0.0, float(np.log(np.maximum(share - delta, 1e-300) / (1.0 - share))))
+
+    tests = f"an attacker at 50:50 is right at most {limit:.2%} of the time"
+    return Certificate("attacker", tests, shown, flagged, limit, epsilon(shown), epsilon(flagged))
+
+
+def curve(first: Scores, second: Scores, mu: float, delta: float) -> Certificate:
+    """mu >= Phi^-1(P1(S)) - Phi^-1(P0(S)) for any event S, against mu-GDP; its epsilon holds for Gaussian noise only.
+
+    mu: > 0, claimed. delta: in (0, 1).
+
+    Source: Nasr et al. 2023, with the trade-off curves of Dong, Roth and Su 2022.
+    """
+
+    def bound(scores: Scores, thresholds: Array, error: float) -> Array:
+        true, false = _rates(scores, thresholds, error)
+        return ndtri(true) - ndtri(false)
+
+    shown, flagged = _certified(bound, first, second)
+    return Certificate("curve", f"{mu:.6g}-GDP", shown, flagged, mu, _of_mu(shown, delta), _of_mu(flagged, delta))
+
+
+def guesses(first: Scores, second: Scores, epsilon: float) -> Certificate:
+    """The odds of right guesses when unclear runs are passed over, against e^epsilon; a test of pure privacy.
+
+    The coin of every run is fair and its own, so given which runs are passed over each guess is right with probability
+    at most e^epsilon / (1 + e^epsilon): one binomial, and one rate to bound.
+    """
+
+    def bound(scores: Scores, thresholds: Array, error: float) -> Array:
+        t = np.abs(thresholds)
+        right = _at_least(scores.ones, t) + _at_least(-scores.zeros, t)
+        wrong = _at_least(-scores.ones, t) + _at_least(scores.zeros, t)
+        return logit(lower_bound(right, right + wrong, error))
+
+    shown, flagged = _certified(bound, first, second)
+    return Certificate("guesses", f"epsilon <= {epsilon:.6g}, delta = 0", shown, flagged, epsilon, shown, flagged)
+
+
+def point(first: Scores, second: Scores, epsilon: float, delta: float) -> Certificate:
+    """ln((P1(S) - delta) / P0(S)), with D0 and D1 either way round, against (epsilon, delta) whatever the noise.
+
+    Source: Jagielski, Ullman and Oprea 2020.
+    """
+
+    def bound(scores: Scores, thresholds: Array, error: float) -> Array:
+        true, false = _rates(scores, thresholds, error)
+        return np.log(np.maximum(true - delta, 1e-300) / false)
+
+    shown, flagged = _certified(bound, first, second)
+    tests = f"epsilon <= {epsilon:.6g} at delta = {delta:g}"
+    return Certificate("point", tests, shown, flagged, epsilon, shown, flagged)
+
+
+def lower_bound(successes: Array | int, trials: Array | int, error: float) -> Array:
+    """Clopper and Pearson's lower bound on a probability; above the truth with probability at most `error`.
+
+    >>> round(float(lower_bound(10, 10, 0.05)), 4)  # 0.05 ** (1 / 10)
+    0.7411
+    """
+    k, n = np.asarray(successes, float), np.asarray(trials, float)
+    return np.where(k > 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, error), 0.0)
+
+
+def _rates(scores: Scores, thresholds: Array, error: float) -> tuple[Array, Array]:
+    """Bounds on P(score >= t): from below on D1, from above on D0, each failing with half the error."""
+    true, n = _at_least(scores.ones, thresholds), len(scores.zeros)
+    rejected = n - _at_least(scores.zeros, thresholds)
+    return lower_bound(true, len(scores.ones), error / 2), 1.0 - lower_bound(rejected, n, error / 2)
+
+
+def _at_least(scores: Array, thresholds: Array) -> Array:
+    """How many scores are >= t, for every t."""
+    return np.asarray(len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left"), float)
+
+
+def _certified(bound: Callable[[Scores, Array, float], Array], first: Scores, second: Scores) -> tuple[float, float]:
+    """The bound at 95% and at 99.9% on the second half, at the threshold and orientation that are best on the first."""
+    choices = []
+    for mirror in (False, True):
+        seen = first.mirrored() if mirror else first
+        thresholds = np.quantile(np.concatenate([seen.zeros, seen.ones]), _QUANTILES, method="higher")
+        values = bound(seen, thresholds, _FLAGGED / _RANDOM_CERTIFICATES)
+        choices.append((values.max(), thresholds[values.argmax()], mirror))
+    _, threshold, mirror = max(choices)
+    fresh, at = second.mirrored() if mirror else second, np.array([threshold])
+    shown, flagged = (float(bound(fresh, at, e / _RANDOM_CERTIFICATES)[0]) for e in (_SHOWN, _FLAGGED))
+    return max(0.0, shown), max(0.0, flagged)
+
+
+def _of_mu(mu: float, delta: float) -> float:
+    return gaussian_epsilon(mu, delta) if mu > 0.0 else 0.0

@@ -1,0 +1,449 @@
+"""Audits: correct mechanisms pass, every built-in fault is found, and the numbers are what they are said to be.
+
+A correct mechanism is contradicted in at most one audit of a thousand, so 20 repeats fail with probability at most 2%
+over the choice of seeds; the seeds are fixed. Audits of one mechanism share coins and noise by seed.
+"""
+
+import dataclasses as dc
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcore
+from dpcore import Budget, Domain, NotApplicable, Plan, Spec, auditing, certificates
+from dpcore.__main__ import main
+from dpcore.accounting import gaussian_epsilon, gaussian_mu
+from dpcore.certificates import Certificate, Scores
+from dpcore.losses import LOSSES
+from dpcore.mechanisms import base, mechanism_class
+from dpcore.mechanisms.base import Prepared
+from dpcore.sabotages import SABOTAGES, get_sabotage
+
+KEYS = dpcore.list_mechanisms()
+REPEATS = 20
+every_mechanism = pytest.mark.parametrize("key", KEYS)
+
+
+def plan_for(
+    key: str, loss: str = "huber_hinge", *, p: int = 3, lam: float = 1e4, epsilon: float = 0.9, **knobs
+) -> Plan:
+    """A plan under which most losses attain the sensitivity; classical accounting needs epsilon < 1."""
+    return dpcore.make_mechanism(key, **knobs).calibrate(Spec(loss, 10, p, lam), Budget(epsilon, 1e-5))
+
+
+def verdicts(plan: Plan, *, runs: int = 20_000, repeats: int = REPEATS, sabotage: str | None = None) -> list[str]:
+    return [dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=sabotage).verdict for seed in range(repeats)]
+
+
+def accountings(key: str) -> tuple[str, ...]:
+    (field,) = [f for f in dc.fields(mechanism_class(key)) if f.name == "accounting"]
+    return field.metadata["choices"]
+
+
+# What correct and broken mechanisms get
+
+
+@pytest.mark.parametrize(
+    "key, knobs",
+    [("output_gaussian", {"accounting": a}) for a in ("tight", "published", "classical")]
+    + [("output_gamma", {"p": 1}), ("output_gamma", {"p": 5}), ("output_gamma", {"p": 5, "accounting": "published"})],
+    ids=str,
+)
+def test_correct_mechanisms_are_never_contradicted_and_halved_noise_always_is(key, knobs):
+    """20 seeds each. Halved noise escapes an audit with probability below 1e-6 at these settings."""
+    plan = plan_for(key, **knobs)
+    assert "contradicted" not in verdicts(plan)
+    assert verdicts(plan.weakened(0.5)) == ["contradicted"] * REPEATS
+
+
+def conformance(runs: int, repeats: int) -> tuple[set[tuple[str, str, str]], dict[tuple[str, str, str], str]]:
+    """Every (mechanism, loss, accounting) that was audited, and the reason for every one that was not."""
+    audited, excluded = set(), {}
+    for key in dpcore.list_mechanisms():
+        for loss in LOSSES:
+            for accounting in accountings(key):
+                case = key, loss, accounting
+                try:
+                    plan = plan_for(key, loss, accounting=accounting)
+                    found = verdicts(plan, runs=runs, repeats=repeats)
+                except NotApplicable as error:
+                    excluded[case] = str(error)
+                    continue
+                assert "contradicted" not in found, case
+                audited.add(case)
+    return audited, excluded
+
+
+EXCLUDED: dict[tuple[str, str, str], str] = {}
+
+
+def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently():
+    """20 seeds and 2,000 runs for each mechanism, loss and accounting."""
+    audited, excluded = conformance(2_000, REPEATS)
+    assert excluded == EXCLUDED
+    assert len(audited) + len(excluded) == sum(len(accountings(key)) for key in KEYS) * len(LOSSES)
+
+
+def test_a_registered_mechanism_without_a_worst_pair_is_noticed(monkeypatch):
+    gaussian = mechanism_class("output_gaussian")
+    monkeypatch.setattr(gaussian, "worst_pair", base.Mechanism.worst_pair)
+    audited, excluded = conformance(100, 1)
+    assert not any(key == "output_gaussian" for key, *_ in audited)
+    reasons = {reason for (key, *_), reason in excluded.items() if key == "output_gaussian"}
+    assert reasons == {"output_gaussian has no worst pair and cannot be audited"}
+    monkeypatch.undo()
+    monkeypatch.setattr(gaussian, "log_ratio", base.Mechanism.log_ratio)
+    with pytest.raises(NotApplicable, match="output_gaussian has no log-likelihood ratio and cannot be audited"):
+        dpcore.run_audit("output_gaussian", runs=100)
+
+
+NOT_APPLICABLE = {("output_gaussian", "wrong_gamma_shape"), ("output_gamma", "variance_as_deviation")}
+
+
+@every_mechanism
+@pytest.mark.parametrize("sabotage", SABOTAGES)
+def test_every_sabotage_is_caught_at_the_default_plan(key, sabotage):
+    """Missed with probability below 1e-6; a fifth of the noise takes more runs to be missed."""
+    if (key, sabotage) in NOT_APPLICABLE:
+        with pytest.raises(NotApplicable, match=f"{sabotage} needs"):
+            dpcore.run_audit(key, sabotage=sabotage)
+        return
+    runs = 130_000 if sabotage == "noise_at_80_percent" else 20_000
+    report = dpcore.run_audit(key, runs=runs, sabotage=sabotage)
+    assert report.verdict == "contradicted" and report.sabotage == sabotage
+    assert report.certified_epsilon > 0.9 * report.claimed_epsilon
+
+
+def test_sabotages_are_what_their_sentences_say():
+    """Kolmogorov-Smirnov on 4,000 lengths, false alarm 1e-6; the others change one number."""
+    zero = Prepared(np.zeros(4), 0.0)
+
+    def draws(plan: Plan, name: str) -> np.ndarray:
+        rng = np.random.default_rng(5)
+        release = get_sabotage(name).spoil(plan)
+        return np.stack([release(zero, rng) for _ in range(4_000)])
+
+    gamma, gaussian = plan_for("output_gamma", p=4), plan_for("output_gaussian", p=4)
+    honest = np.random.default_rng(5).standard_normal((4_000, 4)) * gaussian.scale
+    for name, factor in (("halved_noise", 0.5), ("noise_at_80_percent", 0.8), ("lam_of_the_sum", 0.1)):
+        assert np.allclose(draws(gaussian, name), factor * honest, rtol=1e-12)
+    assert np.allclose(draws(gaussian, "variance_as_deviation"), gaussian.scale * honest, rtol=1e-12)
+    assert np.ptp(draws(gamma, "fixed_seed"), axis=0).max() == 0.0
+    lengths = np.linalg.norm(draws(gamma, "wrong_gamma_shape"), axis=1) / gamma.scale
+    assert stats.kstest(lengths, "expon").pvalue > 1e-6
+    assert stats.kstest(lengths, stats.gamma(4).cdf).pvalue < 1e-6
+    with pytest.raises(NotApplicable, match="from a scale below 1, got"):
+        get_sabotage("variance_as_deviation").spoil(plan_for("output_gaussian", lam=0.1))
+    with pytest.raises(NotApplicable, match="p >= 2, got gamma and p = 1"):
+        get_sabotage("wrong_gamma_shape").spoil(plan_for("output_gamma", p=1))
+
+
+def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
+    """A fault in calibration shows in the scale and in the ledger alike."""
+    for key in KEYS:
+        plan = plan_for(key)
+        (event,) = plan.ledger
+        broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2),))
+        assert dpcore.run_audit(broken).verdict == "contradicted"
+        understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999),))
+        refuted = [c.name for c in dpcore.run_audit(understated).certificates if c.flagged > c.limit]
+        assert refuted == ["sensitivity"]
+
+
+@every_mechanism
+def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key):
+    """100 audits of correct code. At most 5% are suspicious; more than the limit below has probability 1e-6 at 5%."""
+    reports = [dpcore.run_audit(key, runs=1_000, seed=seed) for seed in range(100)]
+    limit = stats.binom.isf(1e-6, 100, 0.05)
+    assert sum(r.verdict != "no contradiction" for r in reports) <= limit
+    assert sum(r.certified_epsilon > r.claimed_epsilon for r in reports) <= limit
+    assert dpcore.run_audit(key, runs=50_000).certified_epsilon > 0.7
+
+
+@pytest.mark.nightly
+@every_mechanism
+def test_many_runs_certify_most_of_the_claim_and_see_a_fifth_of_the_noise_missing(key):
+    """20 seeds, 130,000 runs."""
+    reports = [dpcore.run_audit(key, runs=130_000, seed=seed) for seed in range(REPEATS)]
+    assert all(r.verdict != "contradicted" and r.certified_epsilon > 0.8 for r in reports)
+    plan = dpcore.run_audit(key, runs=100).plan
+    assert verdicts(plan, runs=130_000, sabotage="noise_at_80_percent") == ["contradicted"] * REPEATS
+
+
+def test_the_last_bits_of_a_saturated_score_would_tell_the_data_sets_apart(monkeypatch):
+    """Why scores are rounded: unrounded, floating-point error refutes correct Gamma noise in one dimension."""
+    plan = plan_for("output_gamma", p=1, epsilon=1.0)
+    assert "contradicted" not in verdicts(plan, repeats=5)
+    monkeypatch.setattr(auditing, "_SCORE_DECIMALS", 20)
+    assert verdicts(plan, repeats=5) == ["contradicted"] * 5
+
+
+# The pair and the score
+
+
+@pytest.mark.parametrize("p", [1, 7])
+@pytest.mark.parametrize("R, y_max", [(1.0, 1.0), (0.5, 3.0)])
+@every_mechanism
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_worst_pair_is_one_replaced_record_and_moves_the_model_as_far_as_is_said(key, loss, R, y_max, p):
+    lam = 1e4
+    spec = Spec(loss, 10, p, lam, Domain(R=R, y_max=y_max))
+    plan = dpcore.make_mechanism(key).calibrate(spec, Budget(1.0, 1e-5))
+    zero, one = plan.mechanism.worst_pair(plan)
+    for data in (zero, one):
+        data.check_domain(spec.domain)
+        assert data.n == 10 and data.p == p
+    differs = np.any(zero.X != one.X, axis=1) | (zero.y != one.y)
+    assert differs.sum() == 1
+    report = dpcore.run_audit(plan, runs=100)
+    # Hinges and Huber loss stay on a linear part; logistic loss has slope 1/2; squared loss is nearly at its steepest.
+    n_lam = 10 * lam
+    squared = n_lam / (n_lam + 2 * R**2) / (1 + R * math.sqrt(2 / lam))
+    expected = {"logistic": 0.5, "squared": squared}.get(loss, 1.0)
+    assert report.attained == pytest.approx(expected, rel=3e-3) and report.attained <= 1.0
+
+
+def test_scores_are_differences_of_log_densities():
+    rng = np.random.default_rng(1)
+    zero, one = (Prepared(rng.standard_normal(3), 0.0) for _ in range(2))
+    outputs = rng.standard_normal((50, 3))
+    plan = dc.replace(plan_for("output_gaussian"), scale=0.7)
+    density = [stats.multivariate_normal(p.theta, 0.7**2 * np.eye(3)).logpdf(outputs) for p in (zero, one)]
+    assert np.allclose(plan.mechanism.log_ratio(plan, zero, one, outputs), density[1] - density[0], atol=1e-12)
+    plan = dc.replace(plan_for("output_gamma"), scale=0.7)
+    density = [-np.sqrt(((outputs - p.theta) ** 2).sum(axis=1)) / 0.7 for p in (zero, one)]
+    assert np.allclose(plan.mechanism.log_ratio(plan, zero, one, outputs), density[1] - density[0], atol=1e-12)
+
+
+# The game
+
+
+def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch):
+    """The coin's share misses half by more than 4.9 standard deviations with probability 1e-6."""
+    plan, calls = plan_for("output_gaussian"), []
+    real = type(plan.mechanism).release
+
+    def watched(self, used, prepared, rng):
+        theta = real(self, used, prepared, rng)
+        calls.append((used, prepared.theta[0] > 0, theta[0] - prepared.theta[0]))
+        return theta
+
+    monkeypatch.setattr(type(plan.mechanism), "release", watched)
+    dpcore.run_audit(plan, runs=2_000)
+    used, coins, noise = zip(*calls, strict=True)
+    assert len(calls) == 2_000 and set(used) == {plan} and len(set(noise)) == 2_000
+    assert abs(np.mean(coins) - 0.5) < 4.9 * 0.5 / math.sqrt(2_000)
+
+
+@every_mechanism
+def test_an_audit_repeats_by_seed_in_any_batch_and_differs_between_seeds(key, monkeypatch):
+    report = dpcore.run_audit(key, runs=1_001, seed=3)
+    assert report == dpcore.run_audit(key, runs=1_001, seed=3)
+    assert report.certificates != dpcore.run_audit(key, runs=1_001, seed=4).certificates
+    monkeypatch.setattr(auditing, "_BATCH_NUMBERS", 100)
+    batched = dpcore.run_audit(key, runs=1_001, seed=3)
+    for c, b in zip(report.certificates, batched.certificates, strict=True):
+        assert dc.astuple(c) == dc.astuple(b)
+
+
+# The certificates
+
+
+def table(right_ones: int, ones: int, wrong_zeros: int, zeros: int, high: float = 1.0, low: float = -1.0) -> Scores:
+    """Scores at two values: `right_ones` of D1's and `wrong_zeros` of D0's runs are at the high one."""
+    return Scores(
+        np.repeat([high, low], [wrong_zeros, zeros - wrong_zeros]),
+        np.repeat([high, low], [right_ones, ones - right_ones]),
+    )
+
+
+def clopper_pearson(k: int, n: int, error: float) -> tuple[float, float]:
+    interval = stats.binomtest(k, n).proportion_ci(1 - 2 * error, method="exact")
+    return interval.low, interval.high
+
+
+@pytest.mark.parametrize("level, error", [("shown", 0.05), ("flagged", 0.001)])
+def test_certificates_follow_from_clopper_and_pearson_with_the_error_split(level, error):
+    """Against scipy's intervals: a third of the error for each certificate, half of that for each of two rates."""
+    scores, delta = table(400, 500, 50, 520), 0.01
+    true, false = clopper_pearson(400, 500, error / 6)[0], clopper_pearson(50, 520, error / 6)[1]
+    share = clopper_pearson(400 + 470, 1020, error / 3)[0]
+    mu = stats.norm.ppf(true) - stats.norm.ppf(false)
+    value = {
+        "attacker": share,
+        "curve": mu,
+        "guesses": math.log(share / (1 - share)),
+        "point": math.log((true - delta) / false),
+    }
+    found = (
+        certificates.attacker(scores, 0.6, delta, gaussian=True),
+        certificates.curve(scores, scores, 0.5, delta),
+        certificates.guesses(scores, scores, 1.0),
+        certificates.point(scores, scores, 1.0, delta),
+    )
+    for certificate in found:
+        assert getattr(certificate, level) == pytest.approx(value[certificate.name], rel=1e-9), certificate.name
+    as_epsilon = {"shown": "epsilon", "flagged": "epsilon_flagged"}[level]
+    by_name = {c.name: getattr(c, as_epsilon) for c in found}
+    assert by_name["attacker"] == pytest.approx(gaussian_epsilon(2 * stats.norm.ppf(share), delta), rel=1e-9)
+    assert by_name["curve"] == pytest.approx(gaussian_epsilon(mu, delta), rel=1e-9)
+    for name in ("guesses", "point"):
+        assert by_name[name] == pytest.approx(value[name], rel=1e-9)
+    other = certificates.attacker(scores, 0.6, delta, gaussian=False)
+    assert getattr(other, as_epsilon) == pytest.approx(math.log((share - delta) / (1 - share)), rel=1e-9)
+
+
+@pytest.mark.parametrize("n, probability", [(50, 0.1), (1_000, 0.6), (1_000, 0.999)])
+def test_the_lower_bound_on_a_rate_errs_no_more_often_than_it_says(n, probability):
+    """Exact enumeration over all outcomes, and not wasteful: without its last outcome the error would exceed a half."""
+    k = np.arange(n + 1)
+    mass = stats.binom.pmf(k, n, probability)
+    for error in (0.05, 0.001):
+        wrong = certificates.lower_bound(k, n, error) > probability
+        assert mass[wrong].sum() <= error
+        assert mass[wrong].sum() + mass[~wrong][-1] > error
+
+
+def test_thresholds_are_chosen_on_the_first_half_and_used_on_the_second():
+    clear, moved = table(500, 500, 0, 500), table(500, 500, 0, 500, high=11.0, low=9.0)
+    unclear = table(250, 500, 250, 500)
+    for certificate in (
+        lambda a, b: certificates.curve(a, b, 1.0, 1e-5),
+        lambda a, b: certificates.guesses(a, b, 1.0),
+        lambda a, b: certificates.point(a, b, 1.0, 1e-5),
+    ):
+        assert certificate(clear, clear).flagged > 3.0
+        assert certificate(clear, unclear).shown == 0.0
+        assert certificate(clear, moved).shown == 0.0, "chosen on the second half"
+
+
+def test_a_leak_in_one_tail_is_found_in_either_orientation():
+    """A fifth of one data set's runs has a score that the other never has."""
+    ones, zeros = np.zeros(1_000), np.repeat([-5.0, 0.0], [200, 800])
+    tail = Scores(zeros, ones)
+    for scores in (tail, tail.mirrored()):
+        assert certificates.point(scores, scores, 1.0, 0.0).flagged > 2.0
+        assert certificates.guesses(scores, scores, 1.0).flagged > 2.0
+
+
+def test_unclear_runs_may_be_passed_over():
+    rng = np.random.default_rng(0)
+    unclear = rng.choice([-0.1, 0.1], (2, 5_000))
+    scores = Scores(np.append(unclear[0], np.full(100, -2.0)), np.append(unclear[1], np.full(100, 2.0)))
+    assert certificates.guesses(scores, scores, 1.0).flagged > 3.0
+
+
+# Reports, arguments, the command line
+
+
+def test_the_report_says_what_was_tested_and_no_more():
+    report = dpcore.run_audit("output_gaussian", runs=2_000)
+    assert report.sentence.startswith("No contradiction found; certified lower bound epsilon = ")
+    assert report.sentence.endswith("claimed 1. A pass is never evidence of privacy.")
+    assert report.claim == "(epsilon = 1, delta = 1e-05)-private by 0.268051-GDP Gaussian noise"
+    assert [c.name for c in report.certificates] == ["sensitivity", "attacker", "curve", "point"]
+    assert report.certificates[2].limit == gaussian_mu(Budget(1.0, 1e-5))
+    gamma = dpcore.run_audit("output_gamma", runs=2_000)
+    assert gamma.claim == "(epsilon = 1)-private by Gamma noise"
+    assert [c.name for c in gamma.certificates] == ["sensitivity", "attacker", "guesses", "point"]
+    assert [c.limit for c in gamma.certificates[2:]] == [1.0, 1.0]
+    half = dpcore.run_audit(plan_for("output_gaussian", "logistic"), runs=2_000)
+    assert "The pair reaches only 50% of the sensitivity, so that a pass says less." in half.sentence
+    broken = dpcore.run_audit("output_gamma", runs=20_000, sabotage="halved_noise")
+    assert broken.sentence.startswith(
+        "With confidence 99.9% (over our runs) this implementation is not what it claims, "
+        "(epsilon = 1)-private by Gamma noise: refuted by attacker and guesses"
+    )
+    assert "pass" not in broken.sentence
+
+
+def test_the_verdict_is_suspicious_between_the_two_confidences():
+    report = dpcore.run_audit("output_gaussian", runs=100)
+    between = Certificate("curve", "1-GDP", 1.2, 0.9, 1.0, 3.0, 2.5)
+    report = dc.replace(report, certificates=(between,))
+    assert report.verdict == "suspicious" and "refuted by curve with confidence 95% but not 99.9%" in report.sentence
+    assert report.sentence.endswith("A pass is never evidence of privacy.")
+    assert (report.certified_epsilon, report.certified_epsilon_strict) == (3.0, 2.5)
+    for certificate, verdict in (
+        (dc.replace(between, shown=1.0), "no contradiction"),
+        (dc.replace(between, flagged=1.1), "contradicted"),
+    ):
+        assert dc.replace(report, certificates=(certificate,)).verdict == verdict
+
+
+def test_the_report_is_plain_json():
+    report = dpcore.run_audit("output_gamma", runs=1_000, seed=7, sabotage="fixed_seed")
+    facts = json.loads(report.to_json())
+    for name in ("mechanism", "claim", "claimed_epsilon", "runs", "seed", "sabotage", "attained"):
+        assert facts[name] == getattr(report, name)
+    for name in ("certified_epsilon", "certified_epsilon_strict", "verdict", "sentence"):
+        assert facts[name] == getattr(report, name)
+    assert facts["spec"]["loss"] == "huber_hinge" and facts["delta"] == 0.0 and facts["scale"] == report.plan.scale
+    assert [c["name"] for c in facts["certificates"]] == [c.name for c in report.certificates]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"key_or_plan": "oracle"}, "mechanism must be one of output_gaussian, .*, got 'oracle'"),
+        ({"key_or_plan": 3}, "mechanism must be one of output_gaussian, .*, got 3"),
+        ({"runs": 99}, "runs must be an integer >= 100, got 99"),
+        ({"runs": 1e3}, "runs must be an integer >= 100, got 1000.0"),
+        ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+        ({"sabotage": "laziness"}, "sabotage must be None or one of halved_noise, .*, got 'laziness'"),
+        ({"sabotage": 3}, "sabotage must be None or one of halved_noise, .*, got 3"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_sentence(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        dpcore.run_audit(**{"key_or_plan": "output_gaussian", **arguments})
+
+
+def test_tables_that_do_not_fit_are_refused():
+    plan = dpcore.calibrate("output_gaussian", n=100_000, p=101, epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="n p must be <= 10000000 in an audit, got 10100000"):
+        dpcore.run_audit(plan)
+
+
+def test_a_noise_law_that_the_audit_does_not_know_is_refused():
+    with pytest.raises(NotApplicable, match="an audit knows gaussian and gamma noise, got laplace"):
+        dpcore.run_audit(dc.replace(plan_for("output_gamma"), noise="laplace"))
+
+
+def call(capsys, *arguments: object) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main(["audit", *map(str, arguments)])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_the_command_prints_the_report_and_its_exit_code_is_the_verdict(capsys):
+    report = dpcore.run_audit("output_gamma", runs=3_000, seed=2)
+    code, out, _ = call(capsys, "output_gamma", "--runs", 3_000, "--seed", 2)
+    assert code == 0 and out.startswith(report.sentence)
+    for c in report.certificates:
+        assert f"{c.name:12s} {c.shown:10.4f} {c.flagged:10.4f} {c.limit:10.4f}  {c.tests}" in out
+    code, out, _ = call(capsys, "output_gamma", "--runs", 3_000, "--seed", 2, "--json")
+    assert code == 0 and json.loads(out) == json.loads(report.to_json())
+    code, out, _ = call(capsys, "output_gamma", "--sabotage", "halved_noise", "--json")
+    assert code == 1 and json.loads(out)["verdict"] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["oracle"], "mechanism must be one of"),
+        (["output_gamma", "--runs", 5], "runs must be an integer >= 100, got 5"),
+        (["output_gamma", "--sabotage", "x"], "one of halved_noise"),
+        (["output_gamma", "--sabotage", "variance_as_deviation"], "needs noise with a standard deviation, got gamma"),
+    ],
+)
+def test_bad_input_ends_in_one_sentence_and_code_2(capsys, arguments, message):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2 and out == "" and message in err and err.count("\n") == 1
