@@ -23,6 +23,7 @@ LAYER = {
     "api": 4,
     "cells": 5,
     "experiment": 6,
+    "estimators": 7,
     "figures": 7,
     "warmup": 7,
     "__main__": 8,
