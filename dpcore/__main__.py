@@ -79,7 +79,7 @@ def _section(text: str, name: str) -> str:
     "path",
     required=True,
     type=click.Path(path_type=Path),
-    help="CSV file with a header line, or LIBSVM file (.libsvm, .svm, .txt); either may end in .gz.",
+    help="CSV file with a header line, or LIBSVM file (.libsvm, .svm, .txt, also as .gz).",
 )
 @click.option("--label", default=None, help="CSV only: name of the label column (-1 or +1 for classification).")
 @click.option(
@@ -157,7 +157,9 @@ def _read(path: Path, label: str | None, p: int | None) -> Table:
         if label is not None:
             raise ValueError(f"--label must be left out for a LIBSVM file, whose lines begin with y, got {label!r}")
         return read_libsvm(path, p)
-    raise ValueError(f"--data must be a .csv, .libsvm, .svm or .txt file, with or without .gz, got {path.name!r}")
+    raise ValueError(
+        f"--data must be a .csv, .libsvm, .svm or .txt file (the last three also as .gz), got {path.name!r}"
+    )
 
 
 def _number(name: str, text: str) -> float:

@@ -131,11 +131,12 @@ class PrivateClassifier(_PrivateEstimator):
 
     epsilon, delta: the price of each fit. mechanism: a key of `list_mechanisms`. loss: a classification loss. lam,
     radius, theta_norm, accounting: as in `dpcore.calibrate`. domain: the public promise about every record; it has no
-    default, because a bound measured on the data is not private. classes: the two labels, negative first; declared,
+    default, because a bound measured on the data is not private. classes: the two labels, in any order; declared,
     never inferred, and any other label is refused. random_state: None for a private release; an integer repeats the
     noise, and then there is no promise. There is no intercept: give X a constant column (it counts in ||x||_2).
 
-    After fit: coef_ [p], plan_ (the last one), spent_ (a `Budget`), n_features_in_, classes_ [2].
+    After fit: coef_ [p], plan_ (the last one), spent_ (a `Budget`), n_features_in_, classes_ [2] (sorted, as
+    scikit-learn's scores take them).
 
     A second fit raises BudgetExceeded; fit(X, y, refit=True) pays again, and spent_ then adds up all fits (basic
     composition: epsilons and deltas add), whatever data they saw. Copies (scikit-learn's clone, copy, pickle) spend
@@ -172,11 +173,11 @@ class PrivateClassifier(_PrivateEstimator):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """<x, coef_> for every row of X [n, p], shape [n]; positive speaks for classes[1]."""
+        """<x, coef_> for every row of X [n, p], shape [n]; positive speaks for classes_[1]."""
         return self._linear(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The label of every row of X [n, p], shape [n]; classes[0] where the decision function is 0."""
+        """The label of every row of X [n, p], shape [n]; classes_[0] where the decision function is 0."""
         return self.classes_[(self._linear(X) > 0.0).astype(int)]
 
     def score(self, X: Any, y: Any) -> float:
@@ -188,13 +189,13 @@ class PrivateClassifier(_PrivateEstimator):
         return float(np.mean(predicted == signs))
 
     def _declared(self) -> np.ndarray:
-        """The two classes as an array, which must hold them as they were written."""
+        """The two classes as a sorted array, which must hold them as they were written."""
         classes = self.classes
         if not isinstance(classes, str) and isinstance(classes, (Sequence, np.ndarray)) and len(classes) == 2:
             array = np.asarray(classes)
             plain = array.tolist()
             if array.ndim == 1 and plain == list(classes) and plain[0] != plain[1]:
-                return array
+                return np.sort(array)
         raise ValueError(f"classes must be two different labels of one kind, got {classes!r}")
 
     def _signs(self, classes: np.ndarray, y: Any) -> Array:
@@ -242,7 +243,6 @@ class PrivateRegressor(_PrivateEstimator):
     def score(self, X: Any, y: Any) -> float:
         """R^2 = 1 - sum (y - prediction)^2 / sum (y - mean y)^2. Not private. Raises ValueError where y is constant."""
         truth, predicted = Data(X, y).y, self._linear(X)
-        spread = float(((truth - truth.mean()) ** 2).sum())
-        if spread == 0.0:
+        if (truth == truth[0]).all():
             raise ValueError(f"y must vary where R^2 is asked for, got {truth[0]:g} in every row")
-        return 1.0 - float(((truth - predicted) ** 2).sum()) / spread
+        return 1.0 - float(((truth - predicted) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())

@@ -180,10 +180,11 @@ class Data:
 
     @functools.cached_property
     def row_norms(self) -> Array:
-        """||x_i||_2, shape [n]; computed once."""
-        if isinstance(self.X, np.ndarray):
-            return np.linalg.norm(self.X, axis=1)
-        return np.sqrt(self.X.power(2).sum(axis=1))
+        """||x_i||_2, shape [n], inf where it is too large for a float; computed once."""
+        with np.errstate(over="ignore"):
+            if isinstance(self.X, np.ndarray):
+                return np.linalg.norm(self.X, axis=1)
+            return np.sqrt(self.X.power(2).sum(axis=1))
 
     @functools.cached_property
     def gram(self) -> Array:
