@@ -27,6 +27,7 @@ LAYER = {
     "cells": 5,
     "auditing": 5,
     "experiment": 6,
+    "estimators": 7,
     "figures": 7,
     "warmup": 7,
     "__main__": 8,
