@@ -23,7 +23,7 @@ from .caching import BoundedCache
 from .losses import get_loss
 from .mechanisms import Mechanism
 from .mechanisms.base import AdditiveMechanism, Prepared
-from .types import Array, Budget, Data, NotApplicable, Plan, Spec
+from .types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec
 
 
 @dc.dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Cell:
     radius: float | None
     repetitions: int
     seed: int
+    population: bool = False
 
 
 _CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(256)
@@ -123,16 +124,17 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
             spread=cell.mechanism.spread(cell.p),
         )
         curves = evaluate.additive_curves(loss, split.train, split.test, reference, releases)
-        if getattr(split, "population", None) is not None:
+        if cell.population and split.population is not None:
             curves += (evaluate.population_curve(loss, split.population, reference.radius, releases),)
     else:
         released = [cell.mechanism.release_many(plan, p, rngs) for plan, p in zip(plans, prepared, strict=True)]
         curves = evaluate.released_curves(loss, split.train, split.test, reference, centres, np.stack(released))
     seconds = (time.perf_counter() - started) / len(plans)
     for k, plan in enumerate(plans):
+        bounds = plan.mechanism.bounds(plan)
         for curve in curves:
             about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
-            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, curve, k) | about)
+            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about)
     return sorted(rows, key=lambda row: row["epsilon"])
 
 
@@ -169,8 +171,8 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _measured(plan: Plan, curve: evaluate.Curve, k: int) -> dict[str, Any]:
-    upper = [b for b in plan.mechanism.bounds(plan) if (b.quantity, b.form) == (curve.metric, "upper")]
+def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: evaluate.Curve, k: int) -> dict[str, Any]:
+    upper = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "upper")]
     mean = [b for b in upper if b.holds == "expectation"]
     bound = min(mean, key=lambda b: b.value, default=None)
     band = min((b.value for b in upper if b.holds == "probability"), default=None)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
+from .data import Population
 from .losses import Loss, get_loss
 from .solvers import BallMinimum
 from .types import Array, Data
@@ -123,7 +123,7 @@ def _risks(loss: Loss, data: Data, releases: Additive) -> tuple[Array, Array, Ar
     return mean, draws, noiseless
 
 
-def population_curve(loss: Loss, population: Any, radius: float, releases: Additive) -> Curve:
+def population_curve(loss: Loss, population: Population, radius: float, releases: Additive) -> Curve:
     """Excess population risk over the best model with norm at most `radius`.
 
     The mean is taken over pairs of a direction and its opposite, equally likely: the zero-mean linear term of the

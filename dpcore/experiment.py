@@ -32,7 +32,7 @@ EPSILON_GRID = (
 COLUMNS = (
     *("mechanism", "label", "accounting", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
     *("q10", "q50", "q90", "noiseless", "reference", "reference_gap"),
-    *("bound", "bound_form", "bound_source"),
+    *("bound", "bound_form", "bound_source", "one_run_bound"),
     *("epsilon", "delta", "spent_epsilon", "spent_delta", "attack_limit", "attack_cap"),
     *("n", "test_records", "p", "lam", "steps", "scale", "seconds", "status", "reason"),
 )
@@ -82,7 +82,8 @@ class Experiment:
     loss, lam, radius: as in `dpcore.solve`; classification losses go with classification sources, regression losses
     with regression sources. The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
     that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
-    point, >= 2. seed: of the data and the noise.
+    point, >= 2. seed: of the data and the noise. population: also the excess population risk, for synthetic sources,
+    whose law is known.
 
     >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
     True
@@ -101,6 +102,7 @@ class Experiment:
     sweep: Axis = Axis("epsilon", EPSILON_GRID)
     repetitions: int = 50
     seed: int = 0
+    population: bool = False
 
     def __post_init__(self) -> None:
         info = records.get_source(self.source)
@@ -109,6 +111,10 @@ class Experiment:
             raise ValueError(
                 f"loss must be a {info.task} loss ({', '.join(fitting)}) for source {self.source!r}, got {self.loss!r}"
             )
+        if not isinstance(self.population, bool):
+            raise ValueError(f"population must be true or false, got {self.population!r}")
+        if self.population and info.size is not None:
+            raise ValueError(f"population must be false for source {self.source!r}: nobody knows its law")
         set_field = object.__setattr__
         set_field(self, "mechanisms", _mechanisms(self.mechanisms))
         if not isinstance(self.sweep, Axis):

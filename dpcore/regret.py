@@ -31,7 +31,7 @@ def regret_table(
 ) -> pd.DataFrame:
     """Points of accuracy (of explained variance for regression) that `lam = rule` loses to the best of `LAMS`.
 
-    One row per source, loss that fits it, mechanism and epsilon of `EPSILONS`. seeds: independent splits or draws of the
+    One row per source, fitting loss, mechanism and epsilon of `EPSILONS`. seeds: independent splits or draws of the
     records; quality is the exact mean over the noise, averaged over them. The best lam is picked on these very
     averages, which can only raise the regret. regret: in points of 100, negative where the rule beats the whole grid.
     se: standard error of the difference over the seeds. on_step: called after each source, loss and mechanism.
@@ -44,7 +44,7 @@ def regret_table(
     rows = []
     for case in cases(sources):
         source, loss, mechanism = case
-        quality = {lam: _quality(*case, lam, seeds) for lam in (rule, *LAMS)}
+        quality: dict[float | str, Array] = {lam: _quality(*case, lam, seeds) for lam in (rule, *LAMS)}
         for k, epsilon in enumerate(EPSILONS):
             best = max(LAMS, key=lambda lam, k=k: quality[lam][:, k].mean())  # type: ignore[misc]
             lost = 100.0 * (quality[best] - quality[rule])[:, k]

@@ -29,6 +29,7 @@ LAYER = {
     "experiment": 6,
     "estimators": 7,
     "figures": 7,
+    "regret": 7,
     "warmup": 7,
     "__main__": 8,
 }
@@ -42,7 +43,7 @@ WITHIN = {
 }
 OUTSIDE = {
     "plotly": {"figures"},
-    "pandas": {"experiment", "figures", "data"},
+    "pandas": {"experiment", "figures", "data", "regret"},
     "sklearn": {"data"},
     "streamlit": set(),
     "click": {"__main__"},
