@@ -1,4 +1,4 @@
-"""The command line: python -m dpcore list | info KEY | solve KEY | run EXPERIMENT.json | warm | audit KEY."""
+"""The command line: python -m dpcore list | info | solve | run | warm | audit | regret."""
 
 from __future__ import annotations
 
@@ -258,6 +258,30 @@ def audit(key: str, as_json: bool, **arguments: Any) -> None:
             click.echo(f"{c.name:12s} {c.shown:10.4f} {c.flagged:10.4f} {c.limit:10.4f}  {c.tests}")
     if report.verdict == "contradicted":
         sys.exit(1)
+
+@cli.command()
+@click.option("--source", "sources", multiple=True, help="A data set; may be given again. Default: all.")
+@click.option("--seeds", default=8, show_default=True, type=int, help="Splits or draws of the records, >= 2.")
+@click.option("--rule", default="auto", show_default=True, help="The rule for lam: auto, published or population.")
+@_JSON
+def regret(sources: tuple[str, ...], seeds: int, rule: str, as_json: bool) -> None:
+    """Print what a rule for lam loses against the best lam of a grid, in points, with standard errors."""
+    from . import data
+    from .regret import EPSILONS, cases, regret_table
+
+    chosen = sources or tuple(data.SOURCES)
+    with click.progressbar(length=len(cases(chosen)), label="cases", file=sys.stderr) as bar:
+        table = regret_table(chosen, seeds, rule=rule, on_step=lambda: bar.update(1))
+    if as_json:
+        click.echo(table.to_json(orient="records"))
+        return
+    table["shown"] = [f"{row.regret:.1f} ({row.se:.1f})" for row in table.itertuples()]
+    wide = table.pivot(index=["source", "loss", "mechanism"], columns="epsilon", values="shown")
+    click.echo(f"points lost by lam = {rule} to the best lam (standard error), by epsilon {EPSILONS}")
+    click.echo(wide.reindex(table.set_index(wide.index.names).index.unique()).to_string())
+    worst = table.loc[table.regret.idxmax()]
+    where = f"{worst.source}, {worst.loss}, {worst.mechanism}, epsilon = {worst.epsilon:g}"
+    click.echo(f"largest: {worst.regret:.1f} ({where})")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -12,7 +12,7 @@ from . import data as records
 from .experiment import Axis, Experiment, run
 from .losses import LOSSES
 from .mechanisms import list_mechanisms
-from .types import Array, integer
+from .types import Array, NotApplicable, integer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,18 +44,19 @@ def regret_table(
     rows = []
     for case in cases(sources):
         source, loss, mechanism = case
-        quality: dict[float | str, Array] = {lam: _quality(*case, lam, seeds) for lam in (rule, *LAMS)}
+        ours = _quality(*case, rule, seeds)
+        grid = [_quality(*case, lam, seeds) for lam in LAMS]
         for k, epsilon in enumerate(EPSILONS):
-            best = max(LAMS, key=lambda lam, k=k: quality[lam][:, k].mean())  # type: ignore[misc]
-            lost = 100.0 * (quality[best] - quality[rule])[:, k]
+            best = int(np.argmax([quality[:, k].mean() for quality in grid]))
+            lost = 100.0 * (grid[best] - ours)[:, k]
             rows.append(
                 {
                     "source": source,
                     "loss": loss,
                     "mechanism": mechanism,
                     "epsilon": epsilon,
-                    "quality": 100.0 * quality[rule][:, k].mean(),
-                    "best_lam": best,
+                    "quality": 100.0 * ours[:, k].mean(),
+                    "best_lam": LAMS[best],
                     "regret": lost.mean(),
                     "se": lost.std(ddof=1) / np.sqrt(seeds),
                 }
@@ -67,12 +68,17 @@ def regret_table(
 def regret_at(experiment: Experiment, epsilon: float) -> float:
     """Points of quality that the experiment's own lam loses to the best of `LAMS` at one epsilon (one mechanism).
 
+    Raises NotApplicable where the mechanism releases nothing.
+
     >>> regret_at(Experiment(source="synthetic", n=300, lam=1e-4), 1.0) > 1.0
     True
     """
     here = dc.replace(experiment, epsilon=epsilon, sweep=Axis("epsilon", (epsilon,)), repetitions=2)
     grid = dc.replace(here, sweep=Axis("lam", LAMS))
-    return 100.0 * float(_means(run(grid)).max() - _means(run(here))[0])
+    own = _means(run(here))
+    if not own.size:
+        raise NotApplicable(f"no release at epsilon = {epsilon:g}")
+    return 100.0 * float(_means(run(grid)).max() - own[0])
 
 
 def cases(sources: Iterable[str]) -> list[tuple[str, str, str]]:

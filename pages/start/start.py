@@ -15,6 +15,8 @@ from pages.ui.readout import readout
 
 HEIGHT = 420
 MAX_COLUMNS = 32
+# Data sets with two classes; idle columns have nothing to show here.
+SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
 PROOFS = {"tight": "exact noise", "published": "as published", "classical": "textbook"}
 POINTS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
@@ -34,15 +36,14 @@ st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source = data.get_source(
-        st.segmented_control(
+        st.selectbox(
             "Records",
-            list(data.SOURCES),
-            default="breast_cancer",
+            SHOWN,
             format_func=lambda key: data.SOURCES[key].label,
             key="source",
-            required=True,
             on_change=reset_people,
             label_visibility="collapsed",
+            width=260,
             bind="query-params",
         )
     )
@@ -127,7 +128,7 @@ behind = st.pills(
     bind="query-params",
 )
 if behind == "Assumptions":
-    st.markdown(words.assumptions(table, experiment, source))
+    st.markdown(words.assumptions(table, experiment, source, controls.epsilon))
 elif behind == "Formula":
     st.markdown(words.FORMULA)
 elif behind == "Code":

@@ -9,22 +9,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore import Experiment
+from dpcore import Experiment, NotApplicable
 from dpcore.data import Source
+from dpcore.regret import regret_at
 from pages.ui.controls import delta_text
 
 FORMULA = r"""
 Minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$
-to $\lVert\nabla J\rVert\le\tau$ and release $\hat\theta+\mathcal N(0,s^2 I)$.
+to a point certified within $\tau$ of the minimiser $\hat\theta$, and release it with noise $\mathcal N(0,s^2 I)$.
 
-- One replaced record moves $\hat\theta$ by at most $\Delta=\frac{2LR}{n\lambda}+\frac{2\tau}{\lambda}$.
+- One replaced record moves that point by at most $\Delta=\frac{2LR}{n\lambda}+2\tau$.
 - *Exact*: $s=\Delta/\mu$ with
   $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$
   (Balle and Wang 2018).
 - *As published*: $s=\frac{2\Delta}{\varepsilon}\sqrt{\ln\tfrac1\delta+\varepsilon}$
   (Jain and Thakurta 2014, Theorem 1).
 - *Textbook*: $s=\frac{\Delta}{\varepsilon}\sqrt{2\ln\tfrac{1.25}\delta}$, proved for $\varepsilon<1$ only.
-- Bound drawn: $\mathbb E\,F(\theta)-F^*\le\min\{LRs\sqrt{2/\pi},\ \tfrac c2R^2s^2\}+\tfrac\lambda2B^2$.
+- Bound drawn: $\mathbb E\,F(\theta)-F^*\le\min\{LRs\sqrt{2/\pi},\ \tfrac c2R^2s^2\}
+  +\min\{\tfrac\lambda2B^2,\ \ell(0)\}$.
 - The best attack on this noise is right with probability $\Phi(\mu/2)$ at 50:50 odds; against any mechanism with
   this label at most $(e^\varepsilon+\delta)/(1+e^\varepsilon)$.
 """
@@ -151,8 +153,8 @@ def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
-    """What must be true for the curves, the bound and the promise."""
+def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, epsilon: float) -> str:
+    """What must be true for the curves, the bound and the promise, and what the choice of λ costs at epsilon."""
     row = table[table.status == "ok"].iloc[0]
     measured = table[table.metric == "excess_empirical_risk"]
     below = int((measured.q10 < 0).sum())
@@ -166,8 +168,9 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         "That model is also the line without privacy.",
         "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
         f"{experiment.repetitions} releases, which share their noise along ε.",
-        "**The bound** holds for every data set and model of that norm, on average over the noise; λ = *theory* "
-        "minimises its smooth form. *Regularisation alone* is the excess that would remain without noise.",
+        "**The bound** holds for every data set and model of that norm, on average over the noise. "
+        "*Regularisation alone* is the excess that would remain without noise.",
+        lam_line(experiment, epsilon),
         "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
         "promise.",
     ]
@@ -177,6 +180,21 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
             "records; a logarithmic axis cannot show that, the data table does."
         )
     return "\n".join(f"- {line}" for line in lines)
+
+
+def lam_line(experiment: Experiment, epsilon: float) -> str:
+    """Where λ comes from, and how many points the best λ would win: what only a look at the records could find."""
+    told = {
+        "auto": "**λ = auto** makes the noise of one size, 0.4 in the margin, whatever ε and n are; no record is seen.",
+        "population": "**λ = theory** minimises the proved bound for fresh records at that norm; no record is seen.",
+    }.get(str(experiment.lam), f"**λ = {experiment.lam:g}** is set by hand.")
+    try:
+        lost = regret_at(experiment, epsilon)
+    except NotApplicable:
+        return told
+    if lost < 0.05:
+        return f"{told} At ε = {epsilon:g} no λ of a grid does better."
+    return f"{told} At ε = {epsilon:g} the best λ of a grid, which one may not look for, would win {points(lost)}."
 
 
 def snippet(experiment: Experiment, proof: str, epsilon: float, source: Source) -> str:

@@ -18,7 +18,11 @@ from dpcore import EPSILON_GRID
 DELTAS = tuple(10.0**-k for k in range(10, 2, -1))
 PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
 DIMENSIONS = tuple(2**k for k in range(3, 21))
-LAMBDAS: tuple[float | str, ...] = ("auto", *(m * 10.0**k for k in (-4, -3, -2, -1) for m in (1, 2, 5)), 1.0)
+LAMBDAS: tuple[float | str, ...] = (
+    *("auto", "population"),
+    *(m * 10.0**k for k in (-4, -3, -2, -1) for m in (1, 2, 5)),
+    1.0,
+)
 SAMPLES: tuple[int | str, ...] = ("auto", *(m * 10**k for k in range(4) for m in (1, 2, 5)), 10_000)
 LARGEST_SEED = 10**6
 DEFAULTS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto", "m": "auto", "seed": 7}
@@ -26,7 +30,7 @@ DEFAULTS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto"
 
 @dc.dataclass(frozen=True)
 class Controls:
-    """What the sidebar says. lam: a number or "auto"."""
+    """What the sidebar says. lam: a number, "auto" or "population"."""
 
     epsilon: float
     delta: float
@@ -56,7 +60,8 @@ def delta_text(delta: float) -> str:
 
 
 def lam_text(lam: float | str) -> str:
-    return "theory" if lam == "auto" else f"{lam:g}"
+    """A number, or the rule's name: "population", the lam of the smallest proved bound, is theory's choice."""
+    return {"auto": "auto", "population": "theory"}[lam] if isinstance(lam, str) else f"{lam:g}"
 
 
 def delta_note(delta: float, n: int) -> str | None:
