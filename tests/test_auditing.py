@@ -329,6 +329,12 @@ def test_a_leak_in_one_tail_is_found_in_either_orientation():
         assert certificates.guesses(scores, scores, 1.0).flagged > 2.0
 
 
+def test_a_score_of_zero_is_one_guess_and_not_right_for_both_data_sets():
+    same = Scores(np.zeros(300), np.zeros(200))
+    found = certificates.attacker(same, 0.6, 0.0, gaussian=False)
+    assert found.shown == pytest.approx(clopper_pearson(200, 500, 0.05 / 3)[0], rel=1e-9)
+
+
 def test_unclear_runs_may_be_passed_over():
     rng = np.random.default_rng(0)
     unclear = rng.choice([-0.1, 0.1], (2, 5_000))
