@@ -17,9 +17,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "api": ("bounds_of", "calibrate", "solve"),
     "auditing": ("AuditReport", "run_audit"),
+    "estimators": ("PrivateClassifier", "PrivateRegressor"),
     "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
-    "types": ("Bound", "Budget", "Data", "Domain", "NotApplicable", "Plan", "Release", "Spec", "Unconverged"),
+    "types": (
+        *("Bound", "Budget", "BudgetExceeded", "Data", "Domain", "NotApplicable", "Plan", "Release", "Spec"),
+        "Unconverged",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
@@ -27,9 +31,10 @@ __all__ = sorted(_HOME_OF)
 if TYPE_CHECKING:
     from .api import bounds_of, calibrate, solve
     from .auditing import AuditReport, run_audit
+    from .estimators import PrivateClassifier, PrivateRegressor
     from .experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism
-    from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged
+    from .types import Bound, Budget, BudgetExceeded, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged
 
 
 def __getattr__(name: str) -> object:

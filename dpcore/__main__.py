@@ -5,22 +5,28 @@ from __future__ import annotations
 import dataclasses as dc
 import inspect
 import json
+import os
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from . import api
+from .data import Table, check_learnable, read_csv, read_libsvm
+from .losses import LOSSES, get_loss
 from .mechanisms import list_mechanisms, mechanism_class
 from .threads import one_blas_thread
+from .types import LAM_RULES
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def cli() -> None:
     """Differentially private mechanisms with explicit guarantees (a teaching and research library)."""
 
@@ -51,7 +57,8 @@ def info(key: str, as_json: bool) -> None:
         if f.init
     ]
     if as_json:
-        facts = {"key": key, "label": cls.label, "source": cls.source, "knobs": knobs, "text": text}
+        promise = {name: _section(text, name) for name in ("Guarantee", "Not protected")}
+        facts = {"key": key, "label": cls.label, "source": cls.source, "knobs": knobs, **promise, "text": text}
         click.echo(json.dumps(facts))
         return
     click.echo(f"{cls.label}\n\n{text}\n\nKnobs:")
@@ -59,37 +66,66 @@ def info(key: str, as_json: bool) -> None:
         click.echo(f"  {k['name']} = {k['default']}  one of {', '.join(k['choices'])}: {k['help']}")
 
 
+def _section(text: str, name: str) -> str:
+    """A paragraph "name: ..." of a docstring with its indented lines, on one line."""
+    found = re.search(rf"^{name}: (.*(?:\n +.*)*)", text, re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
+
+
 @cli.command()
 @click.argument("key")
-@click.option("--data", "path", required=True, type=click.Path(path_type=Path), help="CSV file with a header line.")
-@click.option("--label", required=True, help="Name of the label column (-1 or +1 for classification).")
+@click.option(
+    "--data",
+    "path",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="CSV file with a header line, or LIBSVM file (.libsvm, .svm, .txt, also as .gz).",
+)
+@click.option("--label", default=None, help="CSV only: name of the label column (-1 or +1 for classification).")
+@click.option(
+    "--p",
+    default=None,
+    type=int,
+    help="LIBSVM only: columns, a public number. Without it, the largest index in the file: a fact about the records.",
+)
 @click.option("--epsilon", required=True, type=float, help="Privacy budget, > 0.")
 @click.option("--delta", default=0.0, show_default=True, type=float, help="In [0, 1).")
-@click.option("--loss", default="logistic", show_default=True, help="Key of a loss.")
-@click.option("--lam", default="auto", show_default=True, help='Regularisation of the average loss, > 0, or "auto".')
+@click.option("--loss", default="logistic", show_default=True, help=f"One of {', '.join(LOSSES)}.")
+@click.option(
+    "--lam",
+    default="auto",
+    show_default=True,
+    help=f"Regularisation of the average loss, > 0, or one of {', '.join(LAM_RULES)}.",
+)
 @click.option("--R", "R", required=True, type=float, help="Public bound on ||x||_2; rows beyond it are refused.")
+@click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; how many is printed, and not private.")
+@click.option("--y-max", default=1.0, show_default=True, type=float, help="Public bound on |y|.")
+@click.option("--radius", default=None, type=float, help="Seek the model in the L2 ball of this radius.")
 @click.option("--theta-norm", default=10.0, show_default=True, type=float, help="Public guess of the model's norm.")
 @click.option("--accounting", default="tight", show_default=True, help="Which proof sets the noise.")
 @click.option("--seed", default=None, type=int, help="Repeat a run; such a run carries no promise.")
 @_JSON
-def solve(path: Path, label: str, lam: str, as_json: bool, **arguments: Any) -> None:
-    """Release one private model from a CSV file."""
-    from .data import read_csv
+def solve(path: Path, label: str | None, p: int | None, lam: str, as_json: bool, **arguments: Any) -> None:
+    """Release one private model from the records of a file.
 
-    records = read_csv(path, label)
-    if lam != "auto":
-        try:
-            arguments["lam"] = float(lam)
-        except ValueError:
-            raise ValueError(f'lam must be a finite number > 0 or "auto", got {lam!r}') from None
-    release = api.solve(arguments.pop("key"), records.data.X, records.data.y, **arguments)
-    plan = release.plan
+    A file of one class or of constant columns is refused here, for its curator's sake; the refusal depends on all
+    records together and is not private.
+    """
+    records = _read(path, label, p)
+    check_learnable(records, get_loss(arguments["loss"]).classification)
+    arguments["lam"] = lam if lam in LAM_RULES else _number("lam", lam)
+    data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}
+    plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments)
+    release = api.release_once(plan, data, **draw)
+    columns = [*records.columns, *(str(number + 1) for number in range(data.active, data.p))]
     facts = {
-        "columns": list(records.columns),
+        "columns": columns,
         "theta": release.theta.tolist(),
         "spent": dc.asdict(release.spent),
         "seeded": release.seeded,
+        "clipped": release.clipped,
         "mechanism": plan.mechanism.key,
+        "loss": plan.spec.loss,
         "lam": plan.spec.lam,
         "scale": plan.scale,
         "steps": plan.steps,
@@ -102,8 +138,35 @@ def solve(path: Path, label: str, lam: str, as_json: bool, **arguments: Any) -> 
     promise = "a seeded run: no promise" if release.seeded else "replace-one"
     click.echo(f"spent epsilon = {release.spent.epsilon:g}, delta = {release.spent.delta:g} ({promise})")
     click.echo(f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}")
-    for column, value in zip(records.columns, release.theta, strict=True):
+    if release.clipped:
+        click.echo(f"{release.clipped} rows were scaled down to norm R; this count is not private")
+    for column, value in zip(columns, release.theta, strict=True):
         click.echo(f"{column:30s} {value: .10g}")
+
+
+def _read(path: Path, label: str | None, p: int | None) -> Table:
+    """The records of a file, by its suffix."""
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix == ".csv":
+        if label is None:
+            raise ValueError("--label must name the column of y in a CSV file, got none")
+        if p is not None:
+            raise ValueError(f"--p must be left out for a CSV file, whose header line has the columns, got {p}")
+        return read_csv(path, label)
+    if suffix in (".libsvm", ".svm", ".txt"):
+        if label is not None:
+            raise ValueError(f"--label must be left out for a LIBSVM file, whose lines begin with y, got {label!r}")
+        return read_libsvm(path, p)
+    raise ValueError(
+        f"--data must be a .csv, .libsvm, .svm or .txt file (the last three also as .gz), got {path.name!r}"
+    )
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {text!r}") from None
 
 
 @cli.command()
@@ -114,10 +177,14 @@ def run(experiment: Path, output: Path, as_json: bool) -> None:
     """Run an experiment from a JSON file and write its table."""
     from . import experiment as experiments
 
-    chosen = experiments.Experiment.from_json(experiment.read_text())
+    chosen = experiments.Experiment.from_json(_text(experiment))
     expected = sum(len(cell.epsilons) for cell in chosen.cells())
     done: set[tuple[object, ...]] = set()
-    with click.progressbar(length=expected, label="points", file=sys.stderr) as bar:
+    with (
+        _replacing(output) as unfinished,
+        # Where nobody watches, stderr is for errors only.
+        click.progressbar(length=expected, label="points", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
+    ):
 
         def on_row(row: dict[str, Any]) -> None:
             point = (row["mechanism"], row["accounting"], row["x"])
@@ -126,9 +193,34 @@ def run(experiment: Path, output: Path, as_json: bool) -> None:
                 bar.update(1)
 
         table = experiments.run(chosen, on_row=on_row)
-    table.to_csv(output, index=False)
+        table.to_csv(unfinished, index=False)
     facts = {"rows": len(table), "output": str(output), "digest": chosen.digest()}
     click.echo(json.dumps(facts) if as_json else f"{len(table)} rows in {output}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} must be a text file in UTF-8, got other bytes") from None
+
+
+@contextmanager
+def _replacing(output: Path) -> Iterator[Path]:
+    """A file beside `output` that takes its place when all went well and leaves no trace otherwise.
+
+    It is made before anything is computed, so that a place where nothing can be written is found out first.
+    """
+    target = output.resolve()
+    if target.exists() and not target.is_file():
+        raise ValueError(f"--output must be a file that can be replaced, got {str(output)!r}")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        unfinished.touch()
+        yield unfinished
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 @cli.command()
@@ -173,14 +265,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     one_blas_thread()
     try:
         cli.main(arguments, prog_name="python -m dpcore", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
     except click.Abort:
         sys.exit(130)
-    except (ValueError, TypeError, ArithmeticError, RuntimeError, OSError) as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
+    except click.ClickException as error:
+        _stop(error.format_message())
+    except OSError as error:
+        _stop(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}")
+    except (ValueError, TypeError, ArithmeticError, RuntimeError, MemoryError) as error:
+        _stop(str(error))
+
+
+def _stop(sentence: str) -> NoReturn:
+    click.echo(f"Error: {' '.join(sentence.split())}", err=True)
+    sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import cast
+import dataclasses as dc
+from typing import Any, cast
 
 import numpy as np
 
+from .data import clip_rows
 from .mechanisms import Mechanism, make_mechanism
-from .types import Array, Bound, Budget, Data, Domain, Plan, Release, Spec, integer
+from .types import Bound, Budget, Data, Domain, Plan, Release, Spec, integer
 
 
 def calibrate(
@@ -29,9 +31,9 @@ def calibrate(
     """Everything public about a release, from public facts only: no data is seen.
 
     key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
-    loss: key of a loss. lam: regularisation of the *average* loss, > 0, or "auto" (a rule of the
-    mechanism). R: bound on ||x||_2. y_max: bound on |y|. radius: of a constraint set, None for none.
-    theta_norm: public guess of ||theta*|| where a bound needs one. accounting, knobs: see the mechanism.
+    loss: key of a loss. lam: regularisation of the *average* loss, > 0, or a rule: "auto", "published" or "population"
+    (see `Spec`). R: bound on ||x||_2. y_max: bound on |y|. radius: the minimiser is sought in the L2 ball of this
+    radius, None for everywhere. theta_norm: public guess of a good model's norm. accounting, knobs: see the mechanism.
 
     Raises ValueError for arguments out of range and NotApplicable where no guarantee exists.
 
@@ -45,8 +47,8 @@ def calibrate(
 
 def solve(
     key: str,
-    X: Array,
-    y: Array | None = None,
+    X: Any,
+    y: Any = None,
     *,
     epsilon: float,
     delta: float = 0.0,
@@ -57,14 +59,20 @@ def solve(
     radius: float | None = None,
     theta_norm: float = 10.0,
     accounting: str = "tight",
+    clip: bool = False,
     seed: int | None = None,
     **knobs: object,
 ) -> Release:
     """Release one private parameter vector.
 
-    X: [n, p], every row with ||x||_2 <= R (refused otherwise, never clipped). y: [n], -1 or +1 for classification.
-    seed: None draws the noise from the operating system's entropy, and only then does the release carry
-    its promise; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
+    X: [n, p] numbers: an array, lists, a data frame or a scipy.sparse matrix, every row with ||x||_2 <= R (refused
+    otherwise). y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression. clip: scale rows beyond R down
+    to norm R instead, and count them in `Release.clipped`. seed: None draws the noise from the operating system's
+    entropy, and only then does the release carry its promise; an integer repeats a run, for teaching and tests. Other
+    arguments as in `calibrate`.
+
+    Records are refused one by one, for what each of them is. A single class or a constant column is legal: to refuse
+    what only the records together show would itself tell neighbours apart.
 
     Raises ValueError, NotApplicable, and Unconverged where the solver cannot certify what the proof needs.
 
@@ -75,8 +83,6 @@ def solve(
     """
     if y is None:
         raise ValueError(f"y must be given for {key}, got None")
-    if seed is not None:
-        integer("seed", seed, at_least=0)
     data = Data(X, y)
     plan = calibrate(
         key,
@@ -93,9 +99,28 @@ def solve(
         accounting=accounting,
         **knobs,
     )
+    return release_once(plan, data, clip=clip, seed=seed)
+
+
+def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None = None) -> Release:
+    """Draw once from a plan: clip, seed, and what is refused, as in `solve`.
+
+    >>> data = Data([[1.0, 0.0], [0.0, 2.0]], [1, -1])
+    >>> plan = calibrate("output_gamma", n=data.n, p=data.p, epsilon=1.0, lam=1.0)
+    >>> release_once(plan, data, clip=True, seed=0).clipped
+    1
+    """
+    if seed is not None:
+        integer("seed", seed, at_least=0)
+    clipped = 0
+    if clip:
+        data, clipped = clip_rows(data, plan.spec.domain.R)
     mechanism = cast(Mechanism, plan.mechanism)
-    theta = mechanism.release(plan, mechanism.prepare(plan, data), np.random.default_rng(seed))
-    return Release(theta, plan, seeded=seed is not None)
+    prepared = mechanism.prepare(plan, data)
+    # Columns that no record fills are released like the others: leaving them out would tell which they are.
+    prepared = dc.replace(prepared, theta=np.pad(prepared.theta, (0, plan.spec.p - data.active)))
+    theta = mechanism.release(plan, prepared, np.random.default_rng(seed))
+    return Release(theta, plan, seeded=seed is not None, clipped=clipped)
 
 
 def bounds_of(plan: Plan) -> tuple[Bound, ...]:

@@ -25,13 +25,16 @@ def noise_excess(slope: float, c: float, R: float, mean: float, square: float) -
     return min(slope * R * mean, 0.5 * c * R**2 * square)
 
 
-def regularisation_bias(lam: float, theta_norm: float) -> float:
-    """F(theta_hat) - F(theta_ref) <= (lam/2) B^2 for ||theta_ref|| <= B.
+def regularisation_bias(lam: float, theta_norm: float, at_zero: float) -> float:
+    """F(theta_hat) - F(theta_ref) <= min{(lam/2) B^2, l_0} for ||theta_ref|| <= B and losses >= 0.
 
-    >>> regularisation_bias(0.02, 10.0)
-    1.0
+    J(theta_hat) <= J(theta_ref) gives the first, F(theta_hat) <= J(theta_hat) <= J(0) the second. at_zero: l_0, the
+    largest loss of the prediction 0.
+
+    >>> regularisation_bias(0.01, 10.0, math.log(2)), round(regularisation_bias(1.0, 10.0, math.log(2)), 4)
+    (0.5, 0.6931)
     """
-    return 0.5 * lam * theta_norm**2
+    return min(0.5 * lam * theta_norm**2, at_zero)
 
 
 def inexactness(slope: float, L: float, c: float, R: float, tol: float) -> float:

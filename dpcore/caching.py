@@ -12,18 +12,22 @@ Value = TypeVar("Value")
 
 
 class BoundedCache(Generic[Value]):
-    """Least recently used values up to `size`; values must not be changed by their readers.
+    """Least recently used values up to a total weight of `size`; values must not be changed by their readers.
+
+    weigh: the weight of a value, by default 1. The newest value is kept even where it alone weighs more than `size`.
 
     >>> cache = BoundedCache(2)
     >>> cache.get("a", lambda: 1), cache.get("a", lambda: 2), len(cache)
     (1, 1, 1)
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, weigh: Callable[[Value], int] = lambda value: 1) -> None:
         self.size = size
+        self._weigh = weigh
         self.misses = 0
         self._lock = threading.Lock()
         self._futures: OrderedDict[Hashable, Future[Value]] = OrderedDict()
+        self._weights: dict[Hashable, int] = {}  # of the values that are there already
 
     def __len__(self) -> int:
         return len(self._futures)
@@ -36,20 +40,32 @@ class BoundedCache(Generic[Value]):
             if future is None:
                 future = self._futures[key] = Future()
                 self.misses += 1
-                while len(self._futures) > self.size:
-                    self._futures.popitem(last=False)
             self._futures.move_to_end(key)
         if mine:
             try:
-                future.set_result(compute())
+                value = compute()
             except BaseException as error:
                 with self._lock:
                     if self._futures.get(key) is future:
                         del self._futures[key]
                 future.set_exception(error)
+            else:
+                future.set_result(value)
+                self._keep(key, future, self._weigh(value))
         return future.result()
 
     def clear(self) -> None:
         """Forget everything; values being computed still reach those who wait for them."""
         with self._lock:
             self._futures.clear()
+            self._weights.clear()
+
+    def _keep(self, key: Hashable, future: Future[Value], weight: int) -> None:
+        """Note the weight of a new value and forget the least recently used ones that no longer fit beside it."""
+        with self._lock:
+            if self._futures.get(key) is not future:
+                return  # forgotten meanwhile
+            self._weights[key] = weight
+            while sum(self._weights.values()) > self.size and len(self._weights) > 1:
+                oldest = next(known for known in self._futures if known in self._weights and known != key)
+                del self._futures[oldest], self._weights[oldest]

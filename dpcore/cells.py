@@ -10,6 +10,8 @@ import dataclasses as dc
 import math
 import time
 import zlib
+from collections.abc import Callable
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,7 @@ class Cell:
     loss: str
     lam: float | str
     theta_norm: float
+    radius: float | None
     repetitions: int
     seed: int
 
@@ -45,9 +48,29 @@ _CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(256)
 _REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
 
 
-def run_cell(cell: Cell) -> list[dict[str, Any]]:
-    """The rows of one cell, from the cache or computed; the caller may change them."""
-    return [dict(row) for row in _CELLS.get(cell, lambda: _compute(cell))]
+def never() -> bool:
+    """Nobody cancels; a function of the module, so that it reaches other processes."""
+    return False
+
+
+def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str, Any]]:
+    """The rows of one cell, from the cache or computed; the caller may change them.
+
+    cancelled is asked before each solve; when it says yes, CancelledError is raised and nothing is kept.
+    """
+    while True:
+        _unless(cancelled)
+        try:
+            return [dict(row) for row in _CELLS.get(cell, lambda: _compute(cell, cancelled))]
+        except CancelledError:
+            # Somebody who computed this cell for all of us has given up; that is no reason for us to.
+            continue
+
+
+def cancelled_rows(cell: Cell) -> list[dict[str, Any]]:
+    """What stands in the table for a cell that was not computed: one row per point."""
+    reason = "the run was cancelled before this point was computed"
+    return [_public(cell, epsilon) | {"status": "cancelled", "reason": reason} for epsilon in cell.epsilons]
 
 
 def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
@@ -64,12 +87,18 @@ def generator(seed: int, key: str, repetition: int) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(key.encode()), repetition])
 
 
-def _compute(cell: Cell) -> list[dict[str, Any]]:
+def _unless(cancelled: Callable[[], bool]) -> None:
+    if cancelled():
+        raise CancelledError
+
+
+def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     started = time.perf_counter()
     loss = get_loss(cell.loss)
     split = records.load(cell.source, cell.n, cell.p, cell.seed)
-    spec = Spec(cell.loss, cell.n, cell.p, cell.lam, split.domain, theta_norm=cell.theta_norm)  # type: ignore[arg-type]
-    reference = reference_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, cell.theta_norm)
+    spec = Spec(cell.loss, cell.n, cell.p, cell.lam, split.domain, cell.radius, cell.theta_norm)  # type: ignore[arg-type]
+    ball = min(cell.theta_norm, cell.radius or math.inf)
+    reference = reference_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, ball)
 
     plans: list[Plan] = []
     rows: list[dict[str, Any]] = []
@@ -81,23 +110,24 @@ def _compute(cell: Cell) -> list[dict[str, Any]]:
     if not plans:
         return rows
 
-    prepared = _prepare(cell.mechanism, plans, split.train)
+    prepared = _prepare(cell.mechanism, plans, split.train, cancelled)
+    _unless(cancelled)
     centres = np.stack([p.theta for p in prepared])
     rngs = [generator(cell.seed, cell.mechanism.key, r) for r in range(cell.repetitions)]
+    curves: tuple[evaluate.Curve, ...]
     if isinstance(cell.mechanism, AdditiveMechanism):
-        curves = evaluate.additive_curve(
-            loss,
-            split.train,
-            split.test,
-            reference,
+        releases = evaluate.Additive(
             centres,
             scales=np.array([plan.scale for plan in plans]),
             directions=np.stack([cell.mechanism.direction(cell.p, split.train.active, rng) for rng in rngs]),
             spread=cell.mechanism.spread(cell.p),
         )
+        curves = evaluate.additive_curves(loss, split.train, split.test, reference, releases)
+        if getattr(split, "population", None) is not None:
+            curves += (evaluate.population_curve(loss, split.population, reference.radius, releases),)
     else:
         released = [cell.mechanism.release_many(plan, p, rngs) for plan, p in zip(plans, prepared, strict=True)]
-        curves = evaluate.released_curve(loss, split.train, split.test, reference, centres, np.stack(released))
+        curves = evaluate.released_curves(loss, split.train, split.test, reference, centres, np.stack(released))
     seconds = (time.perf_counter() - started) / len(plans)
     for k, plan in enumerate(plans):
         for curve in curves:
@@ -106,11 +136,12 @@ def _compute(cell: Cell) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["epsilon"])
 
 
-def _prepare(mechanism: Mechanism, plans: list[Plan], train: Data) -> list[Prepared]:
+def _prepare(mechanism: Mechanism, plans: list[Plan], train: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
     """One solve for each distinct lam, from large to small, started where the last two point in log lam."""
     by_lam: dict[float, Prepared] = {}
     path: list[tuple[float, Array]] = []
     for lam in sorted({float(plan.spec.lam) for plan in plans}, reverse=True):
+        _unless(cancelled)
         plan = next(plan for plan in plans if plan.spec.lam == lam)
         by_lam[lam] = mechanism.prepare(plan, train, _extrapolated(path, math.log(lam)))
         path.append((math.log(lam), by_lam[lam].theta))
@@ -140,7 +171,9 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
 
 def _measured(plan: Plan, curve: evaluate.Curve, k: int) -> dict[str, Any]:
     upper = [b for b in plan.mechanism.bounds(plan) if (b.quantity, b.form) == (curve.metric, "upper")]
-    bound = min(upper, key=lambda b: b.value, default=None)
+    mean = [b for b in upper if b.holds == "expectation"]
+    bound = min(mean, key=lambda b: b.value, default=None)
+    band = min((b.value for b in upper if b.holds == "probability"), default=None)
     return {
         "metric": curve.metric,
         "mean": float(curve.mean[k]),
@@ -154,6 +187,7 @@ def _measured(plan: Plan, curve: evaluate.Curve, k: int) -> dict[str, Any]:
         "bound": bound.value if bound else None,
         "bound_form": bound.form if bound else None,
         "bound_source": bound.source if bound else None,
+        "one_run_bound": band,
         "spent_epsilon": plan.spent.epsilon,
         "spent_delta": plan.spent.delta,
         "attack_limit": plan.mechanism.attack_limit(plan),

@@ -1,4 +1,4 @@
-"""How good released models are: accuracy on fresh records, excess risk on the training records.
+"""How good released models are: on fresh records, on the training records, and in the population.
 
 Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
 public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
@@ -9,37 +9,38 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
-from .losses import Loss
+from .losses import Loss, get_loss
 from .solvers import BallMinimum
 from .types import Array, Data
+
+_SQUARED = get_loss("squared")
 
 
 @dc.dataclass(frozen=True)
 class Curve:
     """One metric along a curve of K points.
 
-    mean: [K]. exact: the mean is an integral over the noise, not a Monte-Carlo mean. draws: [K, repetitions], the
+    mean: [K]. se: [K], its standard error; 0 where the mean is an integral over the noise. draws: [K, repetitions], the
     metric of each release. noiseless: [K], the metric of the model before noise. reference: the metric of the best
     model in the ball, one number.
     """
 
     metric: str
     mean: Array
-    exact: bool
+    se: Array
     draws: Array
     noiseless: Array
     reference: float
 
     @property
-    def se(self) -> Array:
-        """Standard error of the mean, [K]; 0 where the mean is exact."""
-        if self.exact:
-            return np.zeros(len(self.mean))
-        return self.draws.std(axis=1, ddof=1) / np.sqrt(self.draws.shape[1])
+    def exact(self) -> bool:
+        """The mean is an integral over the noise, not a Monte-Carlo mean."""
+        return not self.se.any()
 
     def quantile(self, q: float) -> Array:
         """Quantile of the draws at each point, [K]."""
@@ -51,89 +52,110 @@ def accuracy(theta: Array, data: Data) -> float:
     return float(np.mean(data.y * (data.X @ theta) > 0.0))
 
 
+def r_squared(theta: Array, data: Data) -> float:
+    """1 - mean squared error / variance of y: the share of the variance of y that theta explains."""
+    return 1.0 - risk(_SQUARED, theta, data) / float(data.y.var())
+
+
 def risk(loss: Loss, theta: Array, data: Data) -> float:
     """F(theta) = (1/n) sum_i l(<x_i, theta>; y_i)."""
     return float(loss.value(data.X @ theta, data.y).mean())
 
 
-def additive_curve(
-    loss: Loss,
-    train: Data,
-    test: Data,
-    reference: BallMinimum,
-    centres: Array,
-    scales: Array,
-    directions: Array,
-    spread: tuple[Array, Array],
-) -> tuple[Curve, Curve]:
-    """Accuracy (test records) and excess empirical risk (training records) of theta = centre_k + scale_k * direction_r.
+@dc.dataclass(frozen=True)
+class Additive:
+    """Releases centre_k + scale_k * direction_r: every repetition r at every point k of a curve.
 
-    centres: [K, r]. scales: [K], >= 0. directions: [repetitions, r], shared by all K points (common random
-    numbers). spread: quadrature nodes and weights for S, where direction = S Z and Z ~ N(0, I). The mean over the noise
-    is exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of Phi(y m / (s S ||x||)), the mean risk that
-    of `Loss.gaussian_mean`, averaged over S.
+    centres: [K, r]. scales: [K], >= 0. directions: [repetitions, r], shared by all K points (common random numbers).
+    spread: quadrature nodes and weights for S, where direction = S Z and Z ~ N(0, I).
     """
-    return (
-        _accuracy_curve(test, reference, centres, scales, directions, spread),
-        _risk_curve(loss, train, reference, centres, scales, directions, spread),
-    )
+
+    centres: Array
+    scales: Array
+    directions: Array
+    spread: tuple[Array, Array]
 
 
-def _accuracy_curve(
-    data: Data,
-    reference: BallMinimum,
-    centres: Array,
-    scales: Array,
-    directions: Array,
-    spread: tuple[Array, Array],
-) -> Curve:
+def additive_curves(
+    loss: Loss, train: Data, test: Data, reference: BallMinimum, releases: Additive
+) -> tuple[Curve, Curve]:
+    """How good on the test records (accuracy, or r_squared for regression), and excess empirical risk.
+
+    The means over the noise are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
+    Phi(y m / (s S ||x||)), the mean risk that of `Loss.gaussian_mean`, averaged over S.
+    """
+    mean, draws, noiseless = _risks(loss, train, releases)
+    best = reference.risk
+    excess = Curve("excess_empirical_risk", mean - best, 0.0 * mean, draws - best, noiseless - best, 0.0)
+    if loss.classification:
+        return _accuracy_curve(test, reference, releases), excess
+    mean, draws, noiseless = (1.0 - errors / test.y.var() for errors in _risks(_SQUARED, test, releases))
+    return Curve("r_squared", mean, 0.0 * mean, draws, noiseless, r_squared(reference.theta, test)), excess
+
+
+def _accuracy_curve(data: Data, reference: BallMinimum, releases: Additive) -> Curve:
     from . import kernels
 
-    margins, noise = data.margins(centres), data.margins(directions)
-    draws = np.empty((len(scales), len(directions)))
-    for k, scale in enumerate(scales):
+    margins, noise = data.margins(releases.centres), data.margins(releases.directions)
+    draws = np.empty((len(releases.scales), len(releases.directions)))
+    for k, scale in enumerate(releases.scales):
         kernels.row_accuracies(margins[k], noise, scale, data.y, draws[k])
     noiseless = (data.y * margins > 0.0).mean(axis=1)
-    sd = scales[:, None] * data.row_norms
+    sd = releases.scales[:, None] * data.row_norms
     # Where no noise reaches a prediction (a row of zeros) it counts as its draws do: right or not.
     certain = np.where(data.y * margins > 0.0, np.inf, -np.inf)
     ratio = np.divide(data.y * margins, sd, out=certain, where=sd > 0.0)
-    mean = sum(weight * ndtr(ratio / node).mean(axis=1) for node, weight in zip(*spread, strict=True))
-    return Curve("accuracy", mean, True, draws, noiseless, accuracy(reference.theta, data))
+    mean = np.zeros(len(draws))
+    for node, weight in zip(*releases.spread, strict=True):
+        mean += weight * ndtr(ratio / node).mean(axis=1)
+    return Curve("accuracy", mean, 0.0 * mean, draws, noiseless, accuracy(reference.theta, data))
 
 
-def _risk_curve(
-    loss: Loss,
-    data: Data,
-    reference: BallMinimum,
-    centres: Array,
-    scales: Array,
-    directions: Array,
-    spread: tuple[Array, Array],
-) -> Curve:
-    margins, noise = data.margins(centres), data.margins(directions)
-    draws = np.stack([loss.row_means(m, noise, s, data.y) for m, s in zip(margins, scales, strict=True)])
+def _risks(loss: Loss, data: Data, releases: Additive) -> tuple[Array, Array, Array]:
+    """Mean over the noise [K], each draw [K, repetitions] and the model before noise [K]."""
+    margins, noise = data.margins(releases.centres), data.margins(releases.directions)
+    draws = np.stack([loss.row_means(m, noise, s, data.y) for m, s in zip(margins, releases.scales, strict=True)])
     noiseless = np.array([loss.value(m, data.y).mean() for m in margins])
-    mean = np.zeros(len(scales))
-    for node, weight in zip(*spread, strict=True):
-        sd = node * scales[:, None] * data.row_norms
+    mean = np.zeros(len(draws))
+    for node, weight in zip(*releases.spread, strict=True):
+        sd = node * releases.scales[:, None] * data.row_norms
         mean += weight * np.array([loss.gaussian_mean(m, data.y, s).mean() for m, s in zip(margins, sd, strict=True)])
-    best = reference.risk
-    return Curve("excess_empirical_risk", mean - best, True, draws - best, noiseless - best, 0.0)
+    return mean, draws, noiseless
 
 
-def released_curve(
+def population_curve(loss: Loss, population: Any, radius: float, releases: Additive) -> Curve:
+    """Excess population risk over the best model with norm at most `radius`.
+
+    The mean is taken over pairs of a direction and its opposite, equally likely: the zero-mean linear term of the
+    noise, a control variate known exactly, cancels in each pair. se is that of the pairs.
+    """
+    steps = releases.scales[:, None, None] * releases.directions
+    shape, r = steps.shape[:2], steps.shape[2]
+
+    def excess(thetas: Array) -> Array:
+        return population.risk(loss, np.ascontiguousarray(thetas.reshape(-1, r))) - best
+
+    best = population.minimum(loss, radius)
+    draws = excess(releases.centres[:, None] + steps).reshape(shape)
+    pairs = 0.5 * (draws + excess(releases.centres[:, None] - steps).reshape(shape))
+    se = pairs.std(axis=1, ddof=1) / np.sqrt(shape[1])
+    return Curve("excess_population_risk", pairs.mean(axis=1), se, draws, excess(releases.centres), 0.0)
+
+
+def released_curves(
     loss: Loss, train: Data, test: Data, reference: BallMinimum, centres: Array, thetas: Array
 ) -> tuple[Curve, Curve]:
-    """The metrics of `additive_curve` for any releases: thetas [K, repetitions, p], and centres [K, p] before noise."""
+    """The metrics of `additive_curves` for any releases: thetas [K, repetitions, r], centres [K, r] before noise."""
 
     def curve(metric: str, of: Callable[[Array], float], best: float, shown: float) -> Curve:
         draws = np.array([[of(theta) for theta in row] for row in thetas]) - best
         noiseless = np.array([of(theta) for theta in centres]) - best
-        return Curve(metric, draws.mean(axis=1), False, draws, noiseless, shown)
+        se = draws.std(axis=1, ddof=1) / np.sqrt(draws.shape[1])
+        return Curve(metric, draws.mean(axis=1), se, draws, noiseless, shown)
 
+    metric, quality = ("accuracy", accuracy) if loss.classification else ("r_squared", r_squared)
     return (
-        curve("accuracy", lambda theta: accuracy(theta, test), 0.0, accuracy(reference.theta, test)),
+        curve(metric, lambda theta: quality(theta, test), 0.0, quality(reference.theta, test)),
         curve("excess_empirical_risk", lambda theta: risk(loss, theta, train), reference.risk, 0.0),
     )
 

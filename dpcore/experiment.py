@@ -1,7 +1,7 @@
 """Experiments: a frozen description in, a table out.
 
 An `Experiment` takes the same words as `dpcore.solve`. It is cut into cells (see `dpcore.cells`), which any executor
-may compute in any order.
+may compute in any order, and which can be given up half-way without losing those that are done.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import dataclasses as dc
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, wait
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from . import data as records
-from .cells import Cell, run_cell
-from .losses import get_loss
+from .cells import Cell, cancelled_rows, never, run_cell
+from .losses import LOSSES, get_loss
 from .mechanisms import Mechanism, make_mechanism
 from .types import Budget, Spec, check_real, integer, positive
 
@@ -35,6 +37,8 @@ COLUMNS = (
     *("n", "test_records", "p", "lam", "steps", "scale", "seconds", "status", "reason"),
 )
 _AXES = ("epsilon", "delta", "n", "p", "lam")
+# How long a run that can be cancelled waits for its workers before it asks again.
+_PATIENCE_SECONDS = 0.05
 
 
 def _real(value: object) -> float:
@@ -75,8 +79,10 @@ class Experiment:
 
     source: key of a data set (`dpcore.data.SOURCES`). mechanisms: keys or mechanism objects (which carry knobs).
     n: training records, p: columns, theta_norm: as in `dpcore.solve`; None takes the source's own. epsilon, delta,
-    loss, lam: as in `dpcore.solve`. The reference risk F* is taken over the L2 ball of radius theta_norm. sweep:
-    replaces one of these by a list of values. repetitions: releases per point, >= 2. seed: of the data and the noise.
+    loss, lam, radius: as in `dpcore.solve`; classification losses go with classification sources, regression losses
+    with regression sources. The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
+    that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
+    point, >= 2. seed: of the data and the noise.
 
     >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
     True
@@ -91,18 +97,22 @@ class Experiment:
     loss: str = "logistic"
     lam: float | str = "auto"
     theta_norm: float | None = None
+    radius: float | None = None
     sweep: Axis = Axis("epsilon", EPSILON_GRID)
     repetitions: int = 50
     seed: int = 0
 
     def __post_init__(self) -> None:
         info = records.get_source(self.source)
-        get_loss(self.loss)
+        if get_loss(self.loss).classification is not (info.task == "classification"):
+            fitting = [loss.key for loss in LOSSES.values() if loss.classification is (info.task == "classification")]
+            raise ValueError(
+                f"loss must be a {info.task} loss ({', '.join(fitting)}) for source {self.source!r}, got {self.loss!r}"
+            )
         set_field = object.__setattr__
-        chosen = tuple(make_mechanism(m) if isinstance(m, str) else m for m in self.mechanisms)
-        if not chosen:
-            raise ValueError("mechanisms must name at least one mechanism, got none")
-        set_field(self, "mechanisms", chosen)
+        set_field(self, "mechanisms", _mechanisms(self.mechanisms))
+        if not isinstance(self.sweep, Axis):
+            raise ValueError(f"sweep must be an Axis, got {self.sweep!r}")
         set_field(self, "n", integer("n", info.people if self.n is None else self.n, at_least=2))
         set_field(self, "p", integer("p", info.p or 8 if self.p is None else self.p, at_least=1))
         B = info.theta_norm if self.theta_norm is None else self.theta_norm
@@ -113,7 +123,9 @@ class Experiment:
         budget = Budget(self.epsilon, self.delta)
         set_field(self, "epsilon", budget.epsilon)
         set_field(self, "delta", budget.delta)
-        set_field(self, "lam", Spec(self.loss, 2, 1, self.lam).lam)  # type: ignore[arg-type]
+        spec = Spec(self.loss, 2, 1, self.lam, radius=self.radius)  # type: ignore[arg-type]
+        set_field(self, "lam", spec.lam)
+        set_field(self, "radius", spec.radius)
         for cell in self.cells():
             for epsilon in cell.epsilons:
                 Budget(epsilon, cell.delta)
@@ -135,7 +147,7 @@ class Experiment:
     def to_json(self) -> str:
         """Canonical JSON: equal experiments give equal text."""
         plain = {f.name: getattr(self, f.name) for f in dc.fields(self)}
-        plain["mechanisms"] = [dc.asdict(m) for m in self.mechanisms]  # type: ignore[arg-type]
+        plain["mechanisms"] = [{"key": m.key, **_knobs(m)} for m in self.mechanisms]  # type: ignore[union-attr]
         plain["sweep"] = {"name": self.sweep.name, "values": list(self.sweep.values)}
         return json.dumps(plain, sort_keys=True, allow_nan=False)
 
@@ -144,7 +156,7 @@ class Experiment:
         """The inverse of `to_json`; fields that are left out take their defaults, unknown ones are refused."""
         try:
             plain = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"an experiment must be a JSON object, got text that is none ({error})") from None
         if not isinstance(plain, dict):
             raise ValueError(f"an experiment must be a JSON object, got {type(plain).__name__}")
@@ -163,6 +175,19 @@ class Experiment:
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
 
 
+def _mechanisms(chosen: object) -> tuple[Mechanism, ...]:
+    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+        raise ValueError(f"mechanisms must be a list of keys or mechanisms, got {chosen!r}")
+    made = tuple(m if isinstance(m, Mechanism) else make_mechanism(m) for m in chosen)
+    if not made:
+        raise ValueError("mechanisms must name at least one mechanism, got none")
+    return made
+
+
+def _knobs(mechanism: Any) -> dict[str, Any]:
+    return {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init}
+
+
 def _mechanisms_from(plain: object) -> tuple[Mechanism, ...]:
     if not isinstance(plain, list) or not all(isinstance(m, (str, dict)) for m in plain):
         raise ValueError(f"mechanisms must be a list of keys or of objects with a key, got {plain!r}")
@@ -179,11 +204,15 @@ def run(
     experiment: Experiment,
     executor: Executor | None = None,
     on_row: Callable[[dict[str, Any]], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
 ) -> pd.DataFrame:
     """The experiment's table: one row per point of the sweep, mechanism and metric (columns: `COLUMNS`).
 
     executor: any concurrent.futures executor; its workers compute cells, None computes here. on_row: called with each
-    row as it arrives. A mechanism that does not apply leaves a row with status "not applicable" and its reason.
+    row as it arrives. cancelled: asked by this thread between cells, and between the solves of a cell where it is
+    computed here or in threads; once it says yes, what is done stays in the table and in the cache, and every other
+    point becomes a row with status "cancelled" (a cell that another process has begun is finished and kept). A
+    mechanism that does not apply leaves a row with status "not applicable" and its reason.
 
     >>> table = run(Experiment(source="synthetic", n=200, sweep=Axis("epsilon", (1.0,)), repetitions=2))
     >>> list(table.metric)
@@ -192,14 +221,54 @@ def run(
     import pandas as pd
 
     cells = list(experiment.cells())
-    arriving = map(run_cell, cells) if executor is None else executor.map(run_cell, cells)
     rows = []
-    for cell, points in zip(cells, arriving, strict=True):
-        for point in points:
-            axis = experiment.sweep.name
-            x = point["epsilon"] if axis == "epsilon" else getattr(cell, axis)
-            row = {"axis": axis, "x": x, **point}
-            rows.append({column: row.get(column) for column in COLUMNS})
-            if on_row is not None:
-                on_row(dict(rows[-1]))
+    with closing(_computed(cells, executor, cancelled)) as arriving:
+        for cell, points in zip(cells, arriving, strict=True):
+            for point in points:
+                axis = experiment.sweep.name
+                x = point["epsilon"] if axis == "epsilon" else getattr(cell, axis)
+                row = {"axis": axis, "x": x, **point}
+                rows.append({column: row.get(column) for column in COLUMNS})
+                if on_row is not None:
+                    on_row(dict(rows[-1]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _computed(
+    cells: list[Cell], executor: Executor | None, cancelled: Callable[[], bool] | None
+) -> Generator[list[dict[str, Any]]]:
+    """The rows of each cell, in order. However it ends, the workers are left nothing to begin."""
+    stop = threading.Event()
+
+    def asked() -> bool:
+        if cancelled is not None and not stop.is_set() and cancelled():
+            stop.set()
+        return stop.is_set()
+
+    if executor is None:
+        for cell in cells:
+            try:
+                yield run_cell(cell, asked)
+            except CancelledError:
+                yield cancelled_rows(cell)
+        return
+
+    told = stop.is_set if isinstance(executor, ThreadPoolExecutor) else never  # an event stays in its process
+    futures = [executor.submit(run_cell, cell, told) for cell in cells]
+    try:
+        for cell, future in zip(cells, futures, strict=True):
+            while True:
+                if asked():
+                    for pending in futures:
+                        pending.cancel()
+                if future.done():
+                    break
+                wait([future], timeout=None if cancelled is None else _PATIENCE_SECONDS)
+            try:
+                yield future.result()
+            except CancelledError:
+                yield cancelled_rows(cell)
+    finally:
+        stop.set()
+        for future in futures:
+            future.cancel()

@@ -53,6 +53,15 @@ class Loss:
         """c: a bound on d2l/dz2 in the same sense."""
         return self.curvature_bound
 
+    def at_zero(self, spec: Spec) -> float:
+        """The largest loss of the prediction 0 over the labels of the domain.
+
+        >>> get_loss("hinge").at_zero(Spec("hinge", n=10, p=1))
+        1.0
+        """
+        label = 1.0 if self.classification else spec.domain.y_max
+        return float(self.value(np.zeros(1), np.array([label]))[0])
+
     def value(self, z: Array, y: Array) -> Array:
         """l(z_i; y_i), shape [n]."""
         return self._apply("VALUE", z, y)

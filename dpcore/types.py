@@ -28,6 +28,10 @@ class NotApplicable(ValueError):
     """The mechanism has no guarantee for this problem and budget; the message says why."""
 
 
+class BudgetExceeded(ValueError):
+    """A second release was asked for where the caller has agreed to pay for one."""
+
+
 class Unconverged(RuntimeError):
     """A solver could not certify the accuracy that the privacy proof needs; nothing was released."""
 
@@ -151,7 +155,7 @@ class Data:
     p: int = 0
 
     def __post_init__(self) -> None:
-        X = _sparse_array(self.X) if hasattr(self.X, "tocsr") else _float_array("X", self.X)
+        X = as_matrix(self.X)
         y = _float_array("y", self.y)
         if X.ndim != 2 or X.shape[0] < 2 or X.shape[1] < 1:
             raise ValueError(f"X must have shape (n >= 2, p >= 1), got {X.shape}")
@@ -176,10 +180,11 @@ class Data:
 
     @functools.cached_property
     def row_norms(self) -> Array:
-        """||x_i||_2, shape [n]; computed once."""
-        if isinstance(self.X, np.ndarray):
-            return np.linalg.norm(self.X, axis=1)
-        return np.sqrt(self.X.power(2).sum(axis=1))
+        """||x_i||_2, shape [n], inf where it is too large for a float; computed once."""
+        with np.errstate(over="ignore"):
+            if isinstance(self.X, np.ndarray):
+                return np.linalg.norm(self.X, axis=1)
+            return np.sqrt(self.X.power(2).sum(axis=1))
 
     @functools.cached_property
     def gram(self) -> Array:
@@ -205,6 +210,11 @@ class Data:
             raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.6g}")
 
 
+def as_matrix(values: Any) -> Array | csr_array:
+    """A finite table of numbers in the form that `Data` keeps it, or ValueError; shapes are not checked."""
+    return _sparse_array(values) if hasattr(values, "tocsr") else _float_array("X", values)
+
+
 def _sparse_array(values: Any) -> csr_array:
     """CSR with float64 values, sorted indices and no duplicates."""
     from scipy.sparse import csr_array
@@ -228,7 +238,7 @@ def _float_array(name: str, values: object) -> Array:
         if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and any(isinstance(v, str) for v in raw.flat)):
             raise ValueError(f"got {raw.dtype.name} values" if raw.dtype.kind != "O" else "got text")
         array = np.ascontiguousarray(raw, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be a rectangular table of numbers ({error})") from None
     if not np.isfinite(array).all():
         bad = np.argwhere(~np.isfinite(array))[0]
@@ -313,12 +323,14 @@ class Release:
     """A released parameter vector and the promise it carries.
 
     theta: [p]. plan: how it was made; spent: its price. seeded: True when the caller chose the seed;
-    whoever knows the seed knows the noise, so only `seeded=False` carries the promise.
+    whoever knows the seed knows the noise, so only `seeded=False` carries the promise. clipped: how many rows were
+    scaled down to norm R; the count comes from the records without noise, so it is not private: do not publish it.
     """
 
     theta: Array
     plan: Plan
     seeded: bool
+    clipped: int = 0
 
     @property
     def spent(self) -> Budget:

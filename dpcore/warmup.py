@@ -19,7 +19,8 @@ def warm_up() -> Iterator[str]:
     if pruned:
         yield f"removed {pruned} cache folders of earlier versions"
     for key in list_mechanisms():
-        for loss in LOSSES:
+        for loss, record in LOSSES.items():
+            source = "synthetic" if record.classification else "synthetic_regression"
             sweep = Axis("epsilon", _EPSILONS)
-            run(Experiment(source="synthetic", n=50, mechanisms=(key,), loss=loss, sweep=sweep, repetitions=2))
+            run(Experiment(source=source, n=50, mechanisms=(key,), loss=loss, sweep=sweep, repetitions=2))
             yield f"{key} with {loss}"

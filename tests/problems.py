@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcore import Data
+from dpcore.losses import get_loss
 
 
 def random_records(n: int, p: int, *, seed: int, separable: bool = False) -> Data:
@@ -26,3 +27,10 @@ PROBLEMS = {
     "two records": random_records(2, 3, seed=4),
     "one column": random_records(50, 1, seed=5),
 }
+
+
+def for_loss(loss: str, data: Data) -> Data:
+    """The same records, with labels spread over [-1, 1] where the loss is one for regression."""
+    if get_loss(loss).classification:
+        return data
+    return Data(data.X, data.y * np.random.default_rng(data.n).uniform(0.0, 1.0, data.n))

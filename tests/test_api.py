@@ -3,11 +3,13 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 
 import dpcore
-from dpcore import Budget, Data, Domain, Spec, Unconverged, solvers
+from dpcore import Budget, Data, Domain, Spec, Unconverged, api, solvers
+from dpcore.losses import LOSSES
 from tests.problems import PROBLEMS
 
 DATA = PROBLEMS["full rank"]
@@ -68,9 +70,14 @@ def test_lists_and_integer_labels_are_tables_too():
         ({"R": 0.0}, "R must be a finite number > 0, got 0.0"),
         ({"R": 0.2}, r"X must have \|\|x\|\|_2 <= R = 0.2 in every row, got .* rows beyond it"),
         ({"y_max": 0.5}, r"y must lie in \[-0.5, 0.5\], got 1"),
-        ({"radius": 2.0}, "leave radius = None, got 2"),
+        ({"radius": 0.0}, "radius must be a finite number > 0, got 0.0"),
+        ({"R": float("inf")}, "R must be a finite number > 0, got inf"),
+        ({"y_max": 0}, "y_max must be a finite number > 0, got 0.0"),
         ({"theta_norm": -1.0}, "theta_norm must be a finite number > 0, got -1.0"),
-        ({"loss": "cross_entropy"}, "loss must be one of logistic, huber_hinge, got 'cross_entropy'"),
+        (
+            {"loss": "cross_entropy"},
+            "loss must be one of logistic, huber_hinge, hinge, squared, huber, got 'cross_entropy'",
+        ),
         ({"accounting": "loose"}, "accounting must be one of tight, published, classical, got 'loose'"),
         ({"seed": -1}, "seed must be an integer >= 0, got -1"),
         ({"seed": 0.5}, "seed must be an integer >= 0, got 0.5"),
@@ -85,6 +92,25 @@ def test_lists_and_integer_labels_are_tables_too():
         ({"X": DATA.X * 1j}, "X must be a rectangular table of numbers"),
         ({"X": np.array([["0.1"], ["0.2"]], dtype=object), "y": [1, -1]}, "X must be a rectangular table of numbers"),
         ({"X": np.ma.masked_less(DATA.X, 0.0)}, "X must have a value in every place, got a masked array"),
+        ({"X": sparse.csr_array(DATA.X * 1j)}, "X must hold numbers, got complex128 values"),
+        ({"X": sparse.csr_array(np.where(DATA.X[3, 2] == DATA.X, np.inf, DATA.X))}, "X must be finite, got inf"),
+        ({"X": np.array(0.5)}, r"X must have shape \(n >= 2, p >= 1\), got \(1,\)"),
+        ({"X": np.zeros((120, 2, 3))}, r"X must have shape \(n >= 2, p >= 1\), got \(120, 2, 3\)"),
+        ({"X": np.zeros((120, 0))}, r"X must have shape \(n >= 2, p >= 1\), got \(120, 0\)"),
+        ({"X": [[10**400]] * 2, "y": [1, -1]}, "X must be a rectangular table of numbers"),
+        ({"X": [[{}]] * 2, "y": [1, -1]}, "X must be a rectangular table of numbers"),
+        ({"X": None}, "X must be finite, got nan"),
+        ({"X": "many"}, "X must be a rectangular table of numbers"),
+        ({"X": pd.DataFrame(DATA.X).astype("datetime64[ns]")}, "X must be a rectangular table of numbers"),
+        ({"X": pd.DataFrame({"a": [1, None]}, dtype="Int8"), "y": [1, -1]}, "X must be"),
+        ({"X": np.full((2, 1), 1e300), "y": [1, -1]}, r"got 2 of 2 rows beyond it"),
+        ({"y": DATA.y == 1.0}, r"y must be -1 or \+1 for logistic loss, got 0"),
+        ({"y": np.array(1.0)}, r"y must have shape \(120,\) to match X, got \(1,\)"),
+        ({"y": DATA.y[:, None]}, r"y must have shape \(120,\) to match X, got \(120, 1\)"),
+        ({"y": DATA.y * np.inf}, "y must be finite"),
+        ({"epsilon": 1 + 0j}, r"epsilon must be a finite number > 0, got \(1\+0j\)"),
+        ({"epsilon": None}, "epsilon must be a finite number > 0, got None"),
+        ({"epsilon": 1e-320}, "epsilon must be between 1e-100 and 1e100"),
         ({"lam": 1e-200}, "lam must be between 1e-100 and 1e100, got 1e-200"),
         ({"X": np.where(DATA.X[3, 2] == DATA.X, np.nan, DATA.X)}, r"X must be finite, got nan at position \(3, 2\)"),
     ],
@@ -96,8 +122,104 @@ def test_bad_input_is_refused_in_one_sentence(change, message):
     assert "\n" not in str(caught.value)
 
 
+FORMS = {
+    "lists": lambda X: X.tolist(),
+    "Fortran order": np.asfortranarray,
+    "negative strides": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "every other column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "float16": lambda X: X.astype(np.float16),
+    "big endian": lambda X: X.astype(">f8"),
+    "long double": lambda X: X.astype(np.longdouble),
+    "objects": lambda X: X.astype(object),
+    "data frame": lambda X: pd.DataFrame(X, columns=list("äbcdef")),
+    "nullable data frame": lambda X: pd.DataFrame(X).convert_dtypes(),
+    "CSR": sparse.csr_matrix,
+    "CSC": sparse.csc_array,
+    "COO with a value in two parts": lambda X: sparse.coo_array(
+        (np.concatenate([X.ravel() / 2] * 2), np.tile(np.indices(X.shape).reshape(2, -1), 2)), X.shape
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_records_mean_the_same_in_every_form(form):
+    """Values in steps of 1/64 are exact in float16; what is summed in another order agrees to rounding."""
+    X = np.round(DATA.X * 64) / 64 * 0.9
+    X = X.astype(np.float16).astype(float)
+    before = X.copy()
+    one = dpcore.solve("output_gaussian", X, DATA.y, **GOOD, seed=1)
+    other = dpcore.solve("output_gaussian", FORMS[form](X), DATA.y, **GOOD, seed=1)
+    assert other.plan == one.plan and np.allclose(other.theta, one.theta, rtol=0, atol=1e-8)
+    assert np.array_equal(X, before)
+
+
+def test_records_on_disk_are_records_too(tmp_path):
+    on_disk = np.lib.format.open_memmap(tmp_path / "X ü.npy", mode="w+", shape=DATA.X.shape)
+    on_disk[:] = DATA.X
+    on_disk.flush()
+    read = np.load(tmp_path / "X ü.npy", mmap_mode="r")
+    release = dpcore.solve("output_gaussian", read, DATA.y, **GOOD, seed=1)
+    assert np.array_equal(release.theta, dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=1).theta)
+
+
+@pytest.mark.parametrize("labels", [DATA.y.astype(np.int8), DATA.y.tolist(), pd.Series(DATA.y), DATA.y.astype(object)])
+def test_labels_mean_the_same_in_every_form(labels):
+    one = dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=1)
+    assert np.array_equal(dpcore.solve("output_gaussian", DATA.X, labels, **GOOD, seed=1).theta, one.theta)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_clipping_is_asked_for_and_counted(form):
+    R = 0.6
+    norms = np.linalg.norm(DATA.X, axis=1)
+    shrunk = DATA.X * np.minimum(1.0, R / norms)[:, None]
+    with pytest.raises(ValueError, match="rows beyond it"):
+        dpcore.solve("output_gaussian", form(DATA.X), DATA.y, **GOOD, R=R)
+    release = dpcore.solve("output_gaussian", form(DATA.X), DATA.y, **GOOD, R=R, clip=True, seed=2)
+    by_hand = dpcore.solve("output_gaussian", form(shrunk), DATA.y, **GOOD, R=R, seed=2)
+    assert release.clipped == np.count_nonzero(norms > R) > 10
+    assert np.allclose(release.theta, by_hand.theta, atol=1e-7) and release.plan == by_hand.plan
+    assert by_hand.clipped == 0
+    assert dpcore.solve("output_gaussian", form(DATA.X), DATA.y, **GOOD, clip=True, seed=2).clipped == 0
+
+
+@pytest.mark.parametrize("key", dpcore.list_mechanisms())
+@pytest.mark.parametrize(
+    "X, y",
+    [(DATA.X, np.ones(120)), (np.full((120, 6), 0.1), DATA.y), (np.zeros((120, 6)), -np.ones(120))],
+    ids=["one class", "constant columns", "nothing at all"],
+)
+def test_data_that_are_legal_record_by_record_are_never_refused(key, X, y):
+    """A refusal that depends on all records together would tell neighbours apart."""
+    assert np.isfinite(dpcore.solve(key, X, y, **GOOD).theta).all()
+
+
+@pytest.mark.parametrize("key", dpcore.list_mechanisms())
+def test_columns_that_no_record_fills_are_released_like_the_others(key):
+    """Two stored columns of five: all five hold noise of one size, and the same model as with columns of zeros.
+
+    400 draws tell a standard deviation to 5%, so that the ratio of 0.6 has a false-alarm rate below 1e-6.
+    """
+    data = Data(DATA.X[:, :2], DATA.y, p=5)
+    plan = dpcore.calibrate(key, n=data.n, p=data.p, **GOOD)
+    thetas = np.stack([api.release_once(plan, data, seed=seed).theta for seed in range(400)])
+    assert thetas.shape == (400, 5)
+    spread = thetas.std(axis=0)
+    assert spread.min() > 0.6 * spread.max()
+    wide = Data(np.pad(data.X, ((0, 0), (0, 3))), data.y)
+    assert np.allclose(api.release_once(plan, wide, seed=3).theta, thetas[3], atol=1e-6)
+
+
+def test_the_five_losses_release():
+    for loss in LOSSES.values():
+        y = DATA.y if loss.classification else 0.5 * DATA.y
+        release = dpcore.solve("output_gaussian", DATA.X, y, **GOOD, loss=loss.key, y_max=1.0)
+        assert release.plan.spec.loss == loss.key and np.isfinite(release.theta).all()
+
+
 def test_an_unconverged_solver_releases_nothing(monkeypatch):
-    monkeypatch.setattr(solvers, "_MAX_STEPS", 1)
+    """No solver can certify a distance far below rounding."""
+    monkeypatch.setattr(solvers, "tolerance", lambda *facts: 1e-40)
     with pytest.raises(Unconverged, match="nothing was released"):
         dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=0)
 

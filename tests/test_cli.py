@@ -1,13 +1,20 @@
 """The command line: what it prints, and one sentence with exit code 2 for what the user can mend."""
 
+import gzip
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpcore
+from dpcore import __main__ as shell
+from dpcore import api
 from dpcore.__main__ import main
+from tests.harness import ROOT
 from tests.problems import PROBLEMS
 
 DATA = PROBLEMS["full rank"]
@@ -42,6 +49,15 @@ def test_list_and_info(capsys):
     assert facts["knobs"][0]["choices"] == ["tight", "published", "classical"]
 
 
+@pytest.mark.parametrize("key", dpcore.list_mechanisms())
+def test_info_says_what_a_mechanism_promises_and_what_not(capsys, key):
+    facts = json.loads(call(capsys, "info", key, "--json")[1])
+    assert "replacing one record" in facts["Guarantee"] and facts["Guarantee"].endswith("are.")
+    assert facts["Not protected"].startswith("n, p, lam") and facts["Not protected"].endswith("seed is known.")
+    text = call(capsys, "info", key)[1]
+    assert "Guarantee:" in text and "Not protected:" in text
+
+
 def test_solve_reads_a_csv_and_agrees_with_python(capsys, csv):
     code, out, _ = call(capsys, *SOLVE, "--data", csv, "--lam", "0.1", "--seed", 5, "--json")
     release = dpcore.solve("output_gaussian", DATA.X, DATA.y, epsilon=1.0, delta=1e-5, lam=0.1, seed=5)
@@ -53,42 +69,78 @@ def test_solve_reads_a_csv_and_agrees_with_python(capsys, csv):
     assert code == 0 and "spent epsilon = 1, delta = 1e-05 (replace-one)" in out
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (["--epsilon", "0"], "epsilon must be a finite number > 0, got 0.0"),
-        (["--epsilon", "many"], "'many' is not a valid float"),
-        (["--delta", "1"], "delta must be in [0, 1), got 1.0"),
-        (["--lam", "small"], "lam must be a finite number > 0 or \"auto\", got 'small'"),
-        (["--R", "0.01"], "rows beyond it"),
-        (["--label", "ill"], "label must be a column of people.csv"),
-        (["--data", "nowhere.csv"], "No such file or directory"),
-        (["--accounting", "classical"], "epsilon < 1 only"),
-        (["--colour", "red"], "No such option"),
-    ],
-)
-def test_bad_arguments_end_in_one_sentence_and_code_2(capsys, csv, change, message):
-    code, out, err = call(capsys, *SOLVE, "--data", csv, *change)
-    assert code == 2 and out == "" and message in err and "Traceback" not in err
+@pytest.fixture()
+def libsvm(tmp_path):
+    lines = [
+        f"{y:g} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(x.tolist())) + "\n"
+        for x, y in zip(DATA.X, DATA.y, strict=True)
+    ]
+    (tmp_path / "people.libsvm").write_text("".join(lines))
+    return tmp_path / "people.libsvm"
 
 
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        ("", "must be a CSV table"),
-        ("a,sick\n1,1\n1,2,3,4\n", "must be a CSV table"),
-        ("a,sick\nx,1\ny,-1\n", "column 'a' of people.csv must hold a number in every row"),
-        ("a,sick\n0.5,1\n,-1\n", "column 'a' of people.csv must hold a number in every row"),
-        ("a,sick\n0.5,yes\n0.2,no\n", "column 'sick' of people.csv must hold a number in every row"),
-        ("a,sick\n0.5,1\n", "X must have shape (n >= 2, p >= 1), got (1, 1)"),
-        ("sick\n1\n-1\n", "X must have shape (n >= 2, p >= 1), got (2, 0)"),
-        ("a,sick\n0.5,0\n0.2,1\n", "y must be -1 or +1 for logistic loss, got 0"),
-    ],
-)
-def test_bad_files_end_in_one_sentence_and_code_2(capsys, csv, content, message):
-    csv.write_text(content)
-    code, _, err = call(capsys, *SOLVE, "--data", csv)
-    assert code == 2 and message in err and err.count("\n") == 1
+PRICE = ["--epsilon", "1", "--delta", "1e-5", "--R", "1", "--lam", "0.1", "--seed", "5", "--json"]
+
+
+def test_every_kind_of_file_gives_the_same_release(capsys, csv, libsvm, tmp_path):
+    plain = dpcore.solve("output_gaussian", DATA.X, DATA.y, epsilon=1.0, delta=1e-5, lam=0.1, seed=5)
+    text = csv.read_text()
+    folder = tmp_path / "Frau Müller's Daten" / "100% [x]"
+    folder.mkdir(parents=True)
+    (folder / "people.CSV").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    (tmp_path / "people.svm").write_text(libsvm.read_text().replace("\n", "\r\n"))
+    (tmp_path / "people.txt.gz").write_bytes(gzip.compress(libsvm.read_bytes()))
+    path = folder / "people.CSV"
+    code, out, err = call(capsys, "solve", "output_gaussian", "--data", path, "--label", "sick", *PRICE)
+    assert (code, err) == (0, "") and np.allclose(json.loads(out)["theta"], plain.theta, rtol=1e-9)
+    for path in (libsvm, tmp_path / "people.svm", tmp_path / "people.txt.gz"):
+        code, out, err = call(capsys, "solve", "output_gaussian", "--data", path, *PRICE)
+        facts = json.loads(out)
+        assert (code, err) == (0, "") and np.allclose(facts["theta"], plain.theta, atol=1e-7)
+        assert facts["columns"] == list("123456") and facts["p"] == 6
+
+
+def test_declared_columns_of_a_libsvm_file_are_all_released(capsys, libsvm):
+    code, out, _ = call(capsys, "solve", "output_gamma", "--data", libsvm, "--p", 9, *PRICE)
+    facts = json.loads(out)
+    assert code == 0 and len(facts["theta"]) == facts["p"] == 9 and facts["columns"] == list("123456789")
+    assert all(facts["theta"])
+    code, _, err = call(capsys, "solve", "output_gamma", "--data", libsvm, "--p", 5, *PRICE)
+    assert code == 2 and "have indices up to 5, got 6" in err
+
+
+def test_options_of_solve_reach_the_plan(capsys, csv, monkeypatch):
+    plans = []
+    calibrate = api.calibrate
+    monkeypatch.setattr(api, "calibrate", lambda *a, **k: plans.append(calibrate(*a, **k)) or plans[-1])
+    frame = pd.read_csv(csv)
+    frame["sick"] *= 0.5
+    frame.to_csv(csv, index=False)
+    words = ["--loss", "squared", "--y-max", "0.5", "--radius", "2", "--theta-norm", "3", "--accounting", "published"]
+    assert call(capsys, *SOLVE, "--data", csv, *words, "--lam", "population")[0] == 0
+    facts = dict(n=DATA.n, p=DATA.p, epsilon=1.0, delta=1e-5, loss="squared", y_max=0.5, radius=2.0, theta_norm=3.0)
+    assert plans == [calibrate("output_gaussian", **facts, lam="population", accounting="published")]
+
+
+def test_clipping_is_printed_with_its_count(capsys, csv):
+    R = 0.6
+    beyond = int((np.linalg.norm(DATA.X, axis=1) > R).sum())
+    words = [*SOLVE, "--data", csv, "--lam", "0.1", "--R", R, "--clip", "--seed", "1"]
+    facts = json.loads(call(capsys, *words, "--json")[1])
+    assert facts["clipped"] == beyond
+    facts = dict(epsilon=1.0, delta=1e-5, lam=0.1, R=R)
+    assert np.allclose(
+        json.loads(call(capsys, *words, "--json")[1])["theta"],
+        dpcore.solve("output_gaussian", DATA.X, DATA.y, **facts, clip=True, seed=1).theta,
+    )
+    assert f"{beyond} rows were scaled down to norm R; this count is not private" in call(capsys, *words)[1]
+    assert "scaled down" not in call(capsys, *SOLVE, "--data", csv, "--clip")[1]
+
+
+def test_the_five_losses_are_offered(capsys, csv):
+    for loss in dpcore.losses.LOSSES:
+        code, out, err = call(capsys, *SOLVE, "--data", csv, "--lam", "0.1", "--loss", loss, "--json")
+        assert (code, err) == (0, "") and json.loads(out)["loss"] == loss
 
 
 def test_run_writes_the_table(capsys, tmp_path):
@@ -108,6 +160,74 @@ def test_malformed_experiments_end_in_one_sentence(capsys, tmp_path, text):
     (tmp_path / "e.json").write_text(text)
     code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")
     assert code == 2 and err.startswith("Error: ") and "must be" in err
+
+
+def files(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_run_replaces_its_output_only_when_it_is_whole(capsys, tmp_path, monkeypatch):
+    chosen = dpcore.Experiment(source="synthetic", n=100, sweep=dpcore.Axis("epsilon", (0.5,)), repetitions=2)
+    (tmp_path / "e.json").write_bytes(b"\xef\xbb\xbf" + chosen.to_json().encode())
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+
+    def fail(*arguments, **options):
+        raise dpcore.Unconverged("nothing was released")
+
+    def broken(self, path, **options):
+        path.write_text("half a ta")
+        raise OSError(28, "No space left on device", str(path))
+
+    for target, name, fault in ((dpcore.experiment, "run", fail), (pd.DataFrame, "to_csv", broken)):
+        with monkeypatch.context() as patch:
+            patch.setattr(target, name, fault)
+            code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", out)
+        assert code == 2 and err.startswith("Error: ") and err.count("\n") == 1
+        assert out.read_text() == "precious" and files(tmp_path) == ["e.json", "out.csv"]
+    assert call(capsys, "run", tmp_path / "e.json", "-o", out)[0] == 0
+    assert len(pd.read_csv(out)) == 2 and files(tmp_path) == ["e.json", "out.csv"]
+    assert out.stat().st_mode & 0o777 == (tmp_path / "e.json").stat().st_mode & 0o777
+
+
+def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsys, tmp_path, monkeypatch):
+    chosen = dpcore.Experiment(source="synthetic", n=100, sweep=dpcore.Axis("epsilon", (0.5,)), repetitions=2)
+    (tmp_path / "e.json").write_text(chosen.to_json())
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "link.csv")[0] == 0
+    assert (tmp_path / "link.csv").is_symlink() and len(pd.read_csv(tmp_path / "real.csv")) == 2
+    monkeypatch.setattr(dpcore.experiment, "run", None)  # calling it would be another error
+    os.mkfifo(tmp_path / "pipe")
+    for place, message in ((tmp_path, "must be a file that can"), (tmp_path / "pipe", "must be a file that can")):
+        code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", place)
+        assert code == 2 and message in err
+    code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "nowhere" / "out.csv")
+    assert code == 2 and "No such file or directory" in err and err.count("\n") == 1
+
+
+def test_an_interrupted_run_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
+    (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dpcore.experiment, "run", interrupted)
+    assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")[0] == 130
+    assert files(tmp_path) == ["e.json"]
+
+
+def test_every_command_speaks_json():
+    for command in shell.cli.commands.values():
+        assert "--json" in {option for parameter in command.params for option in parameter.opts}, command.name
+
+
+def test_a_process_of_its_own_fails_with_one_line_and_code_2(tmp_path):
+    (tmp_path / "people.csv").write_text("a,sick\n1e300,1\n0.5,-1\n")
+    command = [sys.executable, "-m", "dpcore", *SOLVE, "--data", str(tmp_path / "people.csv")]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 2 and result.stdout == ""
+    assert result.stderr.startswith("Error: X must have") and result.stderr.count("\n") == 1
 
 
 def test_warm_names_what_it_compiled(capsys):

@@ -6,20 +6,22 @@ from scipy import stats
 
 import dpcore
 from dpcore import Budget, Spec
-from dpcore.evaluate import Curve, accuracy, additive_curve, released_curve, risk, smallest_epsilon
+from dpcore.evaluate import Additive, accuracy, additive_curves, r_squared, released_curves, risk, smallest_epsilon
 from dpcore.losses import LOSSES, get_loss
 from dpcore.solvers import minimise_in_ball
-from tests.problems import PROBLEMS, random_records
+from tests.problems import PROBLEMS, for_loss, random_records
 
+ONE = (np.ones(1), np.ones(1))  # the spread of Gaussian noise
 TEST = {name: random_records(60, data.p, seed=9) for name, data in PROBLEMS.items()}
+every_noise = pytest.mark.parametrize("noise", ["output_gaussian", "output_gamma"])
 every_loss = pytest.mark.parametrize("key", LOSSES)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
 
-def engine(name: str, key: str, repetitions: int, weaken: float = 1.0):
+def engine(name: str, key: str, repetitions: int, weaken: float = 1.0, noise: str = "output_gaussian"):
     """Everything both engines need, for three epsilons."""
-    data, loss = PROBLEMS[name], get_loss(key)
-    mechanism = dpcore.make_mechanism("output_gaussian")
+    data, loss = for_loss(key, PROBLEMS[name]), get_loss(key)
+    mechanism = dpcore.make_mechanism(noise)
     plans = [mechanism.calibrate(Spec(key, data.n, data.p, 0.05), Budget(e, 1e-5)) for e in (0.1, 1.0, 30.0)]
     prepared = [mechanism.prepare(plan, data) for plan in plans]
     rngs = [[np.random.default_rng([r, 77]) for r in range(repetitions)] for _ in range(len(plans) + 1)]
@@ -27,36 +29,35 @@ def engine(name: str, key: str, repetitions: int, weaken: float = 1.0):
     released = [mechanism.release_many(w, p, g) for w, p, g in zip(weakened, prepared, rngs, strict=False)]
     centres = np.stack([p.theta for p in prepared])
     reference = minimise_in_ball(loss, data, 10.0)
-    fast = additive_curve(
-        loss,
-        data,
-        TEST[name],
-        reference,
+    releases = Additive(
         centres,
         np.array([plan.scale for plan in plans]),
-        np.stack([mechanism.direction(data.p, rng) for rng in rngs[-1]]),
-        gaussian=True,
+        np.stack([mechanism.direction(data.p, data.active, rng) for rng in rngs[-1]]),
+        mechanism.spread(data.p),
     )
-    slow = released_curve(loss, data, TEST[name], reference, centres, np.stack(released))
+    fast = additive_curves(loss, data, TEST[name], reference, releases)
+    slow = released_curves(loss, data, TEST[name], reference, centres, np.stack(released))
     return fast, slow
 
 
+@every_noise
 @every_problem
 @every_loss
-def test_one_product_for_all_gives_the_same_draws_as_releasing_one_by_one(name, key):
-    for fast, slow in zip(*engine(name, key, 5), strict=True):
+def test_one_product_for_all_gives_the_same_draws_as_releasing_one_by_one(noise, name, key):
+    for fast, slow in zip(*engine(name, key, 5, noise=noise), strict=True):
         assert fast.metric == slow.metric and fast.reference == slow.reference
         assert fast.draws.shape == (3, 5)
         assert np.allclose(fast.draws, slow.draws, rtol=1e-9, atol=1e-12)
         assert np.allclose(fast.noiseless, slow.noiseless, rtol=1e-9, atol=1e-12)
 
 
+@every_noise
 @every_loss
-def test_exact_means_are_the_means_of_the_draws(key):
+def test_exact_means_are_the_means_of_the_draws(noise, key):
     """z-test of 6 exact means on 4,000 draws, false alarm 1e-6 together; the twin with half the noise is caught."""
     limit = stats.norm.isf(1e-6 / 12)
     for weaken, honest in ((1.0, True), (0.5, False)):
-        fast, slow = engine("full rank", key, 4000, weaken)
+        fast, slow = engine("full rank", key, 4000, weaken, noise)
         assert all(curve.exact and not curve.se.any() for curve in fast)
         z = [np.abs(f.mean - s.mean) / s.se for f, s in zip(fast, slow, strict=True)]
         assert bool(np.max(z) < limit) is honest
@@ -76,9 +77,9 @@ def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
     data, loss = PROBLEMS["separable"], get_loss("logistic")
     reference = minimise_in_ball(loss, data, 1.0)
     outside = reference.theta[None, :] * 20.0
-    slow = released_curve(loss, data, data, reference, outside, outside[None, :, :])[1]
+    slow = released_curves(loss, data, data, reference, outside, outside[None, :, :])[1]
     scale, directions = np.full(1, 1e-3), np.ones((2, data.p))
-    fast = additive_curve(loss, data, data, reference, outside, scale, directions, gaussian=True)[1]
+    fast = additive_curves(loss, data, data, reference, Additive(outside, scale, directions, ONE))[1]
     for curve in (slow, fast):
         assert curve.mean[0] < -0.1 and curve.draws.min() < -0.1 and curve.noiseless[0] < -0.1
 
@@ -90,19 +91,29 @@ def test_zero_noise_and_zero_rows_are_ordinary():
     loss = get_loss("logistic")
     reference = minimise_in_ball(loss, data, 5.0)
     centres, directions = np.array([[1.0, 1.0]]), np.array([[1.0, -1.0], [0.5, 2.0]])
-    for curve in additive_curve(loss, data, data, reference, centres, np.zeros(1), directions, gaussian=True):
+    for curve in additive_curves(loss, data, data, reference, Additive(centres, np.zeros(1), directions, ONE)):
         assert np.allclose(curve.draws, curve.noiseless[0])
         assert np.allclose(curve.mean, curve.noiseless)
     # The record of zeros stays at margin 0 under any noise and is never classified correctly.
-    accurate, _ = additive_curve(loss, data, data, reference, centres, np.full(1, 1e6), directions, gaussian=True)
+    accurate, _ = additive_curves(loss, data, data, reference, Additive(centres, np.full(1, 1e6), directions, ONE))
     assert accurate.mean[0] == pytest.approx(1 / 3, abs=1e-4)
 
 
 def test_standard_error_of_sampled_means():
-    draws = np.random.default_rng(0).normal(size=(2, 1000))
-    curve = Curve("accuracy", draws.mean(axis=1), False, draws, np.zeros(2), 0.0)
-    assert np.allclose(curve.se, draws.std(axis=1, ddof=1) / np.sqrt(1000))
-    assert np.array_equal(curve.quantile(0.5), np.median(draws, axis=1))
+    _, (_, curve) = engine("full rank", "logistic", 50)
+    assert not curve.exact
+    assert np.allclose(curve.se, curve.draws.std(axis=1, ddof=1) / np.sqrt(50))
+    assert np.array_equal(curve.quantile(0.5), np.median(curve.draws, axis=1))
+
+
+def test_r_squared_is_the_explained_share_of_the_variance():
+    data = for_loss("squared", PROBLEMS["full rank"])
+    theta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
+    residual = data.y - data.X @ theta
+    assert r_squared(theta, data) == pytest.approx(1 - (residual @ residual) / data.n / data.y.var(), rel=1e-12)
+    assert r_squared(np.zeros(data.p), data) <= 0.0
+    assert engine("full rank", "squared", 2)[0][0].metric == "r_squared"
+    assert engine("full rank", "logistic", 2)[0][0].metric == "accuracy"
 
 
 @pytest.mark.parametrize(
@@ -118,3 +129,21 @@ def test_standard_error_of_sampled_means():
 )
 def test_smallest_epsilon(lost, at_most, answer):
     assert smallest_epsilon(np.array([0.1, 1.0, 10.0]), np.array(lost), at_most) == answer
+
+
+@pytest.mark.parametrize("p", [1, 2, 8, 31, 10_000])
+@every_loss
+def test_gamma_noise_is_gaussian_noise_of_a_random_size(key, p):
+    """The quadrature over sizes against a fine grid of the chi law with p + 1 degrees of freedom."""
+    from dpcore.accounting import chi_quadrature
+
+    loss, (nodes, weights) = get_loss(key), chi_quadrature(p + 1)
+    low, high = np.sqrt(stats.chi2.ppf(1e-17, p + 1)), np.sqrt(stats.chi2.isf(1e-17, p + 1))
+    sizes = np.linspace(low, high, 100_001)
+    density = stats.chi.pdf(sizes, p + 1)
+    density /= density.sum()
+    for z in (-3.0, 0.0, 0.9, 1.0, 1.4):
+        for scale in np.array([1e-2, 0.3, 10.0]) / np.sqrt(p + 1):
+            at = [np.full(len(s), v) for s in (nodes, sizes) for v in (z, 1.0)]
+            ours = weights @ loss.gaussian_mean(at[0], at[1], scale * nodes)
+            assert ours == pytest.approx(density @ loss.gaussian_mean(at[2], at[3], scale * sizes), rel=2e-8, abs=2e-8)

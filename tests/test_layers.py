@@ -18,6 +18,7 @@ LAYER = {
     "bounds": 1,
     "solvers": 2,
     "data": 2,
+    "lower_bounds": 2,
     "evaluate": 3,
     "mechanisms": 3,
     "api": 4,
@@ -26,6 +27,7 @@ LAYER = {
     "cells": 5,
     "auditing": 5,
     "experiment": 6,
+    "estimators": 7,
     "figures": 7,
     "warmup": 7,
     "__main__": 8,
@@ -34,7 +36,9 @@ LAYER = {
 WITHIN = {
     "mechanisms": {"base", "output_perturbation"},
     "kernels": {"elementary", "apply", "losses"},
+    "solvers": {"problem", "smooth", "hinge", "ball"},
     "figures": {"style", "cost"},
+    "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {
     "plotly": {"figures"},

@@ -1,0 +1,95 @@
+"""Data sets with a declared public scaling: synthetic recipes, bundled real records, and files.
+
+Privacy proofs need ||x||_2 <= R for every record that *could* occur. R and the scaling that keeps it are constants
+written down here; nothing is measured on the records. Rows beyond R are refused, never clipped silently.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..caching import BoundedCache
+from ..types import Data, integer
+from .bundled import BUNDLED, load_bundled
+from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
+from .population import Population
+from .recipes import RECIPES, TEST_RECORDS, draw_recipe
+from .records import check_records, clip_rows, scale
+from .sources import Source, Split
+
+__all__ = [
+    "MAX_VALUES",
+    "SOURCES",
+    "Population",
+    "Source",
+    "Split",
+    "Table",
+    "check_learnable",
+    "check_records",
+    "clip_rows",
+    "get_source",
+    "load",
+    "read_csv",
+    "read_libsvm",
+    "scale",
+]
+
+SOURCES = BUNDLED | RECIPES
+MAX_VALUES = 50_000_000  # of a stored table: 400 MB
+
+
+def get_source(key: str) -> Source:
+    """The source with this key; ValueError names the known ones.
+
+    >>> get_source("breast_cancer").size
+    398
+    """
+    if not isinstance(key, str) or key not in SOURCES:
+        raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {key!r}")
+    return SOURCES[key]
+
+
+def load(source: str, n: int, p: int, seed: int) -> Split:
+    """n training records and a test set from a source; the same arguments always give the same records.
+
+    source: key in `SOURCES`. n: training records >= 2; beyond the source's size they are resampled from its training
+    half. p: columns, from the source's own, where it has its own, to 10^6; columns beyond those are zeros that are not
+    stored. seed: integer >= 0. Results are kept, up to 500 MB, and must not be changed.
+    Randomness: one Generator from (seed, source); see the loaders for the order of draws.
+    Raises ValueError for arguments outside these ranges and for tables of more than `MAX_VALUES` stored values.
+
+    >>> load("breast_cancer", 398, 31, 0).train.X.shape
+    (398, 31)
+    """
+    info = get_source(source)
+    integer("n", n, at_least=2)
+    integer("p", p, at_least=1)
+    integer("seed", seed, at_least=0)
+    if info.p is not None and p < info.p:
+        raise ValueError(f"p must be at least {info.p} for source {source!r}, got {p}")
+    if p > MAX_COLUMNS:
+        raise ValueError(f"p must be at most {MAX_COLUMNS:,}, got {p:,}")
+    if info.p is None and TEST_RECORDS * p > MAX_VALUES:
+        raise ValueError(f"p must be at most {MAX_VALUES // TEST_RECORDS:,} for source {source!r}, got {p:,}")
+    stored = info.p or p
+    if n * stored > MAX_VALUES:
+        raise ValueError(f"n must be at most {MAX_VALUES // stored:,} with {stored:,} columns to store, got {n:,}")
+    return _SPLITS.get((source, n, p, seed), lambda: _load(source, n, p, seed))
+
+
+def _load(source: str, n: int, p: int, seed: int) -> Split:
+    rng = np.random.default_rng([seed, *source.encode()])
+    split = (load_bundled if source in BUNDLED else draw_recipe)(source, n, p, rng)
+    split.train.check_domain(split.domain)
+    split.test.check_domain(split.domain)
+    return split
+
+
+def _bytes(split: Split) -> int:
+    def of(data: Data) -> int:
+        return 8 * (data.X.size + 2 * data.n)  # with the row norms, which Data keeps
+
+    return of(split.train) + of(split.test)
+
+
+_SPLITS: BoundedCache[Split] = BoundedCache(500_000_000, _bytes)

@@ -1,0 +1,235 @@
+"""Records from files: CSV with a header line, and LIBSVM. Nothing is scaled, clipped or dropped.
+
+What a reader cannot mend by itself ends in a ValueError of one sentence that names the file, the place and the rule.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses as dc
+import gzip
+import itertools
+import math
+import zlib
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ..types import Data, integer
+
+MAX_COLUMNS = 1_000_000  # of a problem, in whatever form
+_CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000
+_USE_LIBSVM = "write such records in the LIBSVM format and use read_libsvm"
+
+
+@dc.dataclass(frozen=True)
+class Table:
+    """Records read from a file, with the names of the feature columns that are stored."""
+
+    data: Data
+    columns: tuple[str, ...]
+
+
+def read_csv(path: Path, label: str) -> Table:
+    """Numeric records from a CSV file (UTF-8, commas) with a header line; `label` names the column of y.
+
+    Raises ValueError, naming the line and column, where a field is missing or is no finite number, and for files beyond
+    100 MB or 10,000 columns, before they are loaded.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "people.csv").write_text("age,sick\\n0.5,1\\n0.2,-1\\n")
+    ...     read_csv(Path(folder) / "people.csv", "sick").columns
+    ('age',)
+    """
+    path = _existing(path)
+    if path.suffix == ".gz":
+        raise ValueError(f"{path.name} must be a plain CSV file, got a compressed one")
+    if path.stat().st_size > _CSV_BYTES:
+        raise ValueError(
+            f"{path.name} must be at most {_CSV_BYTES // 10**6} MB as a dense table, "
+            f"got {path.stat().st_size / 1e6:.0f} MB; {_USE_LIBSVM}"
+        )
+    columns = _header(path)
+    if label not in columns:
+        known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
+        raise ValueError(f"label must be a column of {path.name} ({known}), got {label!r}")
+    values, records = array("d"), 0
+    for number, line in _text_lines(path):
+        if number == 1 or not line.strip():
+            continue
+        cells = line.split(",")
+        if len(cells) != len(columns):
+            raise ValueError(
+                f"{path.name} must be a CSV table with {len(columns)} fields in each line, "
+                f"got {len(cells)} in line {number}"
+            )
+        row = [_number(cell) for cell in cells]
+        if not all(map(math.isfinite, row)):
+            raise ValueError(_no_number(path, columns, label, number, cells, row))
+        values.extend(row)
+        records += 1
+    _at_least_two(path, records)
+    table = np.frombuffer(values).reshape(records, len(columns))
+    at = columns.index(label)
+    return Table(Data(np.delete(table, at, axis=1), table[:, at]), columns[:at] + columns[at + 1 :])
+
+
+def read_libsvm(path: Path, p: int | None = None) -> Table:
+    """Sparse records from a LIBSVM file, plain or .gz: "label index:value index:value ..." on each line.
+
+    Indices start at 1 and increase along a line; what follows a # is a comment; labels stay as they stand. p: columns
+    of the problem; without it the largest index that occurs, which depends on the records, so that a private release
+    should name it. X is CSR and ends with the largest index. Raises ValueError, naming the line, for anything else,
+    "qid" included.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "people.txt").write_text("-1 1:0.5 3:1\\n+1 2:0.25 # the second\\n")
+    ...     read_libsvm(Path(folder) / "people.txt").data.X.toarray()
+    array([[0.5 , 0.  , 1.  ],
+           [0.  , 0.25, 0.  ]])
+    """
+    from scipy.sparse import csr_array
+
+    path = _existing(path)
+    if p is not None and integer("p", p, at_least=1) > MAX_COLUMNS:
+        raise ValueError(f"p must be at most {MAX_COLUMNS:,}, got {p:,}")
+    labels, indices, values, starts = array("d"), array("i"), array("d"), array("i", [0])
+    for number, line in _text_lines(path):
+        fields = line.partition("#")[0].split()
+        if fields:
+            try:
+                label, row_indices, row_values = _libsvm_row(fields, p or MAX_COLUMNS)
+            except ValueError as error:
+                raise ValueError(f"line {number} of {path.name} must {error}") from None
+            labels.append(label)
+            indices.extend(row_indices)
+            values.extend(row_values)
+            starts.append(len(indices))
+    _at_least_two(path, len(labels))
+    if not indices:
+        raise ValueError(f"{path.name} must hold at least one index:value, got labels only")
+    columns = np.frombuffer(indices, np.intc) - 1
+    shape = (len(labels), int(columns.max()) + 1)
+    X = csr_array((np.frombuffer(values), columns, np.frombuffer(starts, np.intc)), shape)
+    return Table(Data(X, np.frombuffer(labels), p or shape[1]), tuple(map(str, range(1, shape[1] + 1))))
+
+
+def check_learnable(table: Table, classification: bool) -> None:
+    """Raise ValueError when nothing can be learned: labels of one class only, or features that are all constant.
+
+    The answer depends on the records: it helps their holder before a release and is not private itself.
+
+    >>> check_learnable(Table(Data(np.eye(2), np.ones(2)), ("a", "b")), classification=True)
+    Traceback (most recent call last):
+        ...
+    ValueError: y must hold two classes, got 1 in every row
+    """
+    X, y = table.data.X, table.data.y
+    if classification and (y == y[0]).all():
+        raise ValueError(f"y must hold two classes, got {y[0]:g} in every row")
+    low, high = (edge if isinstance(edge, np.ndarray) else edge.toarray() for edge in (X.min(axis=0), X.max(axis=0)))
+    if (low == high).all():
+        raise ValueError(f"X must have a column that varies, got {X.shape[1]} constant columns")
+
+
+def _existing(path: Path) -> Path:
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"path must be a file, got {path}, which is a folder")
+    if not path.exists():
+        raise ValueError(f"path must be a file, got {path} (No such file or directory)")
+    return path
+
+
+def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, plain or gzip, numbered from 1."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, start=1):
+                if "\0" in line:
+                    raise ValueError(f"{path.name} must be a text file, got binary content in line {number}")
+                yield number, line
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} must be a text file in UTF-8, got binary content or another encoding") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path.name} must be a whole gzip file, got one that cannot be unpacked ({error})") from None
+
+
+def _header(path: Path) -> tuple[str, ...]:
+    """The column names of a CSV file; nothing beyond its first line is read."""
+    _, line = next(_text_lines(path), (0, ""))
+    if not line.strip():
+        found = "an empty first line" if line else "an empty file"
+        raise ValueError(f"{path.name} must be a CSV table with a header line and at least 2 records, got {found}")
+    columns = tuple(name.strip() for name in next(csv.reader([line])))
+    if len(columns) > _CSV_COLUMNS:
+        raise ValueError(
+            f"{path.name} must have at most {_CSV_COLUMNS:,} columns as a dense table, "
+            f"got {len(columns):,}; {_USE_LIBSVM}"
+        )
+    if len(columns) == 1:
+        raise ValueError(f"{path.name} must have a label and at least one feature, separated by commas, got one column")
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"columns of {path.name} must have names of their own, got {twice!r} twice")
+    return columns
+
+
+def _number(cell: str) -> float:
+    """The cell's number; not a number where there is none."""
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
+def _no_number(
+    path: Path, columns: tuple[str, ...], label: str, number: int, cells: list[str], row: list[float]
+) -> str:
+    """The sentence for the first cell of a line that holds no finite number."""
+    wrong = next(i for i, value in enumerate(row) if not math.isfinite(value))
+    name, found = columns[wrong], cells[wrong].strip()
+    sentence = f"column {name!r} of {path.name} must hold a number in every row, got {found!r} in line {number}"
+    return sentence + (_text_label_advice(found) if name == label and found else "")
+
+
+def _text_label_advice(found: str) -> str:
+    bare = found.strip('"')
+    return f'; np.where(y == "{bare}", 1, -1) makes a text label a number'
+
+
+def _at_least_two(path: Path, records: int) -> None:
+    if records < 2:
+        raise ValueError(f"{path.name} must hold at least 2 records, got {records}")
+
+
+def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float]]:
+    """Label, indices and values of a line; ValueError ends the sentence "line 3 of people.txt must ..."."""
+    try:
+        label = float(fields[0])
+    except ValueError:
+        advice = _text_label_advice(fields[0])
+        raise ValueError(f"begin with a number as its label, got {fields[0]!r}{advice}") from None
+    if len(fields) > 1 and fields[1].startswith("qid:"):
+        raise ValueError(f"hold no query ids, got {fields[1]!r}")
+    indices, values = [], []
+    try:
+        for field in fields[1:]:
+            index, _, value = field.partition(":")
+            indices.append(int(index))
+            values.append(float(value))
+    except ValueError:
+        raise ValueError(f"hold index:value pairs of numbers, got {field!r}") from None
+    if not all(map(math.isfinite, (label, *values))):
+        raise ValueError(f"hold finite numbers, got {next(v for v in (label, *values) if not math.isfinite(v))}")
+    for before, after in itertools.pairwise((0, *indices)):
+        if after <= before:
+            raise ValueError(f"have increasing indices from 1 on, got {after}")
+    if indices and indices[-1] > p:
+        raise ValueError(f"have indices up to {p:,}, got {indices[-1]:,}")
+    return label, indices, values

@@ -1,0 +1,113 @@
+"""Non-private minimisers that certify what they return.
+
+`minimise` serves the mechanisms: it bounds the distance to the minimiser of the strongly convex J, by a gradient norm
+(`smooth`) or, for hinge loss, by a duality gap (`hinge`). `minimise_in_ball` serves the charts: on separable data no
+unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken over a ball and
+certified by a gap, which bounds F(theta) - F* from any feasible point (`ball`).
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import numpy as np
+
+from ..losses import Loss
+from ..types import Array, Data, positive
+from .ball import hinge_in_ball, hinge_on_sphere, smooth_in_ball, smooth_on_sphere
+from .hinge import minimise_hinge, multipliers_at
+from .smooth import minimise_smooth
+
+_SMOOTH_SHARE, _HINGE_SHARE = 1e-8, 1e-3
+_GRADIENT_FLOOR, _GAP_FLOOR = 1e-12, 1e-13
+
+
+@dc.dataclass(frozen=True)
+class Minimiser:
+    """An approximate minimiser of J with its certificate.
+
+    theta: [r]. distance: ||theta - theta_hat||_2 is at most this. steps: iterations taken.
+    """
+
+    theta: Array
+    distance: float
+    steps: int
+
+
+@dc.dataclass(frozen=True)
+class BallMinimum:
+    """The smallest unregularised risk over an L2 ball with its certificate.
+
+    theta: [p], in the ball. risk: F(theta). gap: F(theta) - min F <= gap. radius: of the ball.
+    """
+
+    theta: Array
+    risk: float
+    gap: float
+    radius: float
+
+
+def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
+    """The distance to theta_hat that `minimise` is asked to certify; a public fact, it enters the sensitivity twice.
+
+    Smooth losses: 1e-8 of L R / (n lam), but no gradient below 1e-12 L R, where rounding begins. Hinge: 1e-3 of it, but
+    no duality gap below 1e-13.
+    """
+    if np.isfinite(loss.curvature_bound):
+        return LR * max(_SMOOTH_SHARE / n, _GRADIENT_FLOOR) / lam
+    return max(_HINGE_SHARE * LR / (n * lam), (2.0 * _GAP_FLOOR / lam) ** 0.5)
+
+
+def minimise(
+    loss: Loss, data: Data, lam: float, *, tol: float, radius: float | None = None, start: Array | None = None
+) -> Minimiser:
+    """Minimise J(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2, over R^r or a ball.
+
+    tol: ||theta - theta_hat|| <= tol is certified, for the theta that is returned. radius: of the L2 ball. start: [r],
+    default 0; it changes the work, not the answer.
+
+    Raises Unconverged when tol cannot be certified; nothing is returned then.
+
+    >>> from dpcore.losses import get_loss
+    >>> found = minimise(get_loss("squared"), Data([[1.0], [1.0]], [1.0, 0.0]), lam=2.0, tol=1e-12)
+    >>> round(float(found.theta[0]), 12), found.distance <= 1e-12
+    (0.25, True)
+    """
+    positive("lam", lam)
+    positive("tol", tol)
+    if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
+        raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
+    if radius is not None:
+        positive("radius", radius)
+    if np.isfinite(loss.curvature_bound):
+        theta, residual, steps = minimise_smooth(loss, data, lam, tol * lam, start)
+        if radius is not None and np.linalg.norm(theta) > radius:
+            theta, residual = smooth_on_sphere(loss, data, lam, radius, tol * lam)
+        return Minimiser(theta, residual / lam, steps)
+    goal = 0.5 * lam * tol**2
+    point = minimise_hinge(data, lam, goal, None if start is None else multipliers_at(data, start))
+    if radius is not None and np.linalg.norm(point.theta) > radius:
+        point = hinge_on_sphere(data, lam, radius, goal)
+    return Minimiser(point.theta, (2.0 * point.gap / lam) ** 0.5, point.steps)
+
+
+def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> BallMinimum:
+    """Minimise F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) over ||theta||_2 <= radius.
+
+    tol: certified gap, in units of risk.
+
+    Raises Unconverged when the gap stays above tol.
+
+    >>> from dpcore.losses import get_loss
+    >>> found = minimise_in_ball(get_loss("hinge"), Data([[1.0], [1.0]], [1.0, 1.0]), radius=0.25)
+    >>> round(found.risk, 9), found.gap <= 1e-9
+    (0.75, True)
+    """
+    positive("radius", radius)
+    positive("tol", tol)
+    if np.isfinite(loss.curvature_bound):
+        theta, gap = smooth_in_ball(loss, data, radius, tol)
+    else:
+        point = hinge_in_ball(data, radius, tol)
+        theta, gap = point.theta, point.gap
+    return BallMinimum(theta, float(loss.value(data.X @ theta, data.y).mean()), gap, radius)

@@ -1,0 +1,140 @@
+"""The regularised problem as solvers see it: products with the records, gradients and Newton directions.
+
+Records are dense or CSR; nothing here makes a large CSR table dense.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ..types import Array, Data, Unconverged
+
+# The largest system that is factored; beyond it Newton directions come from conjugate gradients.
+MAX_FACTOR = 1500
+_MAX_CG = 2000
+
+
+class Smooth(Protocol):
+    """Derivatives in the prediction z, per record."""
+
+    def derivative(self, z: Array, y: Array) -> Array: ...
+
+    def curvature(self, z: Array, y: Array) -> Array: ...
+
+
+@dc.dataclass(frozen=True)
+class Problem:
+    """J(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2 for a loss l with a derivative."""
+
+    loss: Smooth
+    data: Data
+    lam: float
+
+    def pull(self, weights: Array) -> Array:
+        """(1/n) sum_i weights_i x_i, shape [r]."""
+        return weights @ self.data.X / self.data.n
+
+    def gradient(self, theta: Array, z: Array | None = None) -> Array:
+        """grad J(theta), shape [r]; z: the predictions X theta where they are known."""
+        z = self.data.X @ theta if z is None else z
+        return self.pull(self.loss.derivative(z, self.data.y)) + self.lam * theta
+
+    def newton_direction(self, z: Array, gradient: Array, accuracy: float) -> Array:
+        """-H^{-1} gradient with H = X' diag(l''(z)) X / n + lam I, in the cheapest of three ways.
+
+        accuracy: relative residual at which conjugate gradients may stop. Raises Unconverged where H has no Cholesky
+        factor in double precision.
+        """
+        weights = self.loss.curvature(z, self.data.y) / self.data.n
+        curved = np.flatnonzero(weights)
+        if min(len(curved), len(gradient)) > MAX_FACTOR:
+            return self._by_conjugate_gradients(weights, gradient, accuracy)
+        # Records without curvature do not enter the Hessian.
+        if not len(curved):
+            return -gradient / self.lam
+        scaled = _scale_rows(self.data.X[curved], weights[curved])
+        if len(gradient) <= len(curved):
+            return -cholesky_inverse(_dense(scaled.T @ scaled), self.lam)(gradient)
+        # Woodbury: (A'A + lam I)^{-1} = (I - A' (A A' + lam I)^{-1} A) / lam with A the scaled rows, [k, r], k < r.
+        small_inverse = cholesky_inverse(_dense(scaled @ scaled.T), self.lam)
+
+        def inverse(b: Array) -> Array:
+            return (b - small_inverse(scaled @ b) @ scaled) / self.lam
+
+        # The difference loses digits where lam is small; one step of refinement brings them back.
+        direction = -inverse(gradient)
+        return direction - inverse(gradient + (scaled @ direction) @ scaled + self.lam * direction)
+
+    def _by_conjugate_gradients(self, weights: Array, gradient: Array, accuracy: float) -> Array:
+        X, lam = self.data.X, self.lam
+        scale = 1.0 / (weights @ _squares(X) + lam)
+        direction, residual = np.zeros_like(gradient), -gradient
+        search = scale * residual
+        inner = residual @ search
+        goal = accuracy * float(np.linalg.norm(gradient))
+        for _ in range(_MAX_CG):
+            image = (weights * (X @ search)) @ X + lam * search
+            step = inner / (search @ image)
+            direction += step * search
+            residual -= step * image
+            if np.linalg.norm(residual) <= goal:
+                break
+            scaled = scale * residual
+            inner, before = residual @ scaled, inner
+            search = scaled + (inner / before) * search
+        return direction
+
+    def mean_squares(self) -> Array:
+        """The diagonal of X'X / n, shape [r]."""
+        return np.asarray(_squares(self.data.X).mean(axis=0))
+
+
+def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:
+    """b -> (matrix + lam I)^{-1} b for a symmetric positive semidefinite matrix, which is overwritten."""
+    matrix.flat[:: matrix.shape[0] + 1] += lam
+    try:
+        factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        raise Unconverged(f"lam = {lam:g} is too small for these records; nothing was released") from None
+    return lambda b: cho_solve(factor, b, check_finite=False)
+
+
+def find_root(
+    f: Callable[[float], float], low: float, f_low: float, high: float, f_high: float, tol: float, max_steps: int
+) -> float:
+    """x with |f(x)| <= tol between low and high, where f increases from f_low < 0 to f_high > 0 (Illinois method).
+
+    Returns the last point tried when max_steps evaluations do not get there.
+    """
+    x, side = high, 0
+    for _ in range(max_steps):
+        x = (low * f_high - high * f_low) / (f_high - f_low)
+        value = f(x)
+        if abs(value) <= tol:
+            break
+        # An end that survives twice in a row has its value halved: plain regula falsi would keep it for ever.
+        if value > 0.0:
+            high, f_high = x, value
+            f_low, side = (f_low / 2.0 if side > 0 else f_low), 1
+        else:
+            low, f_low = x, value
+            f_high, side = (f_high / 2.0 if side < 0 else f_high), -1
+    return x
+
+
+def _squares(X: Any) -> Any:
+    return X * X if isinstance(X, np.ndarray) else X.power(2)
+
+
+def _scale_rows(rows: Any, weights: Array) -> Any:
+    scale = np.sqrt(weights)[:, None]
+    return rows * scale if isinstance(rows, np.ndarray) else rows.multiply(scale).tocsr()
+
+
+def _dense(matrix: Any) -> Array:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()

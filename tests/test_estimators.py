@@ -1,0 +1,265 @@
+"""The estimators: what they release, what they count, and how they live with scikit-learn."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import dpcore
+from dpcore import Budget, BudgetExceeded, Domain, PrivateClassifier, PrivateRegressor
+from tests.harness import ROOT
+from tests.problems import PROBLEMS
+
+DATA = PROBLEMS["full rank"]
+WORDS = np.where(DATA.y > 0, "well", "sick")
+TARGET = np.clip(DATA.X @ np.linspace(-0.5, 0.5, DATA.p), -0.4, 0.4)
+RICH = dict(epsilon=1e4, delta=1e-3, lam=0.01)
+
+
+def classifier(**changes) -> PrivateClassifier:
+    facts = dict(epsilon=1.0, delta=1e-5, lam=0.1, domain=Domain(R=1.0), classes=("well", "sick"))
+    return PrivateClassifier(**(facts | changes))
+
+
+def regressor(**changes) -> PrivateRegressor:
+    facts = dict(epsilon=1.0, delta=1e-5, lam=0.1, domain=Domain(R=1.0, y_max=0.4))
+    return PrivateRegressor(**(facts | changes))
+
+
+@pytest.mark.parametrize("key", dpcore.list_mechanisms())
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, np.ndarray.tolist])
+def test_a_fit_is_one_release_of_solve(key, form):
+    facts = dict(epsilon=0.7, delta=1e-5, lam=0.2, radius=3.0, theta_norm=2.0, accounting="published")
+    model = classifier(mechanism=key, random_state=4, loss="huber_hinge", **facts).fit(form(DATA.X), WORDS)
+    release = dpcore.solve(key, DATA.X, DATA.y, loss="huber_hinge", seed=4, **facts)
+    assert np.allclose(model.coef_, release.theta, atol=1e-7) and model.plan_ == release.plan
+    assert model.spent_ == release.spent and model.n_features_in_ == DATA.p
+    assert model.spent_.epsilon <= 0.7
+    fitted = regressor(mechanism=key, random_state=4, loss="squared", **facts).fit(form(DATA.X), TARGET)
+    release = dpcore.solve(key, DATA.X, TARGET, loss="squared", y_max=0.4, seed=4, **facts)
+    assert np.allclose(fitted.coef_, release.theta, atol=1e-6) and fitted.plan_ == release.plan
+
+
+def test_only_a_seeded_fit_repeats_itself():
+    free = [classifier().fit(DATA.X, WORDS).coef_ for _ in range(2)]
+    tied = [classifier(random_state=1).fit(DATA.X, WORDS).coef_ for _ in range(2)]
+    assert not np.array_equal(*free) and np.array_equal(*tied)
+
+
+def test_predictions_follow_the_sign_and_the_order_of_declaration_is_no_matter():
+    model = classifier(**RICH, random_state=0).fit(DATA.X, WORDS)
+    scores = model.decision_function(DATA.X)
+    assert np.allclose(scores, DATA.X @ model.coef_)
+    assert list(model.classes_) == ["sick", "well"]
+    assert np.array_equal(model.predict(DATA.X), np.where(scores > 0, "well", "sick"))
+    assert model.score(DATA.X, WORDS) == np.mean(model.predict(DATA.X) == WORDS) > 0.7
+    assert model.predict(DATA.X[:1]).shape == (1,) and model.predict(np.zeros((1, 6)))[0] == "sick"
+    assert np.array_equal(model.predict(sparse.csr_array(DATA.X)), model.predict(DATA.X))
+    turned = classifier(**RICH, random_state=0, classes=("sick", "well")).fit(DATA.X, WORDS)
+    assert np.array_equal(turned.coef_, model.coef_) and np.array_equal(turned.classes_, model.classes_)
+
+
+def test_regression_predicts_and_scores_like_r2():
+    model = regressor(epsilon=1e6, delta=1e-3, lam=0.01, loss="squared", random_state=0).fit(DATA.X, TARGET)
+    assert np.allclose(model.predict(DATA.X), DATA.X @ model.coef_)
+    assert model.score(DATA.X, TARGET) == pytest.approx(r2_score(TARGET, model.predict(DATA.X)), rel=1e-12)
+    assert model.score(DATA.X, TARGET) > 0.5
+    with pytest.raises(ValueError, match=r"y must vary where R\^2 is asked for, got 0.1 in every row"):
+        model.score(DATA.X, np.full(DATA.n, 0.1))
+
+
+@pytest.mark.parametrize(
+    "classes, labels",
+    [
+        ((-1, 1), DATA.y),
+        ((0, 1), (DATA.y + 1) / 2),
+        ((False, True), DATA.y > 0),
+        (np.array([2, 5]), 3.5 + 1.5 * DATA.y),
+    ],
+)
+def test_any_two_declared_labels_stand_for_minus_and_plus_one(classes, labels):
+    model = classifier(classes=classes, random_state=3).fit(DATA.X, labels)
+    assert np.array_equal(model.coef_, classifier(random_state=3).fit(DATA.X, WORDS).coef_)
+    assert set(model.predict(DATA.X)) <= set(labels)
+
+
+def test_one_class_is_legal_where_two_were_declared():
+    assert classifier().fit(DATA.X, ["sick"] * DATA.n).score(DATA.X, WORDS) >= 0.0
+
+
+def test_a_second_fit_must_be_asked_for_and_adds_up():
+    model = classifier().fit(DATA.X, WORDS)
+    coef = model.coef_
+    with pytest.raises(BudgetExceeded, match="BudgetExceeded: this PrivateClassifier has spent epsilon = 1, delta = 1"):
+        model.fit(DATA.X, WORDS)
+    assert isinstance(BudgetExceeded("x"), ValueError)
+    assert model.spent_ == Budget(1.0, 1e-5) and model.coef_ is coef
+    model.set_params(epsilon=0.5, mechanism="output_gamma").fit(DATA.X, WORDS, refit=True)
+    assert model.spent_ == Budget(1.5, 1e-5) and model.plan_.spent == Budget(0.5)
+    assert model.coef_ is not coef
+    assert regressor().fit(DATA.X, TARGET, refit=True).spent_ == Budget(1.0, 1e-5), "the first fit may say it too"
+
+
+@pytest.mark.parametrize("bad", [dict(y=["ill"] * 120), dict(X=DATA.X[:, :0]), dict(X=5 * DATA.X)])
+def test_a_fit_that_is_refused_spends_and_changes_nothing(bad):
+    fresh = classifier()
+    with pytest.raises(ValueError):
+        fresh.fit(**(dict(X=DATA.X, y=WORDS) | bad))
+    assert not hasattr(fresh, "spent_") and not hasattr(fresh, "coef_")
+    model = classifier().fit(DATA.X, WORDS)
+    before = dict(vars(model))
+    with pytest.raises(ValueError):
+        model.fit(**(dict(X=DATA.X, y=WORDS) | bad), refit=True)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"domain": None}, "domain must be a dpcore.Domain, the public promise about every record, .* got None"),
+        ({"domain": 1.0}, "domain must be a dpcore.Domain, .* got 1.0"),
+        ({"domain": Domain(q=np.inf)}, r"output_gaussian is proved for \|\|x\|\|_2 <= R, got q = inf"),
+        ({"domain": Domain(R=0.1)}, "rows beyond it"),
+        ({"domain": Domain(y_max=0.5)}, r"y must lie in \[-0.5, 0.5\], got 1"),
+        ({"loss": "squared"}, "loss must be one of logistic, huber_hinge, hinge for PrivateClassifier, got 'squared'"),
+        ({"mechanism": "oracle"}, "mechanism must be one of output_gaussian, output_gamma, got 'oracle'"),
+        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, got 'loose'"),
+        ({"epsilon": 0}, "epsilon must be a finite number > 0, got 0.0"),
+        ({"delta": 0.0}, "Gaussian noise needs delta > 0"),
+        ({"lam": -1}, "lam must be a finite number > 0, got -1"),
+        ({"radius": -1}, "radius must be a finite number > 0, got -1"),
+        ({"theta_norm": 0}, "theta_norm must be a finite number > 0, got 0"),
+        ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
+        ({"random_state": np.random.RandomState(0)}, "random_state must be an integer >= 0"),
+        ({"classes": ("sick",)}, r"classes must be two different labels of one kind, got \('sick',\)"),
+        ({"classes": ("sick", "sick")}, "classes must be two different labels of one kind"),
+        ({"classes": ("sick", 1)}, "classes must be two different labels of one kind"),
+        ({"classes": "ab"}, "classes must be two different labels of one kind, got 'ab'"),
+        ({"classes": None}, "classes must be two different labels of one kind, got None"),
+        ({"classes": (float("nan"), 1.0)}, "classes must be two different labels of one kind"),
+        ({"classes": ("well", "ill")}, "y must be one of the declared classes 'ill' and 'well', got 'sick'"),
+        ({"y": DATA.y}, r"y must be one of the declared classes 'sick' and 'well', got -?1"),
+        ({"y": WORDS[:, None]}, r"y must have shape \(n,\), got \(120, 1\)"),
+        ({"y": WORDS[:5]}, r"y must have shape \(120,\) to match X, got \(5,\)"),
+        ({"y": [{}] * 120}, "y must be one of the declared classes 'sick' and 'well', got {}"),
+        ({"y": np.array([None] * 120)}, "y must be one of the declared classes 'sick' and 'well', got None"),
+        ({"y": np.ma.masked_array(WORDS, WORDS == "sick")}, "y must have a value in every place, got a masked array"),
+        ({"y": None}, r"y must have shape \(n,\), got \(\)"),
+        ({"X": DATA.X.astype(str)}, "X must be a rectangular table of numbers"),
+        ({"X": DATA.X * np.nan}, "X must be finite, got nan"),
+    ],
+)
+def test_bad_arguments_are_refused_at_fit_in_one_sentence(changes, message):
+    records = {"X": DATA.X, "y": WORDS} | {name: changes.pop(name) for name in ("X", "y") if name in changes}
+    with pytest.raises(ValueError, match=message) as caught:
+        classifier(**changes).fit(**records)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_regressor_refuses_what_is_beyond_its_domain_and_classification_losses():
+    with pytest.raises(ValueError, match=r"y must lie in \[-0.4, 0.4\], got 0.9"):
+        regressor().fit(DATA.X, np.full(DATA.n, 0.9))
+    with pytest.raises(ValueError, match="loss must be one of squared, huber for PrivateRegressor, got 'hinge'"):
+        regressor(loss="hinge").fit(DATA.X, TARGET)
+
+
+def test_wrong_shapes_at_predict_are_refused():
+    model = classifier().fit(DATA.X, WORDS)
+    for X, shape in ((DATA.X[:, :5], r"\(120, 5\)"), (DATA.X[0], r"\(6,\)"), (np.zeros((2, 6, 1)), r"\(2, 6, 1\)")):
+        with pytest.raises(ValueError, match=rf"X must have shape \(n, 6\) as fitted, got {shape}"):
+            model.predict(X)
+    with pytest.raises(ValueError, match="X must be finite, got nan"):
+        model.decision_function(DATA.X * np.nan)
+    with pytest.raises(ValueError, match=r"y must have shape \(120,\) to match X, got \(2,\)"):
+        model.score(DATA.X, WORDS[:2])
+    with pytest.raises(ValueError, match="PrivateRegressor must be fitted before it predicts"):
+        regressor().predict(DATA.X)
+
+
+def test_parameters_are_what_was_given():
+    model = classifier(lam="population", radius=2.0)
+    params = model.get_params()
+    assert params["lam"] == "population" and params["classes"] == ("well", "sick") and "loss" in params
+    assert PrivateClassifier(**params).get_params() == params == model.get_params(deep=False)
+    assert model.set_params(lam=0.3, epsilon=2.0) is model and (model.lam, model.epsilon) == (0.3, 2.0)
+    with pytest.raises(ValueError, match="PrivateClassifier has no parameter 'C'; it has epsilon, delta, "):
+        model.set_params(C=1.0, lam=9.0)
+    assert model.lam == 0.3
+    assert "PrivateClassifier(epsilon=2.0" in repr(model)
+
+
+def test_a_clone_is_unspent_and_copies_spend_separately():
+    model = classifier().fit(DATA.X, WORDS)
+    fresh = clone(model)
+    assert not hasattr(fresh, "spent_") and fresh.get_params() == model.get_params()
+    assert fresh.fit(DATA.X, WORDS).spent_ == Budget(1.0, 1e-5)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(other.coef_, model.coef_) and other.spent_ == model.spent_
+        with pytest.raises(BudgetExceeded):
+            other.fit(DATA.X, WORDS)
+        other.fit(DATA.X, WORDS, refit=True)
+        assert other.spent_ == Budget(2.0, 2e-5) and model.spent_ == Budget(1.0, 1e-5)
+
+
+def test_scikit_learn_tells_what_they_are():
+    assert is_classifier(classifier()) and not is_regressor(classifier())
+    assert is_regressor(regressor()) and not is_classifier(regressor())
+
+
+def test_cross_validation_scores_stratified_folds():
+    """Sorted labels, so that folds that were not stratified would miss a class; declared against that order."""
+    order = np.argsort(WORDS)
+    X, y = DATA.X[order], WORDS[order]
+    scores = cross_val_score(classifier(**RICH, random_state=0), X, y, cv=3, error_score="raise")
+    assert scores.shape == (3,) and scores.min() > 0.6
+    ranked = cross_val_score(classifier(**RICH, random_state=0), X, y, cv=3, scoring="roc_auc", error_score="raise")
+    assert ranked.min() > 0.6
+    plain = cross_val_score(regressor(**RICH), DATA.X, TARGET, cv=3, error_score="raise")
+    assert np.isfinite(plain).all()
+    assert set(cross_val_predict(classifier(), X, y, cv=3)) <= {"well", "sick"}
+
+
+def test_a_pipeline_ends_in_a_private_model():
+    half = FunctionTransformer(lambda X: X / 2)
+    pipe = Pipeline([("half", half), ("model", classifier(**RICH, random_state=0))]).fit(DATA.X, WORDS)
+    alone = classifier(**RICH, random_state=0).fit(DATA.X / 2, WORDS)
+    assert np.array_equal(pipe.predict(DATA.X), alone.predict(DATA.X / 2)) and is_classifier(pipe)
+    assert pipe.score(DATA.X, WORDS) == alone.score(DATA.X / 2, WORDS)
+    with pytest.raises(BudgetExceeded):
+        pipe.fit(DATA.X, WORDS)
+    pipe.fit(DATA.X, WORDS, model__refit=True)
+    assert pipe["model"].spent_ == Budget(2e4, 2e-3)
+    assert clone(pipe).set_params(model__lam=0.5)["model"].lam == 0.5
+
+
+def test_a_grid_search_tries_clones():
+    model = classifier(**RICH, random_state=0)
+    search = GridSearchCV(model, {"lam": [0.01, 10.0]}, cv=2, error_score="raise").fit(DATA.X, WORDS)
+    assert search.best_params_["lam"] in (0.01, 10.0) and not hasattr(model, "spent_")
+    assert search.best_estimator_.spent_ == Budget(1e4, 1e-3), "only the last fit: the search spent four more"
+
+
+def test_dpcore_never_imports_scikit_learn_for_them():
+    code = (
+        "import sys, numpy as np, dpcore; X = np.eye(3) / 2; "
+        "m = dpcore.PrivateClassifier(epsilon=1.0, delta=1e-5, domain=dpcore.Domain()).fit(X, [1, -1, 1]); "
+        "m.predict(X), m.score(X, [1, -1, 1]), m.get_params(), m.__sklearn_tags__(); "
+        "print('sklearn' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"
+
+
+def test_the_docstrings_say_what_is_promised_and_what_is_not():
+    text = PrivateClassifier.__doc__
+    for part in ("Guarantee:", "Not protected:", "spend\n    separately", "cross-validation", "basic\n    composition"):
+        assert part in text, part

@@ -1,0 +1,218 @@
+"""Files are read exactly, or refused in one sentence that names the place and the rule."""
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, random_array
+
+from dpcore import Data, Spec, data
+
+# CSV
+
+
+def written(tmp_path: Path, content: str | bytes, name: str = "people.csv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_a_csv_file_gives_back_its_numbers(tmp_path):
+    path = written(tmp_path, '\ufeff"last, first", sick ,b\r\n0.5,1,-2e3\r\n\r\n 7 ,-1,0x\r\n'.replace("0x", "0.1"))
+    table = data.read_csv(path, "sick")
+    assert table.columns == ("last, first", "b")
+    assert table.data.X.tolist() == [[0.5, -2000.0], [7.0, 0.1]] and table.data.y.tolist() == [1.0, -1.0]
+
+
+def test_every_float_survives_a_csv_file(tmp_path):
+    X = np.random.default_rng(0).standard_normal((500, 3)) * 10.0 ** np.arange(-200, 300, 1)[:, None]
+    lines = ["a,b,c,y", *(",".join(map(repr, [*map(float, row), 1])) for row in X)]
+    read = data.read_csv(written(tmp_path, "\n".join(lines)), "y").data.X
+    assert np.array_equal(read, X)
+
+
+BAD_CSV = [
+    ("", "people.csv must be a CSV table with a header line and at least 2 records, got an empty file"),
+    ("\n1,2\n", "people.csv must be a CSV table with a header line and at least 2 records, got an empty first line"),
+    ("a,sick\n", "people.csv must hold at least 2 records, got 0"),
+    ("a,sick\n1,1\n", "people.csv must hold at least 2 records, got 1"),
+    ("a,sick\n1,1\n2\n", "people.csv must be a CSV table with 2 fields in each line, got 1 in line 3"),
+    ("a,sick\n1,1,\n2,1\n", "people.csv must be a CSV table with 2 fields in each line, got 3 in line 2"),
+    ("a,sick\n\n1,1\nx,1\n", "column 'a' of people.csv must hold a number in every row, got 'x' in line 4"),
+    ("a,sick\n1,1\n,-1\n", "column 'a' of people.csv must hold a number in every row, got '' in line 3"),
+    ("a,sick\n1,\n2,-1\n", "column 'sick' of people.csv must hold a number in every row, got '' in line 2"),
+    ("a,sick\n1,1\nnan,-1\n", "column 'a' of people.csv must hold a number in every row, got 'nan' in line 3"),
+    ("a,sick\n1,1\n-inf,-1\n", "column 'a' of people.csv must hold a number in every row, got '-inf' in line 3"),
+    ("a,sick\nTrue,1\nFalse,-1\n", "column 'a' of people.csv must hold a number in every row, got 'True' in line 2"),
+    ("a,b\n1,1\n2,1\n", r"label must be a column of people.csv \(a, b\), got 'sick'"),
+    ("a,a,sick\n1,1,1\n2,1,1\n", "columns of people.csv must have names of their own, got 'a' twice"),
+    ("sick\n1\n2\n", "people.csv must have a label and at least one feature, separated by commas, got one column"),
+    ("a,sick\n1,\0\n2,1\n", "people.csv must be a text file, got binary content in line 2"),
+    (b"\x89PNG\xff\xfe", "people.csv must be a text file in UTF-8, got binary content or another encoding"),
+    (b"a,sick\n1,1\n2,\xe9\n", "people.csv must be a text file in UTF-8, got binary content or another encoding"),
+    (
+        "a,sick\n1,malignant\n2,benign\n",
+        "column 'sick' of people.csv must hold a number in every row, got 'malignant' in line 2; "
+        r'np.where\(y == "malignant", 1, -1\) makes a text label a number',
+    ),
+    (
+        ",".join(f"c{i}" for i in range(30)) + "\n",
+        r"label must be a column of people.csv \(c0, .*, c19, ...\), got 'sick'",
+    ),
+]
+
+
+@pytest.mark.parametrize("content, message", BAD_CSV)
+def test_a_bad_csv_file_ends_in_one_sentence(tmp_path, content, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        data.read_csv(written(tmp_path, content), "sick")
+
+
+@pytest.mark.parametrize("read", [lambda path: data.read_csv(path, "y"), data.read_libsvm])
+def test_what_is_no_file_ends_in_one_sentence(tmp_path, read):
+    with pytest.raises(ValueError, match=r"^path must be a file, got .*, which is a folder$"):
+        read(tmp_path)
+    with pytest.raises(ValueError, match=r"^path must be a file, got .*nowhere.txt \(No such file or directory\)$"):
+        read(tmp_path / "nowhere.txt")
+
+
+def test_a_table_too_large_to_be_dense_is_refused_before_it_is_loaded(tmp_path):
+    """The files continue with bytes that any reader would stumble over."""
+    long = written(tmp_path, "a,sick\n1,1\n", "long.csv")
+    os.truncate(long, 100_000_001)
+    with pytest.raises(ValueError, match=r"long.csv must be at most 100 MB as a dense table, got 100 MB; .*LIBSVM"):
+        data.read_csv(long, "sick")
+    wide = written(tmp_path, ",".join(map(str, range(10_001))) + "\n\0\0", "wide.csv")
+    with pytest.raises(
+        ValueError, match=r"wide.csv must have at most 10,000 columns as a dense table, got 10,001; .*LIBSVM"
+    ):
+        data.read_csv(wide, "0")
+    with pytest.raises(ValueError, match=r"a.csv.gz must be a plain CSV file, got a compressed one"):
+        data.read_csv(written(tmp_path, b"", "a.csv.gz"), "sick")
+
+
+# LIBSVM
+
+
+@pytest.mark.parametrize("suffix", ["txt", "txt.gz"])
+def test_a_libsvm_file_reads_like_scikit_learn_reads_it(tmp_path, suffix):
+    from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+    rng = np.random.default_rng(0)
+    X = csr_array(random_array((300, 40), density=0.1, rng=rng))
+    path = tmp_path / f"people.{suffix}"
+    with (gzip.open if suffix.endswith("gz") else open)(path, "wb") as file:
+        dump_svmlight_file(X, rng.integers(-3, 3, 300), file, zero_based=False, comment="from a test")
+    table = data.read_libsvm(path)
+    expected, y = load_svmlight_file(str(path), zero_based=False)
+    assert table.data.sparse and np.array_equal(table.data.X.toarray(), expected.toarray())
+    assert np.array_equal(table.data.y, y) and len(table.columns) == table.data.active == table.data.p
+    assert table.columns[:2] == ("1", "2")
+    wide = data.read_libsvm(path, p=1_000)
+    assert wide.data.p == 1_000 and wide.data.active == table.data.active
+    wide.data.X.data[0] = 1.0
+    wide.data.y[0] = 1.0
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-5, 5),
+            st.dictionaries(st.integers(1, 50), st.floats(-1e300, 1e300), max_size=5),
+        ),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_a_libsvm_file_gives_back_every_record(tmp_path_factory, records):
+    lines = [f"{label} " + " ".join(f"{i}:{v!r}" for i, v in sorted(row.items())) + " # 9:9" for label, row in records]
+    path = written(tmp_path_factory.mktemp("libsvm"), "\n\n".join(["# a comment", *lines]), "people.txt")
+    if not any(row for _, row in records):
+        with pytest.raises(ValueError, match="must hold at least one index:value"):
+            data.read_libsvm(path)
+        return
+    read = data.read_libsvm(path, p=50).data
+    X = np.zeros((len(records), 50))
+    for i, (_, row) in enumerate(records):
+        for j, value in row.items():
+            X[i, j - 1] = value
+    assert read.y.tolist() == [label for label, _ in records]
+    assert np.array_equal(read.X.toarray(), X[:, : read.active]) and not X[:, read.active :].any()
+
+
+BAD_LIBSVM = [
+    ("", "people.txt must hold at least 2 records, got 0"),
+    ("# nothing\n", "people.txt must hold at least 2 records, got 0"),
+    ("1 1:1\n", "people.txt must hold at least 2 records, got 1"),
+    ("1\n-1\n", "people.txt must hold at least one index:value, got labels only"),
+    ("1 1:1\n\nyes 1:1\n", r"line 3 of people.txt must begin with a number as its label, got 'yes'; np.where\(y == .*"),
+    ("1 1:1\n1 qid:2 1:1\n", "line 2 of people.txt must hold no query ids, got 'qid:2'"),
+    ("1 1:1\n1 2\n", "line 2 of people.txt must hold index:value pairs of numbers, got '2'"),
+    ("1 1:1\n1 1:1 2:x\n", "line 2 of people.txt must hold index:value pairs of numbers, got '2:x'"),
+    ("1 1:1\n1 a:1\n", "line 2 of people.txt must hold index:value pairs of numbers, got 'a:1'"),
+    ("1 1:1\n1 1.5:1\n", "line 2 of people.txt must hold index:value pairs of numbers, got '1.5:1'"),
+    ("1 1:1\n1 0:1\n", "line 2 of people.txt must have increasing indices from 1 on, got 0"),
+    ("1 1:1\n1 -1:1\n", "line 2 of people.txt must have increasing indices from 1 on, got -1"),
+    ("1 1:1\n1 3:1 2:1\n", "line 2 of people.txt must have increasing indices from 1 on, got 2"),
+    ("1 1:1\n1 3:1 3:1\n", "line 2 of people.txt must have increasing indices from 1 on, got 3"),
+    ("1 1:1\n1 1:nan\n", "line 2 of people.txt must hold finite numbers, got nan"),
+    ("1 1:1\ninf 1:1\n", "line 2 of people.txt must hold finite numbers, got inf"),
+    ("1 1:1\n1 1000001:1\n", "line 2 of people.txt must have indices up to 1,000,000, got 1,000,001"),
+    ("1 1:1\n1 1:1\0\n", "people.txt must be a text file, got binary content in line 2"),
+    (b"\x89PNG\xff\xfe", "people.txt must be a text file in UTF-8, got binary content or another encoding"),
+]
+
+
+@pytest.mark.parametrize("content, message", BAD_LIBSVM)
+def test_a_bad_libsvm_file_ends_in_one_sentence(tmp_path, content, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        data.read_libsvm(written(tmp_path, content, "people.txt"))
+
+
+def test_indices_and_columns_must_agree(tmp_path):
+    path = written(tmp_path, "1 1:1\n1 9:1\n", "people.txt")
+    assert data.read_libsvm(path, p=9).data.p == 9
+    with pytest.raises(ValueError, match=r"line 2 of people.txt must have indices up to 8, got 9"):
+        data.read_libsvm(path, p=8)
+    with pytest.raises(ValueError, match="p must be an integer >= 1, got 0"):
+        data.read_libsvm(path, p=0)
+    with pytest.raises(ValueError, match="p must be at most 1,000,000, got 1,000,001"):
+        data.read_libsvm(path, p=1_000_001)
+
+
+def test_a_broken_archive_ends_in_one_sentence(tmp_path):
+    whole = gzip.compress(b"1 1:1\n-1 1:2\n" * 1_000)
+    for content in (b"1 1:1\n-1 1:2\n", whole[:-20], whole[:15] + b"\xff" * 20 + whole[35:]):
+        with pytest.raises(
+            ValueError, match=r"people.txt.gz must be a whole gzip file, got one that cannot be unpacked"
+        ):
+            data.read_libsvm(written(tmp_path, content, "people.txt.gz"))
+
+
+# A real file
+
+COD_RNA = "cod-rna.txt.gz"
+# Free energy, length and six nucleotide frequencies: declared, not measured.
+COD_RNA_LOW = np.array([-2500.0, 50.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+COD_RNA_HIGH = np.array([0.0, 150.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+
+
+@pytest.mark.skipif(not os.environ.get("DPCORE_DATA"), reason=f"DPCORE_DATA does not name {COD_RNA} or its folder")
+def test_the_cod_rna_file_is_read_and_can_be_learned():
+    from sklearn.linear_model import LogisticRegression
+
+    place = Path(os.environ["DPCORE_DATA"])
+    table = data.read_libsvm(place / COD_RNA if place.is_dir() else place)
+    assert table.data.X.shape == (59_535, 8) and table.data.p == 8
+    assert (table.data.y == -1).sum() == 39_690 and (table.data.y == 1).sum() == 19_845
+    data.check_learnable(table, classification=True)
+    features = data.scale(table.data.X.toarray(), COD_RNA_LOW, COD_RNA_HIGH)
+    records = Data(np.column_stack([features, np.ones(table.data.n)]) / 3.0, table.data.y)
+    data.check_records(records, Spec("logistic", 59_535, 9))
+    model = LogisticRegression(C=100.0, fit_intercept=False, max_iter=2000).fit(records.X[::2], records.y[::2])
+    right = np.mean(records.y[1::2] * (records.X[1::2] @ model.coef_[0]) > 0)
+    assert right > 2 / 3 + 0.1
