@@ -147,7 +147,9 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
         plan = plan_for(key)
         (event,) = plan.ledger
         broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2),))
-        assert dpcore.run_audit(broken).verdict == "contradicted"
+        found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken).certificates}
+        assert found.pop("sensitivity") is False and found.pop("point") is (key == "output_gamma")
+        assert len(found) == 2 and all(found.values())
         understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999),))
         refuted = [c.name for c in dpcore.run_audit(understated).certificates if c.flagged > c.limit]
         assert refuted == ["sensitivity"]
@@ -222,7 +224,7 @@ def test_scores_are_differences_of_log_densities():
 
 
 def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch):
-    """The coin's share misses half by more than 4.9 standard deviations with probability 1e-6."""
+    """Shares of heads and of changes miss half by over 4.9 standard deviations with probability 1e-6 each."""
     plan, calls = plan_for("output_gaussian"), []
     real = type(plan.mechanism).release
 
@@ -235,7 +237,18 @@ def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch)
     dpcore.run_audit(plan, runs=2_000)
     used, coins, noise = zip(*calls, strict=True)
     assert len(calls) == 2_000 and set(used) == {plan} and len(set(noise)) == 2_000
-    assert abs(np.mean(coins) - 0.5) < 4.9 * 0.5 / math.sqrt(2_000)
+    for share in (np.mean(coins), np.mean(np.diff(coins))):
+        assert abs(share - 0.5) < 4.9 * 0.5 / math.sqrt(1_999)
+
+
+@every_mechanism
+def test_the_runs_that_choose_a_threshold_are_not_those_that_certify(key, monkeypatch):
+    halves = []
+    real = certificates.point
+    monkeypatch.setattr(certificates, "point", lambda a, b, *claim: halves.extend([a, b]) or real(a, b, *claim))
+    dpcore.run_audit(key, runs=1_001)
+    first, second = (np.concatenate([half.zeros, half.ones]) for half in halves)
+    assert (len(first), len(second)) == (500, 501) and len(set(first) & set(second)) < 10
 
 
 @every_mechanism
