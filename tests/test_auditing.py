@@ -165,6 +165,19 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key):
     assert dpcore.run_audit(key, runs=50_000).certified_epsilon > 0.7
 
 
+def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():
+    for key in KEYS:
+        plan = plan_for(key, accounting="published")
+        assert plan.spent.epsilon < 0.6 * plan.requested.epsilon
+        claims = {c.name: c.limit for c in dpcore.run_audit(plan, runs=100).certificates}
+        assert claims["point"] == plan.spent.epsilon
+        assert claims["attacker"] == pytest.approx(plan.mechanism.attack_limit(plan), rel=1e-6)
+        if key == "output_gaussian":
+            assert claims["curve"] == pytest.approx(plan.ledger[0].sensitivity / plan.scale, rel=1e-6)
+        else:
+            assert claims["guesses"] == plan.spent.epsilon
+
+
 @pytest.mark.nightly
 @every_mechanism
 def test_many_runs_certify_most_of_the_claim_and_see_a_fifth_of_the_noise_missing(key):
@@ -239,6 +252,15 @@ def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch)
     assert len(calls) == 2_000 and set(used) == {plan} and len(set(noise)) == 2_000
     for share in (np.mean(coins), np.mean(np.diff(coins))):
         assert abs(share - 0.5) < 4.9 * 0.5 / math.sqrt(1_999)
+
+
+def test_mechanisms_do_not_share_their_coins(monkeypatch):
+    on_one = []
+    real = certificates.attacker
+    monkeypatch.setattr(certificates, "attacker", lambda s, *a, **k: on_one.append(len(s.ones)) or real(s, *a, **k))
+    for key in KEYS:
+        dpcore.run_audit(key, runs=20_000)
+    assert len(set(on_one)) == len(KEYS)
 
 
 @every_mechanism
