@@ -147,7 +147,9 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
         plan = plan_for(key)
         (event,) = plan.ledger
         broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2),))
-        assert dpcore.run_audit(broken).verdict == "contradicted"
+        found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken).certificates}
+        assert found.pop("sensitivity") is False and found.pop("point") is (key == "output_gamma")
+        assert len(found) == 2 and all(found.values())
         understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999),))
         refuted = [c.name for c in dpcore.run_audit(understated).certificates if c.flagged > c.limit]
         assert refuted == ["sensitivity"]
@@ -161,6 +163,19 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key):
     assert sum(r.verdict != "no contradiction" for r in reports) <= limit
     assert sum(r.certified_epsilon > r.claimed_epsilon for r in reports) <= limit
     assert dpcore.run_audit(key, runs=50_000).certified_epsilon > 0.7
+
+
+def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():
+    for key in KEYS:
+        plan = plan_for(key, accounting="published")
+        assert plan.spent.epsilon < 0.6 * plan.requested.epsilon
+        claims = {c.name: c.limit for c in dpcore.run_audit(plan, runs=100).certificates}
+        assert claims["point"] == plan.spent.epsilon
+        assert claims["attacker"] == pytest.approx(plan.mechanism.attack_limit(plan), rel=1e-6)
+        if key == "output_gaussian":
+            assert claims["curve"] == pytest.approx(plan.ledger[0].sensitivity / plan.scale, rel=1e-6)
+        else:
+            assert claims["guesses"] == plan.spent.epsilon
 
 
 @pytest.mark.nightly
@@ -222,7 +237,7 @@ def test_scores_are_differences_of_log_densities():
 
 
 def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch):
-    """The coin's share misses half by more than 4.9 standard deviations with probability 1e-6."""
+    """Shares of heads and of changes miss half by over 4.9 standard deviations with probability 1e-6 each."""
     plan, calls = plan_for("output_gaussian"), []
     real = type(plan.mechanism).release
 
@@ -235,7 +250,27 @@ def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch)
     dpcore.run_audit(plan, runs=2_000)
     used, coins, noise = zip(*calls, strict=True)
     assert len(calls) == 2_000 and set(used) == {plan} and len(set(noise)) == 2_000
-    assert abs(np.mean(coins) - 0.5) < 4.9 * 0.5 / math.sqrt(2_000)
+    for share in (np.mean(coins), np.mean(np.diff(coins))):
+        assert abs(share - 0.5) < 4.9 * 0.5 / math.sqrt(1_999)
+
+
+def test_mechanisms_do_not_share_their_coins(monkeypatch):
+    on_one = []
+    real = certificates.attacker
+    monkeypatch.setattr(certificates, "attacker", lambda s, *a, **k: on_one.append(len(s.ones)) or real(s, *a, **k))
+    for key in KEYS:
+        dpcore.run_audit(key, runs=20_000)
+    assert len(set(on_one)) == len(KEYS)
+
+
+@every_mechanism
+def test_the_runs_that_choose_a_threshold_are_not_those_that_certify(key, monkeypatch):
+    halves = []
+    real = certificates.point
+    monkeypatch.setattr(certificates, "point", lambda a, b, *claim: halves.extend([a, b]) or real(a, b, *claim))
+    dpcore.run_audit(key, runs=1_001)
+    first, second = (np.concatenate([half.zeros, half.ones]) for half in halves)
+    assert (len(first), len(second)) == (500, 501) and len(set(first) & set(second)) < 10
 
 
 @every_mechanism
@@ -327,6 +362,12 @@ def test_a_leak_in_one_tail_is_found_in_either_orientation():
     for scores in (tail, tail.mirrored()):
         assert certificates.point(scores, scores, 1.0, 0.0).flagged > 2.0
         assert certificates.guesses(scores, scores, 1.0).flagged > 2.0
+
+
+def test_a_score_of_zero_is_one_guess_and_not_right_for_both_data_sets():
+    same = Scores(np.zeros(300), np.zeros(200))
+    found = certificates.attacker(same, 0.6, 0.0, gaussian=False)
+    assert found.shown == pytest.approx(clopper_pearson(200, 500, 0.05 / 3)[0], rel=1e-9)
 
 
 def test_unclear_runs_may_be_passed_over():
