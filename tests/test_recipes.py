@@ -315,5 +315,7 @@ def test_bad_questions_end_in_one_sentence():
     for thetas in (np.zeros(3), np.zeros((2, 4))):
         with pytest.raises(ValueError, match=r"thetas must have shape \(k, 3\), got"):
             law.risk(get_loss("hinge"), thetas)
+    with pytest.raises(ValueError, match=r"truth must have norm at most 6 for logistic labels, got 6.1"):
+        Population(np.array([6.1, 0.0]))
     with pytest.raises(ValueError, match="radius must be a finite number > 0, got 0"):
         law.minimum(get_loss("hinge"), 0.0)
