@@ -252,6 +252,13 @@ def test_correlated_columns_have_the_declared_covariance():
     assert np.array_equal(reflect(np.eye(8)), mirror) and law.spectrum[2] == pytest.approx(1 / 3)
 
 
+def test_the_truth_of_correlated_columns_lies_along_the_strong_factors():
+    law = data.load("synthetic_correlated", 50, 8, 3).population
+    g = np.random.default_rng([3, *b"synthetic_correlated"]).standard_normal(8)
+    factors = reflect(law.truth)
+    assert np.allclose(factors, 6.0 * (g / np.arange(1, 9)) / np.linalg.norm(g / np.arange(1, 9)), rtol=1e-12)
+
+
 def test_the_rule_for_a_coordinate_has_its_moments():
     """E c^2 = 1/d and E c^4 = 3 / (d (d + 2))."""
     for d in (1, 2, 3, 7, 1_000, 10**7):
@@ -315,5 +322,7 @@ def test_bad_questions_end_in_one_sentence():
     for thetas in (np.zeros(3), np.zeros((2, 4))):
         with pytest.raises(ValueError, match=r"thetas must have shape \(k, 3\), got"):
             law.risk(get_loss("hinge"), thetas)
+    with pytest.raises(ValueError, match=r"truth must have norm at most 6 for logistic labels, got 6.1"):
+        Population(np.array([6.1, 0.0]))
     with pytest.raises(ValueError, match="radius must be a finite number > 0, got 0"):
         law.minimum(get_loss("hinge"), 0.0)

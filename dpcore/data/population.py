@@ -29,6 +29,7 @@ from ..losses import Loss
 from ..types import Array, positive
 
 _PANELS, _ORDER, _INNER = 4, 12, 24
+_STEEPEST = 6.0  # the norm of the truth up to which _INNER nodes resolve the sigmoid
 _REACH = 9.0  # standard deviations of a coordinate; what lies beyond weighs less than 1e-17
 _LOGISTIC_BREAKS = tuple(sign * m for m in (0.0, 2.5, 7.0, 16.0, 40.0) for sign in (-1.0, 1.0))
 _SCAN = np.linspace(0.0, 1.0, 33)
@@ -50,12 +51,17 @@ class Population:
 
     truth: [r]. spectrum: None when x is uniform on the unit sphere; else [r], positive and at most 1, and
     x = reflect(spectrum * u). noise: None for logistic labels, P(y = 1 | x) = 1 / (1 + e^-<x, truth>) with
-    ||truth|| <= 6; else h > 0 for y = <x, truth> + e with e uniform on [-h, h].
+    ||truth|| <= 6 (ValueError beyond); else h > 0 for y = <x, truth> + e with e uniform on [-h, h].
     """
 
     truth: Array
     spectrum: Array | None = None
     noise: float | None = None
+
+    def __post_init__(self) -> None:
+        size = float(np.linalg.norm(self.truth))
+        if self.noise is None and not size <= _STEEPEST * (1.0 + 1e-12):
+            raise ValueError(f"truth must have norm at most {_STEEPEST:g} for logistic labels, got {size:g}")
 
     def risk(self, loss: Loss, thetas: Array) -> Array:
         """F(theta_k) = E l(<x, theta_k>; y) for thetas [k, r]; shape [k].
