@@ -57,7 +57,7 @@ def info(key: str, as_json: bool) -> None:
         if f.init
     ]
     if as_json:
-        promise = {name: _section(text, name) for name in ("Guarantee", "Not protected")}
+        promise = {"guarantee": _section(text, "Guarantee"), "not_protected": _section(text, "Not protected")}
         facts = {"key": key, "label": cls.label, "source": cls.source, "knobs": knobs, **promise, "text": text}
         click.echo(json.dumps(facts))
         return
@@ -246,6 +246,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cli.main(arguments, prog_name="python -m dpcore", standalone_mode=False)
     except click.Abort:
         sys.exit(130)
+    except click.UsageError as error:
+        help_at = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        _stop(error.format_message().removesuffix(".") + help_at)
     except click.ClickException as error:
         _stop(error.format_message())
     except OSError as error:

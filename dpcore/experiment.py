@@ -7,6 +7,7 @@ may compute in any order, and which can be given up half-way without losing thos
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import hashlib
 import json
 import threading
@@ -16,10 +17,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from . import data as records
-from .cells import Cell, cancelled_rows, never, run_cell
+from .cells import Cell, blank_rows, never, run_cell
 from .losses import LOSSES, get_loss
 from .mechanisms import Mechanism, make_mechanism
-from .types import Budget, Spec, check_real, integer, positive
+from .types import Budget, Spec, Unconverged, check_real, integer, positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,7 +213,8 @@ def run(
     row as it arrives. cancelled: asked by this thread between cells, and between the solves of a cell where it is
     computed here or in threads; once it says yes, what is done stays in the table and in the cache, and every other
     point becomes a row with status "cancelled" (a cell that another process has begun is finished and kept). A
-    mechanism that does not apply leaves a row with status "not applicable" and its reason.
+    mechanism that does not apply leaves a row with status "not applicable" and its reason, a cell whose solver cannot
+    certify what it must leaves rows with status "unconverged".
 
     >>> table = run(Experiment(source="synthetic", n=200, sweep=Axis("epsilon", (1.0,)), repetitions=2))
     >>> list(table.metric)
@@ -247,10 +249,7 @@ def _computed(
 
     if executor is None:
         for cell in cells:
-            try:
-                yield run_cell(cell, asked)
-            except CancelledError:
-                yield cancelled_rows(cell)
+            yield _outcome(cell, functools.partial(run_cell, cell, asked))
         return
 
     told = stop.is_set if isinstance(executor, ThreadPoolExecutor) else never  # an event stays in its process
@@ -264,11 +263,18 @@ def _computed(
                 if future.done():
                     break
                 wait([future], timeout=None if cancelled is None else _PATIENCE_SECONDS)
-            try:
-                yield future.result()
-            except CancelledError:
-                yield cancelled_rows(cell)
+            yield _outcome(cell, future.result)
     finally:
         stop.set()
         for future in futures:
             future.cancel()
+
+
+def _outcome(cell: Cell, compute: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of a cell, or rows that say why it has none: one cell must not cost the table the others."""
+    try:
+        return compute()
+    except CancelledError:
+        return blank_rows(cell, "cancelled", "the run was cancelled before this point was computed")
+    except Unconverged as error:
+        return blank_rows(cell, "unconverged", str(error))

@@ -296,6 +296,27 @@ def after(calls: int):
     return lambda: next(left, False)
 
 
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor(1)])
+def test_a_cell_that_cannot_be_certified_costs_the_table_no_other(monkeypatch, executor):
+    full = dpcore.run(MANY)
+    cells._CELLS.clear()
+    prepare = cells._prepare
+
+    def refuse(mechanism, plans, train, cancelled):
+        if train.n == 70:
+            raise dpcore.Unconverged("the solver reached 1e-3, the privacy proof needs 1e-9; nothing was released")
+        return prepare(mechanism, plans, train, cancelled)
+
+    monkeypatch.setattr(cells, "_prepare", refuse)
+    table = dpcore.run(MANY, executor)
+    assert list(table.status) == ["ok", "ok", "unconverged", *["ok"] * 4]
+    assert table.n[2] == 70 and table.reason[2].startswith("the solver reached 1e-3")
+    same(
+        table[table.status == "ok"].drop(columns="reason").reset_index(drop=True),
+        full[full.n != 70].drop(columns="reason").reset_index(drop=True),
+    )
+
+
 def test_what_is_done_when_a_run_is_cancelled_stays_and_the_rest_says_so():
     full = dpcore.run(MANY)
     cells._CELLS.clear()
