@@ -38,6 +38,7 @@ COLUMNS = (
     *("n", "test_records", "p", "lam", "steps", "scale", "seconds", "status", "reason"),
 )
 _AXES = ("epsilon", "delta", "n", "p", "lam")
+_MAX_REPETITIONS = 100_000
 # How long a run that can be cancelled waits for its workers before it asks again.
 _PATIENCE_SECONDS = 0.05
 
@@ -62,7 +63,7 @@ class Axis:
     values: tuple[float, ...] | tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if self.name not in _AXES:
+        if not isinstance(self.name, str) or self.name not in _AXES:
             raise ValueError(f"axis must be one of {', '.join(_AXES)}, got {self.name!r}")
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
             raise ValueError(f"axis values must be a list of numbers, got {self.values!r}")
@@ -83,7 +84,7 @@ class Experiment:
     loss, lam, radius: as in `dpcore.solve`; classification losses go with classification sources, regression losses
     with regression sources. The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
     that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
-    point, >= 2. seed: of the data and the noise.
+    point, from 2 to 100,000. seed: of the data and the noise.
 
     >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
     True
@@ -119,6 +120,8 @@ class Experiment:
         B = info.theta_norm if self.theta_norm is None else self.theta_norm
         set_field(self, "theta_norm", positive("theta_norm", B))
         set_field(self, "repetitions", integer("repetitions", self.repetitions, at_least=2))
+        if self.repetitions > _MAX_REPETITIONS:
+            raise ValueError(f"repetitions must be at most {_MAX_REPETITIONS:,}, got {self.repetitions:,}")
         set_field(self, "seed", integer("seed", self.seed, at_least=0))
         # Own fields and every value of the sweep meet the rules of solve; plain numbers make equal digests.
         budget = Budget(self.epsilon, self.delta)

@@ -419,6 +419,8 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
         ({"n": 2.5}, "n must be an integer >= 2, got 2.5"),
         ({"p": 0, "source": "synthetic"}, "p must be an integer >= 1, got 0"),
         ({"repetitions": 1}, "repetitions must be an integer >= 2, got 1"),
+        ({"repetitions": 10**12}, "repetitions must be at most 100,000, got 1,000,000,000,000"),
+        ({"lam": np.ones(2)}, "lam must be a finite number > 0, got array"),
         ({"seed": -1}, "seed must be an integer >= 0, got -1"),
         ({"mechanisms": ()}, "mechanisms must name at least one"),
         ({"mechanisms": ("oracle",)}, "mechanism must be one of output_gaussian, output_gamma, got 'oracle'"),
