@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_all_start_methods, get_context
@@ -369,8 +370,9 @@ def test_a_cancelled_run_leaves_its_threads_nothing_to_begin(monkeypatch):
         begun.append(cell.n)
         if cell.n == 70:
             second.set()
-            while not cancelled():
-                pass
+            deadline = time.monotonic() + 10
+            while not cancelled() and time.monotonic() < deadline:
+                time.sleep(0.01)
         return compute(cell, cancelled)
 
     monkeypatch.setattr(cells, "_compute", watched)
