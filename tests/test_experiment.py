@@ -487,6 +487,7 @@ def test_bad_axes_and_bad_json_are_refused():
 
 def test_equal_experiments_have_equal_digests():
     assert Experiment(lam=1).digest() == Experiment(lam=1.0).digest()
+    assert Experiment(radius=2).digest() == Experiment(radius=2.0).digest() != Experiment().digest()
     assert Experiment(lam=np.float64(0.5), seed=np.int64(3)).digest() == Experiment(lam=0.5, seed=3).digest()
 
 
