@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import inspect
+import io
 import json
 import os
 import re
@@ -57,7 +58,7 @@ def info(key: str, as_json: bool) -> None:
         if f.init
     ]
     if as_json:
-        promise = {name: _section(text, name) for name in ("Guarantee", "Not protected")}
+        promise = {"guarantee": _section(text, "Guarantee"), "not_protected": _section(text, "Not protected")}
         facts = {"key": key, "label": cls.label, "source": cls.source, "knobs": knobs, **promise, "text": text}
         click.echo(json.dumps(facts))
         return
@@ -113,7 +114,7 @@ def solve(path: Path, label: str | None, p: int | None, lam: str, as_json: bool,
     """
     records = _read(path, label, p)
     check_learnable(records, get_loss(arguments["loss"]).classification)
-    arguments["lam"] = lam if lam in LAM_RULES else _number("lam", lam)
+    arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
     data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}
     plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments)
     release = api.release_once(plan, data, **draw)
@@ -162,11 +163,11 @@ def _read(path: Path, label: str | None, p: int | None) -> Table:
     )
 
 
-def _number(name: str, text: str) -> float:
+def _number(lam: str) -> float:
     try:
-        return float(text)
+        return float(lam)
     except ValueError:
-        raise ValueError(f"{name} must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {text!r}") from None
+        raise ValueError(f"lam must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {lam!r}") from None
 
 
 @cli.command()
@@ -180,10 +181,11 @@ def run(experiment: Path, output: Path, as_json: bool) -> None:
     chosen = experiments.Experiment.from_json(_text(experiment))
     expected = sum(len(cell.epsilons) for cell in chosen.cells())
     done: set[tuple[object, ...]] = set()
+    # Where nobody watches, stderr is for errors only.
+    watched = sys.stderr if sys.stderr.isatty() else io.StringIO()
     with (
         _replacing(output) as unfinished,
-        # Where nobody watches, stderr is for errors only.
-        click.progressbar(length=expected, label="points", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
+        click.progressbar(length=expected, label="points", file=watched) as bar,
     ):
 
         def on_row(row: dict[str, Any]) -> None:
@@ -291,6 +293,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cli.main(arguments, prog_name="python -m dpcore", standalone_mode=False)
     except click.Abort:
         sys.exit(130)
+    except click.UsageError as error:
+        help_at = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        _stop(error.format_message().removesuffix(".") + help_at)
     except click.ClickException as error:
         _stop(error.format_message())
     except OSError as error:

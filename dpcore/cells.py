@@ -68,10 +68,9 @@ def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str
             continue
 
 
-def cancelled_rows(cell: Cell) -> list[dict[str, Any]]:
-    """What stands in the table for a cell that was not computed: one row per point."""
-    reason = "the run was cancelled before this point was computed"
-    return [_public(cell, epsilon) | {"status": "cancelled", "reason": reason} for epsilon in cell.epsilons]
+def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
+    """What stands in the table for a cell that has no numbers: one row per point."""
+    return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
 
 
 def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:

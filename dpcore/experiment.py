@@ -7,6 +7,7 @@ may compute in any order, and which can be given up half-way without losing thos
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import hashlib
 import json
 import threading
@@ -16,10 +17,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from . import data as records
-from .cells import Cell, cancelled_rows, never, run_cell
+from .cells import Cell, blank_rows, never, run_cell
 from .losses import LOSSES, get_loss
 from .mechanisms import Mechanism, make_mechanism
-from .types import Budget, Spec, check_real, integer, positive
+from .types import Budget, Spec, Unconverged, check_real, integer, positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,7 @@ COLUMNS = (
     *("n", "test_records", "p", "lam", "steps", "scale", "seconds", "status", "reason"),
 )
 _AXES = ("epsilon", "delta", "n", "p", "lam")
+_MAX_REPETITIONS = 100_000
 # How long a run that can be cancelled waits for its workers before it asks again.
 _PATIENCE_SECONDS = 0.05
 
@@ -61,7 +63,7 @@ class Axis:
     values: tuple[float, ...] | tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if self.name not in _AXES:
+        if not isinstance(self.name, str) or self.name not in _AXES:
             raise ValueError(f"axis must be one of {', '.join(_AXES)}, got {self.name!r}")
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
             raise ValueError(f"axis values must be a list of numbers, got {self.values!r}")
@@ -82,8 +84,8 @@ class Experiment:
     loss, lam, radius: as in `dpcore.solve`; classification losses go with classification sources, regression losses
     with regression sources. The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
     that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
-    point, >= 2. seed: of the data and the noise. population: also the excess population risk, for synthetic sources,
-    whose law is known.
+    point, from 2 to 100,000. seed: of the data and the noise. population: also the excess population risk, for synthetic
+    sources, whose law is known.
 
     >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
     True
@@ -124,6 +126,8 @@ class Experiment:
         B = info.theta_norm if self.theta_norm is None else self.theta_norm
         set_field(self, "theta_norm", positive("theta_norm", B))
         set_field(self, "repetitions", integer("repetitions", self.repetitions, at_least=2))
+        if self.repetitions > _MAX_REPETITIONS:
+            raise ValueError(f"repetitions must be at most {_MAX_REPETITIONS:,}, got {self.repetitions:,}")
         set_field(self, "seed", integer("seed", self.seed, at_least=0))
         # Own fields and every value of the sweep meet the rules of solve; plain numbers make equal digests.
         budget = Budget(self.epsilon, self.delta)
@@ -218,7 +222,8 @@ def run(
     row as it arrives. cancelled: asked by this thread between cells, and between the solves of a cell where it is
     computed here or in threads; once it says yes, what is done stays in the table and in the cache, and every other
     point becomes a row with status "cancelled" (a cell that another process has begun is finished and kept). A
-    mechanism that does not apply leaves a row with status "not applicable" and its reason.
+    mechanism that does not apply leaves a row with status "not applicable" and its reason, a cell whose solver cannot
+    certify what it must leaves rows with status "unconverged".
 
     >>> table = run(Experiment(source="synthetic", n=200, sweep=Axis("epsilon", (1.0,)), repetitions=2))
     >>> list(table.metric)
@@ -253,10 +258,7 @@ def _computed(
 
     if executor is None:
         for cell in cells:
-            try:
-                yield run_cell(cell, asked)
-            except CancelledError:
-                yield cancelled_rows(cell)
+            yield _outcome(cell, functools.partial(run_cell, cell, asked))
         return
 
     told = stop.is_set if isinstance(executor, ThreadPoolExecutor) else never  # an event stays in its process
@@ -270,11 +272,18 @@ def _computed(
                 if future.done():
                     break
                 wait([future], timeout=None if cancelled is None else _PATIENCE_SECONDS)
-            try:
-                yield future.result()
-            except CancelledError:
-                yield cancelled_rows(cell)
+            yield _outcome(cell, future.result)
     finally:
         stop.set()
         for future in futures:
             future.cancel()
+
+
+def _outcome(cell: Cell, compute: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of a cell, or rows that say why it has none: one cell must not cost the table the others."""
+    try:
+        return compute()
+    except CancelledError:
+        return blank_rows(cell, "cancelled", "the run was cancelled before this point was computed")
+    except Unconverged as error:
+        return blank_rows(cell, "unconverged", str(error))

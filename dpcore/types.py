@@ -131,10 +131,10 @@ class Spec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", integer("n", self.n, at_least=2))
         object.__setattr__(self, "p", integer("p", self.p, at_least=1))
-        if self.lam not in LAM_RULES:
-            if isinstance(self.lam, str):
-                raise ValueError(f"lam must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {self.lam!r}")
+        if not isinstance(self.lam, str):
             object.__setattr__(self, "lam", positive("lam", self.lam))
+        elif self.lam not in LAM_RULES:
+            raise ValueError(f"lam must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {self.lam!r}")
         if self.radius is not None:
             object.__setattr__(self, "radius", positive("radius", self.radius))
         object.__setattr__(self, "theta_norm", positive("theta_norm", self.theta_norm))

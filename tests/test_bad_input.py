@@ -203,12 +203,12 @@ def test_words_that_only_the_shell_knows(capsys, people, name, changes, sentence
 
 
 def test_commands_that_do_not_exist_end_in_one_line(capsys):
-    assert_refused(call(capsys), "Missing command")
+    assert_refused(call(capsys), "Missing command (see python -m dpcore --help)")
     assert_refused(call(capsys, "sovle"), "No such command")
     assert_refused(
         call(capsys, "info", "oracle"), "mechanism must be one of output_gaussian, output_gamma, got 'oracle'"
     )
-    assert_refused(call(capsys, "solve"), "Missing")
+    assert_refused(call(capsys, "solve"), "Missing", "(see python -m dpcore solve --help)")
 
 
 EXPERIMENTS = {

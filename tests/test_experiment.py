@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_all_start_methods, get_context
@@ -296,6 +297,27 @@ def after(calls: int):
     return lambda: next(left, False)
 
 
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor(1)])
+def test_a_cell_that_cannot_be_certified_costs_the_table_no_other(monkeypatch, executor):
+    full = dpcore.run(MANY)
+    cells._CELLS.clear()
+    prepare = cells._prepare
+
+    def refuse(mechanism, plans, train, cancelled):
+        if train.n == 70:
+            raise dpcore.Unconverged("the solver reached 1e-3, the privacy proof needs 1e-9; nothing was released")
+        return prepare(mechanism, plans, train, cancelled)
+
+    monkeypatch.setattr(cells, "_prepare", refuse)
+    table = dpcore.run(MANY, executor)
+    assert list(table.status) == ["ok", "ok", "unconverged", *["ok"] * 4]
+    assert table.n[2] == 70 and table.reason[2].startswith("the solver reached 1e-3")
+    same(
+        table[table.status == "ok"].drop(columns="reason").reset_index(drop=True),
+        full[full.n != 70].drop(columns="reason").reset_index(drop=True),
+    )
+
+
 def test_what_is_done_when_a_run_is_cancelled_stays_and_the_rest_says_so():
     full = dpcore.run(MANY)
     cells._CELLS.clear()
@@ -348,8 +370,9 @@ def test_a_cancelled_run_leaves_its_threads_nothing_to_begin(monkeypatch):
         begun.append(cell.n)
         if cell.n == 70:
             second.set()
-            while not cancelled():
-                pass
+            deadline = time.monotonic() + 10
+            while not cancelled() and time.monotonic() < deadline:
+                time.sleep(0.01)
         return compute(cell, cancelled)
 
     monkeypatch.setattr(cells, "_compute", watched)
@@ -398,6 +421,8 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
         ({"n": 2.5}, "n must be an integer >= 2, got 2.5"),
         ({"p": 0, "source": "synthetic"}, "p must be an integer >= 1, got 0"),
         ({"repetitions": 1}, "repetitions must be an integer >= 2, got 1"),
+        ({"repetitions": 10**12}, "repetitions must be at most 100,000, got 1,000,000,000,000"),
+        ({"lam": np.ones(2)}, "lam must be a finite number > 0, got array"),
         ({"seed": -1}, "seed must be an integer >= 0, got -1"),
         ({"mechanisms": ()}, "mechanisms must name at least one"),
         ({"mechanisms": ("oracle",)}, "mechanism must be one of output_gaussian, output_gamma, got 'oracle'"),
@@ -462,6 +487,7 @@ def test_bad_axes_and_bad_json_are_refused():
 
 def test_equal_experiments_have_equal_digests():
     assert Experiment(lam=1).digest() == Experiment(lam=1.0).digest()
+    assert Experiment(radius=2).digest() == Experiment(radius=2.0).digest() != Experiment().digest()
     assert Experiment(lam=np.float64(0.5), seed=np.int64(3)).digest() == Experiment(lam=0.5, seed=3).digest()
 
 
