@@ -84,8 +84,8 @@ class Experiment:
     loss, lam, radius: as in `dpcore.solve`; classification losses go with classification sources, regression losses
     with regression sources. The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
     that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
-    point, from 2 to 100,000. seed: of the data and the noise. population: also the excess population risk, for synthetic
-    sources, whose law is known.
+    point, from 2 to 100,000. seed: of the data and the noise. population: also the excess population risk, for
+    synthetic sources, whose law is known.
 
     >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
     True

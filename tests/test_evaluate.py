@@ -6,7 +6,17 @@ from scipy import stats
 
 import dpcore
 from dpcore import Budget, Spec
-from dpcore.evaluate import Additive, accuracy, additive_curves, r_squared, released_curves, risk, smallest_epsilon
+from dpcore.data import load
+from dpcore.evaluate import (
+    Additive,
+    accuracy,
+    additive_curves,
+    population_curve,
+    r_squared,
+    released_curves,
+    risk,
+    smallest_epsilon,
+)
 from dpcore.losses import LOSSES, get_loss
 from dpcore.solvers import minimise_in_ball
 from tests.problems import PROBLEMS, for_loss, random_records
@@ -147,3 +157,71 @@ def test_gamma_noise_is_gaussian_noise_of_a_random_size(key, p):
             at = [np.full(len(s), v) for s in (nodes, sizes) for v in (z, 1.0)]
             ours = weights @ loss.gaussian_mean(at[0], at[1], scale * nodes)
             assert ours == pytest.approx(density @ loss.gaussian_mean(at[2], at[3], scale * sizes), rel=2e-8, abs=2e-8)
+
+
+def population_releases(source: str, loss: str, noise: str, epsilon: float, repetitions: int, seed: int = 0):
+    """Releases on records of a recipe, with everything their population curve needs."""
+    split = load(source, 400, 5 if source != "synthetic_padded" else 40, seed)
+    mechanism = dpcore.make_mechanism(noise)
+    spec = Spec(loss, 400, split.train.p, "population", theta_norm=4.0)
+    plan = mechanism.calibrate(spec, Budget(epsilon, 1e-6))
+    rngs = [np.random.default_rng([r, 5]) for r in range(repetitions)]
+    directions = np.stack([mechanism.direction(split.train.p, split.train.active, rng) for rng in rngs])
+    centre = mechanism.prepare(plan, split.train).theta
+    scales = np.array([plan.scale])
+    return plan, split, Additive(centre[None], scales, directions, mechanism.spread(split.train.p))
+
+
+@every_noise
+@pytest.mark.parametrize(
+    "source, loss", [("synthetic", "logistic"), ("synthetic_padded", "hinge"), ("synthetic_regression", "squared")]
+)
+def test_population_curve_is_the_risk_of_each_release(noise, source, loss):
+    """Every draw against the population's own risk; the mean of pairs is the mean of draws within 6 standard errors."""
+    plan, split, releases = population_releases(source, loss, noise, 1.0, 400)
+    curve = population_curve(get_loss(loss), split.population, 4.0, releases)
+    thetas = releases.centres + plan.scale * releases.directions
+    best = split.population.minimum(get_loss(loss), 4.0)
+    assert np.allclose(curve.draws[0], split.population.risk(get_loss(loss), thetas) - best, atol=1e-12)
+    assert curve.noiseless[0] == split.population.risk(get_loss(loss), releases.centres)[0] - best
+    plain = curve.draws[0].std(ddof=1) / np.sqrt(400)
+    assert abs(curve.mean[0] - curve.draws[0].mean()) < 6 * plain
+    assert 0 < curve.se[0] < plain, "pairs cancel the linear term"
+
+
+@every_noise
+@pytest.mark.parametrize("epsilon", [0.3, 5.0])
+@pytest.mark.parametrize(
+    "source, loss",
+    [
+        *(("synthetic", loss) for loss in ("logistic", "huber_hinge", "hinge")),
+        ("synthetic_correlated", "logistic"),
+        ("synthetic_padded", "logistic"),
+        *(("synthetic_regression", loss) for loss in ("squared", "huber")),
+    ],
+)
+def test_the_population_bound_holds(noise, source, loss, epsilon):
+    """Mean over 6 draws of the records and 40 pairs of noise each; 6 standard errors, false alarm 1e-8."""
+    means = []
+    for seed in range(6):
+        plan, split, releases = population_releases(source, loss, noise, epsilon, 40, seed)
+        means.append(population_curve(get_loss(loss), split.population, 4.0, releases).mean[0])
+    (bound,) = [b.value for b in dpcore.bounds_of(plan) if (b.quantity, b.form) == ("excess_population_risk", "upper")]
+    assert np.mean(means) <= bound + 6 * np.std(means, ddof=1) / np.sqrt(6)
+
+
+def test_population_risk_comes_on_request_and_for_known_laws_only():
+    facts = dict(source="synthetic", n=200, p=3, repetitions=4, sweep=dpcore.Axis("epsilon", (1.0,)))
+    table = dpcore.run(dpcore.Experiment(**facts, population=True))
+    assert list(table.metric) == ["accuracy", "excess_empirical_risk", "excess_population_risk"]
+    row = table.iloc[2]
+    assert row.bound >= row["mean"] > 0 and not row.exact and row.se > 0
+    assert list(dpcore.run(dpcore.Experiment(**facts)).metric) == ["accuracy", "excess_empirical_risk"]
+    with pytest.raises(ValueError, match="population must be false for source 'iris'"):
+        dpcore.Experiment(source="iris", population=True)
+
+
+def test_the_table_carries_the_one_run_band():
+    table = dpcore.run(dpcore.Experiment(sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2))
+    accurate, excess = table.iloc[0], table.iloc[1]
+    assert np.isnan(accurate.one_run_bound) and excess.one_run_bound > excess["mean"]

@@ -1,0 +1,63 @@
+"""The regret of a rule for lam: against runs at each lam, and its table."""
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import Axis, Experiment
+from dpcore.regret import EPSILONS, LAMS, cases, regret_at, regret_table
+
+SMALL = dict(source="synthetic", n=200, p=3)
+
+
+def test_regret_at_is_the_best_of_the_grid_minus_the_own_lam():
+    own = dpcore.run(Experiment(**SMALL, lam=0.5, sweep=Axis("epsilon", (1.0,)), repetitions=2))
+    qualities = [
+        dpcore.run(Experiment(**SMALL, lam=lam, sweep=Axis("epsilon", (1.0,)), repetitions=2)).iloc[0]["mean"]
+        for lam in LAMS
+    ]
+    expected = 100 * (max(qualities) - own.iloc[0]["mean"])
+    assert regret_at(Experiment(**SMALL, lam=0.5, repetitions=50), 1.0) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_bad_lam_is_seen_and_a_lam_of_the_grid_loses_nothing_to_itself_at_best():
+    bad = regret_at(Experiment(**SMALL, lam=1e-5), 1.0)
+    assert bad > 10
+    assert min(regret_at(Experiment(**SMALL, lam=lam), 1.0) for lam in LAMS) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_no_release_is_no_regret():
+    with pytest.raises(dpcore.NotApplicable, match="no release at epsilon = 2"):
+        regret_at(
+            Experiment(**SMALL, mechanisms=(dpcore.make_mechanism("output_gaussian", accounting="classical"),)), 2.0
+        )
+
+
+def test_the_table_has_a_row_per_case_and_epsilon(monkeypatch):
+    monkeypatch.setattr("dpcore.regret.LAMS", (1e-3, 1e-1))
+    steps = []
+    table = regret_table(("iris", "diabetes"), seeds=3, on_step=lambda: steps.append(1))
+    known = cases(("iris", "diabetes"))
+    assert len(steps) == len(known) == 2 * (3 + 2) and len(table) == len(known) * len(EPSILONS)
+    assert set(table[table.source == "diabetes"].loss) == {"squared", "huber"}
+    row = table[(table.source == "iris") & (table.loss == "logistic") & (table.mechanism == "output_gamma")].iloc[2]
+    assert row.epsilon == EPSILONS[2]
+
+    def quality(lam, seed):
+        sweep = Axis("epsilon", (row.epsilon,))
+        facts = dict(mechanisms=("output_gamma",), lam=lam, sweep=sweep, repetitions=2, seed=seed)
+        return dpcore.run(Experiment(source="iris", **facts)).iloc[0]["mean"]
+
+    ours, grid = (np.array([[quality(lam, s) for s in range(3)] for lam in lams]) for lams in (("auto",), (1e-3, 1e-1)))
+    best = grid[grid.mean(axis=1).argmax()]
+    lost = 100 * (best - ours[0])
+    assert row.regret == pytest.approx(lost.mean(), abs=1e-3)
+    assert row.se == pytest.approx(lost.std(ddof=1) / np.sqrt(3), abs=1e-3)
+    assert row.quality == pytest.approx(100 * ours.mean(), abs=1e-3)
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match="seeds must be an integer >= 2, got 1"):
+        regret_table(("iris",), seeds=1)
+    with pytest.raises(ValueError, match="source must be one of"):
+        regret_table(("moon",))
