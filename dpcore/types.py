@@ -216,8 +216,8 @@ def as_matrix(values: Any) -> Array | csr_array:
 
 
 def _sparse_array(values: Any) -> csr_array:
-    """CSR with float64 values, sorted indices and no duplicates."""
-    from scipy.sparse import csr_array
+    """CSR with float64 values, sorted indices and no duplicates; indices take 32 bits where that is enough."""
+    from scipy.sparse import csr_array, get_index_dtype
 
     if values.dtype.kind not in "biuf":
         raise ValueError(f"X must hold numbers, got {values.dtype.name} values")
@@ -225,6 +225,10 @@ def _sparse_array(values: Any) -> csr_array:
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
+    index = get_index_dtype(maxval=max(array.nnz, *array.shape))
+    if array.indices.dtype != index:
+        indices, indptr = array.indices.astype(index), array.indptr.astype(index)
+        array = csr_array((array.data, indices, indptr), shape=array.shape)
     if not np.isfinite(array.data).all():
         raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}")
     return array

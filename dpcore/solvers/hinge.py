@@ -87,7 +87,8 @@ def minimise_hinge(data: Data, lam: float, goal: float, alpha: Array | None = No
             return HingePoint(theta, alpha, gap, steps)
         smoothed = _Smoothed(alpha, width)
         # A gradient of this norm adds a tenth of the goal to the gap.
-        theta, _, taken = newton(Problem(smoothed, data, lam), theta, math.sqrt(0.2 * goal * lam))
+        problem = Problem(smoothed, data, lam)
+        theta, _, taken = newton(problem, theta, problem.gradient(theta), math.sqrt(0.2 * goal * lam))
         alpha = smoothed.multipliers(data.X @ theta, data.y)
         gap, steps = duality_gap(data, lam, theta, alpha), steps + taken
         width *= _SHRINK

@@ -7,6 +7,7 @@ stop on the gradient norm, and both evaluate it at the very theta that they retu
 from __future__ import annotations
 
 import collections
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -21,6 +22,7 @@ _CHEAP_GRAM = 200
 _GRAM_STEPS = 60
 # Plain steps to try before X'X, per column: about what X'X costs beside a gradient.
 _PLAIN_SHARE = 1 / 20
+_FEW_STEPS = 6
 
 
 def minimise_smooth(
@@ -29,37 +31,41 @@ def minimise_smooth(
     """theta with ||grad J(theta)|| <= tol, that norm, and the iterations taken; raises Unconverged."""
     problem = Problem(loss, data, lam)
     theta = np.zeros(data.active) if start is None else start
-    gradient, steps = problem.gradient(theta), 0
-    for precondition, budget in _stages(problem, loss, theta):
+    z = data.X @ theta
+    gradient, steps = problem.gradient(theta, z), 0
+    for precondition, budget in _stages(problem, loss, z):
         theta, gradient, taken = _bfgs(problem, theta, gradient, tol, precondition(), budget)
         steps += taken
     if np.linalg.norm(gradient) > tol:
-        theta, gradient, taken = newton(problem, theta, tol)
+        theta, gradient, taken = newton(problem, theta, gradient, tol)
         steps += taken
     return theta, float(np.linalg.norm(gradient)), steps
 
 
-def _stages(problem: Problem, loss: Loss, theta: Array) -> list[tuple[Callable[[], Callable[[Array], Array]], int]]:
+def _stages(problem: Problem, loss: Loss, z: Array) -> list[tuple[Callable[[], Callable[[Array], Array]], int]]:
     """What to try before Newton: preconditioners, built when their turn comes, and how many steps each may take.
 
     X'X serves every lam and every theta once it is there (c X'X / n + lam I, c a typical curvature, is close to all
     Hessians), but costs many gradients. Well-conditioned problems are solved before it would be ready: so wide tables
-    try without it for about as long as it would take. On sparse tables with many columns Newton wins from the start.
+    try without it for about as long as it would take. Where nothing can be factored Newton wins: on sparse tables from
+    the start, on dense ones after a few steps.
     """
     data, lam = problem.data, problem.lam
-    typical = max(float(loss.curvature(data.X @ theta, data.y).mean()), 0.1 * loss.curvature_bound)
+    typical = max(float(loss.curvature(z, data.y).mean()), 0.1 * loss.curvature_bound)
     gram_fits = data.active <= min(data.n, MAX_FACTOR)
 
     def plain() -> Callable[[Array], Array]:
-        diagonal = typical * problem.mean_squares() + lam
+        diagonal = typical * problem.mean_squares + lam
         return lambda g: g / diagonal
 
     def gram() -> Callable[[Array], Array]:
         return cholesky_inverse(typical * data.gram, lam)
 
+    factored = min(data.active, data.n)
     stages = []
     if not data.sparse and (not gram_fits or (data.active > _CHEAP_GRAM and "gram" not in data.__dict__)):
-        stages.append((plain, max(20, int(min(data.active, data.n) * _PLAIN_SHARE))))
+        budget = max(20, int(factored * _PLAIN_SHARE)) if factored <= MAX_FACTOR else _FEW_STEPS
+        stages.append((plain, budget))
     if gram_fits:
         stages.append((gram, _GRAM_STEPS))
     return stages
@@ -113,20 +119,24 @@ def _inverse_hessian(
     return q
 
 
-def newton(problem: Problem, theta: Array, tol: float) -> tuple[Array, Array, int]:
-    """Newton's method with a line search: theta with ||gradient|| <= tol, that gradient, steps taken.
+def newton(problem: Problem, theta: Array, gradient: Array, tol: float) -> tuple[Array, Array, int]:
+    """Newton's method with a line search from theta with this gradient: theta with ||gradient|| <= tol, that
+    gradient, steps taken.
 
     Where curvature jumps between zero and a constant, full steps can cycle; stepping to (nearly) the lowest point
-    of each line makes J fall at every step. Raises Unconverged.
+    of each line makes J fall at every step. Directions are found in single precision for as long as each step halves
+    the gradient. Raises Unconverged.
     """
     X, y = problem.data.X, problem.data.y
     z = X @ theta
-    gradient = problem.gradient(theta, z)
+    before = math.inf
     for steps in range(_MAX_NEWTON):
         norm = float(np.linalg.norm(gradient))
         if norm <= tol:
             return theta, gradient, steps
-        direction = problem.newton_direction(z, gradient, max(min(0.25, norm**0.5), 0.3 * tol / norm))
+        accuracy = max(min(0.25, norm**0.5), 0.3 * tol / norm)
+        direction = problem.newton_direction(z, gradient, accuracy, single=norm <= 0.5 * before)
+        before = norm
         slope = float(gradient @ direction)
         trial = theta + direction
         z_trial = X @ trial
