@@ -39,13 +39,17 @@ class Problem:
     data: Data
     lam: float
 
+    def predictions(self, theta: Array) -> Array:
+        """X theta, shape [n]; most solves start at 0, where it needs no product."""
+        return self.data.X @ theta if theta.any() else np.zeros(self.data.n)
+
     def pull(self, weights: Array) -> Array:
         """(1/n) sum_i weights_i x_i, shape [r]."""
         return weights @ self.data.X / self.data.n
 
     def gradient(self, theta: Array, z: Array | None = None) -> Array:
         """grad J(theta), shape [r]; z: the predictions X theta where they are known."""
-        z = self.data.X @ theta if z is None else z
+        z = self.predictions(theta) if z is None else z
         return self.pull(self.loss.derivative(z, self.data.y)) + self.lam * theta
 
     def newton_direction(self, z: Array, gradient: Array, accuracy: float, single: bool = False) -> Array:

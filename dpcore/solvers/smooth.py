@@ -31,7 +31,7 @@ def minimise_smooth(
     """theta with ||grad J(theta)|| <= tol, that norm, and the iterations taken; raises Unconverged."""
     problem = Problem(loss, data, lam)
     theta = np.zeros(data.active) if start is None else start
-    z = data.X @ theta
+    z = problem.predictions(theta)
     gradient, steps = problem.gradient(theta, z), 0
     for precondition, budget in _stages(problem, loss, z):
         theta, gradient, taken = _bfgs(problem, theta, gradient, tol, precondition(), budget)
@@ -128,7 +128,7 @@ def newton(problem: Problem, theta: Array, gradient: Array, tol: float) -> tuple
     the gradient. Raises Unconverged.
     """
     X, y = problem.data.X, problem.data.y
-    z = X @ theta
+    z = problem.predictions(theta)
     before = math.inf
     for steps in range(_MAX_NEWTON):
         norm = float(np.linalg.norm(gradient))
