@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import scipy.sparse
+
 from . import kernels
 from .experiment import Axis, Experiment, run
-from .losses import LOSSES
+from .losses import LOSSES, get_loss
 from .mechanisms import list_mechanisms
+from .solvers import minimise
+from .solvers.problem import MAX_FACTOR
+from .types import Data
 
 # Narrow and wide noise take different compiled paths.
 _EPSILONS = (0.01, 10.0)
@@ -24,3 +30,6 @@ def warm_up() -> Iterator[str]:
             sweep = Axis("epsilon", _EPSILONS)
             run(Experiment(source=source, n=50, mechanisms=(key,), loss=loss, sweep=sweep, repetitions=2))
             yield f"{key} with {loss}"
+    table = scipy.sparse.eye_array(MAX_FACTOR + 1, format="csr")
+    minimise(get_loss("hinge"), Data(table, np.ones(MAX_FACTOR + 1)), 1.0, tol=1e-3)
+    yield "hinge on large sparse tables"

@@ -36,7 +36,7 @@ LAYER = {
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "mechanisms": {"base", "output_perturbation"},
-    "kernels": {"elementary", "apply", "losses"},
+    "kernels": {"elementary", "apply", "losses", "rows"},
     "solvers": {"problem", "smooth", "hinge", "ball"},
     "figures": {"style", "cost"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from dpcore import Data, Unconverged
+from dpcore import Data, Unconverged, kernels
 from dpcore.losses import LOSSES, get_loss
 from dpcore.solvers import hinge, minimise, minimise_in_ball, problem, smooth, tolerance
 from tests.problems import PROBLEMS, random_records
@@ -184,6 +184,7 @@ def test_every_way_to_a_newton_direction_gives_the_same_answer(data, loss, limit
     usual = minimise(loss, data, 1e-3, tol=1e-5)
     monkeypatch.setattr(problem, "MAX_FACTOR", limit)
     monkeypatch.setattr(smooth, "MAX_FACTOR", limit)
+    monkeypatch.setattr(hinge, "MAX_FACTOR", limit)
     for form in (data, sparse(data)):
         other = minimise(loss, form, 1e-3, tol=1e-5)
         assert other.distance <= 1e-5
@@ -208,6 +209,48 @@ def test_directions_solve_the_newton_system(loss, monkeypatch):
             assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
 
 
+def test_directions_in_single_precision_are_as_accurate_as_asked(monkeypatch):
+    monkeypatch.setattr(problem, "MAX_FACTOR", 0)
+    loss, data = get_loss("logistic"), PROBLEMS["more columns than rows"]
+    rng = np.random.default_rng(12)
+    z, gradient = data.X @ rng.standard_normal(data.p), rng.standard_normal(data.p)
+    hessian = (data.X.T * loss.curvature(z, data.y)) @ data.X / data.n + 1e-3 * np.eye(data.p)
+    for form, scale in itertools.product((data, sparse(data)), (1e-12, 1.0, 1e12)):
+        exact, rough = (
+            problem.Problem(loss, form, 1e-3).newton_direction(z, scale * gradient, 1e-3, single=single)
+            for single in (False, True)
+        )
+        for direction in (exact, rough):
+            assert np.linalg.norm(hessian @ direction / scale + gradient) <= 2e-3 * np.linalg.norm(gradient)
+        assert not np.array_equal(exact, rough) and rough.dtype == np.float64
+
+
+@pytest.mark.parametrize("scale", [1e-15, 1e15])
+def test_numbers_beyond_single_precision_get_directions_in_double(scale, monkeypatch):
+    """Squares of 1e30 are ordinary floats; products of a few of them overflow in single precision."""
+    monkeypatch.setattr(problem, "MAX_FACTOR", 0)
+    data, lam = Data(scale * SMALL.X, SMALL.y), scale**2 * 1e-3
+    loss, gradient = get_loss("squared"), np.ones(SMALL.p)
+    for form in (data, sparse(data)):
+        direction = problem.Problem(loss, form, lam).newton_direction(np.zeros(data.n), gradient, 1e-9, single=True)
+        hessian = 2 * data.gram + lam * np.eye(data.p)
+        assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
+
+
+@every_smooth_loss
+def test_newton_turns_to_double_precision_where_single_makes_no_headway(loss, monkeypatch):
+    """Condition numbers near 1e10, beyond what a product in single precision can resolve."""
+    monkeypatch.setattr(problem, "MAX_FACTOR", 0)
+    monkeypatch.setattr(smooth, "MAX_FACTOR", 0)
+    rng = np.random.default_rng(13)
+    common = rng.standard_normal((60, 1))
+    X = common + 1e-4 * rng.standard_normal((60, 8))
+    data = Data(X / np.linalg.norm(X, axis=1).max(), np.sign(common[:, 0] + rng.standard_normal(60)))
+    for form in (data, sparse(data)):
+        found = minimise(loss, form, 1e-10, tol=0.1)
+        assert np.linalg.norm(plain_objective(loss, data, 1e-10, found.theta)[1]) <= 1.001e-11
+
+
 @every_smooth_loss
 def test_wide_sparse_records_need_no_dense_table(loss):
     rng = np.random.default_rng(10)
@@ -223,6 +266,73 @@ def test_hinge_on_wide_sparse_records():
     data = Data(X, np.where(rng.random(X.shape[0]) < 0.5, 1.0, -1.0))
     found, fine = (minimise(HINGE, data, 1e-3, tol=tol) for tol in (1e-3, 1e-5))
     assert np.linalg.norm(found.theta - fine.theta) <= 1.01e-3
+
+
+def test_a_sweep_maximises_the_dual_over_one_multiplier_after_the_other():
+    """Against a dense loop; row 2 is empty, and so its loss is 1 whatever theta is: multiplier 1."""
+    X = SMALL.X.copy()
+    X[2] = 0.0
+    X[np.abs(X) < 0.1] = 0.0
+    table, y, step = csr_array(X), SMALL.y, 1.0 / (40 * 0.05)
+    rng = np.random.default_rng(14)
+    alpha = rng.uniform(0.0, 1.0, 40)
+    theta = step * (alpha * y) @ X
+    order = rng.permutation(40)[:30]
+    expected = alpha.copy()
+    for i in order:
+
+        def dual(a, i=i):
+            trial = expected.copy()
+            trial[i] = a
+            return trial.mean() - 0.05 / 2 * np.sum((step * (trial * y) @ X) ** 2)
+
+        # A concave parabola through three points, or a line.
+        low, middle, high = dual(0.0), dual(0.5), dual(1.0)
+        bend = 2.0 * (low + high - 2.0 * middle)
+        expected[i] = 1.0 if bend > -1e-12 else np.clip(-(high - low - bend) / (2.0 * bend), 0.0, 1.0)
+    rows = kernels.unsigned(table.indptr), kernels.unsigned(table.indices), table.data
+    squares = np.sum(X**2, axis=1)
+    kernels.hinge_sweep(*rows, y, squares, step, order, alpha, theta)
+    assert alpha == pytest.approx(expected, abs=1e-9)
+    assert theta == pytest.approx(step * (alpha * y) @ X, abs=1e-12)
+    assert len(set(alpha[order])) > 3 and alpha.min() == 0.0 and alpha.max() == 1.0
+
+
+def wide_records():
+    rng = np.random.default_rng(15)
+    X = csr_array((rng.uniform(0.1, 0.3, 40_000), (rng.integers(0, 2000, 40_000), rng.integers(0, 5_000, 40_000))))
+    return Data(X, np.where(rng.random(X.shape[0]) < 0.5, 1.0, -1.0))
+
+
+def test_on_wide_sparse_records_coordinate_ascent_needs_no_newton_steps(monkeypatch):
+    data, lam = wide_records(), 1e-4
+    monkeypatch.setattr(hinge, "_MAX_ROUNDS", 0)
+    found = minimise(HINGE, data, lam, tol=tolerance(HINGE, 1.0, data.n, lam))
+    assert 0 < found.steps <= 50
+    again = minimise(HINGE, data, lam, tol=tolerance(HINGE, 1.0, data.n, lam), start=found.theta)
+    assert np.linalg.norm(found.theta - again.theta) <= found.distance + again.distance
+
+
+def test_where_coordinate_ascent_stops_short_the_multipliers_go_on(monkeypatch):
+    """One sweep is not enough here, so the answer comes from Newton steps and agrees with that of many sweeps."""
+    data, lam = wide_records(), 1e-4
+    fine = minimise(HINGE, data, lam, tol=1e-3)
+    monkeypatch.setattr(hinge, "_MAX_SWEEPS", 1)
+    other = minimise(HINGE, data, lam, tol=1e-3)
+    assert other.steps > 1 and other.distance <= 1e-3
+    assert np.linalg.norm(fine.theta - other.theta) <= fine.distance + other.distance
+    monkeypatch.setattr(hinge, "_MAX_ROUNDS", 0)
+    with pytest.raises(Unconverged, match=r"duality gap of .* in 1 steps, .* nothing was released"):
+        minimise(HINGE, data, lam, tol=1e-3)
+
+
+def test_sparse_records_with_64_bit_indices_are_kept_with_32():
+    table = csr_array(SMALL.X)
+    wide = csr_array((table.data, table.indices.astype(np.int64), table.indptr.astype(np.int64)), shape=table.shape)
+    data = Data(wide, SMALL.y)
+    assert data.X.indices.dtype == data.X.indptr.dtype == np.int32
+    assert np.array_equal(data.X.toarray(), SMALL.X) and np.shares_memory(data.X.data, table.data)
+    assert wide.indices.dtype == np.int64
 
 
 @every_loss

@@ -83,6 +83,7 @@ def _numba_cache_in(folder: Path) -> Iterator[None]:
 with _numba_cache_in(CACHE_FOLDER):
     from .apply import apply, gaussian_mean, row_accuracies, row_means
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
+    from .rows import hinge_sweep, unsigned
 
 __all__ = [
     "CACHE_FOLDER",
@@ -92,8 +93,10 @@ __all__ = [
     "VALUE",
     "apply",
     "gaussian_mean",
+    "hinge_sweep",
     "prune_old_caches",
     "row_accuracies",
     "row_means",
     "source_hash",
+    "unsigned",
 ]

@@ -1,8 +1,8 @@
 """Minimisers over an L2 ball, found by walking lam.
 
-The minimiser of J over ||theta|| <= radius minimises J + (nu/2) ||theta||^2 over all of R^r for some nu >= 0, and the norm of
-that falls as nu grows. Started far inside, where problems are easy, the walk lowers lam + nu until the sphere is
-reached and then solves for the point on it. What is returned is certified for itself, however it was found.
+The minimiser of J over ||theta|| <= radius minimises J + (nu/2) ||theta||^2 over all of R^r for some nu >= 0, and the
+norm of that falls as nu grows. Started far inside, where problems are easy, the walk lowers lam + nu until the sphere
+is reached and then solves for the point on it. What is returned is certified for itself, however it was found.
 """
 
 from __future__ import annotations

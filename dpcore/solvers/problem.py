@@ -105,8 +105,8 @@ class Problem:
     def mean_squares(self) -> Array:
         """The diagonal of X'X / n, shape [r]."""
         X = self.data.X
-        squares = X * X if isinstance(X, np.ndarray) else X.power(2)
-        return np.asarray(squares.mean(axis=0))
+        squares = np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else X.power(2).sum(axis=0)
+        return np.asarray(squares) / self.data.n
 
     @functools.cached_property
     def single(self) -> Any:

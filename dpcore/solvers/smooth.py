@@ -22,7 +22,6 @@ _CHEAP_GRAM = 200
 _GRAM_STEPS = 60
 # Plain steps to try before X'X, per column: about what X'X costs beside a gradient.
 _PLAIN_SHARE = 1 / 20
-_FEW_STEPS = 6
 
 
 def minimise_smooth(
@@ -47,8 +46,8 @@ def _stages(problem: Problem, loss: Loss, z: Array) -> list[tuple[Callable[[], C
 
     X'X serves every lam and every theta once it is there (c X'X / n + lam I, c a typical curvature, is close to all
     Hessians), but costs many gradients. Well-conditioned problems are solved before it would be ready: so wide tables
-    try without it for about as long as it would take. Where nothing can be factored Newton wins: on sparse tables from
-    the start, on dense ones after a few steps.
+    try without it for about as long as it would take. Newton wins from the start where nothing can be factored, and
+    on sparse tables with more columns than rows.
     """
     data, lam = problem.data, problem.lam
     typical = max(float(loss.curvature(z, data.y).mean()), 0.1 * loss.curvature_bound)
@@ -61,11 +60,12 @@ def _stages(problem: Problem, loss: Loss, z: Array) -> list[tuple[Callable[[], C
     def gram() -> Callable[[Array], Array]:
         return cholesky_inverse(typical * data.gram, lam)
 
-    factored = min(data.active, data.n)
-    stages = []
+    stages: list[tuple[Callable[[], Callable[[Array], Array]], int]] = []
+    smaller_side = min(data.active, data.n)
+    if smaller_side > MAX_FACTOR:
+        return stages
     if not data.sparse and (not gram_fits or (data.active > _CHEAP_GRAM and "gram" not in data.__dict__)):
-        budget = max(20, int(factored * _PLAIN_SHARE)) if factored <= MAX_FACTOR else _FEW_STEPS
-        stages.append((plain, budget))
+        stages.append((plain, max(20, int(smaller_side * _PLAIN_SHARE))))
     if gram_fits:
         stages.append((gram, _GRAM_STEPS))
     return stages

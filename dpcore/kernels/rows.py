@@ -1,0 +1,35 @@
+"""Compiled passes over the rows of a CSR table, given as its index pointers, column indices and values.
+
+Index arrays must be unsigned (`unsigned`): numba tests signed ones for being negative, which takes most of the time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+
+
+def unsigned(indices):
+    """A view of an array of non-negative integers as unsigned ones."""
+    return indices.view(np.dtype(f"u{indices.dtype.itemsize}"))
+
+
+@njit(**_OPTIONS)
+def hinge_sweep(pointers, columns, values, y, squares, step, order, alpha, theta):
+    """Maximise the dual of hinge loss over one multiplier after the other, for the rows in `order`.
+
+    alpha [n] and theta [r] = step * sum_i alpha_i y_i x_i, step = 1 / (n lam), are updated in place; squares:
+    ||x_i||^2. A row of zeros gets the multiplier 1.
+    """
+    for i in order:
+        z = 0.0
+        for k in range(pointers[i], pointers[i + 1]):
+            z += values[k] * theta[columns[k]]
+        best = min(max(alpha[i] + (1.0 - y[i] * z) / (step * squares[i]), 0.0), 1.0)
+        moved = step * (best - alpha[i]) * y[i]
+        if moved != 0.0:
+            for k in range(pointers[i], pointers[i + 1]):
+                theta[columns[k]] += moved * values[k]
+        alpha[i] = best
