@@ -238,8 +238,25 @@ def test_numbers_beyond_single_precision_get_directions_in_double(scale, monkeyp
 
 
 @every_smooth_loss
-def test_newton_turns_to_double_precision_where_single_makes_no_headway(loss, monkeypatch):
-    """Condition numbers near 1e10, beyond what a product in single precision can resolve."""
+def test_newton_survives_useless_directions_in_single_precision(loss, monkeypatch):
+    """Single precision is tried first, and again only after a step that halved the gradient."""
+    honest, asked = problem.Problem.newton_direction, []
+
+    def useless_in_single(self, z, gradient, accuracy, single=False):
+        asked.append(single)
+        return -1e-6 * gradient if single else honest(self, z, gradient, accuracy)
+
+    monkeypatch.setattr(smooth, "MAX_FACTOR", 0)
+    monkeypatch.setattr(problem.Problem, "newton_direction", useless_in_single)
+    found = minimise(loss, SMALL, 1e-3, tol=1e-8)
+    assert np.linalg.norm(plain_objective(loss, SMALL, 1e-3, found.theta)[1]) <= 1.001e-11
+    assert len(asked) >= 2 and asked[:3] == [True, False, True][: len(asked)]
+
+
+@every_smooth_loss
+@pytest.mark.parametrize("lam", [1e-6, 1e-10])
+def test_ill_conditioned_records_are_solved_by_conjugate_gradients(loss, lam, monkeypatch):
+    """Condition numbers up to 1e10, beyond what a product in single precision resolves."""
     monkeypatch.setattr(problem, "MAX_FACTOR", 0)
     monkeypatch.setattr(smooth, "MAX_FACTOR", 0)
     rng = np.random.default_rng(13)
@@ -247,8 +264,8 @@ def test_newton_turns_to_double_precision_where_single_makes_no_headway(loss, mo
     X = common + 1e-4 * rng.standard_normal((60, 8))
     data = Data(X / np.linalg.norm(X, axis=1).max(), np.sign(common[:, 0] + rng.standard_normal(60)))
     for form in (data, sparse(data)):
-        found = minimise(loss, form, 1e-10, tol=0.1)
-        assert np.linalg.norm(plain_objective(loss, data, 1e-10, found.theta)[1]) <= 1.001e-11
+        found = minimise(loss, form, lam, tol=1e-11 / lam)
+        assert np.linalg.norm(plain_objective(loss, data, lam, found.theta)[1]) <= 1.001e-11
 
 
 @every_smooth_loss
@@ -311,6 +328,18 @@ def test_on_wide_sparse_records_coordinate_ascent_needs_no_newton_steps(monkeypa
     assert 0 < found.steps <= 50
     again = minimise(HINGE, data, lam, tol=tolerance(HINGE, 1.0, data.n, lam), start=found.theta)
     assert np.linalg.norm(found.theta - again.theta) <= found.distance + again.distance
+
+
+@pytest.mark.parametrize("goal", [1e-2, 1e-6, 1e-10])
+def test_the_gap_of_a_hinge_point_is_that_of_its_theta_and_multipliers(goal, monkeypatch):
+    for limit, data in itertools.product((0, problem.MAX_FACTOR), (SMALL, sparse(SMALL))):
+        monkeypatch.setattr(hinge, "MAX_FACTOR", limit)
+        start = np.full(data.n, 0.3)
+        point = hinge.minimise_hinge(data, 0.01, goal, start)
+        assert point.gap <= goal
+        assert point.gap == pytest.approx(hinge.duality_gap(data, 0.01, point.theta, point.alpha), rel=1e-9)
+        assert point.alpha.min() >= 0.0 and point.alpha.max() <= 1.0
+        assert np.all(start == 0.3), "the caller's multipliers stay as they are"
 
 
 def test_where_coordinate_ascent_stops_short_the_multipliers_go_on(monkeypatch):
