@@ -73,7 +73,7 @@ def minimise(
     >>> round(float(found.theta[0]), 12), found.distance <= 1e-12
     (0.25, True)
     """
-    positive("lam", lam)
+    lam = positive("lam", lam)
     positive("tol", tol)
     if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
         raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
