@@ -15,8 +15,21 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..types import Array, Data, Unconverged
 
 # The largest system that is factored; beyond it Newton directions come from conjugate gradients.
-MAX_FACTOR = 1500
+MAX_FACTOR = 3000
 _MAX_CG = 2000
+
+
+@dc.dataclass(frozen=True)
+class Point:
+    """What a solver found: theta [r], and what certifies it.
+
+    residual: a gradient norm, or a duality gap where alpha, the hinge's multipliers [n], is there. steps: taken.
+    """
+
+    theta: Array
+    residual: float
+    steps: int
+    alpha: Array | None = None
 
 
 class Smooth(Protocol):
