@@ -208,6 +208,27 @@ def test_directions_solve_the_newton_system(loss, monkeypatch):
             assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
 
 
+def test_woodbury_keeps_its_digits_where_lam_is_tiny():
+    """Without refinement the relative residual is about 1e-16 / lam."""
+    data, lam, loss = PROBLEMS["more columns than rows"], 1e-10, get_loss("squared")
+    rng = np.random.default_rng(12)
+    gradient = rng.standard_normal(data.n) @ data.X
+    direction = problem.Problem(loss, data, lam).newton_direction(np.zeros(data.n), gradient, 1e-9)
+    image = 2 * (data.X @ direction) @ data.X / data.n + lam * direction
+    assert np.linalg.norm(image + gradient) <= 1e-10 * np.linalg.norm(gradient)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: x**9 - 1e-4, lambda x: np.log(x + 1e-9), lambda x: max(x - 0.3, 1e-3 * (x - 0.3))]
+)
+def test_roots_are_found_where_one_end_of_the_bracket_would_stay(f):
+    """Plain regula falsi needs hundreds of steps on each of these."""
+    evaluations = []
+    x = problem.find_root(lambda t: evaluations.append(t) or f(t), 0.0, f(0.0), 2.0, f(2.0), 1e-10, 200)
+    assert abs(f(x)) <= 1e-10
+    assert len(evaluations) <= 60
+
+
 @every_smooth_loss
 def test_wide_sparse_records_need_no_dense_table(loss):
     rng = np.random.default_rng(10)

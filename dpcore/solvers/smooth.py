@@ -29,8 +29,9 @@ def minimise_smooth(loss: Loss, data: Data, lam: float, tol: float, start: Array
     theta = np.zeros(data.active) if start is None else start
     gradient, steps = problem.gradient(theta), 0
     for precondition, budget in _stages(problem, loss, theta):
-        theta, gradient, taken = _bfgs(problem, theta, gradient, tol, precondition(), budget)
-        steps += taken
+        if np.linalg.norm(gradient) > tol:
+            theta, gradient, taken = _bfgs(problem, theta, gradient, tol, precondition(), budget)
+            steps += taken
     if np.linalg.norm(gradient) > tol:
         theta, gradient, taken = newton(problem, theta, tol)
         steps += taken
