@@ -22,7 +22,7 @@ from .problem import Point, Problem
 from .smooth import newton
 
 _MAX_ROUNDS = 40
-_FIRST_WIDTH, _SHRINK = 1.0, 0.2
+_FIRST_WIDTH, _WARM_WIDTH, _SHRINK = 1.0, 0.04, 0.2
 
 
 @dc.dataclass(frozen=True)
@@ -60,18 +60,19 @@ def duality_gap(data: Data, lam: float, theta: Array, alpha: Array, radius: floa
     return gap
 
 
-def minimise_hinge(data: Data, lam: float, goal: float, alpha: Array | None = None) -> Point:
+def minimise_hinge(data: Data, lam: float, goal: float, start: Point | None = None) -> Point:
     """Minimise (1/n) sum_i max(1 - y_i <x_i, theta>, 0) + (lam/2) ||theta||^2 to a duality gap of `goal`.
 
     Each round minimises J with the hinge seen from the multipliers of the round before; the multipliers at that
     minimum are the next ones (the proximal point method on the dual). Shorter widths take larger dual steps.
-    alpha: multipliers to start from. Raises Unconverged.
+    start: a theta and multipliers from nearby. Raises Unconverged.
 
     Source: Rockafellar 1976, Augmented Lagrangians and applications of the proximal point algorithm.
     """
-    alpha = np.full(data.n, 0.5) if alpha is None else alpha
-    theta = (alpha * data.y) @ data.X / (data.n * lam)
-    gap, width, steps = duality_gap(data, lam, theta, alpha), _FIRST_WIDTH, 0
+    theta, alpha, width = np.zeros(data.active), np.full(data.n, 0.5), _FIRST_WIDTH
+    if start is not None:
+        theta, alpha, width = start.theta, start.alpha, _WARM_WIDTH
+    gap, steps = duality_gap(data, lam, theta, alpha), 0
     for _ in range(_MAX_ROUNDS):
         if gap <= goal:
             return Point(theta, gap, steps, alpha)
@@ -87,6 +88,12 @@ def minimise_hinge(data: Data, lam: float, goal: float, alpha: Array | None = No
     )
 
 
-def multipliers_at(data: Data, theta: Array) -> Array:
-    """Multipliers to start from near theta: 1 below the kink, 0 above it, a ramp where rounding could decide."""
-    return np.clip(0.5 + (1.0 - data.y * (data.X @ theta)) / _FIRST_WIDTH, 0.0, 1.0)
+def rescaled(data: Data, lam: float, alpha: Array) -> Point:
+    """A start from multipliers alone: the theta that belongs to them at lam, so that it moves when lam does."""
+    return Point((alpha * data.y) @ data.X / (data.n * lam), math.inf, 0, alpha)
+
+
+def near(data: Data, theta: Array) -> Point:
+    """A start near theta: multipliers 1 below the kink, 0 above it, and a ramp between."""
+    alpha = np.clip(0.5 + (1.0 - data.y * (data.X @ theta)) / _WARM_WIDTH, 0.0, 1.0)
+    return Point(theta, math.inf, 0, alpha)

@@ -23,13 +23,13 @@ _MAX_CG = 2000
 class Point:
     """What a solver found: theta [r], and what certifies it.
 
-    residual: a gradient norm, or a duality gap where alpha, the hinge's multipliers [n], is there. steps: taken.
+    residual: a gradient norm, or for hinge loss a duality gap with the multipliers alpha [n]. steps: taken.
     """
 
     theta: Array
     residual: float
     steps: int
-    alpha: Array | None = None
+    alpha: Array = dc.field(default_factory=lambda: np.empty(0))
 
 
 class Smooth(Protocol):
