@@ -279,6 +279,14 @@ def test_a_warm_start_changes_the_work_and_not_the_answer(loss):
         assert again.steps == 0 and np.array_equal(again.theta, cold.theta)
 
 
+@every_loss
+def test_a_start_far_off_does_not_cost_the_answer(loss):
+    for data, lam in itertools.product((random_records(200, 600, seed=5), SMALL), (1e-6, 1e-2)):
+        cold = minimise(loss, data, lam, tol=1e-2)
+        warm = minimise(loss, data, lam, tol=1e-2, start=np.full(data.p, 1e3))
+        assert np.linalg.norm(cold.theta - warm.theta) <= cold.distance + warm.distance
+
+
 @every_problem
 @every_loss
 @pytest.mark.parametrize("radius", [0.3, 3.0, 30.0])

@@ -15,7 +15,7 @@ import numpy as np
 from ..losses import Loss
 from ..types import Array, Data, positive
 from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
-from .hinge import minimise_hinge, near
+from .hinge import minimise_hinge, minimise_hinge_near
 from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _HINGE_SHARE = 1e-8, 1e-3
@@ -85,7 +85,7 @@ def minimise(
             point = smooth_on_sphere(loss, data, lam, radius, tol * lam)
         return Minimiser(point.theta, point.residual / lam, point.steps)
     gap = 0.5 * lam * tol**2
-    point = minimise_hinge(data, lam, gap, None if start is None else near(data, start))
+    point = minimise_hinge(data, lam, gap) if start is None else minimise_hinge_near(data, lam, gap, start)
     if radius is not None and np.linalg.norm(point.theta) > radius:
         point = hinge_in_ball(loss, data, lam, radius, gap)
     return Minimiser(point.theta, (2.0 * point.residual / lam) ** 0.5, point.steps)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..losses import Loss
 from ..types import Array, Data, Unconverged
-from .hinge import duality_gap, minimise_hinge, rescaled
+from .hinge import duality_gap, minimise_hinge
 from .problem import Point, Problem, find_root
 from .smooth import minimise_smooth
 
@@ -68,7 +68,7 @@ def hinge_in_ball(loss: Loss, data: Data, lam: float, radius: float, tol: float)
     """A minimiser of J over the ball for hinge loss; residual: a duality gap <= tol. lam = 0 is allowed."""
 
     def solve(total: float, last: Point | None) -> Point:
-        return minimise_hinge(data, total, 0.1 * tol, rescaled(data, total, last.alpha) if last else None)
+        return minimise_hinge(data, total, 0.1 * tol, last.alpha if last else None)
 
     def certify(point: Point) -> Point:
         theta = _projected(radius, point.theta)

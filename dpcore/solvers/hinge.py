@@ -60,18 +60,20 @@ def duality_gap(data: Data, lam: float, theta: Array, alpha: Array, radius: floa
     return gap
 
 
-def minimise_hinge(data: Data, lam: float, goal: float, start: Point | None = None) -> Point:
+def minimise_hinge(
+    data: Data, lam: float, goal: float, alpha: Array | None = None, theta: Array | None = None
+) -> Point:
     """Minimise (1/n) sum_i max(1 - y_i <x_i, theta>, 0) + (lam/2) ||theta||^2 to a duality gap of `goal`.
 
     Each round minimises J with the hinge seen from the multipliers of the round before; the multipliers at that
     minimum are the next ones (the proximal point method on the dual). Shorter widths take larger dual steps.
-    start: a theta and multipliers from nearby. Raises Unconverged.
+    alpha: multipliers to start from; theta: a point nearby, which allows a short first width. Raises Unconverged.
 
     Source: Rockafellar 1976, Augmented Lagrangians and applications of the proximal point algorithm.
     """
-    theta, alpha, width = np.zeros(data.active), np.full(data.n, 0.5), _FIRST_WIDTH
-    if start is not None:
-        theta, alpha, width = start.theta, start.alpha, _WARM_WIDTH
+    alpha = np.full(data.n, 0.5) if alpha is None else alpha
+    width = _FIRST_WIDTH if theta is None else _WARM_WIDTH
+    theta = (alpha * data.y) @ data.X / (data.n * lam) if theta is None else theta
     gap, steps = duality_gap(data, lam, theta, alpha), 0
     for _ in range(_MAX_ROUNDS):
         if gap <= goal:
@@ -88,12 +90,10 @@ def minimise_hinge(data: Data, lam: float, goal: float, start: Point | None = No
     )
 
 
-def rescaled(data: Data, lam: float, alpha: Array) -> Point:
-    """A start from multipliers alone: the theta that belongs to them at lam, so that it moves when lam does."""
-    return Point((alpha * data.y) @ data.X / (data.n * lam), math.inf, 0, alpha)
-
-
-def near(data: Data, theta: Array) -> Point:
-    """A start near theta: multipliers 1 below the kink, 0 above it, and a ramp between."""
+def minimise_hinge_near(data: Data, lam: float, goal: float, theta: Array) -> Point:
+    """`minimise_hinge` from a theta: multipliers 1 below the kink, 0 above it, and a ramp between."""
     alpha = np.clip(0.5 + (1.0 - data.y * (data.X @ theta)) / _WARM_WIDTH, 0.0, 1.0)
-    return Point(theta, math.inf, 0, alpha)
+    try:
+        return minimise_hinge(data, lam, goal, alpha, theta)
+    except Unconverged:
+        return minimise_hinge(data, lam, goal)  # a start far off must not cost the answer
