@@ -2,9 +2,9 @@
 
     python -m benchmarks.solvers
 
-Logistic loss; J as in docs/formulas.md, so scikit-learn's C is 1 / (n lam). Its tol is lowered until its own gradient norm
-of J, in our normalisation, is at most 1e-8; both norms are printed. One BLAS thread, one warm-up, medians, the
-two alternate. "cached" means that X'X was computed before, as in every solve after the first on the same records.
+Logistic loss; J as in docs/formulas.md, so scikit-learn's C is 1 / (n lam). Its tol is lowered until its own gradient
+norm of J, in our normalisation, is at most 1e-8; both norms are printed. One BLAS thread, one warm-up, medians, the two
+alternate. "cached" means that X'X was computed before, as in every solve after the first on the same records.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Hinge loss: the method of multipliers, certified by a duality gap.
 
-With v = (1/n) sum_i alpha_i y_i x_i and m_i = y_i <x_i, theta>, every alpha in [0, 1]^n bounds J from below over the ball
-||theta|| <= radius, because max(1 - m, 0) >= alpha (1 - m):
+With v = (1/n) sum_i alpha_i y_i x_i and m_i = y_i <x_i, theta>, every alpha in [0, 1]^n bounds J from below over the
+ball ||theta|| <= radius, because max(1 - m, 0) >= alpha (1 - m):
     J(theta) >= mean(alpha) + min over the ball of q,  q(t) = (lam/2) ||t||^2 - <v, t>.
 q is least at v / s with s = max(lam, ||v|| / radius), so that for theta in the ball
     J(theta) - bound = mean_i [max(1 - m_i, 0) - alpha_i (1 - m_i)]
                        + ||s theta - v||^2 / (2 s) + (s - lam) (radius^2 - ||theta||^2) / 2,
-three terms >= 0 in which nothing cancels. J is lam-strongly convex over the ball, so a gap between J(theta) and the bound
-also bounds ||theta - theta_hat|| by sqrt(2 gap / lam).
+three terms >= 0 in which nothing cancels. J is lam-strongly convex, so a gap between J(theta) and the bound also bounds
+the distance to the minimiser theta_hat over the ball: ||theta - theta_hat|| <= sqrt(2 gap / lam).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import math
 import numpy as np
 
 from ..types import Array, Data, Unconverged
-from .problem import Problem
+from .problem import Point, Problem
 from .smooth import newton
 
 _MAX_ROUNDS = 40
-_FIRST_WIDTH, _SHRINK = 1.0, 0.2
+_FIRST_WIDTH, _WARM_WIDTH, _SHRINK = 1.0, 0.04, 0.2
 
 
 @dc.dataclass(frozen=True)
@@ -47,16 +47,6 @@ class _Smoothed:
         return self.alpha + (1.0 - y * z) / self.width
 
 
-@dc.dataclass(frozen=True)
-class HingePoint:
-    """theta [r] and alpha [n] with J(theta) - min J <= gap; steps: Newton steps taken."""
-
-    theta: Array
-    alpha: Array
-    gap: float
-    steps: int
-
-
 def duality_gap(data: Data, lam: float, theta: Array, alpha: Array, radius: float = math.inf) -> float:
     """J(theta) less the bound that alpha gives (see the module); ||theta|| <= radius, and lam > 0 or radius finite."""
     short = 1.0 - data.y * (data.X @ theta)
@@ -70,21 +60,24 @@ def duality_gap(data: Data, lam: float, theta: Array, alpha: Array, radius: floa
     return gap
 
 
-def minimise_hinge(data: Data, lam: float, goal: float, alpha: Array | None = None) -> HingePoint:
+def minimise_hinge(
+    data: Data, lam: float, goal: float, alpha: Array | None = None, theta: Array | None = None
+) -> Point:
     """Minimise (1/n) sum_i max(1 - y_i <x_i, theta>, 0) + (lam/2) ||theta||^2 to a duality gap of `goal`.
 
     Each round minimises J with the hinge seen from the multipliers of the round before; the multipliers at that
     minimum are the next ones (the proximal point method on the dual). Shorter widths take larger dual steps.
-    alpha: multipliers to start from. Raises Unconverged.
+    alpha: multipliers to start from; theta: a point nearby, which allows a short first width. Raises Unconverged.
 
     Source: Rockafellar 1976, Augmented Lagrangians and applications of the proximal point algorithm.
     """
     alpha = np.full(data.n, 0.5) if alpha is None else alpha
-    theta = (alpha * data.y) @ data.X / (data.n * lam)
-    gap, width, steps = duality_gap(data, lam, theta, alpha), _FIRST_WIDTH, 0
+    width = _FIRST_WIDTH if theta is None else _WARM_WIDTH
+    theta = (alpha * data.y) @ data.X / (data.n * lam) if theta is None else theta
+    gap, steps = duality_gap(data, lam, theta, alpha), 0
     for _ in range(_MAX_ROUNDS):
         if gap <= goal:
-            return HingePoint(theta, alpha, gap, steps)
+            return Point(theta, gap, steps, alpha)
         smoothed = _Smoothed(alpha, width)
         # A gradient of this norm adds a tenth of the goal to the gap.
         theta, _, taken = newton(Problem(smoothed, data, lam), theta, math.sqrt(0.2 * goal * lam))
@@ -97,6 +90,10 @@ def minimise_hinge(data: Data, lam: float, goal: float, alpha: Array | None = No
     )
 
 
-def multipliers_at(data: Data, theta: Array) -> Array:
-    """Multipliers to start from near theta: 1 below the kink, 0 above it, a ramp where rounding could decide."""
-    return np.clip(0.5 + (1.0 - data.y * (data.X @ theta)) / _FIRST_WIDTH, 0.0, 1.0)
+def minimise_hinge_near(data: Data, lam: float, goal: float, theta: Array) -> Point:
+    """`minimise_hinge` from a theta: multipliers 1 below the kink, 0 above it, and a ramp between."""
+    alpha = np.clip(0.5 + (1.0 - data.y * (data.X @ theta)) / _WARM_WIDTH, 0.0, 1.0)
+    try:
+        return minimise_hinge(data, lam, goal, alpha, theta)
+    except Unconverged:
+        return minimise_hinge(data, lam, goal)  # a start far off must not cost the answer

@@ -15,8 +15,21 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..types import Array, Data, Unconverged
 
 # The largest system that is factored; beyond it Newton directions come from conjugate gradients.
-MAX_FACTOR = 1500
+MAX_FACTOR = 3000
 _MAX_CG = 2000
+
+
+@dc.dataclass(frozen=True)
+class Point:
+    """What a solver found: theta [r], and what certifies it.
+
+    residual: a gradient norm, or for hinge loss a duality gap with the multipliers alpha [n]. steps: taken.
+    """
+
+    theta: Array
+    residual: float
+    steps: int
+    alpha: Array = dc.field(default_factory=lambda: np.empty(0))
 
 
 class Smooth(Protocol):
