@@ -19,9 +19,10 @@ from .base import AdditiveMechanism, Prepared
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
 _BAND_MISS = 0.1
-# lam="auto" makes the noise move the prediction of a record of norm R by this much, root mean square: in units of the
-# margin, or of y_max for regression. Fixed on synthetic records before a bundled set was looked at (docs/formulas.md).
-_AUTO_MARGIN, _AUTO_LABEL = 0.4, 0.1
+# lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
+# a quarter of (B R)^(1/4), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of
+# y_max (docs/formulas.md, "lam").
+_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 0.25, 0.25, 0.1
 
 
 @dc.dataclass(frozen=True)
@@ -118,7 +119,8 @@ class OutputPerturbation(AdditiveMechanism):
         elif spec.lam == "population":
             g = bounds.population_lam(1.0, R, n, B, multiplier * mean)
         else:
-            size = _AUTO_MARGIN if loss.classification else _AUTO_LABEL * spec.domain.y_max
+            margin = _AUTO_MARGIN * (B * R) ** _AUTO_POWER
+            size = margin if loss.classification else _AUTO_LABEL * spec.domain.y_max
             g = 2.0 * R**2 * multiplier * math.sqrt(square) / (n * size)
         if math.isfinite(loss.slope) or spec.radius is not None:
             return g * loss.lipschitz(dc.replace(spec, lam=1.0))

@@ -185,7 +185,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
 def lam_line(experiment: Experiment, epsilon: float) -> str:
     """Where λ comes from, and how many points the best λ would win: what only a look at the records could find."""
     told = {
-        "auto": "**λ = auto** makes the noise of one size, 0.4 in the margin, whatever ε and n are; no record is seen.",
+        "auto": "**λ = auto** gives the noise in a prediction one size, whatever ε and n are; no record is seen.",
         "population": "**λ = theory** minimises the proved bound for fresh records at that norm; no record is seen.",
     }.get(str(experiment.lam), f"**λ = {experiment.lam:g}** is set by hand.")
     try:
