@@ -418,7 +418,7 @@ def test_published_lam_is_that_of_theorem_1(noise):
 @every_loss
 @pytest.mark.parametrize("p", [1, 8, 300])
 def test_auto_lam_makes_noise_of_a_fixed_size(noise, key, p):
-    """(B R)^(1/4) / 4 in the margin, or y_max / 10, root mean square at ||x|| = R; at most 2% more for the tolerance."""
+    """(B R)^(1/4) / 4 in the margin, or y_max / 10, root mean square at ||x|| = R; the tolerance adds 2% at most."""
     for n, epsilon, R, B in ((100, 0.1, 1.0, 16.0), (5000, 10.0, 3.0, 27.0)):
         y_max = 1.0 if get_loss(key).classification else 0.6
         plan = dpcore.calibrate(noise, n=n, p=p, epsilon=epsilon, delta=1e-5, loss=key, R=R, y_max=y_max, theta_norm=B)
