@@ -130,7 +130,7 @@ class OutputPerturbation(AdditiveMechanism):
             lam = math.exp(log_lam)
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=lam)))
 
-        return math.exp(brentq(surplus, -200.0, 200.0, xtol=1e-13))
+        return math.exp(brentq(surplus, -690.0, 690.0, xtol=1e-13))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """All records are 0 but the last, (R u, -y) against (R u, y); it moves the model by 2 |l'| R / (n lam).
