@@ -286,7 +286,7 @@ def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
             "accounting must be one of tight, published, classical, got array(",
         ),
         ({"accounting": True}, "accounting must be one of tight, published, classical, got True"),
-        ({"loss": "squared", "y_max": 1e99}, "lam must be between 1e-100 and 1e100"),
+        ({"loss": "squared", "y_max": 1e99}, "lam must be a number where the rule 'auto' gives none"),
         ({"lam": np.ones(3)}, "lam must be a finite number > 0"),
     ],
 )

@@ -23,6 +23,7 @@ _BAND_MISS = 0.1
 # a quarter of (B R)^(1/4), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of
 # y_max (docs/formulas.md, "lam").
 _AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 0.25, 0.25, 0.1
+_LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
 @dc.dataclass(frozen=True)
@@ -130,7 +131,9 @@ class OutputPerturbation(AdditiveMechanism):
             lam = math.exp(log_lam)
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=lam)))
 
-        return math.exp(brentq(surplus, -690.0, 690.0, xtol=1e-13))
+        if not surplus(-_LARGEST_LOG) < 0.0 < surplus(_LARGEST_LOG):
+            raise ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
+        return math.exp(brentq(surplus, -_LARGEST_LOG, _LARGEST_LOG, xtol=1e-13))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """All records are 0 but the last, (R u, -y) against (R u, y); it moves the model by 2 |l'| R / (n lam).
