@@ -286,7 +286,10 @@ def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
             "accounting must be one of tight, published, classical, got array(",
         ),
         ({"accounting": True}, "accounting must be one of tight, published, classical, got True"),
-        ({"loss": "squared", "y_max": 1e99}, "lam must be a number where the rule 'auto' gives none"),
+        (
+            {"loss": "squared", "lam": "published", "theta_norm": 1e-100, "y_max": 1e50},
+            "lam must be a number where the rule 'published' gives none between 1e-100 and 1e100",
+        ),
         ({"lam": np.ones(3)}, "lam must be a finite number > 0"),
     ],
 )
