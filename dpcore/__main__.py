@@ -261,6 +261,7 @@ def audit(key: str, as_json: bool, **arguments: Any) -> None:
     if report.verdict == "contradicted":
         sys.exit(1)
 
+
 @cli.command()
 @click.option("--source", "sources", multiple=True, help="A data set; may be given again. Default: all.")
 @click.option("--seeds", default=8, show_default=True, type=int, help="Splits or draws of the records, >= 2.")

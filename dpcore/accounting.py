@@ -145,7 +145,7 @@ def chi_quadrature(degrees: int) -> tuple[Array, Array]:
     a random size sqrt(V) (docs/formulas.md), so its exact means and its attacker are Gaussian ones averaged over V.
 
     >>> nodes, weights = chi_quadrature(9)
-    >>> round(weights @ nodes**2, 9)
+    >>> round(float(weights @ nodes**2), 9)
     9.0
     """
     low, high = np.sqrt(chi2.ppf([1e-18, 0.5], degrees)[0]), np.sqrt(chi2.isf(1e-18, degrees))

@@ -128,6 +128,6 @@ def bounds_of(plan: Plan) -> tuple[Bound, ...]:
 
     >>> plan = calibrate("output_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5)
     >>> sorted({bound.form for bound in bounds_of(plan)})
-    ['rate', 'upper']
+    ['lower', 'rate', 'upper']
     """
     return plan.mechanism.bounds(plan)

@@ -12,7 +12,7 @@ import numpy as np
 from .api import release_once
 from .losses import LOSSES, get_loss
 from .mechanisms import make_mechanism
-from .types import Array, Budget, BudgetExceeded, Data, Domain, Plan, Spec, as_matrix, integer
+from .types import Array, Budget, BudgetExceeded, Data, Domain, Plan, Spec, as_matrix, integer, shown
 
 
 @dc.dataclass(eq=False, kw_only=True)
@@ -53,11 +53,11 @@ class _PrivateEstimator:
         if not isinstance(self.domain, Domain):
             raise ValueError(
                 f"domain must be a dpcore.Domain, the public promise about every record, for {name}.fit, "
-                f"got {self.domain!r}"
+                f"got {shown(self.domain)}"
             )
         if get_loss(self.loss).classification is not classification:
             fitting = [loss.key for loss in LOSSES.values() if loss.classification is classification]
-            raise ValueError(f"loss must be one of {', '.join(fitting)} for {name}, got {self.loss!r}")
+            raise ValueError(f"loss must be one of {', '.join(fitting)} for {name}, got {shown(self.loss)}")
         if self.random_state is not None:
             integer("random_state", self.random_state, at_least=0)
         earlier: Budget | None = getattr(self, "spent_", None)
@@ -196,7 +196,7 @@ class PrivateClassifier(_PrivateEstimator):
             plain = array.tolist()
             if array.ndim == 1 and plain == list(classes) and plain[0] != plain[1]:
                 return np.sort(array)
-        raise ValueError(f"classes must be two different labels of one kind, got {classes!r}")
+        raise ValueError(f"classes must be two different labels of one kind, got {shown(classes)}")
 
     def _signs(self, classes: np.ndarray, y: Any) -> Array:
         """-1.0 for classes[0] and +1.0 for classes[1], shape [n]."""
@@ -210,7 +210,7 @@ class PrivateClassifier(_PrivateEstimator):
         for i, label in enumerate(labels.tolist()):
             if not isinstance(label, Hashable) or label not in sign_of:
                 one, other = sign_of
-                raise ValueError(f"y must be one of the declared classes {one!r} and {other!r}, got {label!r}")
+                raise ValueError(f"y must be one of the declared classes {one!r} and {other!r}, got {shown(label)}")
             signs[i] = sign_of[label]
         return signs
 

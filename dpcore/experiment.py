@@ -20,7 +20,7 @@ from . import data as records
 from .cells import Cell, blank_rows, never, run_cell
 from .losses import LOSSES, get_loss
 from .mechanisms import Mechanism, make_mechanism
-from .types import Budget, Spec, Unconverged, check_real, integer, positive
+from .types import Budget, Spec, Unconverged, check_real, integer, positive, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,9 +64,9 @@ class Axis:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or self.name not in _AXES:
-            raise ValueError(f"axis must be one of {', '.join(_AXES)}, got {self.name!r}")
+            raise ValueError(f"axis must be one of {', '.join(_AXES)}, got {shown(self.name)}")
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
-            raise ValueError(f"axis values must be a list of numbers, got {self.values!r}")
+            raise ValueError(f"axis values must be a list of numbers, got {shown(self.values)}")
         kind = _whole if self.name in ("n", "p") else _real
         object.__setattr__(self, "values", tuple(kind(value) for value in self.values))
         if not self.values:
@@ -111,16 +111,17 @@ class Experiment:
         if get_loss(self.loss).classification is not (info.task == "classification"):
             fitting = [loss.key for loss in LOSSES.values() if loss.classification is (info.task == "classification")]
             raise ValueError(
-                f"loss must be a {info.task} loss ({', '.join(fitting)}) for source {self.source!r}, got {self.loss!r}"
+                f"loss must be a {info.task} loss ({', '.join(fitting)}) for source {self.source!r}, "
+                f"got {shown(self.loss)}"
             )
         if not isinstance(self.population, bool):
-            raise ValueError(f"population must be true or false, got {self.population!r}")
+            raise ValueError(f"population must be true or false, got {shown(self.population)}")
         if self.population and info.size is not None:
             raise ValueError(f"population must be false for source {self.source!r}: nobody knows its law")
         set_field = object.__setattr__
         set_field(self, "mechanisms", _mechanisms(self.mechanisms))
         if not isinstance(self.sweep, Axis):
-            raise ValueError(f"sweep must be an Axis, got {self.sweep!r}")
+            raise ValueError(f"sweep must be an Axis, got {shown(self.sweep)}")
         set_field(self, "n", integer("n", info.people if self.n is None else self.n, at_least=2))
         set_field(self, "p", integer("p", info.p or 8 if self.p is None else self.p, at_least=1))
         B = info.theta_norm if self.theta_norm is None else self.theta_norm
@@ -187,7 +188,7 @@ class Experiment:
 
 def _mechanisms(chosen: object) -> tuple[Mechanism, ...]:
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise ValueError(f"mechanisms must be a list of keys or mechanisms, got {chosen!r}")
+        raise ValueError(f"mechanisms must be a list of keys or mechanisms, got {shown(chosen)}")
     made = tuple(m if isinstance(m, Mechanism) else make_mechanism(m) for m in chosen)
     if not made:
         raise ValueError("mechanisms must name at least one mechanism, got none")
@@ -200,13 +201,13 @@ def _knobs(mechanism: Any) -> dict[str, Any]:
 
 def _mechanisms_from(plain: object) -> tuple[Mechanism, ...]:
     if not isinstance(plain, list) or not all(isinstance(m, (str, dict)) for m in plain):
-        raise ValueError(f"mechanisms must be a list of keys or of objects with a key, got {plain!r}")
+        raise ValueError(f"mechanisms must be a list of keys or of objects with a key, got {shown(plain)}")
     return tuple(make_mechanism(m) if isinstance(m, str) else make_mechanism(**({"key": ""} | m)) for m in plain)
 
 
 def _axis_from(plain: object) -> Axis:
     if not isinstance(plain, dict) or set(plain) != {"name", "values"} or not isinstance(plain["values"], list):
-        raise ValueError(f'sweep must be an object {{"name": ..., "values": [...]}}, got {plain!r}')
+        raise ValueError(f'sweep must be an object {{"name": ..., "values": [...]}}, got {shown(plain)}')
     return Axis(plain["name"], tuple(plain["values"]))
 
 

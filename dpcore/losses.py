@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .types import Array, Spec
+from .types import Array, Spec, shown
 
 
 @dc.dataclass(frozen=True)
@@ -133,5 +133,5 @@ def get_loss(key: str) -> Loss:
     0.25
     """
     if not isinstance(key, str) or key not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {key!r}")
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {shown(key)}")
     return LOSSES[key]

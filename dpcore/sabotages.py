@@ -10,7 +10,7 @@ import numpy as np
 
 from .mechanisms import Mechanism
 from .mechanisms.base import Prepared
-from .types import Array, NotApplicable, Plan
+from .types import Array, NotApplicable, Plan, shown
 
 ReleaseOnce = Callable[[Prepared, np.random.Generator], Array]
 
@@ -40,7 +40,7 @@ def get_sabotage(key: str) -> Sabotage:
     'The generator is seeded anew in every run, so that all runs share one noise vector.'
     """
     if not isinstance(key, str) or key not in SABOTAGES:
-        raise ValueError(f"sabotage must be None or one of {', '.join(SABOTAGES)}, got {key!r}")
+        raise ValueError(f"sabotage must be None or one of {', '.join(SABOTAGES)}, got {shown(key)}")
     return SABOTAGES[key]
 
 

@@ -36,10 +36,22 @@ class Unconverged(RuntimeError):
     """A solver could not certify the accuracy that the privacy proof needs; nothing was released."""
 
 
+_LONGEST_SHOWN = 60
+_LARGEST_INTEGER = 10**15  # every such integer is an ordinary float too
+
+
+def shown(value: object) -> str:
+    """A value as error messages show it: on one line, and not for ever."""
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        return f"an integer of {len(str(abs(value)))} digits" if abs(value) < 10**4000 else "a huge integer"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
+
+
 def check_real(name: str, value: object, rule: str, holds: Callable[[float], bool]) -> float:
     """Return `value` as a finite float that `holds` accepts, or raise "<name> must be <rule>, got <value>"."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise ValueError(f"{name} must be {rule}, got {value!r}")
+        raise ValueError(f"{name} must be {rule}, got {shown(value)}")
     try:
         number = float(value)
     except OverflowError:
@@ -56,9 +68,11 @@ def positive(name: str, value: object) -> float:
 
 
 def integer(name: str, value: object, at_least: int) -> int:
-    """An integer >= at_least, else ValueError."""
+    """An integer >= at_least (and <= 10^15), else ValueError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise ValueError(f"{name} must be an integer >= {at_least}, got {value!r}")
+        raise ValueError(f"{name} must be an integer >= {at_least}, got {shown(value)}")
+    if value > _LARGEST_INTEGER:
+        raise ValueError(f"{name} must be at most 10^15, got {shown(int(value))}")
     return int(value)
 
 
@@ -134,7 +148,7 @@ class Spec:
         if not isinstance(self.lam, str):
             object.__setattr__(self, "lam", positive("lam", self.lam))
         elif self.lam not in LAM_RULES:
-            raise ValueError(f"lam must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {self.lam!r}")
+            raise ValueError(f"lam must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {shown(self.lam)}")
         if self.radius is not None:
             object.__setattr__(self, "radius", positive("radius", self.radius))
         object.__setattr__(self, "theta_norm", positive("theta_norm", self.theta_norm))

@@ -4,6 +4,7 @@ import gzip
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpcore
@@ -271,3 +272,30 @@ def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
     """Only the curator's own reading of a file may look at all records together (see `solve`)."""
     assert np.isfinite(dpcore.solve("output_gaussian", X, np.ones(4), **GOOD).theta).all()
     assert np.isfinite(dpcore.solve("output_gaussian", np.full((4, 2), 0.5), Y, **GOOD).theta).all()
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"n": 10**400}, "n must be at most 10^15, got an integer of 401 digits"),
+        ({"p": -(10**5000)}, "p must be an integer >= 1, got a huge integer"),
+        ({"epsilon": pd.DataFrame({"a": [1, 2]})}, "epsilon must be a finite number > 0, got a 0 1 1 2"),
+        ({"epsilon": [1.0] * 99}, "epsilon must be a finite number > 0, got [1.0, 1.0, 1.0,"),
+        (
+            {"accounting": np.array(["tight", "loose"])},
+            "accounting must be one of tight, published, classical, got array(",
+        ),
+        ({"accounting": True}, "accounting must be one of tight, published, classical, got True"),
+        (
+            {"loss": "squared", "lam": "published", "theta_norm": 1e-100, "y_max": 1e50},
+            "lam must be a number where the rule 'published' gives none between 1e-100 and 1e100",
+        ),
+        ({"lam": np.ones(3)}, "lam must be a finite number > 0"),
+    ],
+)
+def test_odd_arguments_of_any_size_are_one_line(change, sentence):
+    facts = {"n": 100, "p": 2, "epsilon": 1.0, "delta": 1e-5} | change
+    with pytest.raises(ValueError) as caught:
+        dpcore.calibrate("output_gaussian", **facts)
+    assert str(caught.value).startswith(sentence)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 200

@@ -418,12 +418,12 @@ def test_published_lam_is_that_of_theorem_1(noise):
 @every_loss
 @pytest.mark.parametrize("p", [1, 8, 300])
 def test_auto_lam_makes_noise_of_a_fixed_size(noise, key, p):
-    """0.4 in the margin, or a tenth of y_max, root mean square at ||x|| = R; 2% above at most for the tolerance."""
-    for n, epsilon, R in ((100, 0.1, 1.0), (5000, 10.0, 3.0)):
+    """(B R)^(1/4) / 4 in the margin, or y_max / 10, root mean square at ||x|| = R; the tolerance adds 2% at most."""
+    for n, epsilon, R, B in ((100, 0.1, 1.0, 16.0), (5000, 10.0, 3.0, 27.0)):
         y_max = 1.0 if get_loss(key).classification else 0.6
-        plan = dpcore.calibrate(noise, n=n, p=p, epsilon=epsilon, delta=1e-5, loss=key, R=R, y_max=y_max)
+        plan = dpcore.calibrate(noise, n=n, p=p, epsilon=epsilon, delta=1e-5, loss=key, R=R, y_max=y_max, theta_norm=B)
         size = R * plan.scale * math.sqrt(plan.mechanism.reach(p)[1])
-        wanted = 0.4 if get_loss(key).classification else 0.06
+        wanted = {16.0: 0.5, 27.0: 0.75}[B] if get_loss(key).classification else 0.06
         assert wanted <= size * (1 + 1e-9) <= wanted * 1.02
 
 

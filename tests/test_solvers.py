@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from dpcore import Data, Unconverged, kernels
 from dpcore.losses import LOSSES, get_loss
-from dpcore.solvers import hinge, minimise, minimise_in_ball, problem, smooth, tolerance
+from dpcore.solvers import ball, hinge, minimise, minimise_in_ball, problem, smooth, tolerance
 from tests.problems import PROBLEMS, random_records
 
 every_problem = pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
@@ -142,6 +142,18 @@ def test_on_the_sphere_the_distance_is_the_residual_of_the_normal_cone(loss):
     assert 0.01 * found.distance <= min(residuals)
 
 
+def test_the_steps_of_a_walk_to_the_sphere_add_up(monkeypatch):
+    taken = []
+
+    def counted(*arguments):
+        taken.append(smooth.minimise_smooth(*arguments))
+        return taken[-1]
+
+    monkeypatch.setattr(ball, "minimise_smooth", counted)
+    found = minimise(get_loss("logistic"), SMALL, 0.01, tol=1e-8, radius=0.2)
+    assert found.steps == sum(point.steps for point in taken) > taken[-1].steps
+
+
 @pytest.mark.parametrize("lam, radius", [(0.0, 0.05), (0.0, 2.0), (0.1, np.inf), (0.1, 0.05), (0.1, 2.0), (3.0, 0.6)])
 def test_the_duality_gap_is_primal_minus_dual(lam, radius):
     """For any theta in the ball and any multipliers, against the two sides computed apart. 200 fixed random pairs."""
@@ -268,6 +280,36 @@ def test_ill_conditioned_records_are_solved_by_conjugate_gradients(loss, lam, mo
         assert np.linalg.norm(plain_objective(loss, data, lam, found.theta)[1]) <= 1.001e-11
 
 
+def test_woodbury_keeps_its_digits_where_lam_is_tiny():
+    """Without refinement the relative residual is about 1e-16 / lam."""
+    data, lam, loss = PROBLEMS["more columns than rows"], 1e-10, get_loss("squared")
+    rng = np.random.default_rng(12)
+    gradient = rng.standard_normal(data.n) @ data.X
+    direction = problem.Problem(loss, data, lam).newton_direction(np.zeros(data.n), gradient, 1e-9)
+    image = 2 * (data.X @ direction) @ data.X / data.n + lam * direction
+    assert np.linalg.norm(image + gradient) <= 1e-10 * np.linalg.norm(gradient)
+
+
+@every_smooth_loss
+def test_quasi_newton_steps_that_overshoot_are_shortened(loss):
+    """A preconditioner a thousand times too bold: the first step must not be taken in full."""
+    objective = problem.Problem(loss, SMALL, 0.01)
+    zero = np.zeros(4)
+    theta, _, _ = smooth._bfgs(objective, zero, objective.gradient(zero), 1e-9, lambda g: 1e3 * g, 1)
+    assert plain_objective(loss, SMALL, 0.01, theta)[0] < plain_objective(loss, SMALL, 0.01, zero)[0]
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: x**9 - 1e-4, lambda x: np.log(x + 1e-9), lambda x: max(x - 0.3, 1e-3 * (x - 0.3))]
+)
+def test_roots_are_found_where_one_end_of_the_bracket_would_stay(f):
+    """Plain regula falsi needs hundreds of steps on each of these."""
+    evaluations = []
+    x = problem.find_root(lambda t: evaluations.append(t) or f(t), 0.0, f(0.0), 2.0, f(2.0), 1e-10, 200)
+    assert abs(f(x)) <= 1e-10
+    assert len(evaluations) <= 60
+
+
 @every_smooth_loss
 def test_wide_sparse_records_need_no_dense_table(loss):
     rng = np.random.default_rng(10)
@@ -336,8 +378,8 @@ def test_the_gap_of_a_hinge_point_is_that_of_its_theta_and_multipliers(goal, mon
         monkeypatch.setattr(hinge, "MAX_FACTOR", limit)
         start = np.full(data.n, 0.3)
         point = hinge.minimise_hinge(data, 0.01, goal, start)
-        assert point.gap <= goal
-        assert point.gap == pytest.approx(hinge.duality_gap(data, 0.01, point.theta, point.alpha), rel=1e-9)
+        assert point.residual <= goal
+        assert point.residual == pytest.approx(hinge.duality_gap(data, 0.01, point.theta, point.alpha), rel=1e-9)
         assert point.alpha.min() >= 0.0 and point.alpha.max() <= 1.0
         assert np.all(start == 0.3), "the caller's multipliers stay as they are"
 
@@ -370,10 +412,18 @@ def test_a_warm_start_changes_the_work_and_not_the_answer(loss):
     near = minimise(loss, data, 0.0102, tol=1e-5).theta
     cold, warm = minimise(loss, data, 0.01, tol=1e-5), minimise(loss, data, 0.01, tol=1e-5, start=near)
     assert np.linalg.norm(cold.theta - warm.theta) <= cold.distance + warm.distance + 1e-15
-    assert warm.steps <= cold.steps
+    assert warm.steps < cold.steps or cold.steps == 1
     if loss.curvature_bound < np.inf:
         again = minimise(loss, data, 0.01, tol=1e-5, start=cold.theta)
         assert again.steps == 0 and np.array_equal(again.theta, cold.theta)
+
+
+@every_loss
+def test_a_start_far_off_does_not_cost_the_answer(loss):
+    for data, lam in itertools.product((random_records(200, 600, seed=5), SMALL), (1e-6, 1e-2)):
+        cold = minimise(loss, data, lam, tol=1e-2)
+        warm = minimise(loss, data, lam, tol=1e-2, start=np.full(data.p, 1e3))
+        assert np.linalg.norm(cold.theta - warm.theta) <= cold.distance + warm.distance
 
 
 @every_problem

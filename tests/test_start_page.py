@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import data
+from dpcore.regret import regret_at
 from pages.start import words
 from pages.ui import controls
 from pages.ui.odds import icon_array
@@ -44,7 +45,7 @@ def test_the_default_state_teaches_without_a_click():
     assert not page.exception and not page.error
     row = table_of().query("metric == 'accuracy' and x == 1.0").iloc[0]
     said = re.sub(r"<[^>]+>", "", headline(page))
-    assert said == words.plain(words.takeaway(row, data.get_source("breast_cancer")))
+    assert said == words.plain(words.takeaway(row, data.get_source("breast_cancer"), by_hand=False))
     cost = 100 * (row.reference - row["mean"])
     assert f"{cost:.1f} points" in said and "398 patients" in said
     assert words.odds(row) in texts(page)
@@ -93,7 +94,9 @@ def test_random_states_show_no_error_and_true_numbers(case):
     mechanism = dpcore.make_mechanism("output_gaussian", accounting=chosen["proof"])
     table = table_of(mechanisms=(mechanism,), **{k: chosen[k] for k in ("source", "delta", "n", "lam", "seed")})
     here = table[(table.x == chosen["epsilon"])].iloc[0]
-    expected = words.takeaway(here, data.SOURCES[source]) if here.status == "ok" else words.refusal(here)
+    by_hand = not isinstance(chosen["lam"], str)
+    refused = here.status != "ok"
+    expected = words.refusal(here) if refused else words.takeaway(here, data.SOURCES[source], by_hand=by_hand)
     assert headline(page) == words.emphasised(expected, "#CB7513")
     assert not re.search(r"\bnan\b", texts(page).lower())
 
@@ -164,11 +167,30 @@ def test_words_for_costs():
     source = data.SOURCES["synthetic"]
     row = table_of(source="synthetic", n=300).iloc[0].copy()
     row["mean"], row["reference"] = 0.8, 0.79
-    assert "privacy is **free** here" in words.takeaway(row, source)
+    assert "privacy is **free** here" in words.takeaway(row, source, by_hand=False)
     row["mean"] = 0.78
     row["noiseless"] = 0.79
-    assert "privacy costs **1.0 point**" in words.takeaway(row, source)
+    assert "privacy costs **1.0 point**" in words.takeaway(row, source, by_hand=True)
     row["noiseless"], row["lam"] = 0.7801, 0.5
-    said = words.takeaway(row, source)
-    assert "of the **1.0 point** lost nearly all go to the regularisation λ = 0.5, not to noise" in said
+    said = words.takeaway(row, source, by_hand=True)
+    assert "of the **1.0 point** lost nearly all go to the λ set by hand, not to noise" in said
+    assert "privacy costs **1.0 point**" in words.takeaway(row, source, by_hand=False), "a rule sets λ for the noise"
     assert words.readouts(row, source)[0] == ("1.0 point", "lost: 0.0 to noise, 1.0 to regularisation")
+
+
+@pytest.mark.parametrize("lam", ["auto", "population", 0.5])
+def test_the_assumptions_say_what_the_best_lam_would_win(lam):
+    page = open_page(behind="Assumptions", lam=lam, source="iris", n=200, epsilon=3.0)
+    assert not page.exception and not page.error
+    lost = regret_at(dpcore.Experiment(source="iris", n=200, lam=lam, delta=1e-6, repetitions=100, seed=7), 3.0)
+    said = f"would win {words.points(lost)}" if lost >= 0.05 else "no λ of a grid does better"
+    assert said in texts(page)
+    name = {"auto": "λ = auto", "population": "λ = theory"}.get(lam, "set by hand")
+    assert name in texts(page)
+
+
+def test_a_refused_release_has_no_lam_to_judge():
+    page = open_page(behind="Assumptions", proof="classical", epsilon=0.5)
+    assert "would win" in texts(page) or "does better" in texts(page)
+    refused = open_page(behind="Assumptions", proof="classical", epsilon=2.0)
+    assert not refused.exception and "would win" not in texts(refused)

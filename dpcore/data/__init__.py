@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..caching import BoundedCache
-from ..types import Data, integer
+from ..types import Data, integer, shown
 from .bundled import BUNDLED, load_bundled
 from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
 from .population import Population
@@ -45,7 +45,7 @@ def get_source(key: str) -> Source:
     398
     """
     if not isinstance(key, str) or key not in SOURCES:
-        raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {key!r}")
+        raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {shown(key)}")
     return SOURCES[key]
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..types import Data, integer
+from ..types import Data, integer, shown
 
 MAX_COLUMNS = 1_000_000  # of a problem, in whatever form
 _CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000
@@ -55,7 +55,7 @@ def read_csv(path: Path, label: str) -> Table:
     columns = _header(path)
     if label not in columns:
         known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        raise ValueError(f"label must be a column of {path.name} ({known}), got {label!r}")
+        raise ValueError(f"label must be a column of {path.name} ({known}), got {shown(label)}")
     values, records = array("d"), 0
     for number, line in _text_lines(path):
         if number == 1 or not line.strip():
@@ -176,7 +176,7 @@ def _header(path: Path) -> tuple[str, ...]:
         raise ValueError(f"{path.name} must have a label and at least one feature, separated by commas, got one column")
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
-        raise ValueError(f"columns of {path.name} must have names of their own, got {twice!r} twice")
+        raise ValueError(f"columns of {path.name} must have names of their own, got {shown(twice)} twice")
     return columns
 
 
@@ -194,7 +194,7 @@ def _no_number(
     """The sentence for the first cell of a line that holds no finite number."""
     wrong = next(i for i, value in enumerate(row) if not math.isfinite(value))
     name, found = columns[wrong], cells[wrong].strip()
-    sentence = f"column {name!r} of {path.name} must hold a number in every row, got {found!r} in line {number}"
+    sentence = f"column {name!r} of {path.name} must hold a number in every row, got {shown(found)} in line {number}"
     return sentence + (_text_label_advice(found) if name == label and found else "")
 
 
@@ -214,9 +214,9 @@ def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float
         label = float(fields[0])
     except ValueError:
         advice = _text_label_advice(fields[0])
-        raise ValueError(f"begin with a number as its label, got {fields[0]!r}{advice}") from None
+        raise ValueError(f"begin with a number as its label, got {shown(fields[0])}{advice}") from None
     if len(fields) > 1 and fields[1].startswith("qid:"):
-        raise ValueError(f"hold no query ids, got {fields[1]!r}")
+        raise ValueError(f"hold no query ids, got {shown(fields[1])}")
     indices, values = [], []
     try:
         for field in fields[1:]:
@@ -224,7 +224,7 @@ def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float
             indices.append(int(index))
             values.append(float(value))
     except ValueError:
-        raise ValueError(f"hold index:value pairs of numbers, got {field!r}") from None
+        raise ValueError(f"hold index:value pairs of numbers, got {shown(field)}") from None
     if not all(map(math.isfinite, (label, *values))):
         raise ValueError(f"hold finite numbers, got {next(v for v in (label, *values) if not math.isfinite(v))}")
     for before, after in itertools.pairwise((0, *indices)):

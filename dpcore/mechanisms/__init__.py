@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 from importlib import import_module
 
+from ..types import shown
 from .base import Mechanism
 
 _MODULES = ("output_gaussian", "output_gamma")
@@ -22,7 +23,7 @@ def list_mechanisms() -> list[str]:
 def mechanism_class(key: str) -> type[Mechanism]:
     """The mechanism's dataclass; ValueError names the known keys."""
     if not isinstance(key, str) or key not in _MODULES:
-        raise ValueError(f"mechanism must be one of {', '.join(_MODULES)}, got {key!r}")
+        raise ValueError(f"mechanism must be one of {', '.join(_MODULES)}, got {shown(key)}")
     return import_module(f"{__name__}.{key}").MECHANISM
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec, Unconverged
+from ..types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec, Unconverged, shown
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -47,8 +47,8 @@ class Mechanism(abc.ABC):
         for field in dc.fields(self):
             choices = field.metadata.get("choices")
             value = getattr(self, field.name)
-            if choices and value not in choices:
-                raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {value!r}")
+            if choices and not any(type(value) is type(choice) and value == choice for choice in choices):
+                raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {shown(value)}")
 
     @abc.abstractmethod
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:

@@ -19,9 +19,11 @@ from .base import AdditiveMechanism, Prepared
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
 _BAND_MISS = 0.1
-# lam="auto" makes the noise move the prediction of a record of norm R by this much, root mean square: in units of the
-# margin, or of y_max for regression. Fixed on synthetic records before a bundled set was looked at (docs/formulas.md).
-_AUTO_MARGIN, _AUTO_LABEL = 0.4, 0.1
+# lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
+# a quarter of (B R)^(1/4), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of
+# y_max (docs/formulas.md, "lam").
+_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 0.25, 0.25, 0.1
+_LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
 @dc.dataclass(frozen=True)
@@ -118,7 +120,8 @@ class OutputPerturbation(AdditiveMechanism):
         elif spec.lam == "population":
             g = bounds.population_lam(1.0, R, n, B, multiplier * mean)
         else:
-            size = _AUTO_MARGIN if loss.classification else _AUTO_LABEL * spec.domain.y_max
+            margin = _AUTO_MARGIN * (B * R) ** _AUTO_POWER
+            size = margin if loss.classification else _AUTO_LABEL * spec.domain.y_max
             g = 2.0 * R**2 * multiplier * math.sqrt(square) / (n * size)
         if math.isfinite(loss.slope) or spec.radius is not None:
             return g * loss.lipschitz(dc.replace(spec, lam=1.0))
@@ -128,7 +131,9 @@ class OutputPerturbation(AdditiveMechanism):
             lam = math.exp(log_lam)
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=lam)))
 
-        return math.exp(brentq(surplus, -200.0, 200.0, xtol=1e-13))
+        if not surplus(-_LARGEST_LOG) < 0.0 < surplus(_LARGEST_LOG):
+            raise ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
+        return math.exp(brentq(surplus, -_LARGEST_LOG, _LARGEST_LOG, xtol=1e-13))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """All records are 0 but the last, (R u, -y) against (R u, y); it moves the model by 2 |l'| R / (n lam).

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..losses import Loss
 from ..types import Array, Data, positive
-from .ball import hinge_in_ball, hinge_on_sphere, smooth_in_ball, smooth_on_sphere
-from .hinge import minimise_hinge, multipliers_at
+from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
+from .hinge import minimise_hinge, minimise_hinge_near
 from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _HINGE_SHARE = 1e-8, 1e-3
@@ -80,15 +80,15 @@ def minimise(
     if radius is not None:
         positive("radius", radius)
     if np.isfinite(loss.curvature_bound):
-        theta, residual, steps = minimise_smooth(loss, data, lam, tol * lam, start)
-        if radius is not None and np.linalg.norm(theta) > radius:
-            theta, residual = smooth_on_sphere(loss, data, lam, radius, tol * lam)
-        return Minimiser(theta, residual / lam, steps)
-    goal = 0.5 * lam * tol**2
-    point = minimise_hinge(data, lam, goal, None if start is None else multipliers_at(data, start))
+        point = minimise_smooth(loss, data, lam, tol * lam, start)
+        if radius is not None and np.linalg.norm(point.theta) > radius:
+            point = smooth_on_sphere(loss, data, lam, radius, tol * lam)
+        return Minimiser(point.theta, point.residual / lam, point.steps)
+    gap = 0.5 * lam * tol**2
+    point = minimise_hinge(data, lam, gap) if start is None else minimise_hinge_near(data, lam, gap, start)
     if radius is not None and np.linalg.norm(point.theta) > radius:
-        point = hinge_on_sphere(data, lam, radius, goal)
-    return Minimiser(point.theta, (2.0 * point.gap / lam) ** 0.5, point.steps)
+        point = hinge_in_ball(loss, data, lam, radius, gap)
+    return Minimiser(point.theta, (2.0 * point.residual / lam) ** 0.5, point.steps)
 
 
 def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> BallMinimum:
@@ -106,8 +106,8 @@ def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9
     positive("radius", radius)
     positive("tol", tol)
     if np.isfinite(loss.curvature_bound):
-        theta, gap = smooth_in_ball(loss, data, radius, tol)
+        point = smooth_in_ball(loss, data, radius, tol)
     else:
-        point = hinge_in_ball(data, radius, tol)
-        theta, gap = point.theta, point.gap
-    return BallMinimum(theta, float(loss.value(data.X @ theta, data.y).mean()), gap, radius)
+        point = hinge_in_ball(loss, data, 0.0, radius, tol)
+    risk = float(loss.value(data.X @ point.theta, data.y).mean())
+    return BallMinimum(point.theta, risk, point.residual, radius)

@@ -7,26 +7,24 @@ is reached and then solves for the point on it. What is returned is certified fo
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 
 from ..losses import Loss
 from ..types import Array, Data, Unconverged
-from .hinge import HingePoint, duality_gap, minimise_hinge
-from .problem import Problem, find_root
+from .hinge import duality_gap, minimise_hinge
+from .problem import Point, Problem, find_root
 from .smooth import minimise_smooth
 
 _DECADE = 10.0
 _MAX_ROOT_STEPS = 60
-Found = TypeVar("Found")
-Result = TypeVar("Result")
 
 
-def smooth_on_sphere(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> tuple[Array, float]:
-    """The minimiser of J over the ball where it lies on the sphere: theta, and a norm <= tol that certifies it.
+def smooth_on_sphere(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> Point:
+    """The minimiser of J over the ball where it lies on the sphere; residual: a norm <= tol that certifies it.
 
     With ||theta|| = radius and any t >= 0, u = grad J(theta) + t theta has ||theta - theta_hat|| <= ||u|| / lam:
     lam ||theta - theta_hat||^2 <= <grad J(theta), theta - theta_hat> (strong convexity, and theta_hat is optimal)
@@ -34,104 +32,96 @@ def smooth_on_sphere(loss: Loss, data: Data, lam: float, radius: float, tol: flo
     """
     problem = Problem(loss, data, lam)
 
-    def solve(total: float, start: Array | None) -> Array:
-        return minimise_smooth(loss, data, total, 0.1 * tol, start)[0]
+    def solve(total: float, last: Point | None) -> Point:
+        return minimise_smooth(loss, data, total, 0.1 * tol, last.theta if last else None)
 
-    def accept(theta: Array) -> tuple[Array, float] | None:
-        theta = _scaled_to(radius, theta)
+    def certify(point: Point) -> Point:
+        theta = _scaled_to(radius, point.theta)
         gradient = problem.gradient(theta)
         t = max(0.0, -float(gradient @ theta) / radius**2)
-        residual = float(np.linalg.norm(gradient + t * theta))
-        return (theta, residual) if residual <= tol else None
+        return Point(theta, float(np.linalg.norm(gradient + t * theta)), point.steps)
 
-    return _walk(solve, accept, lambda theta: theta, _reach(loss, data, radius), lam, radius)
-
-
-def hinge_on_sphere(data: Data, lam: float, radius: float, goal: float) -> HingePoint:
-    """The minimiser of J over the ball for hinge loss, to a duality gap of `goal`; lam = 0 is not allowed."""
-    return _hinge_walk(data, lam, lam, radius, goal)
+    return _walk(solve, certify, tol, _inside(loss, data, radius), lam, radius)
 
 
-def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> tuple[Array, float]:
-    """A minimiser of F over the ball, and its Frank-Wolfe gap <grad F, theta> + radius ||grad F|| <= tol.
+def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
+    """A minimiser of F over the ball; residual: its Frank-Wolfe gap <grad F, theta> + radius ||grad F|| <= tol.
 
     The gap bounds F(theta) - F(t) <= <grad F, theta - t> for every t in the ball. At the minimiser of
     F + (nu/2) ||.||^2, inside the ball, it is nu ||theta|| (radius - ||theta||): nu = tol / radius^2 needs no sphere.
     """
     problem = Problem(loss, data, 0.0)
 
-    def solve(nu: float, start: Array | None) -> Array:
-        return minimise_smooth(loss, data, nu, 0.1 * tol / radius, start)[0]
+    def solve(nu: float, last: Point | None) -> Point:
+        return minimise_smooth(loss, data, nu, 0.1 * tol / radius, last.theta if last else None)
 
-    def accept(theta: Array) -> tuple[Array, float] | None:
-        theta = _projected(radius, theta)
+    def certify(point: Point) -> Point:
+        theta = _projected(radius, point.theta)
         gradient = problem.gradient(theta)
         gap = float(gradient @ theta + radius * np.linalg.norm(gradient))
-        return (theta, max(gap, 0.0)) if gap <= tol else None
+        return Point(theta, max(gap, 0.0), point.steps)
 
-    return _walk(solve, accept, lambda theta: theta, _reach(loss, data, radius), tol / radius**2, radius)
-
-
-def hinge_in_ball(data: Data, radius: float, tol: float) -> HingePoint:
-    """A minimiser of the average hinge loss over the ball, to a duality gap of tol."""
-    return _hinge_walk(data, 0.0, tol / radius**2, radius, tol)
+    return _walk(solve, certify, tol, _inside(loss, data, radius), tol / radius**2, radius)
 
 
-def _hinge_walk(data: Data, lam: float, lowest: float, radius: float, goal: float) -> HingePoint:
-    def solve(total: float, start: HingePoint | None) -> HingePoint:
-        return minimise_hinge(data, total, 0.1 * goal, None if start is None else start.alpha)
+def hinge_in_ball(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> Point:
+    """A minimiser of J over the ball for hinge loss; residual: a duality gap <= tol. lam = 0 is allowed."""
 
-    def accept(point: HingePoint) -> HingePoint | None:
+    def solve(total: float, last: Point | None) -> Point:
+        return minimise_hinge(data, total, 0.1 * tol, last.alpha if last else None)
+
+    def certify(point: Point) -> Point:
         theta = _projected(radius, point.theta)
-        gap = duality_gap(data, lam, theta, point.alpha, radius)
-        return HingePoint(theta, point.alpha, gap, point.steps) if gap <= goal else None
+        return dc.replace(point, theta=theta, residual=duality_gap(data, lam, theta, point.alpha, radius))
 
-    # At theta = 0 every margin is below 1, so the slope there is -y.
-    highest = float(np.linalg.norm(data.y @ data.X)) / data.n / radius
-    return _walk(solve, accept, lambda point: point.theta, highest, lowest, radius)
+    # Inside the ball nu adds nu ||theta|| (radius - ||theta||) to the gap: below nu = tol / radius^2 there is no need.
+    return _walk(solve, certify, tol, _inside(loss, data, radius), max(lam, tol / radius**2), radius)
 
 
 def _walk(
-    solve: Callable[[float, Found | None], Found],
-    accept: Callable[[Found], Result | None],
-    theta_of: Callable[[Found], Array],
-    highest: float,
+    solve: Callable[[float, Point | None], Point],
+    certify: Callable[[Point], Point],
+    tol: float,
+    inside: float,
     lowest: float,
     radius: float,
-) -> Result:
-    """Solve for falling lam + nu, from where the minimiser is inside the ball, until a point is accepted."""
-    accepted: list[Result] = []
-    point: Found | None = None
+) -> Point:
+    """Solve for falling lam + nu, from `inside` at most down to `lowest`, until a point is certified to tol."""
+    point: Point | None = None
+    certified: list[Point] = []
+    steps = 0
 
-    def beyond(log_inverse: float) -> float:
-        """log(||theta|| / radius), which grows with 1 / (lam + nu); 0 once a point is accepted."""
-        nonlocal point
-        total = math.exp(-log_inverse)
-        point = solve(total, point)
-        if (result := accept(point)) is not None:
-            accepted.append(result)
+    def excess(log_inverse: float) -> float:
+        """log(||theta|| / radius) at 1 / (lam + nu) = exp(log_inverse), which grows with it; 0 once all is done."""
+        nonlocal point, steps
+        point = solve(math.exp(-log_inverse), point)
+        steps += point.steps
+        if (found := certify(point)).residual <= tol:
+            certified.append(dc.replace(found, steps=steps))
             return 0.0
-        return math.log(max(float(np.linalg.norm(theta_of(point))) / radius, 1e-300))
+        return math.log(max(float(np.linalg.norm(point.theta)) / radius, 1e-300))
 
-    # ||theta|| <= ||grad F(0)|| / (lam + nu): twice `highest` is well inside.
     end = -math.log(lowest)
-    low = min(-math.log(max(2.0 * highest, 1e-300)), end)
-    f_low = beyond(low)
-    high, f_high = low, f_low
-    while not accepted and f_high < 0.0 and high < end:
+    high = min(-math.log(max(inside, 1e-300)), end)
+    f_high = excess(high)
+    low, f_low = high, f_high
+    while not certified and f_high < 0.0 and high < end:
         low, f_low = high, f_high
         high = min(low + math.log(_DECADE), end)
-        f_high = beyond(high)
-    if not accepted and f_high > 0.0:
-        find_root(beyond, low, f_low, high, f_high, tol=0.0, max_steps=_MAX_ROOT_STEPS)
-    if not accepted:
-        raise Unconverged(f"no point of the ball of radius {radius:g} could be certified; nothing was released")
-    return accepted[0]
+        f_high = excess(high)
+    if not certified and f_low < 0.0 < f_high:
+        find_root(excess, low, f_low, high, f_high, tol=0.0, max_steps=_MAX_ROOT_STEPS)
+    if not certified:
+        raise Unconverged(
+            f"no point of the ball of radius {radius:g} could be certified to {tol:.3g}, "
+            "which the privacy proof needs; nothing was released"
+        )
+    return certified[0]
 
 
-def _reach(loss: Loss, data: Data, radius: float) -> float:
-    """||grad F(0)|| / radius: from this lam on the minimiser lies in the ball."""
-    return float(np.linalg.norm(Problem(loss, data, 0.0).gradient(np.zeros(data.active)))) / radius
+def _inside(loss: Loss, data: Data, radius: float) -> float:
+    """A value of lam + nu whose minimiser is well inside: ||theta|| <= ||grad F(0)|| / (lam + nu)."""
+    return 2.0 * float(np.linalg.norm(Problem(loss, data, 0.0).gradient(np.zeros(data.active)))) / radius
 
 
 def _projected(radius: float, theta: Array) -> Array:

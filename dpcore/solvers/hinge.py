@@ -6,8 +6,8 @@ ball ||theta|| <= radius, because max(1 - m, 0) >= alpha (1 - m):
 q is least at v / s with s = max(lam, ||v|| / radius), so that for theta in the ball
     J(theta) - bound = mean_i [max(1 - m_i, 0) - alpha_i (1 - m_i)]
                        + ||s theta - v||^2 / (2 s) + (s - lam) (radius^2 - ||theta||^2) / 2,
-three terms >= 0 in which nothing cancels. J is lam-strongly convex over the ball, so a gap between J(theta) and the
-bound also bounds ||theta - theta_hat|| by sqrt(2 gap / lam).
+three terms >= 0 in which nothing cancels. J is lam-strongly convex, so a gap between J(theta) and the bound also bounds
+the distance to the minimiser theta_hat over the ball: ||theta - theta_hat|| <= sqrt(2 gap / lam).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from ..types import Array, Data, Unconverged
-from .problem import MAX_FACTOR, Problem
+from .problem import MAX_FACTOR, Point, Problem
 from .smooth import newton
 
 _MAX_ROUNDS = 40
-_FIRST_WIDTH, _SHRINK = 1.0, 0.2
+_FIRST_WIDTH, _WARM_WIDTH, _SHRINK = 1.0, 0.04, 0.2
 _MAX_SWEEPS, _INNER_SWEEPS = 100, 10
 
 
@@ -49,16 +49,6 @@ class _Smoothed:
         return self.alpha + (1.0 - y * z) / self.width
 
 
-@dc.dataclass(frozen=True)
-class HingePoint:
-    """theta [r] and alpha [n] with J(theta) - min J <= gap; steps: sweeps and Newton steps taken."""
-
-    theta: Array
-    alpha: Array
-    gap: float
-    steps: int
-
-
 def duality_gap(data: Data, lam: float, theta: Array, alpha: Array, radius: float = math.inf) -> float:
     """J(theta) less the bound that alpha gives (see the module); ||theta|| <= radius, and lam > 0 or radius finite."""
     short = 1.0 - data.y * (data.X @ theta)
@@ -72,27 +62,33 @@ def duality_gap(data: Data, lam: float, theta: Array, alpha: Array, radius: floa
     return gap
 
 
-def minimise_hinge(data: Data, lam: float, goal: float, alpha: Array | None = None) -> HingePoint:
+def minimise_hinge(
+    data: Data, lam: float, goal: float, alpha: Array | None = None, theta: Array | None = None
+) -> Point:
     """Minimise (1/n) sum_i max(1 - y_i <x_i, theta>, 0) + (lam/2) ||theta||^2 to a duality gap of `goal`.
 
     Coordinate ascent on the dual is tried first where the table is sparse and too large to be factored; then the
-    method of multipliers. alpha: multipliers to start from. Raises Unconverged.
+    method of multipliers. alpha: multipliers to start from; theta: a point nearby, which allows a short first width.
+    Raises Unconverged.
     """
     alpha = np.full(data.n, 0.5) if alpha is None else alpha
-    theta = (alpha * data.y) @ data.X / (data.n * lam)
-    point = HingePoint(theta, alpha, duality_gap(data, lam, theta, alpha), 0)
-    if data.sparse and min(data.n, data.active) > MAX_FACTOR:
-        point = _coordinate_ascent(data, lam, goal, point)
-    point = _multiplier_rounds(data, lam, goal, point)
-    if point.gap <= goal:
+    width = _FIRST_WIDTH if theta is None else _WARM_WIDTH
+    at_alpha = (alpha * data.y) @ data.X / (data.n * lam)
+    theta = at_alpha if theta is None else theta
+    point = Point(theta, duality_gap(data, lam, theta, alpha), 0, alpha)
+    if point.residual > goal and data.sparse and min(data.n, data.active) > MAX_FACTOR:
+        # Sweeps keep theta = (1 / (n lam)) sum_i alpha_i y_i x_i, so they start there.
+        point = _coordinate_ascent(data, lam, goal, Point(at_alpha, np.inf, 0, alpha))
+    point = _multiplier_rounds(data, lam, goal, point, width)
+    if point.residual <= goal:
         return point
     raise Unconverged(
-        f"the solver reached a duality gap of {point.gap:.3g} in {point.steps} steps, "
+        f"the solver reached a duality gap of {point.residual:.3g} in {point.steps} steps, "
         f"the privacy proof needs {goal:.3g}; nothing was released"
     )
 
 
-def _coordinate_ascent(data: Data, lam: float, goal: float, point: HingePoint) -> HingePoint:
+def _coordinate_ascent(data: Data, lam: float, goal: float, point: Point) -> Point:
     """Sweeps over all multipliers, each followed by some over those strictly between 0 and 1.
 
     Source: Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM, Algorithm 1.
@@ -101,7 +97,7 @@ def _coordinate_ascent(data: Data, lam: float, goal: float, point: HingePoint) -
 
     X: Any = data.X
     rows = kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data
-    theta, alpha, gap, steps = point.theta.copy(), point.alpha.copy(), point.gap, point.steps
+    theta, alpha, gap, steps = point.theta.copy(), point.alpha.copy(), point.residual, point.steps
     squares, rng = data.row_norms**2, np.random.default_rng(0)
     while gap > goal and steps < _MAX_SWEEPS:
         order = np.arange(data.n)
@@ -109,29 +105,32 @@ def _coordinate_ascent(data: Data, lam: float, goal: float, point: HingePoint) -
             kernels.hinge_sweep(*rows, data.y, squares, 1.0 / (data.n * lam), rng.permutation(order), alpha, theta)
             order = np.flatnonzero((alpha > 0.0) & (alpha < 1.0))
         gap, steps = duality_gap(data, lam, theta, alpha), steps + 1
-    return HingePoint(theta, alpha, gap, steps)
+    return Point(theta, gap, steps, alpha)
 
 
-def _multiplier_rounds(data: Data, lam: float, goal: float, point: HingePoint) -> HingePoint:
+def _multiplier_rounds(data: Data, lam: float, goal: float, point: Point, width: float) -> Point:
     """Each round minimises J with the hinge seen from the multipliers of the round before; the multipliers at that
     minimum are the next ones (the proximal point method on the dual). Shorter widths take larger dual steps.
 
     Source: Rockafellar 1976, Augmented Lagrangians and applications of the proximal point algorithm.
     """
-    width = _FIRST_WIDTH
     for _ in range(_MAX_ROUNDS):
-        if point.gap <= goal:
+        if point.residual <= goal:
             break
         smoothed = _Smoothed(point.alpha, width)
         problem = Problem(smoothed, data, lam)
         # A gradient of this norm adds a tenth of the goal to the gap.
         theta, _, taken = newton(problem, point.theta, problem.gradient(point.theta), math.sqrt(0.2 * goal * lam))
         alpha = smoothed.multipliers(data.X @ theta, data.y)
-        point = HingePoint(theta, alpha, duality_gap(data, lam, theta, alpha), point.steps + taken)
+        point = Point(theta, duality_gap(data, lam, theta, alpha), point.steps + taken, alpha)
         width *= _SHRINK
     return point
 
 
-def multipliers_at(data: Data, theta: Array) -> Array:
-    """Multipliers to start from near theta: 1 below the kink, 0 above it, a ramp where rounding could decide."""
-    return np.clip(0.5 + (1.0 - data.y * (data.X @ theta)) / _FIRST_WIDTH, 0.0, 1.0)
+def minimise_hinge_near(data: Data, lam: float, goal: float, theta: Array) -> Point:
+    """`minimise_hinge` from a theta: multipliers 1 below the kink, 0 above it, and a ramp between."""
+    alpha = np.clip(0.5 + (1.0 - data.y * (data.X @ theta)) / _WARM_WIDTH, 0.0, 1.0)
+    try:
+        return minimise_hinge(data, lam, goal, alpha, theta)
+    except Unconverged:
+        return minimise_hinge(data, lam, goal)  # a start far off must not cost the answer

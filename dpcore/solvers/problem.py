@@ -23,6 +23,19 @@ _SINGLE_ACCURACY = 1e-4
 _SINGLE_RANGE = 1e-18, 1e18
 
 
+@dc.dataclass(frozen=True)
+class Point:
+    """What a solver found: theta [r], and what certifies it.
+
+    residual: a gradient norm, or for hinge loss a duality gap with the multipliers alpha [n]. steps: taken.
+    """
+
+    theta: Array
+    residual: float
+    steps: int
+    alpha: Array = dc.field(default_factory=lambda: np.empty(0))
+
+
 class Smooth(Protocol):
     """Derivatives in the prediction z, per record."""
 

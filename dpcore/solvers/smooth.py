@@ -14,7 +14,7 @@ import numpy as np
 
 from ..losses import Loss
 from ..types import Array, Data, Unconverged
-from .problem import MAX_FACTOR, Problem, cholesky_inverse, find_root
+from .problem import MAX_FACTOR, Point, Problem, cholesky_inverse, find_root
 
 _MAX_NEWTON = 200
 _MEMORY = 10
@@ -24,21 +24,20 @@ _GRAM_STEPS = 60
 _PLAIN_SHARE = 1 / 20
 
 
-def minimise_smooth(
-    loss: Loss, data: Data, lam: float, tol: float, start: Array | None = None
-) -> tuple[Array, float, int]:
-    """theta with ||grad J(theta)|| <= tol, that norm, and the iterations taken; raises Unconverged."""
+def minimise_smooth(loss: Loss, data: Data, lam: float, tol: float, start: Array | None = None) -> Point:
+    """theta with ||grad J(theta)|| <= tol; raises Unconverged."""
     problem = Problem(loss, data, lam)
     theta = np.zeros(data.active) if start is None else start
     z = problem.predictions(theta)
     gradient, steps = problem.gradient(theta, z), 0
     for precondition, budget in _stages(problem, loss, z):
-        theta, gradient, taken = _bfgs(problem, theta, gradient, tol, precondition(), budget)
-        steps += taken
+        if np.linalg.norm(gradient) > tol:
+            theta, gradient, taken = _bfgs(problem, theta, gradient, tol, precondition(), budget)
+            steps += taken
     if np.linalg.norm(gradient) > tol:
         theta, gradient, taken = newton(problem, theta, gradient, tol)
         steps += taken
-    return theta, float(np.linalg.norm(gradient)), steps
+    return Point(theta, float(np.linalg.norm(gradient)), steps)
 
 
 def _stages(problem: Problem, loss: Loss, z: Array) -> list[tuple[Callable[[], Callable[[Array], Array]], int]]:

@@ -43,7 +43,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
             key="source",
             on_change=reset_people,
             label_visibility="collapsed",
-            width=260,
+            width=290,
             bind="query-params",
         )
     )
@@ -95,7 +95,7 @@ colour = figures.FAMILIES[theme]["output"]
 at_cursor = table[table.x == controls.epsilon].set_index("metric")
 if "accuracy" in at_cursor.index:
     here = at_cursor.loc["accuracy"]
-    sentence = words.takeaway(here, source)
+    sentence = words.takeaway(here, source, by_hand=not isinstance(controls.lam, str))
     text = words.odds(here)
     limit, cap = round(100 * here.attack_limit), round(100 * here.attack_cap)
     with odds:

@@ -62,14 +62,17 @@ def points(value: float) -> str:
     return f"{shown} point" if shown in ("1.0", "-1.0") else f"{shown} points"
 
 
-def takeaway(row: pd.Series, source: Source) -> str:
-    """What the chart shows at the cursor, in one sentence."""
+def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
+    """What the chart shows at the cursor, in one sentence.
+
+    by_hand: λ was set by hand; then what it costs is not the price of privacy. A rule sets λ as the noise needs it.
+    """
     now, best = 100 * row["mean"], 100 * row.reference
     lost, by_noise = best - now, 100 * (row.noiseless - row["mean"])
     if lost < 0.05:
         price = "privacy is **free** here"
-    elif by_noise < 0.1 * lost:
-        price = f"of the **{points(lost)}** lost nearly all go to the regularisation λ = {row.lam:.2g}, not to noise"
+    elif by_hand and by_noise < 0.1 * lost:
+        price = f"of the **{points(lost)}** lost nearly all go to the λ set by hand, not to noise"
     else:
         price = f"privacy costs **{points(lost)}**"
     return (
@@ -84,6 +87,8 @@ def caption(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
         f"Best model, without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}. "
         f"Averages are exact; the band holds the middle 80% of {experiment.repetitions} releases."
     )
+    if isinstance(experiment.lam, str):
+        said += " λ is set without a look at the records; *Assumptions* says what the best λ would win."
     n = table.n.iloc[0]
     if source.size is not None and n > source.size:
         said = f"A what-if: {n:,} {source.records} drawn with replacement from the {source.size} real ones. {said}"
@@ -185,9 +190,9 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
 def lam_line(experiment: Experiment, epsilon: float) -> str:
     """Where λ comes from, and how many points the best λ would win: what only a look at the records could find."""
     told = {
-        "auto": "**λ = auto** makes the noise of one size, 0.4 in the margin, whatever ε and n are; no record is seen.",
+        "auto": "**λ = auto** gives the noise in a prediction one size, whatever ε and n are; no record is seen.",
         "population": "**λ = theory** minimises the proved bound for fresh records at that norm; no record is seen.",
-    }.get(str(experiment.lam), f"**λ = {experiment.lam:g}** is set by hand.")
+    }.get(str(experiment.lam), "**λ** is set by hand.")
     try:
         lost = regret_at(experiment, epsilon)
     except NotApplicable:
