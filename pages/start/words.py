@@ -122,8 +122,7 @@ def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
     return [
         (
             points(100 * (row.reference - row["mean"])),
-            f"lost: {tenths(100 * (row.noiseless - row['mean']))} to noise, "
-            f"{tenths(100 * (row.reference - row.noiseless))} to regularisation",
+            _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless)),
         ),
         (f"{100 * row.q10:.0f} to {100 * row.q90:.0f} of 100", f"{source.outcome} in 8 of 10 releases"),
         (
@@ -131,6 +130,17 @@ def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
             f"really spent; any one {source.record} replaced",
         ),
     ]
+
+
+def _split(by_noise: float, by_lam: float) -> str:
+    """Where the points went; noise can win some back, where it frees a model from a bad habit.
+
+    >>> _split(1.0, 2.0), _split(-1.2, 28.3)
+    ('lost: 1.0 to noise, 2.0 to regularisation', 'lost: 28.3 to regularisation, 1.2 won back by noise')
+    """
+    if by_noise <= -0.05:
+        return f"lost: {tenths(by_lam)} to regularisation, {tenths(-by_noise)} won back by noise"
+    return f"lost: {tenths(by_noise)} to noise, {tenths(by_lam)} to regularisation"
 
 
 def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, source: Source) -> str:
