@@ -69,10 +69,7 @@ def gaussian_mu(budget: Budget) -> float:
     >>> round(1 / gaussian_mu(Budget(1.0, 1e-5)), 3)
     3.731
     """
-    if budget.pure:
-        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
-    if budget.delta < _SMALLEST_DELTA:
-        raise NotApplicable(f"Gaussian noise needs delta >= {_SMALLEST_DELTA:g}, got delta = {budget.delta:g}")
+    _check_delta(budget.delta)
     # In logarithms: a plain difference would be blind to a tiny delta.
     target = math.log(budget.delta)
 
@@ -85,6 +82,13 @@ def gaussian_mu(budget: Budget) -> float:
     while above(low) > 0.0:
         low -= 1.0
     return math.exp(brentq(above, low, high, xtol=1e-13, rtol=1e-13)) * (1 - _SAFETY)
+
+
+def _check_delta(delta: float) -> None:
+    if delta <= 0.0:
+        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
+    if delta < _SMALLEST_DELTA:
+        raise NotApplicable(f"Gaussian noise needs delta >= {_SMALLEST_DELTA:g}, got delta = {delta:g}")
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -114,9 +118,8 @@ def published_multiplier(budget: Budget) -> float:
     >>> round(published_multiplier(Budget(1.0, 1e-5)), 3)
     7.075
     """
-    if budget.pure:
-        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
-    return 2.0 * math.sqrt(math.log(1.0 / budget.delta) + budget.epsilon) / budget.epsilon
+    _check_delta(budget.delta)
+    return 2.0 * math.sqrt(-math.log(budget.delta) + budget.epsilon) / budget.epsilon
 
 
 def classical_multiplier(budget: Budget) -> float:
@@ -127,14 +130,13 @@ def classical_multiplier(budget: Budget) -> float:
     >>> round(classical_multiplier(Budget(0.5, 1e-5)), 3)
     9.69
     """
-    if budget.pure:
-        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
+    _check_delta(budget.delta)
     if budget.epsilon >= 1.0:
         raise NotApplicable(
             f"the classical Gaussian mechanism is proved for epsilon < 1 only, got epsilon = {budget.epsilon:g}; "
             "the tight accounting has no such limit"
         )
-    return math.sqrt(2.0 * math.log(1.25 / budget.delta)) / budget.epsilon
+    return math.sqrt(2.0 * (math.log(1.25) - math.log(budget.delta))) / budget.epsilon
 
 
 @functools.lru_cache(maxsize=256)

@@ -29,6 +29,7 @@ Verdict = Literal["no contradiction", "suspicious", "contradicted"]
 # See "Rounding" in `run_audit`.
 _SCORE_DECIMALS = 6
 _LARGEST_TABLE = 10_000_000
+_MOST_RUNS = 10_000_000
 _BATCH_NUMBERS = 1_000_000
 _ATTAINS = 0.95
 
@@ -124,7 +125,7 @@ def run_audit(
     """Play the game `runs` times against a mechanism, honest or sabotaged, and certify what leaked.
 
     key_or_plan: a registered key, audited at (1, 1e-5) on three columns with Huberised hinge loss, where a pair attains
-    the sensitivity; or a Plan, audited as it is against what `plan.spent` says, with n p <= 1e7. runs: >= 100.
+    the sensitivity; or a Plan, audited as it is against what `plan.spent` says, with n p <= 1e7. runs: 100 to 10^7.
     seed: >= 0. sabotage: None, or a key of `dpcore.sabotages.SABOTAGES`.
 
     Certificates. "sensitivity": how far the pair moves the model, as a share of the plan's sensitivity (no chance
@@ -154,6 +155,8 @@ def run_audit(
     'contradicted'
     """
     runs, seed = integer("runs", runs, at_least=100), integer("seed", seed, at_least=0)
+    if runs > _MOST_RUNS:
+        raise ValueError(f"runs must be at most {_MOST_RUNS:,}, got {runs:,}")
     plan = key_or_plan if isinstance(key_or_plan, Plan) else _worst_plan(key_or_plan)
     if plan.spec.n * plan.spec.p > _LARGEST_TABLE:
         raise ValueError(f"n p must be <= {_LARGEST_TABLE} in an audit, got {plan.spec.n * plan.spec.p}")

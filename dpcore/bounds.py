@@ -81,7 +81,7 @@ def published_output_rate(L: float, R: float, n: int, theta_norm: float, budget:
     >>> round(published_output_rate(1.0, 1.0, 10_000, 1.0, Budget(1.0, 1e-6)), 4)
     0.0385
     """
-    root = math.sqrt(math.log(1.0 / budget.delta) + budget.epsilon)
+    root = math.sqrt(-math.log(budget.delta) + budget.epsilon)
     return L * R * theta_norm * root / (budget.epsilon * math.sqrt(n))
 
 
@@ -100,6 +100,6 @@ def earlier_output_rate(
     if noise == "gamma":
         growth, source = p * math.log(p), f"Chaudhuri, Monteleoni and Sarwate 2011, {cited}"
     else:
-        growth = math.sqrt(p * (math.log(1.0 / budget.delta) + budget.epsilon))
+        growth = math.sqrt(p * (-math.log(budget.delta) + budget.epsilon))
         source = f"Kifer, Smith and Thakurta 2012, {cited}"
     return (rate(shared * growth, source, f"a smooth loss, a population minimiser of norm {theta_norm:g}"),)

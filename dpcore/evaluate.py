@@ -2,7 +2,7 @@
 
 Excess empirical risk is F(theta) - F*, with F the unregularised average loss and F* its minimum over the L2 ball of a
 public radius. Releases outside the ball are evaluated as they are, so the excess can be negative; it is never clipped.
-`additive_curve` evaluates a whole curve over epsilon at the price of one product of the data with the noise directions.
+`additive_curves` takes one product of the data with the noise directions for a whole curve over epsilon.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class Spec:
 
     loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1.
     lam: > 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
-    "published" (the source's) or "population" (the smallest proved bound on the excess population risk).
+    "published" (the source's) or "population" (which minimises the Lipschitz form of the bound on fresh records).
     theta_norm: B > 0, a public guess of the norm of a good model; bounds compare with the best model of that norm.
     """
 
@@ -221,7 +221,7 @@ class Data:
                 "beyond it; scale by a public constant or raise R"
             )
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
-            raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.6g}")
+            raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}")
 
 
 def as_matrix(values: Any) -> Array | csr_array:

@@ -1,12 +1,13 @@
 """The lower bound on the hardest data, against mechanisms that are private and known exactly."""
 
+import dataclasses as dc
 import math
 
 import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Budget, Data, Spec
+from dpcore import Budget, Data, Domain, Spec
 from dpcore.losses import LOSSES, get_loss
 from dpcore.lower_bounds import hardest_data
 
@@ -74,3 +75,35 @@ def test_it_says_nothing_where_the_best_model_is_out_of_reach():
 def test_it_is_labelled():
     (bound,) = hardest_data(get_loss("logistic"), Spec("logistic", 500, 3), Budget(0.5, 1e-6))
     assert bound.form == "lower" and bound.assumes.startswith("hardest data")
+
+
+@pytest.mark.parametrize("key", ["logistic", "hinge", "squared", "huber"])
+@pytest.mark.parametrize("epsilon, delta", [(0.3, 0.0), (0.3, 1e-3), (2.0, 1e-4)])
+@pytest.mark.parametrize("n", [12, 13])
+def test_the_bound_is_the_best_of_all_swaps(key, epsilon, delta, n):
+    """Every k, minima on a fine grid, group privacy as a plain sum; the cached search may only be smaller, by 1%."""
+    loss, y_max, best = get_loss(key), 0.7 if key in ("squared", "huber") else 1.0, 0.0
+    z = np.linspace(0.0, 5.0 * 1.5, 200_001)
+    for k in range(n % 2 or 2, n, 2):
+        risk = [share * loss.value(z, np.full_like(z, y)) for share, y in ((n + k, y_max), (n - k, -y_max))]
+        F = (risk[0] + risk[1]) / (2 * n)
+        grown = delta * sum(math.exp(i * epsilon) for i in range(k))
+        cap = min(1.0, (math.exp(k * epsilon) + grown) / (1 + math.exp(k * epsilon)))
+        if F.argmin() < len(z) - 1:
+            best = max(best, (F[0] - F.min()) * (1 - cap))
+    spec = Spec(key, n, 2, domain=Domain(R=1.5, y_max=y_max), theta_norm=5.0)
+    (bound,) = hardest_data(loss, spec, Budget(epsilon, delta))
+    assert 0.99 * best <= bound.value <= best * (1 + 1e-3)
+
+
+def test_tiny_budgets_and_many_records_still_have_a_bound():
+    """The minimum lies at z = 2 k / n there, far below any fixed grid: g is about (k/n)^2 / 2 for logistic loss."""
+    n, epsilon = 10_000, 1.0
+    expected = max((k / n) ** 2 / 2 / (1 + math.exp(k * epsilon)) for k in range(2, 40, 2))
+    assert lower("logistic", n, Budget(epsilon)) == pytest.approx(expected, rel=0.01)
+
+
+def test_a_radius_counts_as_the_reach_of_models():
+    free = Spec("hinge", 100, 1, theta_norm=10.0)
+    assert hardest_data(get_loss("hinge"), free, Budget(0.1))
+    assert hardest_data(get_loss("hinge"), dc.replace(free, radius=0.5), Budget(0.1)) == ()

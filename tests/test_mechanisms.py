@@ -176,3 +176,26 @@ def test_a_radius_constrains_the_model_before_the_noise(key, loss):
         for _ in range(50):
             other = theta + size * rng.standard_normal(data.p)
             assert objective(theta) <= objective(other * min(1.0, 0.2 / np.linalg.norm(other))) + 1e-9
+
+
+@every_mechanism
+def test_a_certificate_that_is_no_number_certifies_nothing(key):
+    data = PROBLEMS["full rank"]
+    mechanism = dpcore.make_mechanism(key)
+    plan = mechanism.calibrate(spec_for(data), BUDGET)
+    prepared = mechanism.prepare(plan, data)
+    with pytest.raises(Unconverged, match="nothing was released"):
+        mechanism.release(plan, dc.replace(prepared, distance=float("nan")), np.random.default_rng(0))
+
+
+@every_mechanism
+def test_rows_and_labels_just_beyond_the_promise_are_refused(key):
+    """A millionth too long; a label that is too small rather than too large."""
+    mechanism = dpcore.make_mechanism(key)
+    X, y = np.array([[1.0 + 1e-6, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([0.5, -0.2, 0.1])
+    plan = mechanism.calibrate(Spec("huber", 3, 2, 0.5), BUDGET)
+    with pytest.raises(ValueError, match="1 of 3 rows beyond it"):
+        mechanism.prepare(plan, Data(X, y))
+    for label in (-100.0, -1.0 - 1e-9, 1.0 + 1e-9):
+        with pytest.raises(ValueError, match=r"y must lie in \[-1, 1\], got 1"):
+            mechanism.prepare(plan, Data(np.minimum(X, 1.0), [0.5, label, 0.1]))

@@ -20,9 +20,9 @@ _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
 _BAND_MISS = 0.1
 # lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
-# a quarter of (B R)^(1/4), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of
-# y_max (docs/formulas.md, "lam").
-_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 0.25, 0.25, 0.1
+# (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
+# (docs/formulas.md, "lam").
+_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
 _LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
@@ -78,7 +78,7 @@ class OutputPerturbation(AdditiveMechanism):
         spec = plan.spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         L, c = loss.lipschitz(spec), loss.smoothness(spec)
-        B = min(spec.theta_norm, spec.radius or math.inf)
+        B = _comparator_norm(spec)
         mean, square = self.reach(spec.p)
         noise = bounds.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
         bias = bounds.regularisation_bias(lam, B, loss.at_zero(spec))
@@ -113,7 +113,7 @@ class OutputPerturbation(AdditiveMechanism):
 
     def _lam(self, spec: Spec, multiplier: float) -> float:
         """lam by the rule that `spec.lam` names; every rule is lam = g L with a g that sees neither data nor L."""
-        loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, spec.theta_norm
+        loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, _comparator_norm(spec)
         mean, square = self.reach(spec.p)
         if spec.lam == "published":
             g = bounds.published_lam(1.0, R, n, B)
@@ -123,16 +123,15 @@ class OutputPerturbation(AdditiveMechanism):
             margin = _AUTO_MARGIN * (B * R) ** _AUTO_POWER
             size = margin if loss.classification else _AUTO_LABEL * spec.domain.y_max
             g = 2.0 * R**2 * multiplier * math.sqrt(square) / (n * size)
+
+        def surplus(log_lam: float) -> float:
+            return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=math.exp(log_lam))))
+
+        # L is constant or falls with lam (squared loss), so the two sides of lam = g L(lam) cross once.
+        if not 0.0 < g < math.inf or not surplus(-_LARGEST_LOG) < 0.0 < surplus(_LARGEST_LOG):
+            raise ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
         if math.isfinite(loss.slope) or spec.radius is not None:
             return g * loss.lipschitz(dc.replace(spec, lam=1.0))
-
-        # L falls with lam, so the two sides of lam = g L(lam) cross once.
-        def surplus(log_lam: float) -> float:
-            lam = math.exp(log_lam)
-            return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=lam)))
-
-        if not surplus(-_LARGEST_LOG) < 0.0 < surplus(_LARGEST_LOG):
-            raise ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
         return math.exp(brentq(surplus, -_LARGEST_LOG, _LARGEST_LOG, xtol=1e-13))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
@@ -147,3 +146,8 @@ class OutputPerturbation(AdditiveMechanism):
         X[-1] = spec.domain.R / math.sqrt(spec.p)
         y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
         return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)
+
+
+def _comparator_norm(spec: Spec) -> float:
+    """B: no model beyond `radius` can be promised."""
+    return min(spec.theta_norm, spec.radius or math.inf)
