@@ -131,6 +131,7 @@ def test_r_squared_is_the_explained_share_of_the_variance():
     [
         ([9.0, 1.5, 0.2], 2.0, 1.0),
         ([9.0, 1.5, 0.2], 0.1, None),
+        ([9.0, 2.0, 0.2], 2.0, 1.0),
         ([1.0, 0.5, 0.2], 2.0, 0.1),
         ([1.0, 5.0, 0.2], 2.0, 10.0),  # a lucky dip at small epsilon does not count
         ([np.nan, np.nan, np.nan], 2.0, None),

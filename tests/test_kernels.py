@@ -127,7 +127,9 @@ def _expected_loss(key: str, h: float, margin: float, sd: float) -> float:
     )
 
 
-@pytest.mark.parametrize("margin, sd", [(-1e4, 1e-3), (1e4, 1.0), (-1e4, 30.0), (0.5, 1e5), (-2.0, 1e8), (0.0, 1e20)])
+@pytest.mark.parametrize(
+    "margin, sd", [(-1e4, 1e-3), (1e4, 1.0), (-1e4, 30.0), (1.0, 1600.0), (0.5, 1e5), (-2.0, 1e8), (0.0, 1e20)]
+)
 @pytest.mark.parametrize(
     "key, bend, area", [("logistic", 0.0, math.pi**2 / 6), ("huber_hinge", 1.0, 1 / 24), ("hinge", 1.0, 0.0)]
 )

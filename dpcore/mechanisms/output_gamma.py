@@ -78,7 +78,10 @@ class OutputGamma(OutputPerturbation):
         return bounds.earlier_output_rate("gamma", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget)
 
     def attack_limit(self, plan: Plan) -> float:
-        """P(<b, v> <= ||v|| / 2) for the worst shift v: the densities of b and b + v meet half-way."""
+        """P(<b, v> <= ||v|| / 2) for the worst shift v: the densities of b and b + v meet half-way.
+
+        By quadrature, to 1e-6 for p = 1 and far better for larger p.
+        """
         nodes, weights = self.spread(plan.spec.p)
         shift = plan.ledger[0].sensitivity / plan.scale
         return float(weights @ [acc.gaussian_attack_limit(shift / s) for s in nodes])
