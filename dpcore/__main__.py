@@ -22,7 +22,7 @@ from .data import Table, check_learnable, read_csv, read_libsvm
 from .losses import LOSSES, get_loss
 from .mechanisms import list_mechanisms, mechanism_class
 from .threads import one_blas_thread
-from .types import LAM_RULES
+from .types import LAM_RULES, integer
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 
@@ -181,12 +181,7 @@ def run(experiment: Path, output: Path, as_json: bool) -> None:
     chosen = experiments.Experiment.from_json(_text(experiment))
     expected = sum(len(cell.epsilons) for cell in chosen.cells())
     done: set[tuple[object, ...]] = set()
-    # Where nobody watches, stderr is for errors only.
-    watched = sys.stderr if sys.stderr.isatty() else io.StringIO()
-    with (
-        _replacing(output) as unfinished,
-        click.progressbar(length=expected, label="points", file=watched) as bar,
-    ):
+    with _replacing(output) as unfinished, _progress(expected, "points") as bar:
 
         def on_row(row: dict[str, Any]) -> None:
             point = (row["mechanism"], row["accounting"], row["x"])
@@ -198,6 +193,11 @@ def run(experiment: Path, output: Path, as_json: bool) -> None:
         table.to_csv(unfinished, index=False)
     facts = {"rows": len(table), "output": str(output), "digest": chosen.digest()}
     click.echo(json.dumps(facts) if as_json else f"{len(table)} rows in {output}")
+
+
+def _progress(length: int, label: str) -> Any:
+    """A bar on stderr, where somebody watches; elsewhere stderr is for errors only."""
+    return click.progressbar(length=length, label=label, file=sys.stderr if sys.stderr.isatty() else io.StringIO())
 
 
 def _text(path: Path) -> str:
@@ -218,11 +218,16 @@ def _replacing(output: Path) -> Iterator[Path]:
         raise ValueError(f"--output must be a file that can be replaced, got {str(output)!r}")
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        unfinished.touch()
-        yield unfinished
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        try:
+            unfinished.touch()
+            yield unfinished
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        if str(error.filename) == str(unfinished):  # a name that nobody but us knows
+            error.filename = str(output)
+        raise
 
 
 @cli.command()
@@ -273,7 +278,10 @@ def regret(sources: tuple[str, ...], seeds: int, rule: str, as_json: bool) -> No
     from .regret import EPSILONS, cases, regret_table
 
     chosen = sources or tuple(data.SOURCES)
-    with click.progressbar(length=len(cases(chosen)), label="cases", file=sys.stderr) as bar:
+    integer("seeds", seeds, at_least=2)
+    if rule not in LAM_RULES:
+        raise ValueError(f"rule must be one of {', '.join(LAM_RULES)}, got {rule!r}")
+    with _progress(len(cases(chosen)), "cases") as bar:
         table = regret_table(chosen, seeds, rule=rule, on_step=lambda: bar.update(1))
     if as_json:
         click.echo(table.to_json(orient="records"))

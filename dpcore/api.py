@@ -9,7 +9,7 @@ import numpy as np
 
 from .data import clip_rows
 from .mechanisms import Mechanism, make_mechanism
-from .types import Bound, Budget, Data, Domain, Plan, Release, Spec, integer
+from .types import Bound, Budget, Data, Domain, Plan, Release, Spec, integer, shown
 
 
 def calibrate(
@@ -105,11 +105,20 @@ def solve(
 def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None = None) -> Release:
     """Draw once from a plan: clip, seed, and what is refused, as in `solve`.
 
+    A plan whose noise is not that of its ledger (`Plan.weakened`) carries no promise and is refused.
+
     >>> data = Data([[1.0, 0.0], [0.0, 2.0]], [1, -1])
     >>> plan = calibrate("output_gamma", n=data.n, p=data.p, epsilon=1.0, lam=1.0)
     >>> release_once(plan, data, clip=True, seed=0).clipped
     1
     """
+    if plan.scale != plan.ledger[0].scale:
+        raise ValueError(
+            f"plan must have the noise of its ledger, scale {plan.ledger[0].scale:g}, got scale {plan.scale:g}; "
+            "a plan made by Plan.weakened carries no promise and is for audits and tests"
+        )
+    if not isinstance(clip, bool):
+        raise ValueError(f"clip must be True or False, got {shown(clip)}")
     if seed is not None:
         integer("seed", seed, at_least=0)
     clipped = 0

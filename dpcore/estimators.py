@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import threading
 from collections.abc import Hashable, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -48,7 +50,13 @@ class _PrivateEstimator:
     def _names(self) -> list[str]:
         return [field.name for field in dc.fields(self)]
 
-    def _fit(self, X: Any, y: Any, refit: bool) -> Self:
+    def _fit(self, X: Any, y: Any, refit: bool, classes: np.ndarray | None = None) -> Self:
+        if not isinstance(refit, bool):
+            raise ValueError(f"refit must be True or False, got {shown(refit)}")
+        with _lock_of(self):
+            return self._fit_alone(X, y, refit, classes)
+
+    def _fit_alone(self, X: Any, y: Any, refit: bool, classes: np.ndarray | None) -> Self:
         name, classification = type(self).__name__, self._estimator_type == "classifier"
         if not isinstance(self.domain, Domain):
             raise ValueError(
@@ -73,10 +81,14 @@ class _PrivateEstimator:
         spent = plan.spent
         if earlier is not None:
             spent = Budget(earlier.epsilon + spent.epsilon, earlier.delta + spent.delta)
-        self.coef_: Array = release_once(plan, data, seed=self.random_state).theta
-        self.plan_: Plan = plan
+        theta = release_once(plan, data, seed=self.random_state).theta
+        # The price is written down before the model can be seen: an interrupt may overcount, never undercount.
         self.spent_: Budget = spent
+        self.plan_: Plan = plan
         self.n_features_in_: int = data.p
+        if classes is not None:
+            self.classes_: np.ndarray = classes
+        self.coef_: Array = theta
         return self
 
     def _linear(self, X: Any) -> Array:
@@ -125,6 +137,17 @@ class _PrivateEstimator:
         )
 
 
+# Not in the objects, which are copied and pickled: locks are neither.
+_LOCKS: WeakKeyDictionary[_PrivateEstimator, threading.Lock] = WeakKeyDictionary()
+_LOCKS_LOCK = threading.Lock()
+
+
+def _lock_of(model: _PrivateEstimator) -> threading.Lock:
+    """The lock of this object: two fits at once would both pay and count one price."""
+    with _LOCKS_LOCK:
+        return _LOCKS.setdefault(model, threading.Lock())
+
+
 @dc.dataclass(eq=False, kw_only=True)
 class PrivateClassifier(_PrivateEstimator):
     """A linear classifier of two declared classes, released privately.
@@ -168,9 +191,7 @@ class PrivateClassifier(_PrivateEstimator):
         nothing is spent.
         """
         classes = self._declared()
-        self._fit(X, self._signs(classes, y), refit)
-        self.classes_ = classes
-        return self
+        return self._fit(X, self._signs(classes, y), refit, classes)
 
     def decision_function(self, X: Any) -> Array:
         """<x, coef_> for every row of X [n, p], shape [n]; positive speaks for classes_[1]."""
@@ -178,7 +199,8 @@ class PrivateClassifier(_PrivateEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of every row of X [n, p], shape [n]; classes_[0] where the decision function is 0."""
-        return self.classes_[(self._linear(X) > 0.0).astype(int)]
+        positive = (self._linear(X) > 0.0).astype(int)
+        return self.classes_[positive]
 
     def score(self, X: Any, y: Any) -> float:
         """Share of rows whose label is predicted right. Not private."""
@@ -190,13 +212,14 @@ class PrivateClassifier(_PrivateEstimator):
 
     def _declared(self) -> np.ndarray:
         """The two classes as a sorted array, which must hold them as they were written."""
-        classes = self.classes
-        if not isinstance(classes, str) and isinstance(classes, (Sequence, np.ndarray)) and len(classes) == 2:
-            array = np.asarray(classes)
+        try:
+            array = np.asarray(self.classes)
             plain = array.tolist()
-            if array.ndim == 1 and plain == list(classes) and plain[0] != plain[1]:
+            if array.shape == (2,) and plain == list(self.classes) and len(set(plain)) == 2:
                 return np.sort(array)
-        raise ValueError(f"classes must be two different labels of one kind, got {shown(classes)}")
+        except (TypeError, ValueError):  # labels that numpy cannot hold, sort or hash
+            pass
+        raise ValueError(f"classes must be two different labels of one kind, got {shown(self.classes)}")
 
     def _signs(self, classes: np.ndarray, y: Any) -> Array:
         """-1.0 for classes[0] and +1.0 for classes[1], shape [n]."""

@@ -10,8 +10,9 @@ import dataclasses as dc
 import functools
 import hashlib
 import json
+import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, wait
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -39,16 +40,27 @@ COLUMNS = (
 )
 _AXES = ("epsilon", "delta", "n", "p", "lam")
 _MAX_REPETITIONS = 100_000
+_MAX_MARGINS = 200_000_000  # repetitions times n: they are in memory together
 # How long a run that can be cancelled waits for its workers before it asks again.
 _PATIENCE_SECONDS = 0.05
 
 
 def _real(value: object) -> float:
-    return check_real("axis values", value, "finite numbers", lambda v: True)
+    return check_real("axis values", value, "finite numbers", lambda v: True) + 0.0  # -0.0 becomes 0.0
 
 
 def _whole(value: object) -> int:
     return int(check_real("axis values", value, "whole numbers", float.is_integer))
+
+
+def _listed(name: str, values: Any, kind: str) -> tuple[Any, ...]:
+    """The elements of a list, or ValueError; an array without axes claims to be iterable and is not."""
+    try:
+        if not isinstance(values, str):
+            return tuple(values)
+    except TypeError:
+        pass
+    raise ValueError(f"{name} must be a list of {kind}, got {shown(values)}")
 
 
 @dc.dataclass(frozen=True)
@@ -65,10 +77,9 @@ class Axis:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or self.name not in _AXES:
             raise ValueError(f"axis must be one of {', '.join(_AXES)}, got {shown(self.name)}")
-        if isinstance(self.values, str) or not isinstance(self.values, Iterable):
-            raise ValueError(f"axis values must be a list of numbers, got {shown(self.values)}")
         kind = _whole if self.name in ("n", "p") else _real
-        object.__setattr__(self, "values", tuple(kind(value) for value in self.values))
+        values = _listed("axis values", self.values, "numbers")
+        object.__setattr__(self, "values", tuple(kind(value) for value in values))
         if not self.values:
             raise ValueError("axis values must not be empty")
         if list(self.values) != sorted(set(self.values)):
@@ -84,8 +95,8 @@ class Experiment:
     loss, lam, radius: as in `dpcore.solve`; classification losses go with classification sources, regression losses
     with regression sources. The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
     that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
-    point, from 2 to 100,000. seed: of the data and the noise. population: also the excess population risk, for
-    synthetic sources, whose law is known.
+    point, from 2 to 100,000 and at most 2 * 10^8 / n. seed: of the data and the noise. population: also the
+    excess population risk, for synthetic sources, whose law is known.
 
     >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
     True
@@ -133,7 +144,7 @@ class Experiment:
         # Own fields and every value of the sweep meet the rules of solve; plain numbers make equal digests.
         budget = Budget(self.epsilon, self.delta)
         set_field(self, "epsilon", budget.epsilon)
-        set_field(self, "delta", budget.delta)
+        set_field(self, "delta", budget.delta + 0.0)  # -0.0 becomes 0.0, which it equals but is not written like
         spec = Spec(self.loss, 2, 1, self.lam, radius=self.radius)  # type: ignore[arg-type]
         set_field(self, "lam", spec.lam)
         set_field(self, "radius", spec.radius)
@@ -141,6 +152,11 @@ class Experiment:
             for epsilon in cell.epsilons:
                 Budget(epsilon, cell.delta)
             Spec(cell.loss, cell.n, cell.p, cell.lam, theta_norm=cell.theta_norm)  # type: ignore[arg-type]
+            if cell.repetitions * cell.n > _MAX_MARGINS:
+                raise ValueError(
+                    f"repetitions times n must be at most {_MAX_MARGINS:,} to fit into memory, "
+                    f"got {cell.repetitions:,} times {cell.n:,}"
+                )
 
     def cells(self) -> Iterator[Cell]:
         """The independent pieces of work, mechanism by mechanism along the sweep."""
@@ -165,10 +181,15 @@ class Experiment:
     @classmethod
     def from_json(cls, text: str) -> Experiment:
         """The inverse of `to_json`; fields that are left out take their defaults, unknown ones are refused."""
+        if not isinstance(text, str):
+            raise ValueError(f"an experiment must be the text of a JSON object, got {shown(text)}")
         try:
             plain = json.loads(text)
         except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"an experiment must be a JSON object, got text that is none ({error})") from None
+        except ValueError:  # Python reads no longer integer
+            digits = sys.get_int_max_str_digits()
+            raise ValueError(f"an experiment must have numbers of at most {digits} digits, got a longer one") from None
         if not isinstance(plain, dict):
             raise ValueError(f"an experiment must be a JSON object, got {type(plain).__name__}")
         known = [f.name for f in dc.fields(cls)]
@@ -187,9 +208,8 @@ class Experiment:
 
 
 def _mechanisms(chosen: object) -> tuple[Mechanism, ...]:
-    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise ValueError(f"mechanisms must be a list of keys or mechanisms, got {shown(chosen)}")
-    made = tuple(m if isinstance(m, Mechanism) else make_mechanism(m) for m in chosen)
+    listed = _listed("mechanisms", chosen, "keys or mechanisms")
+    made = tuple(m if isinstance(m, Mechanism) else make_mechanism(m) for m in listed)
     if not made:
         raise ValueError("mechanisms must name at least one mechanism, got none")
     return made

@@ -264,3 +264,21 @@ def test_every_public_name_resolves():
     assert set(dpcore.__all__) <= set(dir(dpcore))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         dpcore.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("clip", ["no", "", 0, None, float("nan"), np.array([True, False])])
+def test_clip_is_said_with_a_bool(clip):
+    with pytest.raises(ValueError, match=r"^clip must be True or False, got .*$"):
+        dpcore.solve("output_gaussian", 5 * DATA.X, DATA.y, **GOOD, clip=clip)
+
+
+@pytest.mark.parametrize("key", dpcore.list_mechanisms())
+def test_a_plan_without_the_noise_of_its_ledger_is_not_released(key):
+    plan = dpcore.calibrate(key, n=DATA.n, p=DATA.p, **GOOD)
+    assert api.release_once(plan.weakened(1.0), DATA).spent == plan.spent
+    for factor in (0.5, 0.999, 2.0):
+        with pytest.raises(
+            ValueError, match=r"^plan must have the noise of its ledger, scale .*, got scale "
+        ) as caught:
+            api.release_once(plan.weakened(factor), DATA)
+        assert "carries no promise and is for audits and tests" in str(caught.value)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -299,3 +300,24 @@ def test_odd_arguments_of_any_size_are_one_line(change, sentence):
         dpcore.calibrate("output_gaussian", **facts)
     assert str(caught.value).startswith(sentence)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 200
+
+
+def test_files_that_are_pipes_or_written_oddly_in_both_faces(capsys, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    end = os.open(tmp_path / "pipe.csv", os.O_RDWR)  # whoever opens the pipe finds something to read
+    os.write(end, b"\0\n" * 9999)
+    (tmp_path / "UNDER.CSV").write_text("a,sick\n1_0,1\n0.1,-1\n")
+    (tmp_path / "UNDER.SVM.GZ").write_bytes(gzip.compress(b"1 1:1_0\n-1 1:0.5\n"))
+    for name, label, sentence in (
+        ("pipe.csv", "sick", "which is a pipe or a device"),
+        ("UNDER.CSV", "sick", "column 'a' of UNDER.CSV must hold a number in every row, got '1_0' in line 2"),
+        ("UNDER.SVM.GZ", None, "line 1 of UNDER.SVM.GZ must hold index:value pairs of numbers, got '1:1_0'"),
+    ):
+        assert_refused(call(capsys, *solve_words(tmp_path / name, label=label)), sentence)
+    os.close(end)
+
+
+def test_numbers_too_long_for_python_in_both_faces(capsys, tmp_path):
+    (tmp_path / "e.json").write_text('{"n": %s}' % ("9" * 5000))
+    sentence = "an experiment must have numbers of at most 4300 digits, got a longer one"
+    assert_refused(call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)

@@ -1,6 +1,7 @@
 """The command line: what it prints, and one sentence with exit code 2 for what the user can mend."""
 
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 import dpcore
 from dpcore import __main__ as shell
-from dpcore import api
+from dpcore import api, regret
 from dpcore.__main__ import main
 from tests.harness import ROOT
 from tests.problems import PROBLEMS
@@ -208,6 +209,24 @@ def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsy
     assert code == 2 and "No such file or directory" in err and err.count("\n") == 1
 
 
+def test_an_output_that_cannot_be_written_is_named_as_it_was_given(capsys, tmp_path, monkeypatch):
+    (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dpcore.experiment, "run", None)  # calling it would be another error
+    nowhere = call(capsys, "run", "e.json", "-o", "nowhere/out.csv")
+    assert nowhere == (2, "", "Error: nowhere/out.csv cannot be used: No such file or directory\n")
+    below = call(capsys, "run", "e.json", "-o", "e.json/out.csv")
+    assert below == (2, "", "Error: e.json/out.csv cannot be used: Not a directory\n")
+
+    def full(self, path, **options):
+        raise OSError(28, "No space left on device", path)
+
+    monkeypatch.setattr(dpcore.experiment, "run", lambda *arguments, **options: pd.DataFrame())
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    late = call(capsys, "run", "e.json", "-o", "out.csv")
+    assert late == (2, "", "Error: out.csv cannot be used: No space left on device\n") and files(tmp_path) == ["e.json"]
+
+
 def test_an_interrupted_run_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
 
@@ -235,3 +254,37 @@ def test_a_process_of_its_own_fails_with_one_line_and_code_2(tmp_path):
 def test_warm_names_what_it_compiled(capsys):
     facts = json.loads(call(capsys, "warm", "--json")[1])
     assert {f"{key} with logistic" for key in dpcore.list_mechanisms()} <= set(facts["pieces"])
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_regret_shows_a_bar_to_whoever_watches_and_to_nobody_else(capsys, monkeypatch):
+    monkeypatch.setattr(regret, "LAMS", (0.1,))
+    words = ["regret", "--source", "iris", "--seeds", "2"]
+    code, out, err = call(capsys, *words)
+    assert (code, err) == (0, "") and "points lost by lam = auto" in out
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", watched := Terminal())
+        assert call(capsys, *words)[0] == 0
+    assert "cases" in watched.getvalue()
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["--seeds", "1"], "seeds must be an integer >= 2, got 1"),
+        (["--rule", "0.1"], "rule must be one of auto, published, population, got '0.1'"),
+        (["--rule", "best"], "rule must be one of auto, published, population, got 'best'"),
+        (["--source", "moon"], "source must be one of"),
+    ],
+)
+def test_regret_refuses_its_arguments_before_a_bar_begins(monkeypatch, words, sentence):
+    monkeypatch.setattr(regret, "regret_table", None)  # calling it would be another error
+    monkeypatch.setattr(sys, "stderr", watched := Terminal())
+    with pytest.raises(SystemExit) as stop:
+        main(["regret", *words])
+    assert stop.value.code == 2
+    assert watched.getvalue().startswith(f"Error: {sentence}") and watched.getvalue().count("\n") == 1

@@ -4,6 +4,9 @@ import copy
 import pickle
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import dpcore
-from dpcore import Budget, BudgetExceeded, Domain, PrivateClassifier, PrivateRegressor
+from dpcore import Budget, BudgetExceeded, Domain, PrivateClassifier, PrivateRegressor, estimators
 from tests.harness import ROOT
 from tests.problems import PROBLEMS
 
@@ -263,3 +266,92 @@ def test_the_docstrings_say_what_is_promised_and_what_is_not():
     text = PrivateClassifier.__doc__
     for part in ("Guarantee:", "Not protected:", "spend\n    separately", "cross-validation", "basic\n    composition"):
         assert part in text, part
+
+
+def test_fits_at_once_on_one_object_wait_for_one_another(monkeypatch):
+    """Four threads ask for a fit each; every release takes so long that all of them come while the first is made."""
+    released = []
+    release_once = estimators.release_once
+
+    def slow(*arguments, **options):
+        released.append(1)
+        time.sleep(0.2)
+        return release_once(*arguments, **options)
+
+    monkeypatch.setattr(estimators, "release_once", slow)
+    copies = (classifier(), clone(classifier()), copy.deepcopy(classifier()), pickle.loads(pickle.dumps(classifier())))
+    for model, refit in (*((model, False) for model in copies), (classifier(), True)):
+        released.clear()
+        with ThreadPoolExecutor(4) as threads:
+            fits = [threads.submit(model.fit, DATA.X, WORDS, refit=refit) for _ in range(4)]
+        errors = [fit.exception() for fit in fits if fit.exception()]
+        assert len(released) == (4 if refit else 1) and model.spent_.epsilon == len(released)
+        assert [type(error) for error in errors] == [BudgetExceeded] * (4 - len(released))
+
+
+def test_fits_of_two_objects_do_not_wait_for_one_another(monkeypatch):
+    together = threading.Barrier(2)
+    release_once = estimators.release_once
+
+    def meeting(*arguments, **options):
+        together.wait(10)
+        return release_once(*arguments, **options)
+
+    monkeypatch.setattr(estimators, "release_once", meeting)
+    with ThreadPoolExecutor(2) as threads:
+        for fit in [threads.submit(classifier().fit, DATA.X, WORDS) for _ in range(2)]:
+            assert fit.result().spent_ == Budget(1.0, 1e-5)
+
+
+@pytest.mark.parametrize("fits_before", [0, 1])
+@pytest.mark.parametrize("name", ["spent_", "plan_", "n_features_in_", "classes_", "coef_"])
+def test_an_interrupted_fit_never_shows_a_model_that_is_not_paid(name, fits_before):
+    class Interrupted(PrivateClassifier):
+        at = None
+
+        def __setattr__(self, attribute, value):
+            super().__setattr__(attribute, value)
+            if attribute == self.at:
+                raise KeyboardInterrupt
+
+    model = Interrupted(epsilon=1.0, delta=1e-5, lam=0.1, domain=Domain(R=1.0), classes=("well", "sick"))
+    for _ in range(fits_before):
+        model.fit(DATA.X, WORDS)
+    seen = {id(vars(model).get("coef_")), id(None)}
+    Interrupted.at = name
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(DATA.X, WORDS, refit=True)
+    new = id(vars(model).get("coef_")) not in seen
+    assert new is (name == "coef_") and model.spent_.epsilon == fits_before + 1
+    if new:
+        assert set(model.predict(DATA.X)) <= {"well", "sick"}
+    Interrupted.at = None
+    assert model.fit(DATA.X, WORDS, refit=True).spent_.epsilon == fits_before + 2, "the lock was given back"
+
+
+@pytest.mark.parametrize("make, y", [(classifier, WORDS), (regressor, TARGET)])
+def test_what_is_not_fitted_says_so(make, y):
+    sentence = f"^{type(make()).__name__} must be fitted before it predicts"
+    with pytest.raises(ValueError, match=sentence):
+        make().predict(DATA.X)
+    with pytest.raises(ValueError, match=sentence):
+        make().score(DATA.X, y)
+
+
+@pytest.mark.parametrize("refit", ["no", "", 0, 1, None, float("nan"), np.array([True, False])])
+def test_refit_is_said_with_a_bool(refit):
+    model = classifier().fit(DATA.X, WORDS)
+    with pytest.raises(ValueError, match=r"^refit must be True or False, got .*$"):
+        model.fit(DATA.X, WORDS, refit=refit)
+    assert model.spent_ == Budget(1.0, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "classes", [np.array(1.0), (None, 1), ([1, 2], [3]), ({}, {1: 2}), ([1], [2]), {"well", "sick"}, np.eye(2), 3, ()]
+)
+def test_odd_classes_are_one_sentence(classes):
+    with pytest.raises(ValueError, match=r"^classes must be two different labels of one kind, got ") as caught:
+        classifier(classes=classes).fit(DATA.X, WORDS)
+    assert "\n" not in str(caught.value)
+    labels = np.array(["well", "sick"], dtype=object)
+    assert list(classifier(classes=labels).fit(DATA.X, WORDS).classes_) == ["sick", "well"]

@@ -547,3 +547,47 @@ def test_regression_losses_run_on_regression_sources(source, loss):
     )
     excess = table[table.metric == "excess_empirical_risk"]
     assert (table.status == "ok").all() and (excess["mean"] <= excess.bound).all()
+
+
+def test_a_negative_zero_is_zero_in_the_digest_too():
+    plain, signed = Experiment(delta=0.0), Experiment(delta=-0.0)
+    assert plain == signed and plain.digest() == signed.digest()
+    plain, signed = (replace(SMALL, sweep=Axis("delta", (zero, 1e-6))) for zero in (0.0, -0.0))
+    assert plain == signed and plain.digest() == signed.digest()
+
+
+def test_an_array_without_axes_is_no_list():
+    for values in (np.array(1.0), None):
+        with pytest.raises(ValueError, match=r"^axis values must be a list of numbers, got (array\(1\.\)|None)$"):
+            Axis("epsilon", values)
+        with pytest.raises(ValueError, match=r"^mechanisms must be a list of keys or mechanisms, got (array|None)"):
+            Experiment(mechanisms=values)
+    assert Axis("epsilon", np.array([0.5, 1.0])).values == (0.5, 1.0)
+    assert Axis("epsilon", (x for x in (0.5, 1.0))).values == (0.5, 1.0)
+
+
+def test_json_is_text_with_numbers_that_can_be_read():
+    for odd in (None, 3, {}, b"{}"):
+        with pytest.raises(ValueError, match=r"^an experiment must be the text of a JSON object, got "):
+            Experiment.from_json(odd)
+    for text in ('{"n": %s}', '{"sweep": {"name": "n", "values": [%s]}}', "[%s]"):
+        with pytest.raises(
+            ValueError, match=r"^an experiment must have numbers of at most 4300 digits, got a longer one$"
+        ):
+            Experiment.from_json(text % ("9" * 5000))
+    with pytest.raises(ValueError, match=r"n must be at most 10.15, got an integer of 4000 digits"):
+        Experiment.from_json('{"n": %s}' % ("9" * 4000))
+
+
+def test_what_memory_does_not_hold_is_refused():
+    """Constructed only: nothing is computed."""
+    facts = {"source": "synthetic", "lam": 0.1}
+    assert Experiment(**facts, n=2_000, repetitions=100_000).n == 2_000
+    with pytest.raises(
+        ValueError, match=r"^repetitions times n must be at most 200,000,000 to fit .* 100,000 times 2,001$"
+    ):
+        Experiment(**facts, n=2_001, repetitions=100_000)
+    sweep = Axis("n", (100, 2_000_001))
+    with pytest.raises(ValueError, match=r"^repetitions times n must be at most 200,000,000 .* 100 times 2,000,001$"):
+        Experiment(**facts, sweep=sweep, repetitions=100)
+    assert Experiment(**facts, sweep=sweep, n=10**9, repetitions=99).sweep == sweep, "n is replaced by the sweep"

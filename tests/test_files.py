@@ -216,3 +216,50 @@ def test_the_cod_rna_file_is_read_and_can_be_learned():
     model = LogisticRegression(C=100.0, fit_intercept=False, max_iter=2000).fit(records.X[::2], records.y[::2])
     right = np.mean(records.y[1::2] * (records.X[1::2] @ model.coef_[0]) > 0)
     assert right > 2 / 3 + 0.1
+
+
+# Names, kinds of files and spellings of numbers
+
+
+def test_suffixes_in_capitals_mean_the_same(tmp_path):
+    text = b"1 1:1\n-1 2:0.5\n"
+    for name in ("x.SVM.GZ", "X.TXT.Gz"):
+        table = data.read_libsvm(written(tmp_path, gzip.compress(text), name))
+        assert table.data.X.toarray().tolist() == [[1.0, 0.0], [0.0, 0.5]]
+    assert data.read_csv(written(tmp_path, "a,y\n1,1\n2,-1\n", "X.CSV"), "y").columns == ("a",)
+    with pytest.raises(ValueError, match=r"^X.CSV.GZ must be a plain CSV file, got a compressed one$"):
+        data.read_csv(written(tmp_path, gzip.compress(b"a,y\n1,1\n2,-1\n"), "X.CSV.GZ"), "y")
+
+
+@pytest.mark.parametrize("read", [lambda path: data.read_csv(path, "y"), data.read_libsvm])
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.txt.gz"])
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path, read, name):
+    """A writer stands by, so that a reader who opens the pipe finds binary content instead of waiting for ever."""
+    os.mkfifo(tmp_path / name)
+    end = os.open(tmp_path / name, os.O_RDWR)
+    try:
+        os.write(end, b"\0\n" * 9999)
+        with pytest.raises(ValueError, match=rf"^path must be a file, got .*{name}, which is a pipe or a device$"):
+            read(tmp_path / name)
+    finally:
+        os.close(end)
+
+
+@pytest.mark.parametrize("number", ["1_0", "1_0.5", "1e1_0", "١", "１", "1٠"])
+def test_what_only_python_reads_as_a_number_is_none(tmp_path, number):
+    assert np.isfinite(float(number))
+    with pytest.raises(ValueError, match=f"^column 'a' of people.csv must hold a number in every row, got '{number}'"):
+        data.read_csv(written(tmp_path, f"a,y\n{number},1\n2,-1\n"), "y")
+    pair = "line 2 of people.txt must hold index:value pairs of numbers, got '{}'"
+    label = f"line 2 of people.txt must begin with a number as its label, got '{number}'"
+    cases = [(f"1 1:{number}", pair.format(f"1:{number}")), (f"{number} 1:1", label)]
+    if number.replace("_", "").isdigit():
+        cases.append((f"1 {number}:1", pair.format(f"{number}:1")))
+    for line, message in cases:
+        with pytest.raises(ValueError, match=f"^{message}"):
+            data.read_libsvm(written(tmp_path, f"1 1:1\n{line}\n", "people.txt"))
+
+
+def test_white_space_around_a_number_is_no_matter(tmp_path):
+    table = data.read_csv(written(tmp_path, "a,y\n 1 ,1\n\t2,-1\n"), "y")
+    assert table.data.X.tolist() == [[1.0], [2.0]]

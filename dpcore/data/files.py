@@ -45,7 +45,7 @@ def read_csv(path: Path, label: str) -> Table:
     ('age',)
     """
     path = _existing(path)
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         raise ValueError(f"{path.name} must be a plain CSV file, got a compressed one")
     if path.stat().st_size > _CSV_BYTES:
         raise ValueError(
@@ -142,12 +142,14 @@ def _existing(path: Path) -> Path:
         raise ValueError(f"path must be a file, got {path}, which is a folder")
     if not path.exists():
         raise ValueError(f"path must be a file, got {path} (No such file or directory)")
+    if not path.is_file():
+        raise ValueError(f"path must be a file, got {path}, which is a pipe or a device")
     return path
 
 
 def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a text file, plain or gzip, numbered from 1."""
-    opened = gzip.open if path.suffix == ".gz" else open
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
@@ -183,9 +185,16 @@ def _header(path: Path) -> tuple[str, ...]:
 def _number(cell: str) -> float:
     """The cell's number; not a number where there is none."""
     try:
-        return float(cell)
+        return float(_ascii(cell))
     except ValueError:
         return math.nan
+
+
+def _ascii(number: str) -> str:
+    """The text, or ValueError where only Python reads a number in it: 1_0, or digits of other scripts."""
+    if "_" in number or not number.strip().isascii():
+        raise ValueError
+    return number
 
 
 def _no_number(
@@ -211,7 +220,7 @@ def _at_least_two(path: Path, records: int) -> None:
 def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float]]:
     """Label, indices and values of a line; ValueError ends the sentence "line 3 of people.txt must ..."."""
     try:
-        label = float(fields[0])
+        label = float(_ascii(fields[0]))
     except ValueError:
         advice = _text_label_advice(fields[0])
         raise ValueError(f"begin with a number as its label, got {shown(fields[0])}{advice}") from None
@@ -221,8 +230,8 @@ def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float
     try:
         for field in fields[1:]:
             index, _, value = field.partition(":")
-            indices.append(int(index))
-            values.append(float(value))
+            indices.append(int(_ascii(index)))
+            values.append(float(_ascii(value)))
     except ValueError:
         raise ValueError(f"hold index:value pairs of numbers, got {shown(field)}") from None
     if not all(map(math.isfinite, (label, *values))):
