@@ -22,7 +22,7 @@ from .data import Table, check_learnable, read_csv, read_libsvm
 from .losses import LOSSES, get_loss
 from .mechanisms import list_mechanisms, mechanism_class
 from .threads import one_blas_thread
-from .types import LAM_RULES, integer
+from .types import LAM_RULES
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 
@@ -275,12 +275,10 @@ def audit(key: str, as_json: bool, **arguments: Any) -> None:
 def regret(sources: tuple[str, ...], seeds: int, rule: str, as_json: bool) -> None:
     """Print what a rule for lam loses against the best lam of a grid, in points, with standard errors."""
     from . import data
-    from .regret import EPSILONS, cases, regret_table
+    from .regret import EPSILONS, cases, check_request, regret_table
 
-    chosen = sources or tuple(data.SOURCES)
-    integer("seeds", seeds, at_least=2)
-    if rule not in LAM_RULES:
-        raise ValueError(f"rule must be one of {', '.join(LAM_RULES)}, got {rule!r}")
+    check_request(seeds, rule)
+    chosen = tuple(dict.fromkeys(sources or data.SOURCES))
     with _progress(len(cases(chosen)), "cases") as bar:
         table = regret_table(chosen, seeds, rule=rule, on_step=lambda: bar.update(1))
     if as_json:

@@ -12,7 +12,7 @@ from . import data as records
 from .experiment import Axis, Experiment, run
 from .losses import LOSSES
 from .mechanisms import list_mechanisms
-from .types import Array, NotApplicable, integer
+from .types import LAM_RULES, Array, NotApplicable, integer, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,13 +36,13 @@ def regret_table(
     averages, which can only raise the regret. regret: in points of 100, negative where the rule beats the whole grid.
     se: standard error of the difference over the seeds. on_step: called after each source, loss and mechanism.
 
-    Raises ValueError for an unknown source or seeds < 2.
+    Raises ValueError for an unknown source or rule and for seeds < 2.
     """
     import pandas as pd
 
-    integer("seeds", seeds, at_least=2)
+    check_request(seeds, rule)
     rows = []
-    for case in cases(sources):
+    for case in cases(dict.fromkeys(sources)):
         source, loss, mechanism = case
         ours = _quality(*case, rule, seeds)
         grid = [_quality(*case, lam, seeds) for lam in LAMS]
@@ -63,6 +63,13 @@ def regret_table(
             )
         on_step()
     return pd.DataFrame(rows)
+
+
+def check_request(seeds: int, rule: str) -> None:
+    """Raise ValueError for what `regret_table` would refuse, before any time is spent."""
+    integer("seeds", seeds, at_least=2)
+    if rule not in LAM_RULES:
+        raise ValueError(f"rule must be one of {', '.join(LAM_RULES)}, got {shown(rule)}")
 
 
 def regret_at(experiment: Experiment, epsilon: float) -> float:

@@ -61,3 +61,11 @@ def test_bad_arguments_are_refused():
         regret_table(("iris",), seeds=1)
     with pytest.raises(ValueError, match="source must be one of"):
         regret_table(("moon",))
+
+
+def test_an_unknown_rule_is_refused_and_a_source_named_twice_counts_once(monkeypatch):
+    with pytest.raises(ValueError, match="rule must be one of auto, published, population, got 'best'"):
+        regret_table(("iris",), rule="best")
+    monkeypatch.setattr("dpcore.regret.LAMS", (1e-2,))
+    table = regret_table(("diabetes", "diabetes"), seeds=2)
+    assert len(table) == len(cases(["diabetes"])) * len(EPSILONS)
