@@ -87,7 +87,7 @@ def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
     data, loss = PROBLEMS["separable"], get_loss("logistic")
     reference = minimise_in_ball(loss, data, 1.0)
     outside = reference.theta[None, :] * 20.0
-    slow = released_curves(loss, data, data, reference, outside, outside[None, :, :])[1]
+    slow = released_curves(loss, data, data, reference, outside, np.stack([[outside[0]] * 2]))[1]
     scale, directions = np.full(1, 1e-3), np.ones((2, data.p))
     fast = additive_curves(loss, data, data, reference, Additive(outside, scale, directions, ONE))[1]
     for curve in (slow, fast):
