@@ -131,7 +131,8 @@ class Spec:
     loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1.
     lam: > 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
     "published" (the source's) or "population" (which minimises the Lipschitz form of the bound on fresh records).
-    theta_norm: B > 0, a public guess of the norm of a good model; bounds compare with the best model of that norm.
+    theta_norm: B > 0, a public guess of the norm of a good model: bounds compare with the best model of that norm, and
+    every rule for lam depends on it.
     """
 
     loss: str
