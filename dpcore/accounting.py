@@ -16,7 +16,8 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr
 from scipy.stats import chi2
 
-from .types import Array, Budget, NotApplicable, positive
+from .checks import positive
+from .types import Array, Budget, NotApplicable
 
 # Formulas and root finding are good to about 1e-12 relative; this margin puts every answer on the private side.
 _SAFETY = 1e-9

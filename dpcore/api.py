@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from .checks import integer, shown
 from .data import clip_rows
 from .mechanisms import Mechanism, make_mechanism
-from .types import Bound, Budget, Data, Domain, Plan, Release, Spec, integer, shown
+from .types import Bound, Budget, Data, Domain, Plan, Release, Spec
 
 
 def calibrate(

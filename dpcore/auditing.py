@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from . import certificates
 from .accounting import gaussian_mu
 from .certificates import Certificate, Scores
+from .checks import integer
 from .mechanisms import Mechanism, make_mechanism
 from .mechanisms.base import Prepared
 from .sabotages import ReleaseOnce, get_sabotage, release_of
-from .types import Array, Budget, NotApplicable, Plan, Spec, integer
+from .types import Array, Budget, NotApplicable, Plan, Spec
 
 Verdict = Literal["no contradiction", "suspicious", "contradicted"]
 

@@ -12,9 +12,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .api import release_once
+from .checks import integer, shown
 from .losses import LOSSES, get_loss
 from .mechanisms import make_mechanism
-from .types import Array, Budget, BudgetExceeded, Data, Domain, Plan, Spec, as_matrix, integer, shown
+from .types import Array, Budget, BudgetExceeded, Data, Domain, Plan, Spec, as_matrix
 
 
 @dc.dataclass(eq=False, kw_only=True)

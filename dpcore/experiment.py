@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import data as records
 from .cells import Cell, blank_rows, never, run_cell
+from .checks import check_real, integer, one_of, positive, shown
 from .losses import LOSSES, get_loss
 from .mechanisms import Mechanism, make_mechanism
-from .types import Budget, Spec, Unconverged, check_real, integer, positive, shown
+from .types import Budget, Spec, Unconverged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +76,7 @@ class Axis:
     values: tuple[float, ...] | tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or self.name not in _AXES:
-            raise ValueError(f"axis must be one of {', '.join(_AXES)}, got {shown(self.name)}")
+        one_of("axis", self.name, _AXES)
         kind = _whole if self.name in ("n", "p") else _real
         values = _listed("axis values", self.values, "numbers")
         object.__setattr__(self, "values", tuple(kind(value) for value in values))

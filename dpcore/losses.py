@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from .types import Array, Spec, shown
+from .checks import one_of
+from .types import Array, Spec
 
 
 @dc.dataclass(frozen=True)
@@ -132,6 +133,4 @@ def get_loss(key: str) -> Loss:
     >>> get_loss("logistic").curvature_bound
     0.25
     """
-    if not isinstance(key, str) or key not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {shown(key)}")
-    return LOSSES[key]
+    return LOSSES[one_of("loss", key, LOSSES)]

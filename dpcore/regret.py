@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import data as records
+from .checks import integer, one_of
 from .experiment import Axis, Experiment, run
 from .losses import LOSSES
 from .mechanisms import list_mechanisms
-from .types import LAM_RULES, Array, NotApplicable, integer, shown
+from .types import LAM_RULES, Array, NotApplicable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +69,7 @@ def regret_table(
 def check_request(seeds: int, rule: str) -> None:
     """Raise ValueError for what `regret_table` would refuse, before any time is spent."""
     integer("seeds", seeds, at_least=2)
-    if rule not in LAM_RULES:
-        raise ValueError(f"rule must be one of {', '.join(LAM_RULES)}, got {shown(rule)}")
+    one_of("rule", rule, LAM_RULES)
 
 
 def regret_at(experiment: Experiment, epsilon: float) -> float:

@@ -8,9 +8,10 @@ from typing import cast
 
 import numpy as np
 
+from .checks import shown
 from .mechanisms import Mechanism
 from .mechanisms.base import Prepared
-from .types import Array, NotApplicable, Plan, shown
+from .types import Array, NotApplicable, Plan
 
 ReleaseOnce = Callable[[Prepared, np.random.Generator], Array]
 

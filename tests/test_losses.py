@@ -26,6 +26,10 @@ def test_an_unknown_loss_is_refused_by_name():
         get_loss("zero_one")
 
 
+def test_a_key_from_an_array_of_texts_is_a_key():
+    assert get_loss(np.array(["hinge"])[0]) is LOSSES["hinge"]
+
+
 @every_loss
 def test_lipschitz_bounds_the_slope_on_the_whole_domain(key):
     """On every prediction |z| <= R radius and every label, and attained there by squared loss."""

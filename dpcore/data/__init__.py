@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..caching import BoundedCache
-from ..types import Data, integer, shown
+from ..checks import integer, one_of
+from ..types import Data
 from .bundled import BUNDLED, load_bundled
 from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
 from .population import Population
@@ -44,9 +45,7 @@ def get_source(key: str) -> Source:
     >>> get_source("breast_cancer").size
     398
     """
-    if not isinstance(key, str) or key not in SOURCES:
-        raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {shown(key)}")
-    return SOURCES[key]
+    return SOURCES[one_of("source", key, SOURCES)]
 
 
 def load(source: str, n: int, p: int, seed: int) -> Split:

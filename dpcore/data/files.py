@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..types import Data, integer, shown
+from ..checks import integer, shown
+from ..types import Data
 
 MAX_COLUMNS = 1_000_000  # of a problem, in whatever form
 _CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000

@@ -25,8 +25,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
+from ..checks import positive
 from ..losses import Loss
-from ..types import Array, positive
+from ..types import Array
 
 _PANELS, _ORDER, _INNER = 4, 12, 24
 _STEEPEST = 6.0  # the norm of the truth up to which _INNER nodes resolve the sigmoid

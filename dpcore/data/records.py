@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import positive
 from ..losses import get_loss
-from ..types import Array, Data, Spec, positive
+from ..types import Array, Data, Spec
 
 
 def scale(values: Array, low: Array, high: Array) -> Array:

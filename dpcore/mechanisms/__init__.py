@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 from importlib import import_module
 
-from ..types import shown
+from ..checks import one_of
 from .base import Mechanism
 
 _MODULES = ("output_gaussian", "output_gamma")
@@ -22,9 +22,7 @@ def list_mechanisms() -> list[str]:
 
 def mechanism_class(key: str) -> type[Mechanism]:
     """The mechanism's dataclass; ValueError names the known keys."""
-    if not isinstance(key, str) or key not in _MODULES:
-        raise ValueError(f"mechanism must be one of {', '.join(_MODULES)}, got {shown(key)}")
-    return import_module(f"{__name__}.{key}").MECHANISM
+    return import_module(f"{__name__}.{one_of('mechanism', key, _MODULES)}").MECHANISM
 
 
 def make_mechanism(key: str, **knobs: object) -> Mechanism:

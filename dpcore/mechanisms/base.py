@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec, Unconverged, shown
+from ..checks import one_of
+from ..types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec, Unconverged
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -45,10 +46,8 @@ class Mechanism(abc.ABC):
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):
-            choices = field.metadata.get("choices")
-            value = getattr(self, field.name)
-            if choices and not any(type(value) is type(choice) and value == choice for choice in choices):
-                raise ValueError(f"{field.name} must be one of {', '.join(map(str, choices))}, got {shown(value)}")
+            if choices := field.metadata.get("choices"):
+                one_of(field.name, getattr(self, field.name), choices)
 
     @abc.abstractmethod
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:

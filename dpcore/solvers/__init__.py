@@ -12,8 +12,9 @@ import dataclasses as dc
 
 import numpy as np
 
+from ..checks import positive
 from ..losses import Loss
-from ..types import Array, Data, positive
+from ..types import Array, Data
 from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
 from .hinge import minimise_hinge, minimise_hinge_near
 from .smooth import minimise_smooth

@@ -1,0 +1,63 @@
+"""What arguments must be, and one sentence for those that are not: "<name> must be <rule>, got <value>"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import numpy as np
+
+Value = TypeVar("Value")
+
+_LONGEST_SHOWN = 60
+_LARGEST_INTEGER = 10**15  # every such integer is an ordinary float too
+
+
+def shown(value: object) -> str:
+    """A value as error messages show it: on one line, and not for ever."""
+    if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+        return f"an integer of {len(str(abs(value)))} digits" if abs(value) < 10**4000 else "a huge integer"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
+
+
+def check_real(name: str, value: object, rule: str, holds: Callable[[float], bool]) -> float:
+    """Return `value` as a finite float that `holds` accepts, or raise "<name> must be <rule>, got <value>"."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ValueError(f"{name} must be {rule}, got {shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number) or not holds(number):
+        raise ValueError(f"{name} must be {rule}, got {number}")
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """A finite number > 0 whose square and inverse are ordinary floats too, else ValueError."""
+    number = check_real(name, value, "a finite number > 0", lambda v: v > 0)
+    return check_real(name, number, "between 1e-100 and 1e100", lambda v: 1e-100 <= v <= 1e100)
+
+
+def integer(name: str, value: object, at_least: int) -> int:
+    """An integer >= at_least (and <= 10^15), else ValueError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
+        raise ValueError(f"{name} must be an integer >= {at_least}, got {shown(value)}")
+    if value > _LARGEST_INTEGER:
+        raise ValueError(f"{name} must be at most 10^15, got {shown(int(value))}")
+    return int(value)
+
+
+def one_of(name: str, value: object, choices: Iterable[Value]) -> Value:
+    """The choice that equals `value` and is of its kind, else ValueError with all of them.
+
+    >>> one_of("rule", "auto", ("auto", "published"))
+    'auto'
+    """
+    listed = list(choices)
+    for choice in listed:
+        if isinstance(value, type(choice)) and value == choice:
+            return choice
+    raise ValueError(f"{name} must be one of {', '.join(map(str, listed))}, got {shown(value)}")
