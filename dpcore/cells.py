@@ -119,8 +119,8 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
         releases = evaluate.Additive(
             centres,
             scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([cell.mechanism.direction(cell.p, split.train.active, rng) for rng in rngs]),
-            spread=cell.mechanism.spread(cell.p),
+            directions=np.stack([cell.mechanism.law.direction(cell.p, split.train.active, rng) for rng in rngs]),
+            spread=cell.mechanism.law.spread(cell.p),
         )
         curves = evaluate.additive_curves(loss, split.train, split.test, reference, releases)
         if cell.population and split.population is not None:

@@ -42,8 +42,8 @@ def engine(name: str, key: str, repetitions: int, weaken: float = 1.0, noise: st
     releases = Additive(
         centres,
         np.array([plan.scale for plan in plans]),
-        np.stack([mechanism.direction(data.p, data.active, rng) for rng in rngs[-1]]),
-        mechanism.spread(data.p),
+        np.stack([mechanism.law.direction(data.p, data.active, rng) for rng in rngs[-1]]),
+        mechanism.law.spread(data.p),
     )
     fast = additive_curves(loss, data, TEST[name], reference, releases)
     slow = released_curves(loss, data, TEST[name], reference, centres, np.stack(released))
@@ -167,10 +167,10 @@ def population_releases(source: str, loss: str, noise: str, epsilon: float, repe
     spec = Spec(loss, 400, split.train.p, "population", theta_norm=4.0)
     plan = mechanism.calibrate(spec, Budget(epsilon, 1e-6))
     rngs = [np.random.default_rng([r, 5]) for r in range(repetitions)]
-    directions = np.stack([mechanism.direction(split.train.p, split.train.active, rng) for rng in rngs])
+    directions = np.stack([mechanism.law.direction(split.train.p, split.train.active, rng) for rng in rngs])
     centre = mechanism.prepare(plan, split.train).theta
     scales = np.array([plan.scale])
-    return plan, split, Additive(centre[None], scales, directions, mechanism.spread(split.train.p))
+    return plan, split, Additive(centre[None], scales, directions, mechanism.law.spread(split.train.p))
 
 
 @every_noise

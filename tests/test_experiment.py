@@ -136,7 +136,7 @@ def test_the_noise_of_a_cell_knows_neither_its_data_nor_its_length(monkeypatch):
 def all_noise(seed: int) -> list[np.ndarray]:
     """Five directions of every mechanism."""
     made = [(key, dpcore.make_mechanism(key)) for key in dpcore.list_mechanisms()]
-    return [m.direction(9, 8, cells.generator(seed, key, r)) for key, m in made for r in range(5)]
+    return [m.law.direction(9, 8, cells.generator(seed, key, r)) for key, m in made for r in range(5)]
 
 
 def test_serial_threads_and_spawned_processes_agree_for_every_mechanism():

@@ -20,6 +20,7 @@ LAYER = {
     "solvers": 3,
     "data": 3,
     "lower_bounds": 3,
+    "noises": 3,
     "evaluate": 4,
     "mechanisms": 4,
     "api": 5,

@@ -45,7 +45,7 @@ def test_no_mechanism_is_better_on_the_hardest_data(key, noise, epsilon, lam):
     """The larger mean excess over all swaps, exact, of mechanisms at every lam."""
     n, loss, worst = 60, get_loss(key), 0.0
     plan = dpcore.calibrate(noise, n=n, p=1, epsilon=epsilon, delta=1e-6, loss=key, lam=lam)
-    nodes, weights = plan.mechanism.spread(1)
+    nodes, weights = plan.mechanism.law.spread(1)
     z = np.linspace(-10, 10, 8001)
     for k in range(0, 60, 2):
         data = line(n, k)

@@ -45,7 +45,7 @@ def test_pathwise_inequality(noise, key, name):
 def expected_risk(plan, data: Data, theta) -> float:
     """E F(theta + b), exact: Gaussian noise of the sizes that the mechanism's noise is a mixture of."""
     loss, norms = get_loss(plan.spec.loss), np.linalg.norm(data.X, axis=1)
-    nodes, weights = plan.mechanism.spread(plan.spec.p)
+    nodes, weights = plan.mechanism.law.spread(plan.spec.p)
     return sum(
         w * loss.gaussian_mean(data.X @ theta, data.y, plan.scale * s * norms).mean()
         for s, w in zip(nodes, weights, strict=True)
@@ -100,7 +100,7 @@ def test_the_one_run_band_holds_in_nine_runs_of_ten(noise, p):
     plan = dpcore.calibrate(noise, n=30, p=p, epsilon=1.0, delta=1e-5, lam=0.1, theta_norm=1e-50)
     band = upper(plan, "excess_empirical_risk", "probability")
     rng = np.random.default_rng(8)
-    b = plan.scale * np.array([plan.mechanism.direction(p, p, rng) for _ in range(2000)])
+    b = plan.scale * np.array([plan.mechanism.law.direction(p, p, rng) for _ in range(2000)])
     reach = np.abs(b @ X.T).mean(axis=1)
     assert stats.binomtest(int((reach > band).sum()), 2000, 0.1, alternative="greater").pvalue > FALSE_ALARM
     assert stats.binomtest(int((reach > 0.25 * band).sum()), 2000, 0.1, alternative="greater").pvalue < FALSE_ALARM
@@ -141,7 +141,7 @@ def test_lam_population_minimises_the_population_bound(noise, epsilon):
         # Without the solver's tolerance, which the closed form leaves out.
         plan = dpcore.calibrate(noise, lam=math.exp(log_lam), **facts)
         scale = plan.scale / plan.ledger[0].sensitivity * 2 * R / (n * plan.spec.lam)
-        spread = R * scale * plan.mechanism.reach(p)[0]
+        spread = R * scale * plan.mechanism.law.reach(p)[0]
         return (
             spread
             + formulas.stability(1.0, R, n, plan.spec.lam)
@@ -151,7 +151,7 @@ def test_lam_population_minimises_the_population_bound(noise, epsilon):
     best = optimize.minimize_scalar(bound, bounds=(-12, 5), method="bounded", options={"xatol": 1e-9})
     plan = dpcore.calibrate(noise, lam="population", **facts)
     assert plan.spec.lam == pytest.approx(math.exp(best.x), rel=1e-5)
-    t = plan.scale / plan.ledger[0].sensitivity * plan.mechanism.reach(p)[0]
+    t = plan.scale / plan.ledger[0].sensitivity * plan.mechanism.law.reach(p)[0]
     assert best.fun == pytest.approx(2 * R * B / math.sqrt(n) * math.sqrt(t + 1), rel=1e-9)
     assert best.fun <= upper(plan, "excess_population_risk") <= best.fun * 1.05, "the tolerance costs little"
 
@@ -188,7 +188,7 @@ def test_auto_lam_makes_noise_of_a_fixed_size(noise, key, p):
     for n, epsilon, R, B in ((100, 0.1, 1.0, 8.0), (5000, 10.0, 4.0, 16.0)):
         y_max = 1.0 if get_loss(key).classification else 0.6
         plan = dpcore.calibrate(noise, n=n, p=p, epsilon=epsilon, delta=1e-5, loss=key, R=R, y_max=y_max, theta_norm=B)
-        size = R * plan.scale * math.sqrt(plan.mechanism.reach(p)[1])
+        size = R * plan.scale * math.sqrt(plan.mechanism.law.reach(p)[1])
         wanted = {8.0: 0.375, 16.0: 0.75}[B] if get_loss(key).classification else 0.06
         assert wanted <= size * (1 + 1e-9) <= wanted * 1.02
 
@@ -230,12 +230,12 @@ def test_one_run_bands_in_numbers():
     """sqrt(2/pi) + sqrt(2 ln 10) = 2.9439 for Gaussian noise; for Gamma each half misses with 5%."""
     gaussian, gamma = (dpcore.make_mechanism(key) for key in ("output_gaussian", "output_gamma"))
     for p in (1, 7, 500):
-        assert gaussian.mean_draw_band(p, 0.1) == pytest.approx(0.797885 + 2.145966, rel=1e-6)
-    assert gamma.mean_draw_band(1, 0.1) == pytest.approx(-math.log(0.05), rel=1e-9)
+        assert gaussian.law.mean_draw_band(p, 0.1) == pytest.approx(0.797885 + 2.145966, rel=1e-6)
+    assert gamma.law.mean_draw_band(1, 0.1) == pytest.approx(-math.log(0.05), rel=1e-9)
     # Gamma(9) at 95% is 14.4347; K_9 / 9 + sqrt(2 ln 20 / 8) is above 1.
-    assert gamma.mean_draw_band(9, 0.1) == pytest.approx(14.434657, rel=1e-6)
-    share = gamma.reach(400)[0] / 400 + math.sqrt(2 * math.log(20) / 399)
-    assert gamma.mean_draw_band(400, 0.1) == pytest.approx(stats.gamma.ppf(0.95, 400) * share, rel=1e-9)
+    assert gamma.law.mean_draw_band(9, 0.1) == pytest.approx(14.434657, rel=1e-6)
+    share = gamma.law.reach(400)[0] / 400 + math.sqrt(2 * math.log(20) / 399)
+    assert gamma.law.mean_draw_band(400, 0.1) == pytest.approx(stats.gamma.ppf(0.95, 400) * share, rel=1e-9)
     assert share < 0.2
 
 
@@ -249,7 +249,7 @@ def test_upper_bounds_in_numbers(noise, key, y_max):
             noise, n=n, p=5, epsilon=0.5, delta=1e-5, loss=key, lam=lam, R=R, y_max=y_max, radius=radius, theta_norm=B
         )
         plan = dc.replace(plan, tol=0.01)  # so large that leaving it out would show
-        mean, square = plan.mechanism.reach(5)
+        mean, square = plan.mechanism.law.reach(5)
         L = loss.lipschitz(plan.spec)
         lipschitz_form = loss.slope * R * plan.scale * mean
         smooth_form = 0.5 * loss.curvature_bound * (R * plan.scale) ** 2 * square

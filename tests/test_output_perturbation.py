@@ -162,7 +162,7 @@ def test_gamma_noise_has_the_planned_law(accounting, factor, p):
     plan = dpcore.calibrate("output_gamma", n=100, p=p, epsilon=0.7, lam=0.1, accounting=accounting)
     assert plan.scale == pytest.approx(factor * plan.ledger[0].sensitivity / 0.7, rel=1e-12)
     rng = np.random.default_rng(5)
-    noise = plan.scale * np.stack([plan.mechanism.direction(p, p, rng) for _ in range(40_000 if p < 400 else 4000)])
+    noise = plan.scale * np.stack([plan.mechanism.law.direction(p, p, rng) for _ in range(40_000 if p < 400 else 4000)])
     norms = np.linalg.norm(noise, axis=1)
     assert stats.kstest(norms, "gamma", args=(p, 0, plan.scale)).pvalue > FALSE_ALARM
     assert stats.kstest(0.95 * norms, "gamma", args=(p, 0, plan.scale)).pvalue < FALSE_ALARM
@@ -183,12 +183,12 @@ def test_padding_with_zeros_is_the_literal_simulation(noise):
     """
     mechanism, draws = dpcore.make_mechanism(noise), 20_000
     rng = np.random.default_rng(6)
-    literal = np.stack([mechanism.direction(64, 64, rng)[:8] for _ in range(draws)])
-    padded = np.stack([mechanism.direction(64, 8, rng) for _ in range(draws)])
+    literal = np.stack([mechanism.law.direction(64, 64, rng)[:8] for _ in range(draws)])
+    padded = np.stack([mechanism.law.direction(64, 8, rng) for _ in range(draws)])
     for statistic in (lambda b: np.linalg.norm(b, axis=1), lambda b: b @ np.linspace(-1, 1, 8)):
         assert stats.ks_2samp(statistic(literal), statistic(padded)).pvalue > FALSE_ALARM
     if noise == "output_gamma":
-        small = np.stack([mechanism.direction(8, 8, rng) for _ in range(draws)])
+        small = np.stack([mechanism.law.direction(8, 8, rng) for _ in range(draws)])
         assert stats.ks_2samp(np.linalg.norm(literal, axis=1), np.linalg.norm(small, axis=1)).pvalue < FALSE_ALARM
 
 
@@ -241,12 +241,12 @@ def test_the_gamma_attacker_meets_the_densities_half_way(p, epsilon):
 def test_the_reach_of_the_noise(noise, p):
     """E |b_1| and E b_1^2 against closed forms and 40,000 draws (z-test, false alarm 1e-6)."""
     mechanism = dpcore.make_mechanism(noise)
-    mean, square = mechanism.reach(p)
-    nodes, weights = mechanism.spread(p)
+    mean, square = mechanism.law.reach(p)
+    nodes, weights = mechanism.law.spread(p)
     assert mean == pytest.approx(math.sqrt(2 / math.pi) * (weights @ nodes), rel=1e-9)
     assert square == pytest.approx(weights @ nodes**2, rel=1e-12)
     rng = np.random.default_rng(7)
-    first = np.array([mechanism.direction(p, 1, rng)[0] for _ in range(40_000)])
+    first = np.array([mechanism.law.direction(p, 1, rng)[0] for _ in range(40_000)])
     for sample, expected in ((np.abs(first), mean), (first**2, square)):
         assert abs(sample.mean() - expected) < 6 * sample.std() / 200
     if noise == "output_gamma":

@@ -15,6 +15,7 @@ from pages.start import words
 from pages.ui import controls
 from pages.ui.odds import icon_array
 from pages.ui.readout import readout
+from pages.ui.text import emphasised, plain, points
 from tests.harness import ROOT
 
 SHOWN = ["breast_cancer", "digits", "wine", "iris", "synthetic", "synthetic_correlated"]
@@ -45,7 +46,7 @@ def test_the_default_state_teaches_without_a_click():
     assert not page.exception and not page.error
     row = table_of().query("metric == 'accuracy' and x == 1.0").iloc[0]
     said = re.sub(r"<[^>]+>", "", headline(page))
-    assert said == words.plain(words.takeaway(row, data.get_source("breast_cancer"), by_hand=False))
+    assert said == plain(words.takeaway(row, data.get_source("breast_cancer"), by_hand=False))
     cost = 100 * (row.reference - row["mean"])
     assert f"{cost:.1f} points" in said and "398 patients" in said
     assert words.odds(row) in texts(page)
@@ -97,7 +98,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     by_hand = not isinstance(chosen["lam"], str)
     refused = here.status != "ok"
     expected = words.refusal(here) if refused else words.takeaway(here, data.SOURCES[source], by_hand=by_hand)
-    assert headline(page) == words.emphasised(expected, "#CB7513")
+    assert headline(page) == emphasised(expected, "#CB7513")
     assert not re.search(r"\bnan\b", texts(page).lower())
 
 
@@ -183,7 +184,7 @@ def test_the_assumptions_say_what_the_best_lam_would_win(lam):
     page = open_page(behind="Assumptions", lam=lam, source="iris", n=200, epsilon=3.0)
     assert not page.exception and not page.error
     lost = regret_at(dpcore.Experiment(source="iris", n=200, lam=lam, delta=1e-6, repetitions=100, seed=7), 3.0)
-    said = f"would win {words.points(lost)}" if lost >= 0.05 else "no λ of a grid does better"
+    said = f"would win {points(lost)}" if lost >= 0.05 else "no λ of a grid does better"
     assert said in texts(page)
     name = {"auto": "λ = auto", "population": "λ = theory"}.get(lam, "set by hand")
     assert name in texts(page)

@@ -50,7 +50,7 @@ def family_of(mechanism: str) -> str:
     >>> family_of("output_gaussian")
     'output'
     """
-    return {"output": "output"}[mechanism.split("_")[0]]
+    return {"output": "output", "objective": "objective"}[mechanism.split("_")[0]]
 
 
 def with_opacity(colour: str, opacity: float) -> str:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import one_of
-from ..types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec, Unconverged
+from ..noises import NOISES, Noise
+from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, Spec, Unconverged
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -35,10 +36,11 @@ class Mechanism(abc.ABC):
     """Base of all mechanisms. A subclass is frozen; its fields are its knobs and it keeps no other state.
 
     key: registry key (a field, so that two mechanisms never hash alike). label, source: for charts and docs.
-    quantity: the metric its bounds speak of.
+    noise: the law of what it adds. quantity: the metric its bounds speak of.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
 
     label: ClassVar[str]
     source: ClassVar[str]
@@ -48,6 +50,10 @@ class Mechanism(abc.ABC):
         for field in dc.fields(self):
             if choices := field.metadata.get("choices"):
                 one_of(field.name, getattr(self, field.name), choices)
+
+    @property
+    def law(self) -> Noise:
+        return NOISES[self.noise]
 
     @abc.abstractmethod
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
@@ -89,18 +95,10 @@ class AdditiveMechanism(Mechanism):
     Whole curves over epsilon then share one product of the data with the directions (see `dpcore.evaluate`).
     """
 
-    @abc.abstractmethod
-    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        """Noise in R^p at scale 1: its first `active` coordinates, shape [active], drawn from their exact law."""
-
-    @abc.abstractmethod
-    def spread(self, p: int) -> tuple[Array, Array]:
-        """The direction is S Z with Z ~ N(0, I_p) and S independent: quadrature nodes and weights for the law of S."""
-
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         if not prepared.distance <= plan.tol:
             raise Unconverged(
                 f"the minimiser is certified to {prepared.distance:.3g}, the privacy proof needs {plan.tol:.3g}; "
                 "nothing was released"
             )
-        return prepared.theta + plan.scale * self.direction(plan.spec.p, len(prepared.theta), rng)
+        return prepared.theta + plan.scale * self.law.direction(plan.spec.p, len(prepared.theta), rng)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import math
 
 import numpy as np
-from scipy.special import gammaln
-from scipy.stats import gamma
 
 from .. import accounting as acc
 from .. import bounds
@@ -55,23 +52,6 @@ class OutputGamma(OutputPerturbation):
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         return Budget(min(budget.epsilon, 1.0 / multiplier))
 
-    def reach(self, p: int) -> tuple[float, float]:
-        """K_p = p Gamma(p/2) / (sqrt(pi) Gamma((p+1)/2)), of order sqrt(p), and p + 1."""
-        K = math.exp(math.log(p) + gammaln(p / 2) - gammaln((p + 1) / 2)) / math.sqrt(math.pi)
-        return K, p + 1.0
-
-    def mean_draw_band(self, p: int, miss: float) -> float:
-        """Radius times mean |<u, x_i>|, each missing with probability at most miss / 2.
-
-        ||b|| stays below its Gamma(p) quantile; mean |<u, x_i>| is a 1-Lipschitz function on the sphere, above its mean
-        K_p / p by t with probability at most exp(-(p - 1) t^2 / 2), and never above 1.
-        """
-        radius = float(gamma.isf(miss / 2, p))
-        if p == 1:
-            return radius
-        share = self.reach(p)[0] / p + math.sqrt(2.0 * math.log(2.0 / miss) / (p - 1))
-        return radius * min(1.0, share)
-
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         loss = get_loss(spec.loss)
         L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
@@ -82,15 +62,9 @@ class OutputGamma(OutputPerturbation):
 
         By quadrature, to 1e-6 for p = 1 and far better for larger p.
         """
-        nodes, weights = self.spread(plan.spec.p)
+        nodes, weights = self.law.spread(plan.spec.p)
         shift = plan.ledger[0].sensitivity / plan.scale
         return float(weights @ [acc.gaussian_attack_limit(shift / s) for s in nodes])
-
-    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        return math.sqrt(rng.chisquare(p + 1)) * rng.standard_normal(active)
-
-    def spread(self, p: int) -> tuple[Array, Array]:
-        return acc.chi_quadrature(p + 1)
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """(||output - theta0|| - ||output - theta1||) / s."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import math
-
-import numpy as np
 
 from .. import accounting as acc
 from .. import bounds
@@ -57,13 +54,6 @@ class OutputGaussian(OutputPerturbation):
         # The looser proofs add more noise than (epsilon, delta) needs; what is paid is what the noise costs.
         return Budget(min(budget.epsilon, acc.gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
 
-    def reach(self, p: int) -> tuple[float, float]:
-        return math.sqrt(2.0 / math.pi), 1.0
-
-    def mean_draw_band(self, p: int, miss: float) -> float:
-        """sqrt(2/pi) + sqrt(2 ln(1/miss)): the mean, and concentration of a 1-Lipschitz function of p normals."""
-        return math.sqrt(2.0 / math.pi) + math.sqrt(2.0 * math.log(1.0 / miss))
-
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         loss = get_loss(spec.loss)
         L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
@@ -79,12 +69,6 @@ class OutputGaussian(OutputPerturbation):
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2) with mu = sensitivity / scale, attained in the worst case."""
         return acc.gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
-
-    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        return rng.standard_normal(active)
-
-    def spread(self, p: int) -> tuple[Array, Array]:
-        return np.ones(1), np.ones(1)
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """<output - (theta0 + theta1) / 2, theta1 - theta0> / s^2."""

@@ -13,7 +13,7 @@ from .. import bounds, solvers
 from ..data import check_records
 from ..losses import get_loss
 from ..lower_bounds import hardest_data
-from ..types import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import AdditiveMechanism, Prepared
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
@@ -31,10 +31,8 @@ class OutputPerturbation(AdditiveMechanism):
     """Release theta_hat + scale * direction, where theta_hat minimises J and scale = multiplier * Delta.
 
     Delta = 2 L R / (n lam) + 2 tol bounds how far one replaced record moves a minimiser that is certified to lie within
-    tol of the exact one. A subclass brings the noise: its law, its multiplier for a budget and the moments below.
+    tol of the exact one. A subclass brings the noise and its multiplier for a budget.
     """
-
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
 
     quantity = "excess_empirical_risk"
 
@@ -45,14 +43,6 @@ class OutputPerturbation(AdditiveMechanism):
     @abc.abstractmethod
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         """What noise of this multiplier really spends."""
-
-    @abc.abstractmethod
-    def reach(self, p: int) -> tuple[float, float]:
-        """(E |<direction, x>|, E <direction, x>^2) for ||x|| = 1."""
-
-    @abc.abstractmethod
-    def mean_draw_band(self, p: int, miss: float) -> float:
-        """A bound on (1/n) sum_i |<direction, x_i>| for any ||x_i|| <= 1 that fails with probability at most miss."""
 
     @abc.abstractmethod
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
@@ -79,7 +69,7 @@ class OutputPerturbation(AdditiveMechanism):
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         L, c = loss.lipschitz(spec), loss.smoothness(spec)
         B = _comparator_norm(spec)
-        mean, square = self.reach(spec.p)
+        mean, square = self.law.reach(spec.p)
         noise = bounds.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
         bias = bounds.regularisation_bias(lam, B, loss.at_zero(spec))
         bias += bounds.inexactness(loss.slope, L, c, R, plan.tol)
@@ -98,7 +88,7 @@ class OutputPerturbation(AdditiveMechanism):
             ),
         ]
         if math.isfinite(loss.slope):
-            band = loss.slope * R * plan.scale * self.mean_draw_band(spec.p, _BAND_MISS)
+            band = loss.slope * R * plan.scale * self.law.mean_draw_band(spec.p, _BAND_MISS)
             says = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
             upper.append(Bound("excess_empirical_risk", "upper", band + bias, "probability", _OURS, says))
         return (*upper, *hardest_data(loss, spec, plan.spent), *self.rates(spec, plan.requested))
@@ -114,7 +104,7 @@ class OutputPerturbation(AdditiveMechanism):
     def _lam(self, spec: Spec, multiplier: float) -> float:
         """lam by the rule that `spec.lam` names; every rule is lam = g L with a g that sees neither data nor L."""
         loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, _comparator_norm(spec)
-        mean, square = self.reach(spec.p)
+        mean, square = self.law.reach(spec.p)
         if spec.lam == "published":
             g = bounds.published_lam(1.0, R, n, B)
         elif spec.lam == "population":

@@ -12,6 +12,7 @@ from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.odds import icon_array
 from pages.ui.readout import readout
+from pages.ui.text import emphasised, plain
 
 HEIGHT = 420
 MAX_COLUMNS = 32
@@ -100,13 +101,13 @@ if "accuracy" in at_cursor.index:
     limit, cap = round(100 * here.attack_limit), round(100 * here.attack_cap)
     with odds:
         st.markdown(f"**{words.ODDS_QUESTION}**")
-        st.html(icon_array(limit, cap, colour=colour, rest=figures.GRID[theme], alt=words.plain(text)))
+        st.html(icon_array(limit, cap, colour=colour, rest=figures.GRID[theme], alt=plain(text)))
         st.markdown(text)
     for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):
         card.container(border=True, height="stretch").html(readout(value, label))
 else:
     sentence = words.refusal(at_cursor.iloc[0])
-headline.html(words.emphasised(sentence, colour))
+headline.html(emphasised(sentence, colour))
 answer.markdown(words.decision(accuracy, lost, enough, source))
 with chart:
     figure = figures.cost_figure(
@@ -117,7 +118,7 @@ with chart:
         height=HEIGHT,
         decision=enough,
     )
-    live_figure(figure, key="cost", alt=words.plain(sentence), height=HEIGHT)
+    live_figure(figure, key="cost", alt=plain(sentence), height=HEIGHT)
     st.caption(words.caption(table, experiment, source))
 
 behind = st.pills(

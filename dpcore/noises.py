@@ -1,0 +1,94 @@
+"""The two laws of noise that mechanisms add: where a draw comes from, and what it does to a prediction."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+import math
+
+import numpy as np
+from scipy.special import gammaln
+from scipy.stats import gamma
+
+from .accounting import chi_quadrature
+from .types import Array, NoiseLaw
+
+
+@dc.dataclass(frozen=True)
+class Noise(abc.ABC):
+    """A spherically symmetric law on R^p, at scale 1. Every draw is S Z with Z ~ N(0, I_p) and S independent of Z."""
+
+    key: NoiseLaw
+
+    @abc.abstractmethod
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        """A draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
+
+    @abc.abstractmethod
+    def spread(self, p: int) -> tuple[Array, Array]:
+        """Quadrature nodes and weights for the law of S."""
+
+    @abc.abstractmethod
+    def reach(self, p: int) -> tuple[float, float]:
+        """(E |<direction, x>|, E <direction, x>^2) for ||x|| = 1."""
+
+    @abc.abstractmethod
+    def mean_draw_band(self, p: int, miss: float) -> float:
+        """A bound on (1/n) sum_i |<direction, x_i>| for any ||x_i|| <= 1 that fails with probability at most miss."""
+
+
+@dc.dataclass(frozen=True)
+class Gaussian(Noise):
+    """N(0, I_p): one standard normal draw for each coordinate that is asked for, in order."""
+
+    key: NoiseLaw = "gaussian"
+
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        return rng.standard_normal(active)
+
+    def spread(self, p: int) -> tuple[Array, Array]:
+        return np.ones(1), np.ones(1)
+
+    def reach(self, p: int) -> tuple[float, float]:
+        return math.sqrt(2.0 / math.pi), 1.0
+
+    def mean_draw_band(self, p: int, miss: float) -> float:
+        """sqrt(2/pi) + sqrt(2 ln(1/miss)): the mean, and concentration of a 1-Lipschitz function of p normals."""
+        return math.sqrt(2.0 / math.pi) + math.sqrt(2.0 * math.log(1.0 / miss))
+
+
+@dc.dataclass(frozen=True)
+class Gamma(Noise):
+    """Density proportional to exp(-||b||): a length from Gamma(p) in a uniform direction.
+
+    It is drawn as sqrt(V) Z with V ~ chi^2_{p+1}, the same law: integrating the Gaussian densities over V gives
+    exp(-||b||). One chi-square draw, then one standard normal draw for each coordinate that is asked for, in order.
+    """
+
+    key: NoiseLaw = "gamma"
+
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        return math.sqrt(rng.chisquare(p + 1)) * rng.standard_normal(active)
+
+    def spread(self, p: int) -> tuple[Array, Array]:
+        return chi_quadrature(p + 1)
+
+    def reach(self, p: int) -> tuple[float, float]:
+        """K_p = p Gamma(p/2) / (sqrt(pi) Gamma((p+1)/2)), of order sqrt(p), and p + 1."""
+        K = math.exp(math.log(p) + gammaln(p / 2) - gammaln((p + 1) / 2)) / math.sqrt(math.pi)
+        return K, p + 1.0
+
+    def mean_draw_band(self, p: int, miss: float) -> float:
+        """Length times mean |<u, x_i>|, each missing with probability at most miss / 2.
+
+        ||b|| stays below its Gamma(p) quantile; mean |<u, x_i>| is a 1-Lipschitz function on the sphere, above its mean
+        K_p / p by t with probability at most exp(-(p - 1) t^2 / 2), and never above 1.
+        """
+        length = float(gamma.isf(miss / 2, p))
+        if p == 1:
+            return length
+        share = self.reach(p)[0] / p + math.sqrt(2.0 * math.log(2.0 / miss) / (p - 1))
+        return length * min(1.0, share)
+
+
+NOISES: dict[NoiseLaw, Noise] = {"gaussian": Gaussian(), "gamma": Gamma()}
