@@ -21,6 +21,7 @@ LAYER = {
     "data": 3,
     "lower_bounds": 3,
     "noises": 3,
+    "tradeoffs": 3,
     "evaluate": 4,
     "mechanisms": 4,
     "api": 5,
@@ -37,7 +38,7 @@ LAYER = {
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
-    "mechanisms": {"base", "output_perturbation"},
+    "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation"},
     "kernels": {"elementary", "apply", "losses", "rows"},
     "solvers": {"problem", "smooth", "hinge", "ball"},
     "figures": {"style", "cost"},
