@@ -82,18 +82,27 @@ def _numba_cache_in(folder: Path) -> Iterator[None]:
 
 with _numba_cache_in(CACHE_FOLDER):
     from .apply import apply, gaussian_mean, row_accuracies, row_means
+    from .batch import advance, column_means, extrapolate, means
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
     from .rows import hinge_sweep, unsigned
+    from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
 
 __all__ = [
     "CACHE_FOLDER",
     "CURVATURE",
     "DERIVATIVE",
     "GAUSSIAN_MEAN",
+    "SINGLE_CURVATURE",
+    "SINGLE_DERIVATIVE",
+    "SINGLE_VALUE",
     "VALUE",
+    "advance",
     "apply",
+    "column_means",
+    "extrapolate",
     "gaussian_mean",
     "hinge_sweep",
+    "means",
     "prune_old_caches",
     "row_accuracies",
     "row_means",
