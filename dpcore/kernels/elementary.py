@@ -1,8 +1,8 @@
 """exp and log(1 + e) written so that LLVM vectorises the caller's loop, in double and in single precision.
 
 numba's own exp calls the C library once per element (about 4 ns); these polynomials take well under 1 ns
-in a loop over an array. Relative error below 4e-16, in single precision below 3e-7 (see tests). Only the `contract` flag
-is used: a full fastmath would fold the rounding trick in `exp` away.
+in a loop over an array. Relative error below 4e-16, in single precision below 3e-7 (see tests). Only the `contract`
+flag is used: a full fastmath would fold the rounding trick in `exp` away.
 """
 
 from __future__ import annotations
