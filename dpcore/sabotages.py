@@ -11,6 +11,7 @@ import numpy as np
 from .checks import shown
 from .mechanisms import Mechanism
 from .mechanisms.base import Prepared
+from .noises import Gamma
 from .types import Array, NotApplicable, Plan
 
 ReleaseOnce = Callable[[Prepared, np.random.Generator], Array]
@@ -45,6 +46,15 @@ def get_sabotage(key: str) -> Sabotage:
     return SABOTAGES[key]
 
 
+@dc.dataclass(frozen=True)
+class _ShortGamma(Gamma):
+    """A uniform direction with a length from Gamma(1), whatever p is."""
+
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        whole = rng.standard_normal(p)
+        return rng.gamma(1.0) * whole[:active] / np.linalg.norm(whole)
+
+
 def _square_the_scale(plan: Plan) -> ReleaseOnce:
     if plan.noise != "gaussian":
         raise NotApplicable(f"variance_as_deviation needs noise with a standard deviation, got {plan.noise} noise")
@@ -56,13 +66,10 @@ def _square_the_scale(plan: Plan) -> ReleaseOnce:
 def _shorten_the_noise(plan: Plan) -> ReleaseOnce:
     if plan.noise != "gamma" or plan.spec.p == 1:
         raise NotApplicable(f"wrong_gamma_shape needs gamma noise and p >= 2, got {plan.noise} and p = {plan.spec.p}")
-    release = release_of(plan)
-
-    def spoilt(prepared: Prepared, rng: np.random.Generator) -> Array:
-        noise = release(prepared, rng) - prepared.theta
-        return prepared.theta + plan.scale * rng.gamma(1.0) * noise / np.linalg.norm(noise)
-
-    return spoilt
+    mechanism = cast(Mechanism, plan.mechanism)
+    short = type("ShortNoise", (type(mechanism),), {"law": _ShortGamma()})
+    knobs = {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init}
+    return release_of(dc.replace(plan, mechanism=short(**knobs)))
 
 
 def _reuse_the_seed(plan: Plan) -> ReleaseOnce:
