@@ -154,6 +154,46 @@ def test_what_the_batch_leaves_is_finished_one_by_one(monkeypatch, key, accuracy
     path = perturbed_minimisers(get_loss(key), data, lams, SCALES, Z, accuracy=accuracy)
     assert worst_ratio(key, data, lams, SCALES, Z, path, accuracy) < 1.1
     assert len(finished) > 5 or key == "squared"  # one step is all that a quadratic needs
+    risks = [[PLAIN[key](data.X @ theta, data.y)[0].mean() for theta in thetas] for thetas in path.thetas]
+    assert np.allclose(path.risks, risks, rtol=1e-5)
+
+
+@pytest.mark.parametrize("key, accuracy, most", [("logistic", 2e-3, 36), ("logistic", 1e-8, 86), ("huber", 2e-3, 37)])
+def test_an_ordinary_curve_takes_few_products_and_no_newton(monkeypatch, key, accuracy, most):
+    """Work is counted in products of the records with all repetitions; every lever saves some."""
+    products = []
+    predictions = lockstep.Records.predictions
+
+    def counted(records, thetas):
+        products.append(len(thetas) / 20)
+        return predictions(records, thetas)
+
+    monkeypatch.setattr(lockstep.Records, "predictions", counted)
+    monkeypatch.setattr(batched, "newton", None)
+    data = for_loss(key, random_records(2000, 20, seed=2))
+    lams, scales = np.full(12, 1e-3), np.geomspace(3e-4, 3e-2, 12)
+    perturbed_minimisers(get_loss(key), data, lams, scales, directions(20, 20), accuracy=accuracy)
+    assert 12 < sum(products) < most
+
+
+def test_columns_that_repeat_and_hardly_any_lam_can_be_factored():
+    data = random_records(300, 4, seed=5)
+    twice = Data(np.hstack([data.X, data.X, data.X]), data.y)
+    lams, scales, Z = np.full(3, 1e-12), np.array([1e-6, 1e-5, 1e-4]), directions(4, 4)
+    for accuracy in (DISPLAY_ACCURACY, 1e-3):
+        facts = lams, scales, np.hstack([Z, Z, Z])
+        path = perturbed_minimisers(get_loss("logistic"), twice, *facts, accuracy=accuracy)
+        assert worst_ratio("logistic", twice, *facts, path, accuracy) < 1.1
+
+
+def test_risks_are_summed_in_double_precision():
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(0, 3, (2, 300_000)).astype(np.float32), np.ones(300_000, np.float32)
+    out = np.empty(2)
+    kernels.means_of_rows(kernels.SINGLE_VALUE["logistic"], z, y, np.float32(0.0), out)
+    assert np.allclose(
+        out, get_loss("logistic").value(z.astype(float).ravel(), np.ones(600_000)).reshape(2, -1).mean(1), rtol=2e-8
+    )
 
 
 def test_what_does_not_converge_is_never_returned(monkeypatch):
