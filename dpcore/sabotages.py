@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from .mechanisms.base import Prepared
 from .noises import Gamma
 from .types import Array, NotApplicable, Plan
 
-ReleaseOnce = Callable[[Prepared, np.random.Generator], Array]
+ReleaseMany = Callable[[Prepared, Sequence[np.random.Generator]], Array]
 
 
 @dc.dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Sabotage:
 
     key: str
     sentence: str
-    spoil: Callable[[Plan], ReleaseOnce]
+    spoil: Callable[[Plan], ReleaseMany]
 
 
-def release_of(plan: Plan) -> ReleaseOnce:
-    """The mechanism's own `release` under this plan."""
+def release_of(plan: Plan) -> ReleaseMany:
+    """The mechanism's own releases under this plan, one per generator."""
     mechanism = cast(Mechanism, plan.mechanism)
-    return lambda prepared, rng: mechanism.release(plan, prepared, rng)
+    return lambda prepared, rngs: mechanism.release_many(plan, prepared, rngs)
 
 
 def get_sabotage(key: str) -> Sabotage:
@@ -55,7 +55,7 @@ class _ShortGamma(Gamma):
         return rng.gamma(1.0) * whole[:active] / np.linalg.norm(whole)
 
 
-def _square_the_scale(plan: Plan) -> ReleaseOnce:
+def _square_the_scale(plan: Plan) -> ReleaseMany:
     if plan.noise != "gaussian":
         raise NotApplicable(f"variance_as_deviation needs noise with a standard deviation, got {plan.noise} noise")
     if plan.scale >= 1.0:
@@ -63,7 +63,7 @@ def _square_the_scale(plan: Plan) -> ReleaseOnce:
     return release_of(plan.weakened(plan.scale))
 
 
-def _shorten_the_noise(plan: Plan) -> ReleaseOnce:
+def _shorten_the_noise(plan: Plan) -> ReleaseMany:
     if plan.noise != "gamma" or plan.spec.p == 1:
         raise NotApplicable(f"wrong_gamma_shape needs gamma noise and p >= 2, got {plan.noise} and p = {plan.spec.p}")
     mechanism = cast(Mechanism, plan.mechanism)
@@ -72,9 +72,9 @@ def _shorten_the_noise(plan: Plan) -> ReleaseOnce:
     return release_of(dc.replace(plan, mechanism=short(**knobs)))
 
 
-def _reuse_the_seed(plan: Plan) -> ReleaseOnce:
+def _reuse_the_seed(plan: Plan) -> ReleaseMany:
     release = release_of(plan)
-    return lambda prepared, _: release(prepared, np.random.default_rng(0))
+    return lambda prepared, rngs: release(prepared, [np.random.default_rng(0) for _ in rngs])
 
 
 SABOTAGES = {

@@ -152,7 +152,7 @@ def test_sabotages_are_what_their_sentences_say():
     def draws(plan: Plan, name: str) -> np.ndarray:
         rng = np.random.default_rng(5)
         release = get_sabotage(name).spoil(plan)
-        return np.stack([release(zero, rng) for _ in range(4_000)])
+        return release(zero, [rng] * 4_000)
 
     gamma, gaussian = plan_for("output_gamma", p=4), plan_for("output_gaussian", p=4)
     honest = np.random.default_rng(5).standard_normal((4_000, 4)) * gaussian.scale

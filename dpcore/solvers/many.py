@@ -12,6 +12,10 @@ from .smooth import minimise_smooth
 _MAX_ENTRIES = 1_000_000
 
 
+def _never() -> bool:
+    return False
+
+
 def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: float, start: Array) -> Array:
     """theta_i within tol of the minimiser of J(theta) + <linear_i, theta>, for linear [k, r]; shape [k, r].
 
@@ -23,7 +27,8 @@ def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: flo
     step = max(1, _MAX_ENTRIES // data.n)
     for first in range(0, len(thetas), step):
         theta, tilt = thetas[first : first + step], linear[first : first + step]
-        descend(records, theta, records.predictions(theta), lam, tilt, lambda g: np.full(len(g), 0.5 * tol * lam))
+        z = records.predictions(theta)
+        descend(records, theta, z, lam, tilt, lambda g: np.full(len(g), 0.5 * tol * lam), Preconditioner(), _never)
         forces = records.forces(records.predictions(theta), np.arange(len(theta)))
         for row in np.flatnonzero(~(lengths(forces + lam * theta + tilt) <= tol * lam)):
             theta[row] = minimise_smooth(loss, data, lam, tol * lam, theta[row], tilt[row]).theta
