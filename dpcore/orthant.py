@@ -1,0 +1,123 @@
+"""Where sqrt(p) comes back: a model that must stay in the positive orthant.
+
+All n records are (x = u, y = 0) with u = (1, ..., 1) / sqrt(p), the loss is Huber's, and z = <u, theta> is the one
+prediction that matters. The best model is 0, over R^p and over the orthant. Free noise b moves z by <u, b>, of one size
+for every p, because its signs cancel; the orthant cuts the negative half away and the rest adds up to order sqrt(p).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtr
+
+from .caching import BoundedCache
+from .checks import integer, positive
+from .losses import Loss
+from .noises import Noise
+from .types import Array
+
+# Standard normals drawn for each p, one row of p at least: the mean of sum_j (b_j)_+ is then known within 1%.
+NORMALS = 2**15
+_PLAIN_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
+
+_DRAWS: BoundedCache[Array] = BoundedCache(1_000)
+
+
+def projected_answer(law: Noise, scale: float, p: int) -> float:
+    """E z of output perturbation whose answer is projected onto the orthant: z = <u, (b)_+>.
+
+    law, scale: of the noise b on the answer. E z = sqrt(p) E (b_1)_+ = scale sqrt(p) E|direction_1| / 2, exactly; for
+    Gaussian noise scale sqrt(p / (2 pi)).
+
+    Source: Jain and Thakurta 2014, section 7 names the orthant; the constants are ours (docs/formulas.md).
+
+    >>> from dpcore.noises import NOISES
+    >>> round(projected_answer(NOISES["gaussian"], 0.05, 16), 4)
+    0.0798
+    """
+    return 0.5 * math.sqrt(integer("p", p, at_least=1)) * free_answer(law, scale, p)
+
+
+def free_answer(law: Noise, scale: float, p: int) -> float:
+    """E|z| of the same release without the orthant: E|<u, b>|, for Gaussian noise scale sqrt(2 / pi) for every p.
+
+    >>> from dpcore.noises import NOISES
+    >>> round(free_answer(NOISES["gaussian"], 0.05, 16), 4) == round(free_answer(NOISES["gaussian"], 0.05, 4096), 4)
+    True
+    """
+    return positive("scale", scale) * law.reach(p)[0]
+
+
+def free_question(loss: Loss, scale: float, lam: float) -> float:
+    """E|z| of the minimiser of J(theta) + <b, theta> over R^p with b ~ N(0, scale^2 I), for every p.
+
+    lam z + l'(z) + <u, b> = 0, so |z| = |<u, b>| / (lam + 1/h) while that is below h, and (|<u, b>| - 1) / lam beyond.
+    loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J.
+
+    >>> import dataclasses
+    >>> from dpcore.losses import get_loss
+    >>> round(free_question(dataclasses.replace(get_loss("huber"), shape=1.0), 0.1, 0.1), 4)
+    0.0725
+    """
+    s, lam = positive("scale", scale), positive("lam", lam)
+    h = loss.shape
+    bend = (1.0 + lam * h) / s  # |<u, b>| / s where the loss turns linear
+    density, beyond = _PLAIN_DENSITY * math.exp(-0.5 * bend**2), 2.0 * float(ndtr(-bend))
+    inner = 2.0 * s * (_PLAIN_DENSITY - density) / (lam + 1.0 / h)
+    return inner + (2.0 * s * density - beyond) / lam
+
+
+def constrained_question(loss: Loss, scale: float, lam: float, p: int, seed: int) -> Array:
+    """Draws of z for the minimiser of J(theta) + <b, theta> over the orthant, b ~ N(0, scale^2 I).
+
+    theta_j = (-b_j - l'(z) / sqrt(p))_+ / lam leaves one equation in z,
+    lam sqrt(p) z = sum_j (-b_j - l'(z) / sqrt(p))_+, whose right side falls while the left side rises.
+    loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J. Shape [max(1, 2^15 / p)]: the more
+    columns, the less z varies, so that one draw of a million tells its mean. Results are kept and must not be changed.
+    No privacy promise is known for this release: it is mathematics.
+
+    Source: Jain and Thakurta 2014, section 7 in words; the fixed point is ours (docs/formulas.md).
+    Randomness: from (seed, p): p standard normals a draw, in order.
+
+    >>> from dpcore.losses import get_loss
+    >>> z = constrained_question(get_loss("huber"), 0.1, 0.1, 1024, seed=0)
+    >>> z.shape, bool((z > 0).all())
+    ((32,), True)
+    """
+    s, lam, p = positive("scale", scale), positive("lam", lam), integer("p", p, at_least=1)
+    integer("seed", seed, at_least=0)
+
+    def compute() -> Array:
+        rng = np.random.default_rng([seed, p])
+        # Symmetric noise: standard normals stand for -b / s.
+        return _fixed_points(rng.standard_normal((max(1, NORMALS // p), p)), s, lam, loss.shape)
+
+    return _DRAWS.get((loss.shape, s, lam, p, seed), compute)
+
+
+def _fixed_points(opposite: Array, s: float, lam: float, h: float) -> Array:
+    """The root of lam sqrt(p) z = sum_j (s o_j - l'(z) / sqrt(p))_+ for each row o of `opposite` [k, p]; shape [k].
+
+    Where l' = 1 the right side is constant and the root explicit. Below h it is convex and piecewise linear in z, so
+    that Newton's steps from z = 0 never pass the root and end on it after finitely many.
+    """
+    root_p = math.sqrt(opposite.shape[1])
+
+    def uncut(slope: Array) -> Array:
+        rest = s * opposite
+        rest -= slope[:, None] / root_p
+        return np.maximum(rest, 0.0, out=rest)
+
+    z = uncut(np.ones(len(opposite))).sum(axis=1) / (lam * root_p)
+    inside = np.flatnonzero(z < h)
+    opposite = opposite[inside]
+    found, step = np.zeros(len(inside)), np.full(len(inside), np.inf)
+    while (step > 1e-12 * found).any():
+        rest = uncut(found / h)
+        share = (rest > 0.0).mean(axis=1)
+        step = (rest.sum(axis=1) / root_p - lam * found) / (lam + share / h)
+        found += step
+    z[inside] = found
+    return z
