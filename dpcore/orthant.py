@@ -7,22 +7,60 @@ for every p, because its signs cancel; the orthant cuts the negative half away a
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import ndtr
 
 from .caching import BoundedCache
 from .checks import integer, positive
-from .losses import Loss
+from .losses import Loss, get_loss
+from .mechanisms import list_mechanisms, make_mechanism
 from .noises import Noise
-from .types import Array
+from .types import Array, Budget, NotApplicable, Spec
 
 # Standard normals drawn for each p, one row of p at least: the mean of sum_j (b_j)_+ is then known within 1%.
 NORMALS = 2**15
 _PLAIN_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 _DRAWS: BoundedCache[Array] = BoundedCache(1_000)
+
+
+@dc.dataclass(frozen=True)
+class Corner:
+    """E|z| along p [K] under Gaussian noise: free models, and models held in the orthant.
+
+    projected, free_answer: output perturbation, exact. constrained, free_question: objective perturbation, sampled and
+    exact; nan where the mechanism does not apply, for the `reason`. `constrained` carries no privacy promise.
+    """
+
+    p: Array
+    projected: Array
+    free_answer: Array
+    constrained: Array
+    free_question: Array
+    reason: str = ""
+
+
+def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int) -> Corner:
+    """The example at each p, with the noise that the Gaussian mechanisms calibrate for Huber loss.
+
+    Arguments as in `dpcore.solve`. Randomness: that of `constrained_question`.
+
+    >>> found = corner((16, 64), n=2000, epsilon=1.0, delta=1e-6, lam=0.01, seed=0)
+    >>> (found.projected / found.free_answer).round(9).tolist()
+    [2.0, 4.0]
+    """
+    loss, output = get_loss("huber"), make_mechanism("output_gaussian")
+    values = {name: np.full(len(ps), np.nan) for name in ("projected", "free_answer", "constrained", "free_question")}
+    for k, p in enumerate(ps):
+        spec = Spec(loss.key, n, p, lam)
+        scale = output.calibrate(spec, Budget(epsilon, delta)).scale
+        values["projected"][k] = projected_answer(output.law, scale, p)
+        values["free_answer"][k] = free_answer(output.law, scale, p)
+    return Corner(np.array(ps, float), **values)
 
 
 def projected_answer(law: Noise, scale: float, p: int) -> float:

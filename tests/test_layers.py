@@ -21,7 +21,7 @@ LAYER = {
     "data": 3,
     "lower_bounds": 3,
     "noises": 3,
-    "orthant": 4,
+    "orthant": 5,
     "slopes": 1,
     "evaluate": 4,
     "mechanisms": 4,
@@ -43,7 +43,7 @@ WITHIN = {
     "mechanisms": {"base", "output_perturbation"},
     "kernels": {"elementary", "apply", "losses", "rows"},
     "solvers": {"problem", "smooth", "hinge", "ball"},
-    "figures": {"style", "cost"},
+    "figures": {"style", "cost", "dimension"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

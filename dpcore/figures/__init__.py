@@ -5,6 +5,7 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 """
 
 from .cost import cost_figure
+from .dimension import curve_name, dimension_figure, orthant_figure
 from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Theme, family_of, plain_number, spread
 
 __all__ = [
@@ -15,7 +16,10 @@ __all__ = [
     "TEXT",
     "Theme",
     "cost_figure",
+    "curve_name",
+    "dimension_figure",
     "family_of",
+    "orthant_figure",
     "plain_number",
     "spread",
 ]
