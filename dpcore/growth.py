@@ -14,7 +14,8 @@ import numpy as np
 
 from . import data as records
 from .cells import Cell
-from .mechanisms.base import AdditiveMechanism
+from .mechanisms.base import Mechanism
+from .mechanisms.objective_perturbation import ObjectivePerturbation
 from .types import Array, Bound, Budget, NotApplicable, Plan, Spec
 
 
@@ -22,7 +23,7 @@ from .types import Array, Bound, Budget, NotApplicable, Plan, Spec
 class Growth:
     """One mechanism along p, from public facts; only `length` looks at the records.
 
-    mechanism: its key. p: [K]. distance: [K], root mean square. damage_bound: [K], proved, nan where nothing is
+    mechanism: its key. p: [K]. distance: [K], see `noise_length`; exact tells a value from a bound. damage_bound: [K], proved, nan where nothing is
     proved. earlier: [K], the published rate that grows fastest, a shape only; earlier_source says whose, and is empty
     where there is none. length: ||theta_hat||, the distance from 0 to the model without privacy.
     """
@@ -30,6 +31,7 @@ class Growth:
     mechanism: str
     p: Array
     distance: Array
+    exact: bool
     damage_bound: Array
     earlier: Array
     earlier_source: str
@@ -56,17 +58,23 @@ def growth_of(cells: Iterable[Cell]) -> dict[str, Growth]:
     return {key: _growth(key, along) for key, along in by_key.items()}
 
 
-def noise_length(mechanism: AdditiveMechanism, plan: Plan) -> float:
-    """sqrt(E ||b||_2^2) of the noise b on the model, exactly: s sqrt(p) for Gaussian, s sqrt(p (p + 1)) for Gamma noise.
+def noise_length(mechanism: Mechanism, plan: Plan) -> float:
+    """sqrt(E ||theta - theta_hat||_2^2) over the noise, for all p coordinates.
 
-    >>> from dpcore import Spec, make_mechanism
+    Output perturbation, exactly: s sqrt(p) for Gaussian, s sqrt(p (p + 1)) for Gamma noise. Objective perturbation: at
+    most that with s / lam in place of s. An idle column holds exactly -b_j / lam and a trace of noise; the others move
+    by at most ||b|| / lam, because J is lam-strongly convex.
+
+    >>> from dpcore import make_mechanism
     >>> gamma = make_mechanism("output_gamma")
     >>> plan = gamma.calibrate(Spec("logistic", n=100, p=3, lam=0.1), Budget(1.0))
     >>> round(noise_length(gamma, plan) / plan.scale, 6) == round(math.sqrt(3 * 4), 6)
     True
     """
-    p = plan.spec.p
-    return plan.scale * math.sqrt(p * mechanism.law.reach(p)[1])
+    size = math.sqrt(plan.spec.p * mechanism.law.reach(plan.spec.p)[1])
+    if isinstance(mechanism, ObjectivePerturbation):
+        return math.hypot(plan.scale / float(plan.spec.lam), plan.ledger[1].scale) * size + plan.tol
+    return plan.scale * size
 
 
 def _growth(key: str, cells: list[Cell]) -> Growth:
@@ -89,7 +97,8 @@ def _growth(key: str, cells: list[Cell]) -> Growth:
             if bound.form == "rate":
                 rates.setdefault(bound.source, np.full(len(p), np.nan))[k] = bound.value
     source = max(rates, key=lambda s: rates[s][-1] / rates[s][0], default="")
-    return Growth(key, p, distance, damage, rates.get(source, np.full(len(p), np.nan)), source, length)
+    exact = not isinstance(cells[0].mechanism, ObjectivePerturbation)
+    return Growth(key, p, distance, exact, damage, rates.get(source, np.full(len(p), np.nan)), source, length)
 
 
 def _damage_bound(bounds: tuple[Bound, ...]) -> float:

@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from .caching import BoundedCache
 from .checks import integer, positive
 from .losses import Loss, get_loss
-from .mechanisms import list_mechanisms, make_mechanism
+from .mechanisms import make_mechanism
 from .noises import Noise
 from .types import Array, Budget, NotApplicable, Spec
 
@@ -53,14 +53,23 @@ def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: floa
     >>> (found.projected / found.free_answer).round(9).tolist()
     [2.0, 4.0]
     """
-    loss, output = get_loss("huber"), make_mechanism("output_gaussian")
+    loss, budget = get_loss("huber"), Budget(epsilon, delta)
+    output, objective = make_mechanism("output_gaussian"), make_mechanism("objective_gaussian")
     values = {name: np.full(len(ps), np.nan) for name in ("projected", "free_answer", "constrained", "free_question")}
+    reason = ""
     for k, p in enumerate(ps):
         spec = Spec(loss.key, n, p, lam)
-        scale = output.calibrate(spec, Budget(epsilon, delta)).scale
+        scale = output.calibrate(spec, budget).scale
         values["projected"][k] = projected_answer(output.law, scale, p)
         values["free_answer"][k] = free_answer(output.law, scale, p)
-    return Corner(np.array(ps, float), **values)
+        try:
+            scale = objective.calibrate(spec, budget).scale
+        except NotApplicable as error:
+            reason = str(error)
+            continue
+        values["constrained"][k] = constrained_question(loss, scale, lam, p, seed).mean()
+        values["free_question"][k] = free_question(loss, scale, lam)
+    return Corner(np.array(ps, float), **values, reason=reason)
 
 
 def projected_answer(law: Noise, scale: float, p: int) -> float:

@@ -13,6 +13,7 @@ LAYER = {
     "types": 1,
     "kernels": 1,
     "caching": 1,
+    "slopes": 1,
     "threads": 1,
     "losses": 2,
     "accounting": 2,
@@ -21,12 +22,12 @@ LAYER = {
     "data": 3,
     "lower_bounds": 3,
     "noises": 3,
-    "orthant": 5,
-    "slopes": 1,
+    "tradeoffs": 3,
     "evaluate": 4,
     "mechanisms": 4,
     "api": 5,
     "certificates": 5,
+    "orthant": 5,
     "sabotages": 5,
     "cells": 6,
     "auditing": 6,
@@ -40,7 +41,7 @@ LAYER = {
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
-    "mechanisms": {"base", "output_perturbation"},
+    "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation"},
     "kernels": {"elementary", "apply", "losses", "rows"},
     "solvers": {"problem", "smooth", "hinge", "ball"},
     "figures": {"style", "cost", "dimension"},

@@ -205,7 +205,12 @@ def _curve(
 
 def _markers(x: Array, p: int, colour: str, symbol: str, fill: str) -> dict[str, Any]:
     """Markers at the computed points; the one under the cursor is larger."""
-    marker = {"size": np.where(x == p, 12.0, 6.0), "symbol": symbol, "color": fill, "line": {"color": colour, "width": 2}}
+    marker = {
+        "size": np.where(x == p, 12.0, 6.0),
+        "symbol": symbol,
+        "color": fill,
+        "line": {"color": colour, "width": 2},
+    }
     return {"mode": "lines+markers", "marker": marker, "cliponaxis": False}
 
 
