@@ -23,9 +23,10 @@ from .types import Array, Bound, Budget, NotApplicable, Plan, Spec
 class Growth:
     """One mechanism along p, from public facts; only `length` looks at the records.
 
-    mechanism: its key. p: [K]. distance: [K], see `noise_length`; exact tells a value from a bound. damage_bound: [K], proved, nan where nothing is
-    proved. earlier: [K], the published rate that grows fastest, a shape only; earlier_source says whose, and is empty
-    where there is none. length: ||theta_hat||, the distance from 0 to the model without privacy.
+    mechanism: its key. p: [K]. distance: [K], see `noise_length`; exact tells a value from an upper bound.
+    damage_bound: [K], proved, nan where nothing is proved. earlier: [K], the published rate that grows fastest, a shape
+    only; earlier_source says whose, and is empty where there is none. length: ||theta_hat||, the distance from 0 to the
+    model without privacy.
     """
 
     mechanism: str

@@ -33,13 +33,15 @@ class Corner:
     """E|z| along p [K] under Gaussian noise: free models, and models held in the orthant.
 
     projected, free_answer: output perturbation, exact. constrained, free_question: objective perturbation, sampled and
-    exact; nan where the mechanism does not apply, for the `reason`. `constrained` carries no privacy promise.
+    exact; nan where the mechanism does not apply, for the `reason`. bound: on `constrained`, proved: the loss pulls z
+    back towards 0, so that E z <= E <u, (-b)_+> / lam. `constrained` carries no privacy promise.
     """
 
     p: Array
     projected: Array
     free_answer: Array
     constrained: Array
+    bound: Array
     free_question: Array
     reason: str = ""
 
@@ -55,7 +57,8 @@ def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: floa
     """
     loss, budget = get_loss("huber"), Budget(epsilon, delta)
     output, objective = make_mechanism("output_gaussian"), make_mechanism("objective_gaussian")
-    values = {name: np.full(len(ps), np.nan) for name in ("projected", "free_answer", "constrained", "free_question")}
+    names = [field.name for field in dc.fields(Corner) if field.name not in ("p", "reason")]
+    values = {name: np.full(len(ps), np.nan) for name in names}
     reason = ""
     for k, p in enumerate(ps):
         spec = Spec(loss.key, n, p, lam)
@@ -68,6 +71,7 @@ def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: floa
             reason = str(error)
             continue
         values["constrained"][k] = constrained_question(loss, scale, lam, p, seed).mean()
+        values["bound"][k] = projected_answer(objective.law, scale / lam, p)
         values["free_question"][k] = free_question(loss, scale, lam)
     return Corner(np.array(ps, float), **values, reason=reason)
 

@@ -39,9 +39,10 @@ _SYMBOLS = {"output": "circle", "objective": "square"}
 _DOORS = {"output": "answer", "objective": "question"}
 _PROMISES = {"gaussian": "promise (ε, δ)", "gamma": "promise pure ε"}
 _LOWER_TITLES = {
-    "distance": "distance from the model without privacy, ‖θ − θ̂‖",
-    "damage": "damage by noise: average loss above the model without it",
+    "distance": "distance from the model without privacy",
+    "damage": "damage by noise, in average loss",
 }
+_FLAG = 110  # px on the axis that the cursor's flag and the gaps beside it take
 _LEGEND = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}
 
 
@@ -71,9 +72,8 @@ def dimension_figure(
     span = [float(table.x.min()), float(table.x.max())] if len(table) else [8.0, 8.0]
 
     best = 100 * float(ok[ok.metric == "accuracy"].reference.iloc[0]) if len(keys) else math.nan
-    thin = {"over": "p", "width": 1.5}
     traces = [
-        line(span, [best, best], colours["reference"], "without privacy", "y", **thin),
+        line(span, [best, best], colours["reference"], "without privacy", "y", over="p"),
         line(span, [_COIN, _COIN], MUTED[theme], "a coin", "y", dash="dot", over="p"),
     ]
     ends = [("y", best, "without privacy", colours["reference"]), ("y", _COIN, "a coin", MUTED[theme])]
@@ -102,10 +102,11 @@ def dimension_figure(
         note(_LOWER_TITLES[lower], x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
     ]
     cursor = flag(f"p = {p:,}", p, TEXT[theme], BACKGROUND[theme])
+    columns = {"text": "columns p  (8 useful, the rest all zero)", "standoff": 10, "font": {"size": 14}}
     layout = frame(theme, height) | {
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "showlegend": False,
-        "xaxis": _p_axis(theme, span) | {"anchor": "y2", "title": _p_title("columns p  (8 useful, the rest all zero)")},
+        "xaxis": _p_axis(theme, span, p, 500) | {"anchor": "y2", "title": columns},
         "yaxis": axis(theme) | {"domain": [split, 1], "range": list(percent), "dtick": 10},
         "yaxis2": log_axis(theme, *powers) | {"domain": [0, low_top]},
         "shapes": [vertical(p, MUTED[theme])],
@@ -113,7 +114,8 @@ def dimension_figure(
         "meta": {
             "narrow": {
                 "height": height + 80,
-                "margin": {"l": 44, "r": 38, "t": _TOP, "b": 158},
+                "margin": {"l": 44, "r": 46, "t": _TOP, "b": 158},  # half a flag on the right
+                "xaxis": _p_axis(theme, span, p, 250),
                 "annotations": [*titles, cursor],
                 "showlegend": True,
                 "legend": _LEGEND | {"y": -0.2},
@@ -144,13 +146,13 @@ def orthant_figure(corner: Corner, *, p: int, theme: Theme, height: int) -> go.F
     title = note("how far noise moves the prediction, E|z|", x=0, y=1, yshift=16, colour=TEXT[theme], size=14)
     cursor = flag(f"p = {p:,}", p, TEXT[theme], BACKGROUND[theme])
     layout = frame(theme, height) | {
-        "margin": {"l": 44, "r": 38, "t": 26, "b": 78},
-        "xaxis": _p_axis(theme, span),
+        "margin": {"l": 44, "r": 46, "t": 26, "b": 96},
+        "xaxis": _p_axis(theme, span, p, 230),
         "yaxis": log_axis(theme, *powers),
         "shapes": [vertical(p, MUTED[theme])],
         "annotations": [title, cursor],
         "showlegend": True,
-        "legend": _LEGEND | {"y": -0.17},
+        "legend": _LEGEND | {"y": -0.15},
     }
     return go.Figure(data=traces, layout=layout)
 
@@ -214,12 +216,17 @@ def _markers(x: Array, p: int, colour: str, symbol: str, fill: str) -> dict[str,
     return {"mode": "lines+markers", "marker": marker, "cliponaxis": False}
 
 
-def _p_axis(theme: Theme, span: Sequence[float]) -> dict[str, Any]:
-    return log_axis(theme, math.log10(span[0]) - 0.1, math.log10(span[1]) + 0.1)
-
-
-def _p_title(text: str) -> dict[str, Any]:
-    return {"text": text, "standoff": 10, "font": {"size": 14}}
+def _p_axis(theme: Theme, span: Sequence[float], p: int, width: float) -> dict[str, Any]:
+    """A log axis whose tick labels leave room for the cursor's flag where the drawing is `width` px wide or wider."""
+    low, high = math.log10(span[0]) - 0.1, math.log10(span[1]) + 0.1
+    room = _FLAG / 2 / width * (high - low) + 0.15
+    made = log_axis(theme, low, high)
+    every = 2 if width < 300 else 1
+    shown = [
+        text if abs(math.log10(tick) - math.log10(p)) > room and k % every == 0 else ""
+        for k, (tick, text) in enumerate(zip(made["tickvals"], made["ticktext"], strict=True))
+    ]
+    return made | {"ticktext": shown}
 
 
 def _top(ok: pd.DataFrame) -> float:
