@@ -19,7 +19,7 @@ class PowerLaw:
     """What a fit of log y = slope * log x + constant found.
 
     slope: None where the points show no power law; reason then says why, and is empty otherwise. r_squared: share of
-    the variance of log y that the line explains, 1.0 for a level curve without residuals; nan where nothing was fitted.
+    the variance of log y that the line explains, which says nothing about a level curve; nan where nothing was fitted.
     decades: log10 of the range of x.
     """
 

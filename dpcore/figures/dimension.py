@@ -137,13 +137,14 @@ def orthant_figure(corner: Corner, *, p: int, theme: Theme, height: int) -> go.F
         (corner.constrained, question, "question, held ≥ 0", "square", "solid"),
         (corner.free_question, question, "question, free", None, "dash"),
     ]
+    curves = [curve for curve in curves if np.isfinite(curve[0]).any()]
     traces = []
     for values, colour, name, symbol, dash in curves:
         trace = line(corner.p, values, colour, name, "y", width=2.5 if symbol else 1.5, dash=dash, over="p")
         traces.append(trace | _markers(corner.p, p, colour, symbol, colour) if symbol else trace)
     span = [float(corner.p.min()), float(corner.p.max())]
     powers = _decades([values for values, *_ in curves])
-    title = note("how far noise moves the prediction, E|z|", x=0, y=1, yshift=16, colour=TEXT[theme], size=14)
+    title = note("noise in one prediction, E|z|", x=0, y=1, yshift=16, colour=TEXT[theme], size=14)
     cursor = flag(f"p = {p:,}", p, TEXT[theme], BACKGROUND[theme])
     layout = frame(theme, height) | {
         "margin": {"l": 44, "r": 46, "t": 26, "b": 96},
@@ -242,7 +243,9 @@ def _decades(curves: Sequence[Array]) -> tuple[float, float]:
     values = values[np.isfinite(values) & (values > 0)]
     if not len(values):
         return -1.0, 1.0
-    return math.log10(values.min()) - 0.2, math.log10(values.max()) + 0.2
+    low, high = math.log10(values.min()), math.log10(values.max())
+    room = max(0.3, 0.1 * (high - low))  # for labels and the larger marker at the edges
+    return low - room, high + room
 
 
 def _last(values: Array) -> float:

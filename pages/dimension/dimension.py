@@ -19,8 +19,8 @@ HEIGHT, CORNER_HEIGHT = 420, 290
 # A sweep over p is computed at once.
 MOST_PEOPLE = 20_000
 LARGEST = DIMENSIONS[-1]
-# Every second power of two, and the last one.
-SWEPT = (*DIMENSIONS[:-1:2], LARGEST)
+# Every second power of two, and the last one instead of its neighbour.
+SWEPT = (*DIMENSIONS[:-2:2], LARGEST)
 
 source = data.get_source("synthetic_padded")
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.

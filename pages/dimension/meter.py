@@ -47,7 +47,9 @@ def slope_rows(table: pd.DataFrame, grown: Mapping[str, Growth], corner: Corner)
                 _known(g.p, g.earlier),
             )
         )
-        distance.append(Row(f"distance, {name}", power_law(g.p, g.distance)))
+        if key.startswith(shown[0].split("_")[0]):  # the same exponent wherever the noise goes
+            noise = curve_name(key, False).removesuffix(" noise")
+            distance.append(Row(f"distance, {noise}", power_law(g.p, g.distance)))
     held = [Row("corner, answer", power_law(corner.p, corner.projected))]
     if not corner.reason:
         held.append(Row("corner, question", power_law(corner.p, corner.constrained), power_law(corner.p, corner.bound)))
@@ -59,7 +61,7 @@ def _known(p: np.ndarray, values: np.ndarray) -> PowerLaw | None:
 
 
 def slope_meter(rows: list[Row], *, muted: str, rule: str) -> str:
-    """HTML of the rows; a slope that is not there is a dash with its reason as a tooltip."""
+    """HTML of the rows; a measured slope that is not there is a dash, and the note says why."""
     cell = f'style="padding:3px 6px;border-bottom:1px solid {rule};text-align:{{}}"'
     left, right = cell.format("left"), cell.format("right")
     heads = "".join(
@@ -73,10 +75,12 @@ def slope_meter(rows: list[Row], *, muted: str, rule: str) -> str:
         + "</tr>"
         for row in rows
     )
+    reasons = [f"{row.name}: {row.measured.reason}." for row in rows if row.measured.slope is None]
+    note = html.escape(" ".join([NOTE, *reasons]))
     return (
         f'<table style="width:100%;border-collapse:collapse;font-size:0.875rem;line-height:1.3">'
         f"<tr>{heads}</tr>{body}</table>"
-        f'<div style="font-size:0.8rem;line-height:1.35;color:{muted};margin-top:4px">{html.escape(NOTE)}</div>'
+        f'<div style="font-size:0.8rem;line-height:1.35;color:{muted};margin-top:4px">{note}</div>'
     )
 
 
@@ -89,5 +93,5 @@ def exponent(law: PowerLaw | None) -> str:
     if law is None:
         return ""
     if law.slope is None:
-        return f'<span title="{html.escape(law.reason)}">–</span>'
+        return "–"
     return f"{round(law.slope, 2) + 0.0:.2f}"

@@ -30,6 +30,7 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     *((f"p = {p:,}", {"p": p}) for p in (8, 1_024, 1_048_576)),
     ("ε = 0.1", {"epsilon": 0.1}),
 )
+_PLACE = {"output": "answer", "objective": "question"}
 # Accuracies closer than this, in points, are called equal.
 _SAME = 0.05
 
@@ -70,29 +71,50 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
     """What happens at the cursor's p, in one or two sentences."""
     now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
     if not now:
-        return f"**No release** here: {table.reason.iloc[0]}."
+        return " ".join(_refusals(table, now))
     gaussian, gamma = ([key for key in now if key.endswith(noise)] for noise in ("_gaussian", "_gamma"))
     useful = int(table.x.min())
     if p == useful:
         cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
         end = ": here the stronger promise is even the cheaper one." if gaussian and cheaper else "."
-        return (
-            f"With {useful} useful features and no idle one, {_list(now, gaussian)} of 100 {source.things} are "
-            f"{source.outcome} with Gaussian noise, {_list(now, gamma)} with Gamma noise{end}"
+        parts = [
+            f"{_list(now, keys)} with {noise} noise"
+            for keys, noise in ((gaussian, "Gaussian"), (gamma, "Gamma"))
+            if keys
+        ]
+        open_ = (
+            f"With {useful} useful features and no idle one, of 100 {source.things} these are {source.outcome}: "
+            f"{', '.join(parts)}{end}"
         )
+        return " ".join([open_, *_refusals(table, now)])
     said = []
     if gaussian:
-        far = [_number(_at(grown[key], p)) for key in gaussian]
+        places = " and in the ".join(_PLACE[key.split("_")[0]] for key in gaussian)
+        up_to = "" if all(grown[key].exact for key in gaussian) else "up to "
+        far = [_at(grown[key], p) for key in gaussian]
+        lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
         said.append(
-            f"With {p - useful:,} idle columns Gaussian noise throws the model **{' and '.join(far)}** away, "
-            f"yet {_list(now, gaussian)} of 100 {source.things} are {source.outcome}, "
-            f"{_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
+            f"With {p - useful:,} idle columns Gaussian noise in the {places} throws the model {up_to}"
+            f"**{' and '.join(map(_number, far))}** away ({' and '.join(map(_number, lengths))} times its own length), "
+            f"{'and' if _coins(now, gaussian) else 'yet'} {_list(now, gaussian)} of 100 {source.things} are "
+            f"{source.outcome}, {_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
         )
     if gamma:
-        coin = all(100 * now[key] - 50 < 1 for key in gamma)
-        end = "hardly more than a coin" if coin else _since([100 * (now[key] - first[key]) for key in gamma], useful)
+        changes = [100 * (now[key] - first[key]) for key in gamma]
+        end = "hardly more than a coin" if _coins(now, gamma) else _since(changes, useful)
         said.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
-    return " ".join(said)
+    return " ".join([*said, *_refusals(table, now)])
+
+
+def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
+    """One sentence for each place where no noise is enough, with the first reason."""
+    refused = table[~table.mechanism.isin(list(now))]
+    places = {key.split("_")[0]: reason for key, reason in zip(refused.mechanism, refused.reason, strict=True)}
+    return [f"**No release** with noise in the {_PLACE[family]}: {reason}." for family, reason in places.items()]
+
+
+def _coins(values: Mapping[str, float], keys: list[str]) -> bool:
+    return all(100 * values[key] - 50 < 1 for key in keys)
 
 
 def _accuracies(table: pd.DataFrame, p: int) -> dict[str, float]:
@@ -195,7 +217,7 @@ def corner_takeaway(corner: Corner, p: int) -> str:
         f"{_number(times)} times as far."
     )
     if corner.reason:
-        return f"{said} The question's noise: {corner.reason}."
+        return f"{said} Noise in the question is refused at this λ and ε."
     return said
 
 
