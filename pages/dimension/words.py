@@ -107,10 +107,11 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
 
 
 def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
-    """One sentence for each place where no noise is enough, with the first reason."""
-    refused = table[~table.mechanism.isin(list(now))]
-    places = {key.split("_")[0]: reason for key, reason in zip(refused.mechanism, refused.reason, strict=True)}
-    return [f"**No release** with noise in the {_PLACE[family]}: {reason}." for family, reason in places.items()]
+    """One sentence for each place where nothing is released, with the first reason."""
+    places: dict[str, str] = {}
+    for _, row in table[~table.mechanism.isin(list(now))].iterrows():
+        places.setdefault(_PLACE[row.mechanism.split("_")[0]], row.reason.replace(row.mechanism, "it"))
+    return [f"**No release** with noise in the {place}: {reason}." for place, reason in places.items()]
 
 
 def _coins(values: Mapping[str, float], keys: list[str]) -> bool:
