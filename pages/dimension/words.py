@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import dpcore
-from dpcore import Experiment, NotApplicable
+from dpcore import Experiment
 from dpcore.data import Source
 from dpcore.figures import curve_name
 from dpcore.growth import Growth
@@ -35,8 +35,8 @@ _PLACE = {"output": "answer", "objective": "question"}
 _SAME = 0.05
 
 FORMULA = r"""
-$J(\theta)=\frac1n\sum_i\ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$, minimised by $\hat\theta$;
-$F$ is $J$ without its second term, $\lVert x\rVert\le R$.
+$J(\theta)=\frac1n\sum_i\ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ has the minimiser
+$\hat\theta$; $F$ is $J$ without its second term, $\lVert x\rVert\le R$.
 
 - *Answer*: release $\hat\theta+b$. A prediction moves by $\langle b,x\rangle$, the model by $\lVert b\rVert$.
 - Gaussian noise $b\sim\mathcal N(0,s^2I_p)$: $\mathbb E\langle b,x\rangle^2=s^2\lVert x\rVert^2$ for every $p$,
@@ -233,14 +233,15 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, grown: Mapping[str,
         if len(ok)
         else "**Nothing is released** here.",
         "**Distance:** root mean square of ‖θ − θ̂‖₂ over the noise, all p coordinates. Exact for noise in the answer; "
-        "for noise in the question exact on idle columns and a proved upper bound on the useful ones.",
-        "**Damage:** average logistic loss on the training records above the model without noise. Means of noise in the "
-        f"answer are integrals; those of noise in the question come from {experiment.repetitions} releases.",
-        "**Earlier theory** is published without constants: a shape, anchored at the measured damage at the smallest p.",
+        "for noise in the question exact on idle columns, a proved upper bound on the useful ones.",
+        "**Damage:** average logistic loss on the training records above the model without noise. For noise in the "
+        f"answer means are integrals; for noise in the question they come from {experiment.repetitions} releases.",
+        "**Earlier theory** is published without constants: a shape, anchored at the damage at the smallest p.",
         f"**One λ for all:** so only the shape of the noise differs. {own_lam_line(experiment)}",
         f"**p = {int(table.x.min())}:** {small_p_line(experiment, int(table.n.iloc[0]))}",
         f"**The corner:** {experiment.n:,} records x = (1, …, 1)/√p with y = 0, Huber loss, θ ≥ 0; noise as the "
         "Gaussian mechanisms calibrate it for this n, ε, δ and λ without the corner.",
+        "**n** stops at a size for which the whole sweep over p is computed at once.",
         "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
         "promise.",
     ]

@@ -85,7 +85,8 @@ def sidebar(
     """Draw the sidebar and return its state.
 
     people: sizes n can take, default_people the one to start with. columns: of the data set where it fixes them, else
-    the slider decides up to max_columns, from default_columns. unused: control -> reason, for controls that this page does not use.
+    the slider decides up to max_columns, starting at default_columns. unused: control -> reason, for controls that
+    this page does not use.
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
@@ -127,7 +128,8 @@ def _slider(
 def _dimension(columns: int | None, max_columns: int, default: int | None) -> int:
     label = "**p** dimension"
     if columns is None:
-        return _slider("p", f"{label} (to {max_columns:,})", [p for p in DIMENSIONS if p <= max_columns], "{:,}".format, default)
+        columns_to = [p for p in DIMENSIONS if p <= max_columns]
+        return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.
     st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
     st.caption(f"this data set has {columns} columns")
