@@ -42,6 +42,7 @@ _LOWER_TITLES = {
     "distance": "distance from the model without privacy",
     "damage": "damage by noise, in average loss",
 }
+_LEGEND_LINE = 19  # px
 _FLAG = 110  # px on the axis that the cursor's flag and the gaps beside it take
 _LEGEND = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}
 
@@ -103,6 +104,7 @@ def dimension_figure(
     ]
     cursor = flag(f"p = {p:,}", p, TEXT[theme], BACKGROUND[theme])
     columns = {"text": "columns p  (8 useful, the rest all zero)", "standoff": 10, "font": {"size": 14}}
+    below = _BOTTOM + _LEGEND_LINE * (1 + sum(trace["showlegend"] for trace in traces))
     layout = frame(theme, height) | {
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "showlegend": False,
@@ -113,12 +115,12 @@ def dimension_figure(
         "annotations": [*titles, cursor, *end_labels(ends, panels)],
         "meta": {
             "narrow": {
-                "height": height + 80,
-                "margin": {"l": 44, "r": 46, "t": _TOP, "b": 158},  # half a flag on the right
+                "height": height - _BOTTOM + below,
+                "margin": {"l": 44, "r": 46, "t": _TOP, "b": below},  # half a flag on the right
                 "xaxis": _p_axis(theme, span, p, 250),
                 "annotations": [*titles, cursor],
                 "showlegend": True,
-                "legend": _LEGEND | {"y": -0.2},
+                "legend": _LEGEND | {"y": -_BOTTOM / (height - _TOP - _BOTTOM)},
             }
         },
     }
@@ -147,13 +149,13 @@ def orthant_figure(corner: Corner, *, p: int, theme: Theme, height: int) -> go.F
     title = note("noise in one prediction, E|z|", x=0, y=1, yshift=16, colour=TEXT[theme], size=14)
     cursor = flag(f"p = {p:,}", p, TEXT[theme], BACKGROUND[theme])
     layout = frame(theme, height) | {
-        "margin": {"l": 44, "r": 46, "t": 26, "b": 96},
+        "margin": {"l": 44, "r": 46, "t": 26, "b": 32 + 4 * _LEGEND_LINE},
         "xaxis": _p_axis(theme, span, p, 230),
         "yaxis": log_axis(theme, *powers),
         "shapes": [vertical(p, MUTED[theme])],
         "annotations": [title, cursor],
         "showlegend": True,
-        "legend": _LEGEND | {"y": -0.15},
+        "legend": _LEGEND | {"y": -28 / (height - 58 - 4 * _LEGEND_LINE)},
     }
     return go.Figure(data=traces, layout=layout)
 
@@ -213,6 +215,7 @@ def _markers(x: Array, p: int, colour: str, symbol: str, fill: str) -> dict[str,
         "symbol": symbol,
         "color": fill,
         "line": {"color": colour, "width": 2},
+        "opacity": 1,  # plotly fades markers of several sizes
     }
     return {"mode": "lines+markers", "marker": marker, "cliponaxis": False}
 
