@@ -19,10 +19,11 @@ from .checks import integer, positive
 from .losses import Loss, get_loss
 from .mechanisms import make_mechanism
 from .noises import Noise
-from .types import Array, Budget, NotApplicable, Spec
+from .types import Array, Budget, NotApplicable, Spec, Unconverged
 
 # Standard normals drawn for each p, one row of p at least: the mean of sum_j (b_j)_+ is then known within 1%.
 NORMALS = 2**15
+_MOST_STEPS = 100  # half a dozen are usual
 _PLAIN_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 _DRAWS: BoundedCache[Array] = BoundedCache(1_000)
@@ -127,7 +128,7 @@ def constrained_question(loss: Loss, scale: float, lam: float, p: int, seed: int
     lam sqrt(p) z = sum_j (-b_j - l'(z) / sqrt(p))_+, whose right side falls while the left side rises.
     loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J. Shape [max(1, 2^15 / p)]: the more
     columns, the less z varies, so that one draw of a million tells its mean. Results are kept and must not be changed.
-    No privacy promise is known for this release: it is mathematics.
+    No privacy promise is known for this release: it is mathematics. Raises Unconverged if the equation is not solved.
 
     Source: Jain and Thakurta 2014, section 7 in words; the fixed point is ours (docs/formulas.md).
     Randomness: from (seed, p): p standard normals a draw, in order.
@@ -164,11 +165,13 @@ def _fixed_points(opposite: Array, s: float, lam: float, h: float) -> Array:
     z = uncut(np.ones(len(opposite))).sum(axis=1) / (lam * root_p)
     inside = np.flatnonzero(z < h)
     opposite = opposite[inside]
-    found, step = np.zeros(len(inside)), np.full(len(inside), np.inf)
-    while (step > 1e-12 * found).any():
+    found = np.zeros(len(inside))
+    for _ in range(_MOST_STEPS):
         rest = uncut(found / h)
         share = (rest > 0.0).mean(axis=1)
         step = (rest.sum(axis=1) / root_p - lam * found) / (lam + share / h)
         found += step
-    z[inside] = found
-    return z
+        if not (step > 1e-12 * found).any():
+            z[inside] = found
+            return z
+    raise Unconverged(f"the equation of the orthant was not solved in {_MOST_STEPS} steps")
