@@ -63,11 +63,13 @@ def test_damage_stands_beside_its_bound_and_the_anchored_shape():
 
 
 def test_damage_that_is_none_is_a_gap_on_the_logarithmic_axis():
-    table, _, figure = draw(("objective_gamma",), lower="damage", n=1000, lam=0.02)
-    rows = table[table.metric == "excess_empirical_risk"]
-    damage = (rows["mean"] - rows.noiseless).to_numpy()
+    """Noise may lower the loss a little; a logarithmic axis cannot show that."""
+    table, grown, _ = draw()
+    excess = (table.metric == "excess_empirical_risk") & (table.mechanism == "output_gamma")
+    table.loc[excess & (table.x == 8), "mean"] = table.noiseless - 0.001
+    figure = figures.dimension_figure(table, grown, p=8, lower="damage", accuracy_title="", theme="light", height=420)
     drawn = trace(figure, "Gamma noise", "y2").y
-    assert np.array_equal(np.isnan(drawn), damage <= 0) and np.array_equal(drawn[damage > 0], damage[damage > 0])
+    assert np.isnan(drawn[0]) and np.isfinite(drawn[1:]).all()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
