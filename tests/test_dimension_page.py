@@ -219,7 +219,7 @@ def test_changes_are_told_as_they_are():
     assert "+2.0 points against p" in words.takeaway(gained, grown, 2**20, SOURCE)
     lost = table.copy()
     lost.loc[(lost.mechanism == "output_gaussian") & (lost.x == 2**20), "mean"] -= 0.02
-    assert "2.0 points fewer than at p" in words.takeaway(lost, grown, 2**20, SOURCE)
+    assert ", 2.0 points fewer than at p" in words.takeaway(lost, grown, 2**20, SOURCE)
     coin = table.copy()
     coin.loc[coin.mechanism == "output_gaussian", "mean"] = 0.505
     assert "and **50.5** of 100" in words.takeaway(coin, grown, 2**20, SOURCE)
