@@ -180,6 +180,14 @@ def test_the_noises_break_even_where_they_move_predictions_equally_far():
     assert ahead.tolist() == [True, True, False]
 
 
+@pytest.mark.parametrize("rule", ["auto", "population", 0.05])
+def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
+    lam = words.one_lam(1000, 1.0, 1e-6, rule)
+    for p in (8, 2**20):
+        public = {"n": 1000, "p": p, "epsilon": 1.0, "delta": 1e-6}
+        assert dpcore.calibrate("output_gaussian", lam=rule, **public).spec.lam == lam
+
+
 def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy():
     said = words.own_lam_line(experiment_of())
     own = dpcore.Experiment(
