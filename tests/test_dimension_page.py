@@ -140,6 +140,8 @@ def test_the_code_redraws_both_charts(monkeypatch):
     _, table, _, corner = computed(noise_in="both", ps=ps)
     rows = table[(table.metric == "accuracy") & (table.mechanism == "objective_gamma")]
     assert np.array_equal(next(t for t in drawn[0].data if t.name == "question, Gamma").y, 100 * rows["mean"])
+    assert any(t.name == "answer, Gamma: bound" for t in drawn[0].data), "the panel that the page shows"
+    assert drawn[0].layout.shapes[0].x0 == drawn[1].layout.shapes[0].x0 == 64
     assert np.array_equal(next(t for t in drawn[1].data if t.name == "question, held ≥ 0").y, corner.constrained)
 
 
@@ -228,6 +230,10 @@ def test_changes_are_told_as_they_are():
     lost = table.copy()
     lost.loc[(lost.mechanism == "output_gaussian") & (lost.x == 2**20), "mean"] -= 0.02
     assert ", 2.0 points fewer than at p" in words.takeaway(lost, grown, 2**20, SOURCE)
+    for accuracy, coin in ((0.5099, True), (0.5101, False)):
+        near = table.copy()
+        near.loc[near.mechanism == "output_gamma", "mean"] = accuracy
+        assert ("hardly more than a coin" in words.takeaway(near, grown, 2**20, SOURCE)) is coin
     coin = table.copy()
     coin.loc[coin.mechanism == "output_gaussian", "mean"] = 0.505
     assert "and **50.5** of 100" in words.takeaway(coin, grown, 2**20, SOURCE)
