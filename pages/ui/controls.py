@@ -105,6 +105,7 @@ def sidebar(
         p = _dimension(columns, max_columns)
         lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text)
         m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
+        _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
         number, reroll = st.columns([3, 2], vertical_alignment="bottom")
         seed = number.number_input(
             "**seed** of chance", 0, LARGEST_SEED, DEFAULTS["seed"], step=1, key="seed", bind="query-params"
@@ -126,8 +127,7 @@ def _slider(
         default = DEFAULTS[key]
     drawn = st.session_state.setdefault("drawn", {})
     asked, fitting = fitted(st.session_state.get(key, default), drawn.get(key), options, default)
-    if fitting != st.session_state.get(key, default):
-        st.session_state[key] = fitting
+    _settle(key, fitting, default)
     shown = st.select_slider(
         label, options, default, format_func=text, key=key, bind="query-params", disabled=reason is not None
     )
@@ -152,6 +152,14 @@ def fitted(value: Any, last: Drawn | None, options: Sequence[Any], default: Any)
         asked = default
     shown = asked if asked in options else min(options, key=lambda option: abs(math.log(option / asked)))
     return asked, shown
+
+
+def _settle(key: str, value: Any, default: Any) -> None:
+    """Give a control that is about to be drawn its value; setting it also mends the address."""
+    # The browser loses an address's parameter when the reader turns the page before the control is on the screen.
+    lost = value != default and key not in st.query_params
+    if lost or value != st.session_state.get(key, default):
+        st.session_state[key] = value
 
 
 def _dimension(columns: int | None, max_columns: int) -> int:
