@@ -35,8 +35,8 @@ _LOCK = threading.Lock()
 def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]:
     """The table to show at once, and whether it is the full one.
 
-    It is full where all of it is in the cache, or where the seconds that `first` repetitions took (>= 2) let one
-    expect the full number within AT_ONCE_SECONDS; else it has `first` repetitions.
+    It is full where all of it is in the cache, or where the time that `first` repetitions took (>= 2) lets one expect
+    the full number within AT_ONCE_SECONDS; else it has `first` repetitions.
 
     >>> from dpcore import Axis
     >>> cheap = Experiment(source="synthetic", n=50, sweep=Axis("epsilon", (1.0,)), repetitions=20)
@@ -56,14 +56,16 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
 
 def join(experiment: Experiment, watcher: Hashable) -> Refinement:
     """The running computation of an experiment, or a new one, watched by `watcher` from now on."""
+    digest = experiment.digest()
     with _LOCK:
-        running = _RUNNING.get(experiment.digest())
-        if running is None or running.abandoned():
-            running = _RUNNING[experiment.digest()] = Refinement(experiment)
+        running = _RUNNING.get(digest)
+        if running is not None and not running.abandoned():
             running.watch(watcher)
-            _POOL.submit(running.compute)
-        running.watch(watcher)
-        return running
+            return running
+        fresh = _RUNNING[digest] = Refinement(experiment)
+        fresh.watch(watcher)
+        _POOL.submit(fresh.compute)
+        return fresh
 
 
 class Refinement:
