@@ -36,7 +36,7 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
     """The table to show at once, and whether it is the full one.
 
     It is full where all of it is in the cache, or where the time that `first` repetitions took (>= 2) lets one expect
-    the full number within AT_ONCE_SECONDS; else it has `first` repetitions.
+    the full number within AT_ONCE_SECONDS; else, and where a solver failed, it has `first` repetitions.
 
     >>> from dpcore import Axis
     >>> cheap = Experiment(source="synthetic", n=50, sweep=Axis("epsilon", (1.0,)), repetitions=20)
@@ -49,7 +49,8 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
         return run(experiment), True
     coarse = run(dc.replace(experiment, repetitions=first))
     points = coarse.drop_duplicates(["mechanism", "accounting", "x"])  # a point has a row for each metric
-    if points.seconds.sum() * experiment.repetitions / first <= AT_ONCE_SECONDS:
+    cheap = points.seconds.sum() * experiment.repetitions / first <= AT_ONCE_SECONDS
+    if cheap and not (coarse.status == "unconverged").any():  # nobody knows what that took
         return run(experiment), True
     return coarse, False
 

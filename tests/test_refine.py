@@ -13,6 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import refinement
+from dpcore.types import Unconverged
+from pages.ui.refine import POLL_SECONDS
 from tests import slow
 
 SWEEP = dpcore.Axis("epsilon", (0.1, 1.0, 10.0))
@@ -84,6 +86,15 @@ def test_a_cached_table_is_full_whatever_it_cost(gate):
     half = experiment("cached", sweep=dpcore.Axis("n", (60, 70)))
     list(map(dpcore.cells.run_cell, [next(iter(half.cells()))]))
     assert not refinement.first_table(half, 10)[1], "one of its two cells is missing"
+
+
+def test_what_a_failing_solver_takes_is_not_taken_for_nothing(monkeypatch):
+    def fail(*arguments):
+        raise Unconverged("the minimiser is out of reach")
+
+    monkeypatch.setattr(slow.Slow, "prepare", fail)
+    table, full = refinement.first_table(experiment("out of reach"), 10)
+    assert not full and (table.status == "unconverged").all()
 
 
 @pytest.mark.parametrize("first", [20, 21])
@@ -253,6 +264,20 @@ def test_moving_on_gives_the_old_work_up_and_coming_back_finds_what_is_done(gate
     assert said(app) == "n 70, 20 releases: None", "from the cache, at once"
     app.select_slider(key="n").set_value(60).run()
     assert said(app) == "n 60, 20 releases: None"
+
+
+def test_a_full_table_that_cannot_be_cached_is_full_all_the_same(gate, monkeypatch):
+    def fail():
+        raise Unconverged("the minimiser is out of reach")
+
+    monkeypatch.setattr(slow, "hold", fail)
+    app = open_page("out of reach in the background")
+    wait_for(lambda: held(app).finished)
+    assert said(rerun(app)) == "n 60, 20 releases: None"
+
+
+def test_a_page_asks_several_times_before_patience_ends():
+    assert 3 * POLL_SECONDS < refinement.PATIENCE_SECONDS
 
 
 def test_two_sessions_share_and_one_may_go(gate):

@@ -11,13 +11,10 @@ import streamlit as st
 def run_pages(folder: Path, scripts: Mapping[str, str]) -> None:
     """Draw the navigation and the page that the address asks for; called by the main script, once a run.
 
-    scripts: title -> file below folder. The first is the landing page; the others live at their title in lower case.
+    scripts: title -> file below folder. The first is the landing page; the others' addresses are their files' names.
     """
     landing, *_ = scripts
-    pages = [
-        st.Page(folder / script, title=title, url_path=title.lower(), default=title == landing)
-        for title, script in scripts.items()
-    ]
+    pages = [st.Page(folder / script, title=title, default=title == landing) for title, script in scripts.items()]
     script = folder / scripts[st.navigation(pages, position="top").title]
     # Not the page's own run(): its widgets would belong to the page. So they belong to the main script, and a control
     # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would

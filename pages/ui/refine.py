@@ -37,23 +37,14 @@ def refined(experiment: Experiment, *, first: int = 10, key: str = "refined") ->
     so_far = f"{first} of {experiment.repetitions} releases"
     if held is not None and held.failed:
         return table, f"{so_far}; an error, noted in the server's log, keeps the others away."
-    if held is None or held.finished:
-        held = st.session_state[name] = refinement.join(experiment, watcher)
-    _poll(name, held, watcher)
+    held = st.session_state[name] = refinement.join(experiment, watcher)
+    _poll(held, watcher)
     return table, f"{so_far}, refining …"
 
 
-def _poll(name: str, held: refinement.Refinement, watcher: object) -> None:
-    """Let the browser ask every now and then, which keeps the computation alive, and run the page when it is done."""
-    drawing = True
-
-    @st.fragment(run_every=POLL_SECONDS)
-    def poll() -> None:
-        if st.session_state.get(name) is not held:
-            return  # the page has moved on
-        held.watch(watcher)
-        if held.finished and not drawing:  # not in the middle of the page's own run
-            st.rerun()
-
-    poll()
-    drawing = False
+@st.fragment(run_every=POLL_SECONDS)
+def _poll(held: refinement.Refinement, watcher: object) -> None:
+    """Keep the computation alive while the page is open, and run the page again when it is done."""
+    held.watch(watcher)
+    if held.finished:
+        st.rerun()

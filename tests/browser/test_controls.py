@@ -111,3 +111,12 @@ def test_a_page_s_own_control_leaves_the_address_with_its_page(dashboard: Server
     expect(page.get_by_text("p 31,")).to_be_visible()
     go(page, "Doors")
     expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 8, lam", "/doors?epsilon=0.1")
+
+
+def test_an_address_that_lost_its_parameters_is_mended_by_the_next_move(dashboard: Server, page: Page):
+    """Deterministic twin of a page turned before its controls are on the screen."""
+    page.goto(f"{dashboard.url}/doors?epsilon=0.1&seed=9")
+    expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 8, lam", "/doors?epsilon=0.1&seed=9")
+    page.evaluate("history.replaceState({}, '', '/doors')")
+    press(page, "p", "ArrowRight")
+    expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 16, lam", "/doors?epsilon=0.1&seed=9&p=16")
