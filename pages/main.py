@@ -16,7 +16,10 @@ st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide
 st.html("<style>.stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem }</style>")
 
 navigation = st.navigation(
-    [st.Page(PAGES / "start" / "start.py", title="Start", default=True)],
+    [
+        st.Page(PAGES / "start" / "start.py", title="Start", default=True),
+        st.Page(PAGES / "doors" / "doors.py", title="Doors", url_path="doors"),
+    ],
     position="top",
 )
 navigation.run()

@@ -21,6 +21,7 @@ LAYER = {
     "data": 3,
     "lower_bounds": 3,
     "noises": 3,
+    "door_zero": 4,
     "evaluate": 4,
     "mechanisms": 4,
     "api": 5,
@@ -28,6 +29,7 @@ LAYER = {
     "sabotages": 5,
     "cells": 6,
     "auditing": 6,
+    "clouds": 7,
     "experiment": 7,
     "estimators": 8,
     "figures": 8,
@@ -40,7 +42,7 @@ WITHIN = {
     "mechanisms": {"base", "output_perturbation"},
     "kernels": {"elementary", "apply", "losses", "rows"},
     "solvers": {"problem", "smooth", "hinge", "ball"},
-    "figures": {"style", "cost"},
+    "figures": {"style", "cost", "doors", "door_zero"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

@@ -5,6 +5,8 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 """
 
 from .cost import cost_figure
+from .door_zero import fit_figure, leak_figure
+from .doors import cloud_figure, door_of, doors_figure, valley_figure
 from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Theme, family_of, plain_number, spread
 
 __all__ = [
@@ -14,8 +16,14 @@ __all__ = [
     "MUTED",
     "TEXT",
     "Theme",
+    "cloud_figure",
     "cost_figure",
+    "door_of",
+    "doors_figure",
     "family_of",
+    "fit_figure",
+    "leak_figure",
     "plain_number",
     "spread",
+    "valley_figure",
 ]
