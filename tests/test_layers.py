@@ -21,6 +21,7 @@ LAYER = {
     "data": 3,
     "lower_bounds": 3,
     "noises": 3,
+    "tradeoffs": 3,
     "door_zero": 4,
     "evaluate": 4,
     "mechanisms": 4,
@@ -39,7 +40,7 @@ LAYER = {
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
-    "mechanisms": {"base", "output_perturbation"},
+    "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation"},
     "kernels": {"elementary", "apply", "losses", "rows"},
     "solvers": {"problem", "smooth", "hinge", "ball"},
     "figures": {"style", "cost", "doors", "door_zero"},

@@ -46,11 +46,15 @@ class Smooth(Protocol):
 
 @dc.dataclass(frozen=True)
 class Problem:
-    """J(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2 for a loss l with a derivative."""
+    """(1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2 + <linear, theta> for a loss l with a derivative.
+
+    linear: [r], or 0 for J itself.
+    """
 
     loss: Smooth
     data: Data
     lam: float
+    linear: Array | float = 0.0
 
     def predictions(self, theta: Array) -> Array:
         """X theta, shape [n]; most solves start at 0, where it needs no product."""
@@ -63,7 +67,7 @@ class Problem:
     def gradient(self, theta: Array, z: Array | None = None) -> Array:
         """grad J(theta), shape [r]; z: the predictions X theta where they are known."""
         z = self.predictions(theta) if z is None else z
-        return self.pull(self.loss.derivative(z, self.data.y)) + self.lam * theta
+        return self.pull(self.loss.derivative(z, self.data.y)) + self.lam * theta + self.linear
 
     def newton_direction(self, z: Array, gradient: Array, accuracy: float, single: bool = False) -> Array:
         """-H^{-1} gradient with H = X' diag(l''(z)) X / n + lam I, in the cheapest of three ways.

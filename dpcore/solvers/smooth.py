@@ -24,9 +24,11 @@ _GRAM_STEPS = 60
 _PLAIN_SHARE = 1 / 20
 
 
-def minimise_smooth(loss: Loss, data: Data, lam: float, tol: float, start: Array | None = None) -> Point:
-    """theta with ||grad J(theta)|| <= tol; raises Unconverged."""
-    problem = Problem(loss, data, lam)
+def minimise_smooth(
+    loss: Loss, data: Data, lam: float, tol: float, start: Array | None = None, linear: Array | float = 0.0
+) -> Point:
+    """theta with ||grad J(theta) + linear|| <= tol; raises Unconverged."""
+    problem = Problem(loss, data, lam, linear)
     theta = np.zeros(data.active) if start is None else start
     z = problem.predictions(theta)
     gradient, steps = problem.gradient(theta, z), 0
@@ -143,7 +145,8 @@ def newton(problem: Problem, theta: Array, gradient: Array, tol: float) -> tuple
         rise = float(new @ direction)
         if rise > -0.1 * slope:
             moved = X @ direction
-            linear, square = problem.lam * float(theta @ direction), problem.lam * float(direction @ direction)
+            linear = float((problem.lam * theta + problem.linear) @ direction)
+            square = problem.lam * float(direction @ direction)
 
             def along(t: float) -> float:
                 pulled = problem.loss.derivative(z + t * moved, y) @ moved / len(y)  # noqa: B023 (used at once)
