@@ -16,7 +16,7 @@ from .types import Array, Budget, NotApplicable, Plan, Spec
 _SOURCE, _COLUMNS = "synthetic", 2
 _GRID = 33
 # Models that are meant to lie inside the window, and the steps in which it grows: a small move must not rescale it.
-_INSIDE, _STEP = 0.9, 2.0**0.5
+_INSIDE, _STEP = 0.95, 2.0**0.25
 _SMALLEST = 1e-3
 
 
@@ -40,7 +40,7 @@ class Clouds:
     """Clouds of several mechanisms over one landscape.
 
     clouds: in the order of the mechanisms. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
-    square window that holds 9 of 10 releases. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
+    square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
     theta_norm: of the source.
     """
 

@@ -32,6 +32,7 @@ LAYER = {
     "auditing": 6,
     "clouds": 7,
     "experiment": 7,
+    "rates": 7,
     "estimators": 8,
     "figures": 8,
     "regret": 8,

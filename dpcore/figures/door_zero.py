@@ -73,9 +73,9 @@ def fit_figure(fit: Fit, *, theme: Theme, height: int) -> go.Figure:
         _at(fit.x[[fit.replaced]], fit.after[[fit.replaced]], red, "the record, after"),
     ]
     layout = frame(theme, height) | {
-        "margin": {"l": 40, "r": 8, "t": 8, "b": 92},
+        "margin": {"l": 40, "r": 8, "t": 8, "b": 112},
         "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": -0.16, "yanchor": "top", "font": {"size": 13}},
+        "legend": {"orientation": "h", "x": 0, "y": -48 / (height - 120), "yanchor": "top", "font": {"size": 13}},
         "xaxis": axis(theme) | {"title": {"text": "time", "standoff": 8}, "range": [-1.05, 1.05], "nticks": 5},
         "yaxis": axis(theme) | {"nticks": 6},
     }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from scipy.ndimage import map_coordinates
 
 from ..clouds import Cloud, Clouds
 from ..types import Array
@@ -43,6 +44,8 @@ _LEGEND = {
     "font": {"size": 13},
 }
 _LEGEND_ROWS = 76  # px
+_DEPTH = 8.0  # powers of ten: a door that has just opened is far worse than one that is wide open
+_APART = 0.12  # of the window: labels of rings from one another and from the best model
 
 
 def door_of(mechanism: str) -> str:
@@ -105,7 +108,8 @@ class _Curves:
         self.places = np.unique(table.x.to_numpy(float))
         excess = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
         self.shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
-        self.powers = decades(excess, ("mean", *(["bound"] if bounds else []), *(["noiseless"] if bias else [])))
+        columns = ("mean", *(["bound"] if bounds else []), *(["noiseless"] if bias else []))
+        self.powers = decades(excess, columns, _DEPTH)
         self.traces: list[dict[str, Any]] = []
         self.ends: list[tuple[str, float, str, str]] = []
         self.closed = [_closed(table, door) for door in _DOORS.values()]
@@ -122,7 +126,8 @@ class _Curves:
                 words = f"{name}: bound" if several else f"{door}: proved bound"
                 self._curve(rows, "bound", colour, words, dash="dash")
             if bias and not common:
-                self._curve(rows, "noiseless", colour, f"{door}: regularisation", width=1, dash="dot")
+                words = f"{name}: regularisation" if several else f"{door}: regularisation"
+                self._curve(rows, "noiseless", colour, words, width=1, dash="dot", label=not several)
         if bias and common and len(excess):
             rows = excess.drop_duplicates("x").sort_values("x")
             self._curve(rows, "noiseless", colours["reference"], "regularisation alone", width=1, dash="dot")
@@ -130,15 +135,19 @@ class _Curves:
             self.traces.append(dot(rows, cursor, colours[family_of(key)], theme, "y", 1.0))
             self.traces[-1]["marker"] |= {"symbol": _SYMBOLS[family_of(key)], "size": 13}
 
-    def _curve(self, rows: pd.DataFrame, column: str, colour: str, words: str, **look: Any) -> None:
+    def _curve(
+        self, rows: pd.DataFrame, column: str, colour: str, words: str, *, label: bool = True, **look: Any
+    ) -> None:
         self.traces.append(line(rows.x, rows[column], colour, words, "y", over=self.name, **look))
-        if len(rows):
+        if label and len(rows):
             self.ends.append(("y", float(rows[column].iloc[-1]), words, colour))
 
     def rate(self, words: str, values: Array) -> None:
         first = next(iter(self.shown.values()))
         if len(first):
             values = values * float(first["mean"].iloc[0]) / values[self.places == float(first.x.iloc[0])]
+            low, high = self.powers
+            self.powers = min(low, math.log10(values.min()) - 0.15), max(high, math.log10(values.max()) + 0.15)
             self.traces.append(line(self.places, values, MUTED[self.theme], words, "y", dash="dash", over=self.name))
             self.ends.append(("y", float(values[-1]), words, MUTED[self.theme]))
 
@@ -148,7 +157,7 @@ class _Curves:
         shapes = [vertical(self.cursor, MUTED[self.theme])] if self.cursor else []
         notes = [note("excess risk above the best model's", x=0, y=1, yshift=18, colour=TEXT[self.theme], size=14)]
         if self.cursor:
-            value = f"{self.name} = {plain_number(self.cursor)}"
+            value = f"{self.name} = {plain_number(float(f'{self.cursor:.2g}'))}"
             notes.append(flag(value, self.cursor, TEXT[self.theme], BACKGROUND[self.theme]))
         for (family, door), interval in zip(_DOORS.items(), self.closed, strict=True):
             if interval:
@@ -184,36 +193,34 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> go.Figure:
     height: px; the window is a square.
     """
     colours = FAMILIES[theme]
-    low = max(math.floor(np.log10(max(clouds.excess[clouds.excess > 0].min(), 1e-4))), -4)
-    levels = np.arange(low, math.ceil(np.log10(clouds.excess.max())) + 1)
+    rings = _rings(clouds)
+    low, high = (min(rings), max(rings)) if rings else (-1.0, 0.0)
     ground = {
         "type": "contour",
         "x": clouds.x,
         "y": clouds.y,
         "z": np.log10(np.maximum(clouds.excess, 1e-12)),
-        "contours": {"start": float(levels[0]), "end": float(levels[-1]), "size": 1.0, "coloring": "none"},
+        "contours": {"start": low, "end": high, "size": 1.0, "coloring": "none"},
         "line": {"color": MUTED[theme], "width": 1, "smoothing": 1.0},
         "showscale": False,
         "showlegend": False,
         "hoverinfo": "skip",
     }
     traces: list[dict[str, Any]] = [ground]
-    for cloud in clouds.clouds:
-        colour = colours[family_of(cloud.mechanism)]
-        traces += [_dots(cloud, colour, theme), _cross(cloud, colour)]
+    traces += [_dots(cloud, colours[family_of(cloud.mechanism)], theme) for cloud in clouds.clouds]
+    traces += [_cross(cloud, colours[family_of(cloud.mechanism)], theme) for cloud in clouds.clouds]
     edge = {"color": BACKGROUND[theme], "width": 1}
     star = {"symbol": "star", "size": 15, "color": colours["reference"], "line": edge}
     traces.append(_points(clouds.best[None], "best model", star))
     side = axis(theme) | {"title": {"text": "θ₁", "standoff": 4}, "range": [float(clouds.x[0]), float(clouds.x[-1])]}
     upright = axis(theme) | {"title": {"text": "θ₂", "standoff": 4}, "range": [float(clouds.y[0]), float(clouds.y[-1])]}
-    rings = [_ring(clouds, float(level), theme) for level in levels]
     layout = frame(theme, height) | {
-        "margin": {"l": 46, "r": 8, "t": 8, "b": _BOTTOM + _LEGEND_ROWS - 8},
+        "margin": {"l": 46, "r": 8, "t": 8, "b": _BOTTOM + _LEGEND_ROWS - 20},
         "showlegend": True,
-        "legend": _LEGEND | {"y": -_BOTTOM / (height - 16 - _BOTTOM - _LEGEND_ROWS)},
+        "legend": _LEGEND | {"y": -_BOTTOM / (height + 12 - _BOTTOM - _LEGEND_ROWS)},
         "xaxis": side | {"showgrid": False, "constrain": "domain", "nticks": 5},
         "yaxis": upright | {"showgrid": False, "scaleanchor": "x", "constrain": "domain", "nticks": 5},
-        "annotations": [ring for ring in rings if ring],
+        "annotations": [_ring(level, place, theme) for level, place in rings.items()],
     }
     return go.Figure(data=traces, layout=layout)
 
@@ -223,8 +230,8 @@ def _dots(cloud: Cloud, colour: str, theme: Theme) -> dict[str, Any]:
     return _points(cloud.thetas, name, _marker(cloud.mechanism, colour, theme, 6) | {"opacity": 0.75})
 
 
-def _cross(cloud: Cloud, colour: str) -> dict[str, Any]:
-    look = {"symbol": "x-thin", "size": 12, "line": {"color": colour, "width": 3}}
+def _cross(cloud: Cloud, colour: str, theme: Theme) -> dict[str, Any]:
+    look = {"symbol": "x", "size": 12, "color": colour, "line": {"color": BACKGROUND[theme], "width": 2}}
     return _points(cloud.theta_hat[None], "without noise", look) | {"showlegend": False}
 
 
@@ -240,17 +247,29 @@ def _points(thetas: Array, name: str, marker: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _ring(clouds: Clouds, level: float, theme: Theme) -> dict[str, Any] | None:
-    """The value of a contour, where it crosses the diagonal towards the upper right corner; None where it does not."""
-    diagonal = np.log10(np.maximum(np.diagonal(clouds.excess), 1e-12))
-    above = np.flatnonzero((diagonal[:-1] < level) & (diagonal[1:] >= level))
-    if not len(above) or above[-1] + 1 > 0.9 * len(diagonal):
-        return None
-    i = above[-1]
-    share = (level - diagonal[i]) / (diagonal[i + 1] - diagonal[i])
-    x, y = (float(at[i] + share * (at[i + 1] - at[i])) for at in (clouds.x, clouds.y))
-    place = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle", "bgcolor": BACKGROUND[theme]}
-    return note(plain_number(10.0**level), x=x, y=y, colour=MUTED[theme], size=12) | place
+def _rings(clouds: Clouds) -> dict[float, Array]:
+    """Exponent -> where to write it: rings of equal excess risk that are large enough, on a ray from the best model."""
+    side, logs = float(np.ptp(clouds.x)), np.log10(np.maximum(clouds.excess, 1e-12))
+    corner = np.array([clouds.x[0], clouds.y[0]])
+    angles = np.pi * (0.25 + 0.25 * np.arange(8))
+    steps = np.linspace(0.0, side, 200)
+    rays = [clouds.best + np.outer(steps, [np.cos(angle), np.sin(angle)]) for angle in angles]
+    found: dict[float, Array] = {}
+    for level in np.arange(-6.0, 1.0 + math.ceil(logs.max())):
+        for ray in rays:
+            places = (ray - corner) / side
+            heights = map_coordinates(logs, (len(clouds.x) - 1) * places.T[::-1], order=1, mode="nearest")
+            met = int(np.argmax(heights >= level))  # 0 where it is never met
+            away = [np.linalg.norm(ray[met] - other) for other in (clouds.best, *found.values())]
+            if met and (np.abs(places[met] - 0.5) < 0.44).all() and min(away) > _APART * side:
+                found[float(level)] = ray[met]
+                break
+    return found
+
+
+def _ring(level: float, place: Array, theme: Theme) -> dict[str, Any]:
+    where = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle", "bgcolor": BACKGROUND[theme]}
+    return note(plain_number(10.0**level), x=float(place[0]), y=float(place[1]), colour=MUTED[theme], size=12) | where
 
 
 def _noise(mechanism: str) -> str:

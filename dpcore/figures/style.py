@@ -113,14 +113,16 @@ def log_axis(theme: Theme, low: float, high: float) -> dict[str, Any]:
     }
 
 
-def decades(rows: pd.DataFrame, columns: Sequence[str] = ("mean", "bound", "noiseless")) -> tuple[float, float]:
-    """Exponents of a log axis that holds the positive values of these columns, down to 1e-5 of the largest."""
+def decades(
+    rows: pd.DataFrame, columns: Sequence[str] = ("mean", "bound", "noiseless"), depth: float = 5.0
+) -> tuple[float, float]:
+    """Exponents of a log axis that holds the positive values of these columns, `depth` powers of ten at most."""
     values = np.concatenate([rows[c].to_numpy(float) for c in columns])
     values = values[values > 0]
     if not len(values):
         return -3.0, 0.0
     high = math.log10(values.max())
-    return max(math.log10(values.min()), high - 5) - 0.15, high + 0.15
+    return max(math.log10(values.min()), high - depth) - 0.15, high + 0.15
 
 
 def line(

@@ -1,104 +1,300 @@
-"""The words of the doors page. Every number comes out of a table, a plan or a cloud."""
+"""The words of the doors page. Every number comes out of a table, a cloud or a leak."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dpcore import Budget, Experiment, Mechanism, NotApplicable, Spec
+from dpcore import Experiment
 from dpcore.clouds import Clouds
 from dpcore.data import Source
 from dpcore.door_zero import MARGIN_LAM, Fit, Leak
-from dpcore.figures import door_of
-from pages.ui.controls import LAMBDAS, delta_text
+from dpcore.figures import door_of, family_of
+from pages.ui.controls import delta_text
+from pages.ui.text import readable, rounded
 
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma", "both": "both"}
 PROOFS = {"tight": "exact noise", "published": "as published"}
+CHIPS: list[tuple[str, dict[str, Any]]] = [
+    ("one λ at both doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
+    ("λ too small", {"lam": 0.0001, "epsilon": 0.1}),
+    ("tiny ε", {"lam": 0.01, "epsilon": 0.01}),
+    ("pure ε", {"noise": "gamma"}),
+    ("λ = auto", {"lam": "auto", "epsilon": 1.0}),
+]
+LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve"}
 
 FORMULA = r"""
-Both doors minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$.
+Both doors minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$,
+with $|\ell'|\le L$ and $0\le\ell''\le c$.
 
 - **The answer** (output perturbation): release $\hat\theta+b$. One replaced record moves $\hat\theta$ by at most
-  $\frac{2LR}{n\lambda}$ (and twice the solver's distance), which sets the scale of $b$.
+  $\frac{2LR}{n\lambda}$, which sets the scale of $b$. The noise moves a prediction by $\langle b,x\rangle$.
 - **The question** (objective perturbation): release the minimiser of $J(\theta)+\langle b,\theta\rangle$. One replaced
-  record moves the gradient by at most $\frac{2LR}n$, which sets the scale of $b$, and changes the volume element by a
-  factor of at most $1+\frac{cR^2}{n\lambda}$: so $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any
-  noise is drawn. Where that is all of $\varepsilon$, this door is closed.
-- **Gaussian** noise promises $(\varepsilon,\delta)$. **Gamma** noise, density $\propto e^{-\lVert b\rVert/s}$, promises
-  $\varepsilon$ alone.
-- In the first case the noise moves a prediction by $\langle b,x\rangle$, in the second by up to
-  $\langle b,x\rangle/\lambda$, and by less where the records bend $J$.
+  record moves the gradient by at most $\frac{2LR}n$, which sets the scale of $b$. The noise moves a prediction by at
+  most $|\langle b,x\rangle|/\lambda$, and by less where the records bend $J$: that is what this door can win.
+- What it pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of at most
+  $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is drawn;
+  where that is all of $\varepsilon$, the door is closed.
+- **Gaussian** noise promises $(\varepsilon,\delta)$. **Gamma** noise, with density $\propto e^{-\lVert b\rVert/s}$,
+  promises $\varepsilon$ alone.
 """
 
 
-def at_cursor(table: pd.DataFrame, metric: str, epsilon: float) -> dict[str, pd.Series]:
-    """The rows of a metric at epsilon, by mechanism key; without those that are not applicable."""
-    here = table[(table.x == epsilon) & (table.status == "ok") & (table.metric == metric)]
-    return {row.mechanism: row for _, row in here.iterrows()}
+def takeaway(table: pd.DataFrame, source: Source) -> str:
+    """Who wins and by how much, or which door is closed and why.
+
+    table: the rows at the cursor, of two doors with the same one or two laws of noise.
+    """
+    noises = table.mechanism.map(_noise).unique()
+    first = table.iloc[0]
+    duels = [_duel(table, noise, named=len(noises) > 1) for noise in noises]
+    said = []
+    if any(duels):
+        said.append(f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}.")
+    return " ".join([*said, *(_closed(row, table) for _, row in table[table.status != "ok"].iterrows())])
 
 
-def takeaway(table: pd.DataFrame, experiment: Experiment, epsilon: float, source: Source) -> str:
-    """Who wins at the cursor and by how much, or which door is closed there, in one or two sentences."""
-    rows = at_cursor(table, "excess_empirical_risk", epsilon)
-    noises = list(dict.fromkeys(m.noise for m in _mechanisms(experiment)))
-    found = [_duel(rows, noise, len(noises) > 1) for noise in noises]
-    open_doors = [text for text in found if text]
-    said = ""
-    if open_doors:
-        where = f"At ε = {epsilon:g} with {experiment.n:,} {source.records}, "
-        said = f"{where}{'; '.join(open_doors)}."
-    closed = [m for m in _mechanisms(experiment) if m.key not in rows]
-    return " ".join([said, *_refusals(closed, rows, experiment, epsilon, source)]).strip()
+def winner(table: pd.DataFrame) -> str:
+    """The family of the smallest excess risk at the cursor; output where nothing is released."""
+    excess = table[table.metric == "excess_empirical_risk"].set_index("mechanism")["mean"].astype(float)
+    return family_of(str(excess.idxmin())) if len(excess) else "output"
 
 
-def _duel(rows: dict[str, pd.Series], noise: str, named: bool) -> str | None:
-    """One law of noise through both doors: the smaller excess risk, and how clear that is."""
-    answer, question = (rows.get(f"{family}_{noise}") for family in ("output", "objective"))
+def _noise(mechanism: str) -> str:
+    return mechanism.split("_")[1]
+
+
+def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
+    found = table[(table.mechanism == mechanism) & (table.metric == "excess_empirical_risk")]
+    return found.iloc[0] if len(found) else None
+
+
+def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
+    """One law of noise at both doors: the smaller excess risk, unless it is too close to call."""
+    answer, question = _excess(table, f"output_{noise}"), _excess(table, f"objective_{noise}")
     if answer is None or question is None:
         return None
-    of = f" {NOISES[noise]}" if named else ""
-    a, q = answer["mean"], question["mean"]
-    if abs(a - q) <= 2.0 * float(np.hypot(answer.se, question.se)):
-        return f"both doors cost the **same** with{of} noise: {a:.3g} and {q:.3g}, closer than {question.repetitions} draws can tell"
+    kind = f"{NOISES[noise]} noise" if named else "noise"
+    a, q = float(answer["mean"]), float(question["mean"])
+    if abs(a - q) <= 2.0 * question.se:
+        return (
+            f"{kind} in the **question** and in the answer leave excess risks too close to call: {rounded(q)} and {rounded(a)}, "
+            f"± {rounded(question.se, 1)} from {question.repetitions} draws"
+        )
     winner, loser = ("question", "answer") if q < a else ("answer", "question")
     small, large = sorted((a, q))
     return (
-        f"{of.strip()}{' ' if named else ''}noise in the **{winner}** leaves **{_less(small, large)}** excess risk than "
-        f"noise in the {loser}: {small:.3g} against {large:.3g}"
+        f"{kind} in the **{winner}** leaves **{less(small, large)}** excess risk than in the {loser}: "
+        f"{rounded(small)} against {rounded(large)}"
     )
 
 
-def _less(small: float, large: float) -> str:
+def less(small: float, large: float) -> str:
     """How much less `small` is than `large`; a difference where one is not positive.
 
-    >>> _less(1.0, 1.9), _less(1.0, 35.2), _less(0.96, 1.0), _less(-0.1, 0.2)
+    >>> less(1.0, 1.9), less(1.0, 35.2), less(0.96, 1.0), less(-0.1, 0.2)
     ('1.9 times less', '35 times less', '4% less', '0.3 less')
     """
-    if small <= 0:
-        return f"{large - small:.3g} less"
+    if small <= 0.0:
+        return f"{rounded(large - small)} less"
     if large < 1.1 * small:
         return f"{100 * (1 - small / large):.2g}% less"
     return f"{large / small:{'.1f' if large < 10 * small else ',.0f'}} times less"
 
 
-def _refusals(
-    closed: Sequence[Mechanism], rows: dict[str, pd.Series], experiment: Experiment, epsilon: float, source: Source
-) -> list[str]:
-    """What is refused at the cursor, why, and what opens it."""
-    said = []
-    for mechanism in closed:
-        door, noise = door_of(mechanism.key), NOISES[mechanism.noise]
-        lam = opens_at(mechanism, experiment, epsilon)
-        twin = rows.get(f"output_{mechanism.noise}")
-        opening = f"it opens at λ = {lam:g}" if lam else "no λ of the slider opens it"
-        text = (
-            f"The {door}'s door is **closed** for {noise} noise at ε = {epsilon:g}: with {experiment.n:,} "
-            f"{source.records} and λ = {experiment.lam:g}, the curvature of one {source.record} alone would spend the "
-            f"budget; {opening}."
+def _closed(row: pd.Series, table: pd.DataFrame) -> str:
+    """Why a door is closed at the cursor, and what the other one costs."""
+    noise = _noise(row.mechanism)
+    several = table.mechanism.map(_noise).nunique() > 1
+    said = f"The {door_of(row.mechanism)}'s door is **closed**{f' to {NOISES[noise]} noise' if several else ''}: "
+    said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}."
+    twin = _excess(table, f"output_{noise}")
+    return said if twin is None else f"{said} Through the answer, excess risk is **{rounded(twin['mean'])}**."
+
+
+def promise(table: pd.DataFrame) -> tuple[bool, str]:
+    """Whether all curves keep the same promise at the cursor, and which ones they keep.
+
+    table: the rows at the cursor.
+    """
+    open_doors = table[table.status == "ok"].drop_duplicates("mechanism")
+    texts = {row.mechanism: _budget(row) for _, row in open_doors.iterrows()}
+    if len(set(texts.values())) <= 1:
+        return True, f"Same promise: {next(iter(texts.values()), 'none')}"
+    by_noise: dict[str, set[str]] = {}
+    for key, text in texts.items():
+        by_noise.setdefault(NOISES[_noise(key)], set()).add(text)
+    if all(len(found) == 1 for found in by_noise.values()):
+        parts = [f"{noise} {found.pop()}" for noise, found in by_noise.items()]
+    else:
+        parts = [f"{door_of(key)} {text}" for key, text in texts.items()]
+    return False, f"Not the same promise: {', '.join(parts)}"
+
+
+def _budget(row: pd.Series) -> str:
+    """The budget that a mechanism really spends: ε alone where it is pure.
+
+    >>> _budget(pd.Series({"spent_epsilon": 1.0, "spent_delta": 0.0}))
+    'ε = 1'
+    """
+    epsilon = f"{row.spent_epsilon:.3g}"
+    return f"({epsilon}, {delta_text(row.spent_delta)})" if row.spent_delta else f"ε = {epsilon}"
+
+
+def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
+    """Three (value, label) pairs: how often the models of both doors are right, and the best model.
+
+    table: the rows at the cursor; the first law of noise counts.
+    """
+    accuracy = table[table.metric == "accuracy"].drop_duplicates("mechanism").set_index("mechanism")
+    noise = _noise(table.mechanism.iloc[0])
+    cards = []
+    for family in ("output", "objective"):
+        key, door = f"{family}_{noise}", door_of(f"{family}_{noise}")
+        value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "closed"
+        cards.append((value, f"{source.outcome}, {NOISES[noise]} noise in the {door}"))
+    best = f"{100 * accuracy.reference.iloc[0]:.1f} of 100" if len(accuracy) else "—"
+    return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
+
+
+def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
+    """What the curves are, in small print below the chart."""
+    sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
+    said = f"Excess over the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}, on average over the noise"
+    if len(sampled):
+        draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
+        said += f": exact for the answer, for the question from {draws}"
+    several = table.mechanism.map(_noise).nunique() > 1
+    return f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
+
+
+def _errors(rows: pd.DataFrame) -> str:
+    return f"{rows.se.max() / rows['mean'].abs().max():.1%} at the cursor"
+
+
+def cloud_caption(made: Clouds, n: int) -> str:
+    """What the cloud shows, with how far releases lie from their own model without noise."""
+    parts, outside = [], 0
+    for cloud in made.clouds:
+        if len(cloud.thetas):
+            away = float(np.sqrt(((cloud.thetas - cloud.theta_hat) ** 2).sum(axis=1).mean()))
+            parts.append(
+                f"{rounded(away, 2)} through the {door_of(cloud.mechanism)} ({NOISES[_noise(cloud.mechanism)]})"
+            )
+        else:
+            parts.append(f"the {door_of(cloud.mechanism)} is closed ({NOISES[_noise(cloud.mechanism)]})")
+        left, right, low, high = made.x[0], made.x[-1], made.y[0], made.y[-1]
+        first, second = cloud.thetas.T
+        outside += int(((first < left) | (first > right) | (second < low) | (second > high)).sum())
+    releases = max((len(cloud.thetas) for cloud in made.clouds), default=0)
+    said = (
+        f"A problem of its own with two features and {n:,} synthetic people, same promise and λ: {releases} releases "
+        f"through each door over rings of equal excess risk. Typical distance from the model without noise (×): "
+        f"{', '.join(parts)}."
+    )
+    return f"{said} {outside} lie outside the window." if outside else said
+
+
+def valley_caption(table: pd.DataFrame) -> str:
+    """Where the valley's floor is at each door."""
+    rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+    parts = []
+    for key, mine in rows.groupby("mechanism", sort=False):
+        best = mine.loc[mine["mean"].astype(float).idxmin()]
+        parts.append(
+            f"{rounded(best['mean'])} at λ = {best.x:g} for the {door_of(str(key))}, {NOISES[_noise(str(key))]}"
         )
-        if twin is not None:
-            text += f" Through the answer the excess risk is **{twin['mean']:.3g}**."
-        said.append(text)
-    return said
+    return (
+        f"Small λ: noise. Large λ: regularisation, which no noise explains. In between, lowest on this grid: "
+        f"{'; '.join(parts)}. To look for that floor on the records would cost privacy too."
+    )
+
+
+ZERO = "**Door zero:** no noise at all. Three answers that print somebody's record."
+
+
+def median_words(leak: Leak) -> str:
+    """The published median is somebody's salary."""
+    return (
+        f"Nine salaries, only their median is published: **{leak.printed_before:,.0f}**, which is what person "
+        f"{leak.owner_before + 1} earns. Person {leak.replaced + 1} is replaced by somebody with "
+        f"{leak.after[leak.replaced]:,.0f}, and it prints **{leak.printed_after:,.0f}**, the salary of person "
+        f"{leak.owner_after + 1}."
+    )
+
+
+def vector_words(leak: Leak) -> str:
+    """The published weight of a hinge-loss classifier is one over somebody's record."""
+    return (
+        f"{len(leak.before)} people, one feature x, hinge loss, λ = {MARGIN_LAM:g}. Only the weight θ is published: "
+        f"**{leak.printed_before:.3f}**. Then 1/θ = {1 / leak.printed_before:.3f} is |x| of person "
+        f"{leak.owner_before + 1} (filled), to every digit shown. That person's record moves to "
+        f"{leak.after[leak.replaced]:.3f}: θ = **{leak.printed_after:.3f}**, and 1/θ = {1 / leak.printed_after:.3f} has "
+        "moved along."
+    )
+
+
+def curve_words(fit: Fit) -> str:
+    """The published curve passes through every record."""
+    return (
+        f"{len(fit.x)} records, least squares with degree {len(fit.x) - 1}: the published curve passes through **every "
+        f"one**, at most {max(fit.miss, 1e-16):.0e} away. Record {fit.replaced + 1} moves from "
+        f"{rounded(fit.before[fit.replaced], 2)} to {rounded(fit.after[fit.replaced], 2)}, and the curve goes with it."
+    )
+
+
+def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
+    """What must be true for the curves, the bounds and the promises."""
+    ok = table[table.status == "ok"]
+    lines = [
+        f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
+        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
+        f"all models with ‖θ‖ ≤ {experiment.theta_norm:g}"
+        + (f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})." if len(ok) else "."),
+        "**Means:** integrals over the noise for the answer. For the question the noise is drawn in pairs of opposite "
+        "sign, every draw is a minimisation of its own, and draws are shared along ε.",
+        "**Bounds** hold for every data set and model of that norm, on average over the noise. *Regularisation* is the "
+        "excess that would remain without noise.",
+        "**The question's door** needs a loss without kinks and with bounded slope, a minimiser over all models, and a "
+        "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ.",
+        "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; no record is seen."
+        if experiment.lam == "auto"
+        else "**λ** is the same at both doors."
+        if not isinstance(experiment.lam, str)
+        else "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
+        f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
+        "promise.",
+    ]
+    if (ok.spent_epsilon > ok.epsilon * (1 + 1e-9)).any():
+        lines.append("**As published,** the question's noise spends more than was asked for; its curve is an exhibit.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def snippet(experiment: Experiment, proof: str, epsilon: float, layers: list[str]) -> str:
+    """Python that redraws the chart from an empty file."""
+    keys = tuple(m.key for m in experiment.mechanisms)  # type: ignore[union-attr]
+    return f"""import dpcore
+from dpcore import figures
+
+keys = {keys!r}
+experiment = dpcore.Experiment(
+    source={experiment.source!r},
+    mechanisms=tuple(dpcore.make_mechanism(key, accounting={proof!r}) for key in keys),
+    n={experiment.n},
+    p={experiment.p},
+    delta={experiment.delta!r},
+    lam={experiment.lam!r},
+    repetitions={experiment.repetitions},
+    seed={experiment.seed},
+)
+table = dpcore.run(experiment)
+figure = figures.doors_figure(
+    table, epsilon={epsilon!r}, bounds={"bounds" in layers}, bias={"bias" in layers}, theme="light", height=500
+)
+figure.show()
+"""
