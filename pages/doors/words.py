@@ -81,8 +81,8 @@ def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
     a, q = float(answer["mean"]), float(question["mean"])
     if abs(a - q) <= 2.0 * question.se:
         return (
-            f"{kind} in the **question** and in the answer leave excess risks too close to call: {rounded(q)} and {rounded(a)}, "
-            f"± {rounded(question.se, 1)} from {question.repetitions} draws"
+            f"{kind} in the **question** and in the answer leave excess risks too close to call: {rounded(q)} and "
+            f"{rounded(a)}, ± {rounded(question.se, 1)} from {question.repetitions} draws"
         )
     winner, loser = ("question", "answer") if q < a else ("answer", "question")
     small, large = sorted((a, q))
@@ -232,8 +232,8 @@ def vector_words(leak: Leak) -> str:
         f"{len(leak.before)} people, one feature x, hinge loss, λ = {MARGIN_LAM:g}. Only the weight θ is published: "
         f"**{leak.printed_before:.3f}**. Then 1/θ = {1 / leak.printed_before:.3f} is |x| of person "
         f"{leak.owner_before + 1} (filled), to every digit shown. That person's record moves to "
-        f"{leak.after[leak.replaced]:.3f}: θ = **{leak.printed_after:.3f}**, and 1/θ = {1 / leak.printed_after:.3f} has "
-        "moved along."
+        f"{leak.after[leak.replaced]:.3f}: θ = **{leak.printed_after:.3f}**, and 1/θ = {1 / leak.printed_after:.3f} "
+        "has moved along."
     )
 
 
