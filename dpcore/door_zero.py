@@ -14,7 +14,7 @@ from .losses import get_loss
 from .types import Array, Data
 
 SALARIES = 9
-MARGINS, MARGIN_LAM = 8, 0.004
+MARGINS, MARGIN_LAM, MARGIN_TOL = 8, 0.004, 1e-5
 POINTS = 10
 _FARTHEST, _CLOSEST, _MOVE = 0.95, 0.25, 0.85
 _CURVE_POINTS = 200
@@ -58,8 +58,8 @@ def median_leak(seed: int) -> Leak:
 def support_vector_leak(seed: int) -> Leak:
     """A classifier trained with hinge loss puts its margin exactly on the closest record, and moves along with it.
 
-    One feature x, labels sign(x), and theta_hat minimises J with lam = 0.004. What is published is theta_hat, and
-    1 / theta_hat is the smallest |x|: there the slope of the average loss jumps by |x| / n, which is more than the
+    One feature x, labels sign(x), and theta_hat minimises J with lam = 0.004, to 1e-5. What is published is theta_hat,
+    and 1 / theta_hat is the smallest |x|: there the slope of the average loss jumps by |x| / n, which is more than the
     lam / |x| with which the regulariser pulls back, so that the minimiser sits in that kink.
     Randomness: the distances |x|, then who has which.
 
@@ -123,9 +123,8 @@ def _replace(records: Array, index: int, value: float) -> Array:
 
 
 def _hinge_weight(x: Array) -> float:
-    hinge, data = get_loss("hinge"), Data(x[:, None], np.sign(x))
-    tol = solvers.tolerance(hinge, 1.0, len(x), MARGIN_LAM)
-    return float(solvers.minimise(hinge, data, MARGIN_LAM, tol=tol).theta[0])
+    data = Data(x[:, None], np.sign(x))
+    return float(solvers.minimise(get_loss("hinge"), data, MARGIN_LAM, tol=MARGIN_TOL).theta[0])
 
 
 def _nearest(values: Array, value: float) -> int:

@@ -28,7 +28,7 @@ SIDES = ("Cloud", "λ valley", "Door zero")
 st.title("Where should the noise go: into the answer, or into the question?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source = pick_source("synthetic")
+    source = pick_source("synthetic", "records")
     noise = st.segmented_control(
         "Noise",
         list(words.NOISES),

@@ -25,7 +25,7 @@ POINTS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source = pick_source("breast_cancer")
+    source = pick_source("breast_cancer", "source")
     proof = st.segmented_control(
         "Which proof sets the noise",
         list(PROOFS),

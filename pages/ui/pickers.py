@@ -11,15 +11,19 @@ from dpcore.data import Source
 SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
 
 
-def pick_source(default: str) -> Source:
-    """The data set that the reader chose; another one starts with its own number of people."""
+def pick_source(default: str, key: str) -> Source:
+    """The data set that the reader chose; another one starts with its own number of people.
+
+    key: of the picker and in the address; pages with different defaults need different ones.
+    """
     chosen = st.selectbox(
         "Records",
         SHOWN,
         SHOWN.index(default),
         format_func=lambda key: data.SOURCES[key].label,
-        key="source",
+        key=key,
         on_change=_reset_people,
+        args=(key,),
         label_visibility="collapsed",
         width=290,
         bind="query-params",
@@ -27,8 +31,8 @@ def pick_source(default: str) -> Source:
     return data.get_source(chosen)
 
 
-def _reset_people() -> None:
-    st.session_state.n = data.get_source(st.session_state.source).people
+def _reset_people(key: str) -> None:
+    st.session_state.n = data.get_source(st.session_state[key]).people
 
 
 def preset(**values: object) -> None:
