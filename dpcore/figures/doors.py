@@ -43,7 +43,7 @@ _LEGEND = {
     **{"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top"},
     "font": {"size": 13},
 }
-_LEGEND_ROWS = 76  # px
+_LEGEND_ROW = 20  # px; on a phone every entry has its own
 _DEPTH = 8.0  # powers of ten: a door that has just opened is far worse than one that is wide open
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
 
@@ -77,7 +77,7 @@ def doors_figure(
     chart = _Curves(table, epsilon, "ε", theme, height, bounds=bounds, bias=bias)
     for name, values in (rates or {}).items():
         chart.rate(name, values)
-    phone = chart.below(words, height + _LEGEND_ROWS + 20)
+    phone = chart.below(words, height + chart.legend_height)
     return go.Figure(data=chart.traces, layout=frame(theme, height) | chart.beside(words) | {"meta": {"narrow": phone}})
 
 
@@ -151,6 +151,10 @@ class _Curves:
             self.traces.append(line(self.places, values, MUTED[self.theme], words, "y", dash="dash", over=self.name))
             self.ends.append(("y", float(values[-1]), words, MUTED[self.theme]))
 
+    @property
+    def legend_height(self) -> int:
+        return _LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in self.traces)
+
     def _layout(self, title: str) -> dict[str, Any]:
         words = {"text": title, "standoff": 10, "font": {"size": 14}}
         low, high = math.log10(self.places[0]), math.log10(self.places[-1])
@@ -181,7 +185,7 @@ class _Curves:
 
     def below(self, title: str, height: int) -> dict[str, Any]:
         """The layout with a legend below the axis, for charts too narrow for labels."""
-        bottom = _BOTTOM + _LEGEND_ROWS
+        bottom = _BOTTOM + self.legend_height
         legend = _LEGEND | {"y": -(_BOTTOM + 2) / (height - _TOP - bottom)}
         margin = {"l": 54, "r": 26, "t": _TOP, "b": bottom}  # half a cursor flag on the right
         return self._layout(title) | {"height": height, "margin": margin, "showlegend": True, "legend": legend}
@@ -214,10 +218,11 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> go.Figure:
     traces.append(_points(clouds.best[None], "best model", star))
     side = axis(theme) | {"title": {"text": "θ₁", "standoff": 4}, "range": [float(clouds.x[0]), float(clouds.x[-1])]}
     upright = axis(theme) | {"title": {"text": "θ₂", "standoff": 4}, "range": [float(clouds.y[0]), float(clouds.y[-1])]}
+    legend = _LEGEND_ROW * (1 + len(clouds.clouds))
     layout = frame(theme, height) | {
-        "margin": {"l": 46, "r": 8, "t": 8, "b": _BOTTOM + _LEGEND_ROWS - 20},
+        "margin": {"l": 46, "r": 8, "t": 8, "b": _BOTTOM + legend - 10},
         "showlegend": True,
-        "legend": _LEGEND | {"y": -_BOTTOM / (height + 12 - _BOTTOM - _LEGEND_ROWS)},
+        "legend": _LEGEND | {"y": -(_BOTTOM - 8) / (height + 2 - _BOTTOM - legend)},
         "xaxis": side | {"showgrid": False, "constrain": "domain", "nticks": 5},
         "yaxis": upright | {"showgrid": False, "scaleanchor": "x", "constrain": "domain", "nticks": 5},
         "annotations": [_ring(level, place, theme) for level, place in rings.items()],

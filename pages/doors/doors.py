@@ -15,7 +15,7 @@ from pages.ui.controls import LAMBDAS, PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import pick_source, preset
 from pages.ui.readout import readout
-from pages.ui.text import emphasised, plain
+from pages.ui.text import emphasised, framed, plain
 
 HEIGHT = 430
 # Every draw through the question is a minimisation over all records.
@@ -97,7 +97,7 @@ sentence = words.takeaway(here, source)
 headline.html(emphasised(sentence, figures.FAMILIES[theme][words.winner(here)]))
 with left:
     same, promise = words.promise(here)
-    badge.badge(promise, icon=":material/balance:", color="green" if same else "orange")
+    badge.html(framed(promise, strong=not same), width="content")
     rates = {}
     if "rates" in layers:
         published, values = rate_shape(next(experiment.cells()))
