@@ -38,7 +38,7 @@ def hockey_stick(epsilon: float, mu: float) -> float:
     1e-05
     """
     if mu <= 0.0:
-        return max(0.0, -math.expm1(epsilon))
+        return -math.expm1(min(epsilon, 0.0))
     return math.exp(_log_hockey_stick(epsilon, mu))
 
 
@@ -204,7 +204,7 @@ def objective_mu(budget: Budget, jacobian: float, *, one_sided: bool) -> float:
     Raises NotApplicable for delta = 0 and for delta < 1e-300.
 
     >>> round(objective_mu(Budget(1.0, 1e-6), 0.05, one_sided=True), 4)
-    0.2253
+    0.2257
     """
     _check_delta(budget.delta)
 

@@ -132,7 +132,8 @@ def run_audit(
     Certificates. "sensitivity": how far the pair moves the model, as a share of the plan's sensitivity (no chance
     enters). "attacker": how often "score >= 0 means D1" is right, against the mechanism's own limit. For Gaussian noise
     "curve", against the whole trade-off curve; for pure claims "guesses", against epsilon. "point", against
-    (epsilon, delta) whatever the noise. Together they raise a false "contradicted" in at most 0.1% of audits, a false "suspicious" in at most 5%.
+    (epsilon, delta) whatever the noise. Together they raise a false "contradicted" in at most 0.1% of audits, a false
+    "suspicious" in at most 5%.
 
     Power at the default plan, measured over 50 seeds. Half the noise is contradicted by 2,000 runs in 44 of them for
     Gaussian noise and in all for Gamma noise, by 5,000 in all for both; 80% of the noise by 20,000 runs in 33 for

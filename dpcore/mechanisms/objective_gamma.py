@@ -19,14 +19,14 @@ class ObjectiveGamma(ObjectivePerturbation):
     published: s = D / epsilon with n lam >= 2 c R^2 / epsilon, which spends epsilon + J and is attained in one
     dimension: 1.4055 for epsilon = 1 (docs/errata.md).
 
-    The remaining 1% of epsilon hides where the solver stops.
+    What is published is an exhibit, which `dpcore.solve` refuses. 1% of epsilon hides where the solver stops.
 
     Source: Chaudhuri, Monteleoni and Sarwate 2011; Jain and Thakurta 2014, section 4 (constants corrected).
     Randomness: for b, then for the trace of noise: one chi-square draw (p + 1 degrees), then r standard normal draws,
         one a stored column.
-    Guarantee: epsilon-differential privacy (delta = 0, whatever delta was asked for) for replacing one record, whatever
-        the other records are, for convex losses with bounded slope and curvature, over all of R^p. With accounting =
-        "published" only what `Plan.spent` says, more than was asked for: an exhibit, which `dpcore.solve` refuses.
+    Guarantee: epsilon-differential privacy (delta = 0, whatever delta was asked for), published: only what
+        `Plan.spent` says, for replacing one record, for convex losses with bounded slope and curvature, over all of
+        R^p, whatever the other records are.
     Not protected: n, p, lam, the budget and the bounds R, L and y_max are public; running time; the low-order bits of
         floating-point noise; a release whose seed is known.
     """
