@@ -94,7 +94,6 @@ def _unless(cancelled: Callable[[], bool]) -> None:
 
 def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     started = time.perf_counter()
-    loss = get_loss(cell.loss)
     split = records.load(cell.source, cell.n, cell.p, cell.seed)
     spec = Spec(cell.loss, cell.n, cell.p, cell.lam, split.domain, cell.radius, cell.theta_norm)  # type: ignore[arg-type]
     ball = min(cell.theta_norm, cell.radius or math.inf)
@@ -112,22 +111,8 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
 
     prepared = _prepare(cell.mechanism, plans, split.train, cancelled)
     _unless(cancelled)
-    centres = np.stack([p.theta for p in prepared])
-    rngs = [generator(cell.seed, cell.mechanism.key, r) for r in range(cell.repetitions)]
-    curves: tuple[evaluate.Curve, ...]
-    if isinstance(cell.mechanism, AdditiveMechanism):
-        releases = evaluate.Additive(
-            centres,
-            scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([cell.mechanism.law.direction(cell.p, split.train.active, rng) for rng in rngs]),
-            spread=cell.mechanism.law.spread(cell.p),
-        )
-        curves = evaluate.additive_curves(loss, split.train, split.test, reference, releases)
-        if cell.population and split.population is not None:
-            curves += (evaluate.population_curve(loss, split.population, reference.radius, releases),)
-    else:
-        released = [cell.mechanism.release_many(plan, p, rngs) for plan, p in zip(plans, prepared, strict=True)]
-        curves = evaluate.released_curves(loss, split.train, split.test, reference, centres, np.stack(released))
+    population = split.population if cell.population else None
+    curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan)
@@ -135,6 +120,40 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
             about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
             rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about)
     return sorted(rows, key=lambda row: row["epsilon"])
+
+
+def _curves(
+    cell: Cell,
+    plans: list[Plan],
+    prepared: list[Prepared],
+    train: Data,
+    test: Data,
+    reference: solvers.BallMinimum,
+    population: records.Population | None,
+    cancelled: Callable[[], bool],
+) -> tuple[evaluate.Curve, ...]:
+    """The metrics of a cell along its plans; the population's only where it is known."""
+    loss, mechanism, key = get_loss(cell.loss), cell.mechanism, cell.mechanism.key
+    centres = np.stack([p.theta for p in prepared])
+    if isinstance(mechanism, AdditiveMechanism):
+        rngs = [generator(cell.seed, key, r) for r in range(cell.repetitions)]
+        releases = evaluate.Additive(
+            centres,
+            scales=np.array([plan.scale for plan in plans]),
+            directions=np.stack([mechanism.law.direction(cell.p, train.active, rng) for rng in rngs]),
+            spread=mechanism.law.spread(cell.p),
+        )
+        curves = evaluate.additive_curves(loss, train, test, reference, releases)
+        if population is None:
+            return curves
+        return (*curves, evaluate.population_curve(loss, population, reference.radius, releases))
+    # Draws come in pairs, and a standard error needs two pairs.
+    rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
+    thetas, risks = mechanism.draws(plans, prepared, rngs, cancelled)
+    curves = evaluate.released_curves(loss, train, test, reference, centres, thetas, risks)
+    if population is None:
+        return curves
+    return (*curves, evaluate.population_released(loss, population, reference.radius, centres, thetas))
 
 
 def _prepare(mechanism: Mechanism, plans: list[Plan], train: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
@@ -177,6 +196,7 @@ def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: evaluate.Curve, k: i
     band = min((b.value for b in upper if b.holds == "probability"), default=None)
     return {
         "metric": curve.metric,
+        "repetitions": curve.draws.shape[1],
         "mean": float(curve.mean[k]),
         "exact": curve.exact,
         "se": float(curve.se[k]),

@@ -8,7 +8,6 @@ public radius. Releases outside the ball are evaluated as they are, so the exces
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable
 
 import numpy as np
 from scipy.special import ndtr
@@ -143,21 +142,65 @@ def population_curve(loss: Loss, population: Population, radius: float, releases
 
 
 def released_curves(
-    loss: Loss, train: Data, test: Data, reference: BallMinimum, centres: Array, thetas: Array
+    loss: Loss,
+    train: Data,
+    test: Data,
+    reference: BallMinimum,
+    centres: Array,
+    thetas: Array,
+    risks: Array | None = None,
 ) -> tuple[Curve, Curve]:
-    """The metrics of `additive_curves` for any releases: thetas [K, repetitions, r], centres [K, r] before noise."""
+    """The metrics of `additive_curves` for any releases, whose means are those of the draws.
 
-    def curve(metric: str, of: Callable[[Array], float], best: float, shown: float) -> Curve:
-        draws = np.array([[of(theta) for theta in row] for row in thetas]) - best
-        noiseless = np.array([of(theta) for theta in centres]) - best
-        se = draws.std(axis=1, ddof=1) / np.sqrt(draws.shape[1])
-        return Curve(metric, draws.mean(axis=1), se, draws, noiseless, shown)
+    centres: [K, r], before noise. thetas: [K, R, r], R >= 4 and even: repetitions 2i and 2i + 1 are a pair, which may
+    share a direction of the noise with opposite signs; pairs are independent. se is that of the pairs, from which the
+    linear term of the noise then cancels. risks: [K, R], F(theta) on the training records where a solver knows it.
 
-    metric, quality = ("accuracy", accuracy) if loss.classification else ("r_squared", r_squared)
-    return (
-        curve(metric, lambda theta: quality(theta, test), 0.0, quality(reference.theta, test)),
-        curve("excess_empirical_risk", lambda theta: risk(loss, theta, train), reference.risk, 0.0),
-    )
+    Raises ValueError for another R.
+    """
+    if risks is None:
+        risks = _mean_losses(loss, train, thetas)
+    best = reference.risk
+    excess = _paired_curve("excess_empirical_risk", risks - best, _mean_losses(loss, train, centres) - best, 0.0)
+    if loss.classification:
+        right = accuracy(reference.theta, test)
+        return _paired_curve("accuracy", _accuracies(test, thetas), _accuracies(test, centres), right), excess
+    shares, noiseless = (1.0 - _mean_losses(_SQUARED, test, t) / test.y.var() for t in (thetas, centres))
+    return _paired_curve("r_squared", shares, noiseless, r_squared(reference.theta, test)), excess
+
+
+def population_released(loss: Loss, population: Population, radius: float, centres: Array, thetas: Array) -> Curve:
+    """`population_curve` for any releases, in pairs as `released_curves` takes them."""
+    best = population.minimum(loss, radius)
+    draws = population.risk(loss, thetas.reshape(-1, thetas.shape[2])).reshape(thetas.shape[:2])
+    return _paired_curve("excess_population_risk", draws - best, population.risk(loss, centres) - best, 0.0)
+
+
+def _paired_curve(metric: str, draws: Array, noiseless: Array, reference: float) -> Curve:
+    R = draws.shape[1]
+    if R < 4 or R % 2:
+        raise ValueError(f"repetitions must be even and at least 4, got {R}")
+    pairs = draws.reshape(len(draws), R // 2, 2).mean(axis=2)
+    se = pairs.std(axis=1, ddof=1) / np.sqrt(R // 2)
+    return Curve(metric, pairs.mean(axis=1), se, draws, noiseless, reference)
+
+
+def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:
+    """F(theta) for thetas [..., k, r], shape [..., k]."""
+    if thetas.ndim > 2:
+        return np.stack([_mean_losses(loss, data, t) for t in thetas])
+    return loss.row_means(np.zeros(data.n), data.margins(thetas), 1.0, data.y)
+
+
+def _accuracies(data: Data, thetas: Array) -> Array:
+    """Share of records with y <x, theta> > 0 for thetas [..., k, r], shape [..., k]."""
+    from . import kernels
+
+    if thetas.ndim > 2:
+        return np.stack([_accuracies(data, t) for t in thetas])
+    out = np.empty(len(thetas))
+    kernels.row_accuracies(np.zeros(data.n), data.margins(thetas), 1.0, data.y, out)
+    return out
 
 
 def smallest_epsilon(epsilons: Array, lost: Array, at_most: float) -> float | None:

@@ -42,8 +42,8 @@ LAYER = {
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation"},
-    "kernels": {"elementary", "apply", "losses", "rows"},
-    "solvers": {"problem", "smooth", "hinge", "ball"},
+    "kernels": {"elementary", "apply", "batch", "losses", "rows", "single"},
+    "solvers": {"problem", "smooth", "hinge", "ball", "lockstep", "batched"},
     "figures": {"style", "cost", "doors", "door_zero"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }

@@ -82,18 +82,27 @@ def _numba_cache_in(folder: Path) -> Iterator[None]:
 
 with _numba_cache_in(CACHE_FOLDER):
     from .apply import apply, gaussian_mean, row_accuracies, row_means
+    from .batch import apply_to_rows, mean_of_rows, means_of_rows, move_rows
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
     from .rows import hinge_sweep, unsigned
+    from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
 
 __all__ = [
     "CACHE_FOLDER",
     "CURVATURE",
     "DERIVATIVE",
     "GAUSSIAN_MEAN",
+    "SINGLE_CURVATURE",
+    "SINGLE_DERIVATIVE",
+    "SINGLE_VALUE",
     "VALUE",
     "apply",
+    "apply_to_rows",
     "gaussian_mean",
     "hinge_sweep",
+    "mean_of_rows",
+    "means_of_rows",
+    "move_rows",
     "prune_old_caches",
     "row_accuracies",
     "row_means",

@@ -86,12 +86,13 @@ class Mechanism(abc.ABC):
         prepared: Sequence[Prepared],
         rngs: Sequence[np.random.Generator],
         cancelled: Callable[[], bool],
-    ) -> Array:
-        """Releases for a picture, shape [len(plans), 2 * len(rngs), r], at display accuracy and never to be published.
+    ) -> tuple[Array, Array]:
+        """Releases for a picture, [K, 2 len(rngs), r], and their risks F on the training records, [K, 2 len(rngs)].
 
-        Draws 2i and 2i + 1 use one noise direction of rngs[i] with opposite signs, which are equally likely.
+        They have display accuracy and are never to be published. Draws 2i and 2i + 1 use the noise of rngs[i] with
+        opposite signs, which are equally likely. plans: K, on the same records.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{self.key} has no draws of its own")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one."""

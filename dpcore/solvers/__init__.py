@@ -16,6 +16,7 @@ from ..checks import positive
 from ..losses import Loss
 from ..types import Array, Data
 from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
+from .batched import perturbed_minimisers as perturbed_minimisers
 from .hinge import minimise_hinge, minimise_hinge_near
 from .smooth import minimise_smooth
 

@@ -82,11 +82,11 @@ class Problem:
         # Records without curvature do not enter the Hessian.
         if not len(curved):
             return -gradient / self.lam
-        scaled = _scale_rows(self.data.X[curved], weights[curved])
+        scaled = scale_rows(self.data.X[curved], weights[curved])
         if len(gradient) <= len(curved):
-            return -cholesky_inverse(_dense(scaled.T @ scaled), self.lam)(gradient)
+            return -cholesky_inverse(dense(scaled.T @ scaled), self.lam)(gradient)
         # Woodbury: (A'A + lam I)^{-1} = (I - A' (A A' + lam I)^{-1} A) / lam with A the scaled rows, [k, r], k < r.
-        small_inverse = cholesky_inverse(_dense(scaled @ scaled.T), self.lam)
+        small_inverse = cholesky_inverse(dense(scaled @ scaled.T), self.lam)
 
         def inverse(b: Array) -> Array:
             return (b - small_inverse(scaled @ b) @ scaled) / self.lam
@@ -164,10 +164,10 @@ def find_root(
     return x
 
 
-def _scale_rows(rows: Any, weights: Array) -> Any:
+def scale_rows(rows: Any, weights: Array) -> Any:
     scale = np.sqrt(weights)[:, None]
     return rows * scale if isinstance(rows, np.ndarray) else rows.multiply(scale).tocsr()
 
 
-def _dense(matrix: Any) -> Array:
+def dense(matrix: Any) -> Array:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
