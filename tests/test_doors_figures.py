@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment, figures
+from dpcore import Axis, Experiment, data, figures
 from dpcore.clouds import Scene, clouds
 from dpcore.door_zero import median_leak, polynomial_fit, support_vector_leak
+from dpcore.evaluate import risk
+from dpcore.losses import get_loss
 
 KEYS = ("output_gaussian", "objective_gaussian", "output_gamma", "objective_gamma")
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 10.0)
@@ -137,6 +139,8 @@ def test_labels_behind_curves_keep_apart(changes):
     size = HEIGHT - figure.layout.margin.t - figure.layout.margin.b
     labels = [a for a in figure.layout.annotations if a.yref == "y"]
     assert len(labels) >= 5
+    ends = {t.name: math.log10(t.y[-1]) for t in figure.data if t.name}
+    assert all(a.y == pytest.approx(ends[a.text]) for a in labels), "each at the end of its own curve"
     boxes = sorted(((a.y - low) / (high - low) * size + a.yshift, 16 * (1 + a.text.count("<br>"))) for a in labels)
     for (one, tall), (other, taller) in itertools.pairwise(boxes):
         assert other - one >= (tall + taller) / 2 - 1e-6
@@ -184,18 +188,21 @@ def test_the_cloud_draws_releases_centres_and_the_best_model(made):
     assert figure.layout.yaxis.scaleanchor == "x", "distances are the same in all directions"
 
 
-def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(made):
+@pytest.mark.parametrize("lam, epsilon, seed", [(0.05, 1.0, 1), (0.001, 3.0, 2), (0.01, 0.3, 3), ("auto", 10.0, 4)])
+def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed):
+    made = clouds(Scene((dpcore.make_mechanism(KEYS[0]),), 300, epsilon, 1e-6, lam, seed))
     figure = figures.cloud_figure(made, theme="light", height=HEIGHT)
-    ground = figure.data[0]
+    ground, labels = figure.data[0], figure.layout.annotations
     assert ground.contours.size == 1.0 and ground.contours.start == round(ground.contours.start)
-    labels = list(figure.layout.annotations)
     assert len(labels) == round(ground.contours.end - ground.contours.start) + 1 >= 1
+    train = data.load("synthetic", 300, 2, seed).train
+    best = risk(get_loss("logistic"), made.best, train)
     for label in labels:
-        i, j = np.abs(made.y - label.y).argmin(), np.abs(made.x - label.x).argmin()
-        near = made.excess[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2]
-        assert near.min() <= float(label.text) <= near.max()
-    for one, other in itertools.combinations(labels, 2):
-        assert math.hypot(one.x - other.x, one.y - other.y) > 0.1 * np.ptp(made.x)
+        here = risk(get_loss("logistic"), np.array([label.x, label.y]), train) - best
+        assert float(label.text) == pytest.approx(here, rel=0.25), "up to the grid's coarseness"
+    places = [made.best, *(np.array([label.x, label.y]) for label in labels)]
+    for one, other in itertools.combinations(places, 2):
+        assert np.linalg.norm(one - other) > 0.1 * np.ptp(made.x)
 
 
 @pytest.mark.parametrize("make", [median_leak, support_vector_leak])
