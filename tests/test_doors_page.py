@@ -9,7 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import data, figures
+from dpcore import Budget, data, figures
+from dpcore.bounds import published_output_rate
 from dpcore.clouds import Scene, clouds
 from dpcore.door_zero import median_leak, polynomial_fit, support_vector_leak
 from pages.doors import words
@@ -223,14 +224,25 @@ def test_published_constants_that_overspend_are_an_exhibit():
     assert "exhibit" not in texts(open_page(lam=0.05, behind="Assumptions"))
 
 
-def test_the_code_redraws_the_chart(monkeypatch):
+@pytest.mark.parametrize("layers", [["bias"], ["bounds", "rates"]])
+def test_the_code_redraws_the_chart(monkeypatch, layers):
     import plotly.graph_objects as go
 
-    page = open_page(behind="Code", noise="both", epsilon=0.1, layers=["bias"], lam=0.01)
+    page = open_page(behind="Code", noise="both", epsilon=0.1, layers=layers, lam=0.01)
     drawn = []
     monkeypatch.setattr(go.Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
+    table = table_of("both", lam=0.01)
+    published = [published_output_rate(1.0, 1.0, 300, 10.0, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
     expected = figures.doors_figure(
-        table_of("both", lam=0.01), epsilon=0.1, theme="light", height=500, bounds=False, bias=True
+        table,
+        epsilon=0.1,
+        theme="light",
+        height=500,
+        bounds="bounds" in layers,
+        bias="bias" in layers,
+        rates={words.RATE: np.array(published)} if "rates" in layers else {},
     )
-    assert drawn[0] == expected
+    assert [t.name for t in drawn[0].data] == [t.name for t in expected.data]
+    for one, other in zip(drawn[0].data, expected.data, strict=True):
+        assert np.asarray(one.y, float) == pytest.approx(np.asarray(other.y, float))

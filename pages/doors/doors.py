@@ -98,10 +98,7 @@ headline.html(emphasised(sentence, figures.FAMILIES[theme][words.winner(here)]))
 with left:
     same, promise = words.promise(here)
     badge.html(framed(promise, strong=not same), width="content")
-    rates = {}
-    if "rates" in layers:
-        published, values = rate_shape(next(experiment.cells()))
-        rates["published rate,<br>shape only"] = values
+    rates = {words.RATE: rate_shape(next(experiment.cells()))[1]} if "rates" in layers else {}
     figure = figures.doors_figure(
         table,
         epsilon=controls.epsilon,

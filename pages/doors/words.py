@@ -16,6 +16,7 @@ from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
 
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma", "both": "both"}
+RATE = "published rate,<br>shape only"
 PROOFS = {"tight": "exact noise", "published": "as published"}
 CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("one λ at both doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
@@ -278,8 +279,12 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
 def snippet(experiment: Experiment, proof: str, epsilon: float, layers: list[str]) -> str:
     """Python that redraws the chart from an empty file."""
     keys = tuple(m.key for m in experiment.mechanisms)  # type: ignore[union-attr]
+    load, shapes = "", ""
+    if "rates" in layers:
+        load = "\nfrom dpcore.rates import rate_shape"
+        shapes = f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
     return f"""import dpcore
-from dpcore import figures
+from dpcore import figures{load}
 
 keys = {keys!r}
 experiment = dpcore.Experiment(
@@ -294,7 +299,12 @@ experiment = dpcore.Experiment(
 )
 table = dpcore.run(experiment)
 figure = figures.doors_figure(
-    table, epsilon={epsilon!r}, bounds={"bounds" in layers}, bias={"bias" in layers}, theme="light", height=500
+    table,
+    epsilon={epsilon!r},
+    bounds={"bounds" in layers},
+    bias={"bias" in layers},{shapes}
+    theme="light",
+    height=500,
 )
 figure.show()
 """
