@@ -21,7 +21,7 @@ from .certificates import Certificate, Scores
 from .checks import integer
 from .mechanisms import Mechanism, make_mechanism
 from .mechanisms.base import Prepared
-from .sabotages import ReleaseOnce, get_sabotage, release_of
+from .sabotages import ReleaseMany, get_sabotage, release_of
 from .tradeoffs import Curve
 from .types import Array, Budget, Plan, Spec
 
@@ -148,7 +148,7 @@ def run_audit(
 
     Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the sabotage makes no sense.
 
-    Randomness: from (seed, mechanism key) alone: one stream for the coins, one for the releases, in order.
+    Randomness: from (seed, mechanism key) alone: a stream for the coins and one for the releases on each data set.
     Source: the game and its certificates are those of Jagielski, Ullman and Oprea 2020 and Nasr et al. 2023.
 
     >>> run_audit("output_gamma", runs=2000).verdict
@@ -201,18 +201,21 @@ def _claimed(plan: Plan) -> tuple[Plan, str, Curve | None]:
 
 
 def _play(
-    claimed: Plan, release: ReleaseOnce, zero: Prepared, one: Prepared, runs: int, seed: int
+    claimed: Plan, release: ReleaseMany, zero: Prepared, one: Prepared, runs: int, seed: int
 ) -> tuple[Array, NDArray[np.bool_]]:
     """The scores of all runs, shape [runs], and their coins, True where D1 was used."""
     mechanism = cast(Mechanism, claimed.mechanism)
-    coins, noise = np.random.default_rng([seed, zlib.crc32(mechanism.key.encode())]).spawn(2)
+    coins, *noise = np.random.default_rng([seed, zlib.crc32(mechanism.key.encode())]).spawn(3)
     bits = coins.random(runs) < 0.5
     scores = np.empty(runs)
     step = max(1, _BATCH_NUMBERS // claimed.spec.p)
-    for start in range(0, runs, step):
-        batch = slice(start, start + step)
-        outputs = np.stack([release(one if bit else zero, noise) for bit in bits[batch]])
-        scores[batch] = mechanism.log_ratio(claimed, zero, one, outputs)
+    for side, prepared in enumerate((zero, one)):
+        of_side = np.flatnonzero(bits == side)
+        for start in range(0, len(of_side), step):
+            batch = of_side[start : start + step]
+            # One stream for all runs on these records: each release takes what the one before has left.
+            outputs = release(prepared, [noise[side]] * len(batch))
+            scores[batch] = mechanism.log_ratio(claimed, zero, one, outputs)
     return np.round(scores, _SCORE_DECIMALS), bits
 
 

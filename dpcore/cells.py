@@ -115,10 +115,10 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     for k, plan in enumerate(plans):
-        bounds = plan.mechanism.bounds(plan)
+        bounds, limit = plan.mechanism.bounds(plan), plan.mechanism.attack_limit(plan)
         for curve in curves:
             about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
-            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about)
+            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, limit, curve, k) | about)
     return sorted(rows, key=lambda row: row["epsilon"])
 
 
@@ -189,7 +189,7 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: evaluate.Curve, k: int) -> dict[str, Any]:
+def _measured(plan: Plan, bounds: tuple[Bound, ...], limit: float, curve: evaluate.Curve, k: int) -> dict[str, Any]:
     upper = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "upper")]
     mean = [b for b in upper if b.holds == "expectation"]
     bound = min(mean, key=lambda b: b.value, default=None)
@@ -211,7 +211,7 @@ def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: evaluate.Curve, k: i
         "one_run_bound": band,
         "spent_epsilon": plan.spent.epsilon,
         "spent_delta": plan.spent.delta,
-        "attack_limit": plan.mechanism.attack_limit(plan),
+        "attack_limit": limit,
         "lam": float(plan.spec.lam),
         "steps": plan.steps,
         "scale": plan.scale,

@@ -193,14 +193,14 @@ def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:
 
 
 def _accuracies(data: Data, thetas: Array) -> Array:
-    """Share of records with y <x, theta> > 0 for thetas [..., k, r], shape [..., k]."""
-    from . import kernels
+    """Share of records with y <x, theta> > 0 for thetas [..., k, r], shape [..., k].
 
-    if thetas.ndim > 2:
-        return np.stack([_accuracies(data, t) for t in thetas])
-    out = np.empty(len(thetas))
-    kernels.row_accuracies(np.zeros(data.n), data.margins(thetas), 1.0, data.y, out)
-    return out
+    In single precision: the sign changes only where a prediction is 0 to seven digits.
+    """
+    X, y = data.X.astype(np.float32), data.y.astype(np.float32)
+    flat = thetas.reshape(-1, *thetas.shape[-2:]).astype(np.float32)
+    shares = [(y[:, None] * (X @ t.T) > 0.0).mean(axis=0) for t in flat]
+    return np.array(shares).reshape(thetas.shape[:-1])
 
 
 def smallest_epsilon(epsilons: Array, lost: Array, at_most: float) -> float | None:

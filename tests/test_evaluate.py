@@ -12,6 +12,7 @@ from dpcore.evaluate import (
     accuracy,
     additive_curves,
     population_curve,
+    population_released,
     r_squared,
     released_curves,
     risk,
@@ -54,9 +55,9 @@ def engine(name: str, key: str, repetitions: int, weaken: float = 1.0, noise: st
 @every_problem
 @every_loss
 def test_one_product_for_all_gives_the_same_draws_as_releasing_one_by_one(noise, name, key):
-    for fast, slow in zip(*engine(name, key, 5, noise=noise), strict=True):
+    for fast, slow in zip(*engine(name, key, 6, noise=noise), strict=True):
         assert fast.metric == slow.metric and fast.reference == slow.reference
-        assert fast.draws.shape == (3, 5)
+        assert fast.draws.shape == (3, 6)
         assert np.allclose(fast.draws, slow.draws, rtol=1e-9, atol=1e-12)
         assert np.allclose(fast.noiseless, slow.noiseless, rtol=1e-9, atol=1e-12)
 
@@ -74,7 +75,7 @@ def test_exact_means_are_the_means_of_the_draws(noise, key):
 
 
 def test_the_reference_is_the_zero_of_the_excess():
-    fast, _ = engine("separable", "logistic", 2)
+    fast, _ = engine("separable", "logistic", 4)
     data, loss = PROBLEMS["separable"], get_loss("logistic")
     reference = minimise_in_ball(loss, data, 10.0)
     assert fast[1].reference == 0.0
@@ -87,7 +88,7 @@ def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
     data, loss = PROBLEMS["separable"], get_loss("logistic")
     reference = minimise_in_ball(loss, data, 1.0)
     outside = reference.theta[None, :] * 20.0
-    slow = released_curves(loss, data, data, reference, outside, np.stack([[outside[0]] * 2]))[1]
+    slow = released_curves(loss, data, data, reference, outside, np.stack([[outside[0]] * 4]))[1]
     scale, directions = np.full(1, 1e-3), np.ones((2, data.p))
     fast = additive_curves(loss, data, data, reference, Additive(outside, scale, directions, ONE))[1]
     for curve in (slow, fast):
@@ -112,8 +113,80 @@ def test_zero_noise_and_zero_rows_are_ordinary():
 def test_standard_error_of_sampled_means():
     _, (_, curve) = engine("full rank", "logistic", 50)
     assert not curve.exact
-    assert np.allclose(curve.se, curve.draws.std(axis=1, ddof=1) / np.sqrt(50))
+    pairs = (curve.draws[:, 0::2] + curve.draws[:, 1::2]) / 2
+    assert np.allclose(curve.mean, curve.draws.mean(axis=1))
+    assert np.allclose(curve.se, pairs.std(axis=1, ddof=1) / np.sqrt(25))
     assert np.array_equal(curve.quantile(0.5), np.median(curve.draws, axis=1))
+
+
+def mirrored_releases(repetitions: int, points: int = 1):
+    """A centre with noise in pairs of opposite sign, on records of a recipe whose population is known."""
+    split, rng = load("synthetic", 300, 4, 0), np.random.default_rng(8)
+    centres = np.tile(0.5 * split.population.truth, (points, 1))
+    half = 0.5 * rng.standard_normal((points, repetitions // 2, 4))
+    steps = np.stack([half, -half], axis=2).reshape(points, repetitions, 4)
+    return split, minimise_in_ball(get_loss("logistic"), split.train, 10.0), centres, centres[:, None] + steps
+
+
+def paired_curves(repetitions: int, points: int = 1):
+    split, reference, centres, thetas = mirrored_releases(repetitions, points)
+    loss = get_loss("logistic")
+    curves = released_curves(loss, split.train, split.test, reference, centres, thetas)
+    return (*curves, population_released(loss, split.population, 10.0, centres, thetas))
+
+
+def test_the_standard_error_of_mirrored_draws_is_that_of_their_mean():
+    """800 means of 5 pairs: the variance of the means against the mean squared standard error, as a z-test whose
+    deviation comes from 40 batches of 20 (false alarm 1e-6 for three curves). What would do for independent draws is
+    caught for both risks, whose linear term is large."""
+    limit = stats.t.isf(1e-6 / 6, 39)
+    for metric, curve in enumerate(paired_curves(10, 800)):
+        spread = curve.mean.reshape(40, 20).var(axis=1, ddof=1)
+        for claimed, honest in ((curve.se**2, True), (curve.draws.var(axis=1, ddof=1) / 10, False)):
+            gap = spread - claimed.reshape(40, 20).mean(axis=1)
+            close = abs(gap.mean()) / (gap.std(ddof=1) / np.sqrt(40)) < limit
+            if honest:
+                assert close
+            elif metric > 0:
+                assert not close
+
+
+def test_released_metrics_are_those_of_each_model():
+    split, reference, centres, thetas = mirrored_releases(6)
+    loss = get_loss("logistic")
+    right, excess, population = paired_curves(6)
+    assert [c.metric for c in (right, excess, population)] == [
+        "accuracy",
+        "excess_empirical_risk",
+        "excess_population_risk",
+    ]
+    best = split.population.minimum(loss, 10.0)
+    for i, theta in enumerate(thetas[0]):
+        assert right.draws[0, i] == accuracy(theta, split.test)
+        assert excess.draws[0, i] == pytest.approx(risk(loss, theta, split.train) - reference.risk, abs=1e-12)
+        assert population.draws[0, i] == pytest.approx(split.population.risk(loss, theta[None])[0] - best, abs=1e-12)
+    assert right.noiseless[0] == accuracy(centres[0], split.test) and right.reference > 0.6
+    assert excess.noiseless[0] == pytest.approx(risk(loss, centres[0], split.train) - reference.risk, abs=1e-12)
+    assert population.noiseless[0] == pytest.approx(split.population.risk(loss, centres)[0] - best, abs=1e-12)
+    assert (excess.reference, population.reference) == (0.0, 0.0)
+
+
+def test_risks_that_a_solver_knows_are_taken_from_it():
+    split, reference, centres, thetas = mirrored_releases(4)
+    known = np.array([[1.0, 2.0, 3.0, 5.0]])
+    curve = released_curves(get_loss("logistic"), split.train, split.test, reference, centres, thetas, known)[1]
+    assert np.array_equal(curve.draws, known - reference.risk)
+    assert curve.mean[0] == pytest.approx(2.75 - reference.risk) and curve.se[0] == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize("repetitions", [2, 5])
+def test_pairs_must_be_whole_and_more_than_one(repetitions):
+    split, reference, centres, thetas = mirrored_releases(6)
+    facts = get_loss("logistic"), split.train, split.test, reference, centres, thetas[:, :repetitions]
+    with pytest.raises(ValueError, match=f"repetitions must be even and at least 4, got {repetitions}"):
+        released_curves(*facts)
+    with pytest.raises(ValueError, match=f"repetitions must be even and at least 4, got {repetitions}"):
+        population_released(get_loss("logistic"), split.population, 10.0, centres, thetas[:, :repetitions])
 
 
 def test_r_squared_is_the_explained_share_of_the_variance():
@@ -122,8 +195,8 @@ def test_r_squared_is_the_explained_share_of_the_variance():
     residual = data.y - data.X @ theta
     assert r_squared(theta, data) == pytest.approx(1 - (residual @ residual) / data.n / data.y.var(), rel=1e-12)
     assert r_squared(np.zeros(data.p), data) <= 0.0
-    assert engine("full rank", "squared", 2)[0][0].metric == "r_squared"
-    assert engine("full rank", "logistic", 2)[0][0].metric == "accuracy"
+    assert engine("full rank", "squared", 4)[0][0].metric == "r_squared"
+    assert engine("full rank", "logistic", 4)[0][0].metric == "accuracy"
 
 
 @pytest.mark.parametrize(

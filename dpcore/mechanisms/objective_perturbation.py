@@ -166,6 +166,17 @@ class ObjectivePerturbation(Mechanism):
         # A column that no record fills occurs in the noise and in the regulariser only.
         return np.concatenate([found.theta, -b[data.active :] / lam]) + trace
 
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """As `release` one by one, up to what the solver may leave of the noise: at most 2 plan.tol."""
+        data, lam, r = _data_of(prepared), float(plan.spec.lam), len(prepared.theta)
+        check_certificate(prepared.distance, plan)
+        scales = plan.scale, plan.ledger[1].scale
+        noise = np.array([[s * self.law.direction(plan.spec.p, r, rng) for s in scales] for rng in rngs])
+        b, trace = noise[:, 0], noise[:, 1]
+        loss, start = get_loss(plan.spec.loss), prepared.theta[: data.active]
+        found = solvers.minimise_many(loss, data, lam, b[:, : data.active], tol=plan.tol, start=start)
+        return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + trace
+
     def draws(
         self,
         plans: Sequence[Plan],

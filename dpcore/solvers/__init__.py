@@ -18,6 +18,7 @@ from ..types import Array, Data
 from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
 from .batched import perturbed_minimisers as perturbed_minimisers
 from .hinge import minimise_hinge, minimise_hinge_near
+from .many import minimise_many as minimise_many
 from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _HINGE_SHARE = 1e-8, 1e-3

@@ -23,11 +23,11 @@ Matrix = NDArray[Any]
 Rows = NDArray[np.intp]
 Solve = Callable[[Array], Array]
 
-MAX_STEPS = 60
+_MAX_STEPS = 60
 _MEMORY = 6
 _MAX_SHORTENINGS = 30
-# At one point, a preconditioner is used for at least so many steps.
-_STALE_STEPS = 12
+# A preconditioner serves for at least so many steps, and at one point for _STALE_STEPS.
+_SERVES, _STALE_STEPS = 4, 12
 
 
 class Records:
@@ -91,7 +91,7 @@ class Records:
 class Preconditioner:
     """The inverse of X' diag(mean curvature) X / n + lam I; of its diagonal where it is too large to be factored.
 
-    X'X costs about as much as r / 4k steps of k rows: it is built again when it has served for more.
+    It is built again when it has served for more steps than it costs: X'X takes as long as r / 4k steps of k rows.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Preconditioner:
 
     def solve(self, records: Records, z: Matrix, lam: float) -> Solve:
         """b [k, r] -> H^{-1} b, row by row, at these predictions or at earlier ones."""
-        if self._invert is None or self._steps > records.data.active // (4 * len(z)):
+        if self._invert is None or self._steps > _SERVES + records.data.active // (4 * len(z)):
             self._invert, self._solve, self._steps = _mean_hessian(records, z), None, 0
         if self._solve is None or self._solve[0] != lam:
             self._solve = lam, self._invert(lam)
@@ -150,14 +150,14 @@ def descend(
     pairs: collections.deque[tuple[Array, Array, Array]] = collections.deque(maxlen=_MEMORY)
     force = records.forces(z, rows)
     gradient = force + lam * theta + linear
-    for step in range(MAX_STEPS + 1):
+    for step in range(_MAX_STEPS + 1):
         norms = lengths(gradient)
         residuals[rows] = norms
         left = norms > goal(force)
         if not left.all():
             rows, gradient = rows[left], gradient[left]
             pairs = collections.deque([(s[left], c[left], i[left]) for s, c, i in pairs], maxlen=_MEMORY)
-        if not len(rows) or step == MAX_STEPS:
+        if not len(rows) or step == _MAX_STEPS:
             break
         if cancelled():
             raise CancelledError
