@@ -121,9 +121,9 @@ def test_reasons_are_read_with_the_page_s_letters():
 
 
 def test_the_default_state_teaches_without_a_click():
+    here = table_of(n=5000).query("x == 1.0")
     page = open_page(n=5000)
     assert not page.exception and not page.error
-    here = table_of(n=5000).query("x == 1.0")
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == plain(words.takeaway(here, PEOPLE))
     assert "noise in the question leaves" in said and "times less" in said
@@ -162,10 +162,10 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "layers": rng.sample(["bounds", "bias", "rates"], rng.randrange(4)),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
-    page = open_page(**{("doors_proof" if key == "proof" else key): value for key, value in chosen.items()})
-    assert not page.exception and not page.error, chosen
     same = ("noise", "proof", "delta", "n", "lam", "seed")
     table = table_of(source=source, p=data.SOURCES[source].p or 8, **{key: chosen[key] for key in same})
+    page = open_page(**{("doors_proof" if key == "proof" else key): value for key, value in chosen.items()})
+    assert not page.exception and not page.error, chosen
     here = table[table.x == chosen["epsilon"]]
     colour = figures.FAMILIES["light"][words.winner(here)]
     assert headline(page) == emphasised(words.takeaway(here, data.SOURCES[source]), colour)
