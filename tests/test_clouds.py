@@ -28,8 +28,9 @@ def test_dots_are_releases_of_the_mechanism_and_fewer_are_a_prefix():
         mechanism = make_mechanism(cloud.mechanism)
         prepared = mechanism.prepare(cloud.plan, train)
         one = mechanism.release(cloud.plan, prepared, generator(3, cloud.mechanism, 7))
-        assert np.array_equal(cloud.thetas[7], one)
-        assert np.array_equal(cloud.thetas[:3], few.thetas)
+        solvers_leave = 2.0 * cloud.plan.tol  # of a release's distance from its exact law
+        assert np.linalg.norm(cloud.thetas[7] - one) <= solvers_leave < 1e-4 * np.ptp(made.x)
+        assert np.linalg.norm(cloud.thetas[:3] - few.thetas, axis=1).max() <= solvers_leave
         assert np.array_equal(cloud.theta_hat, prepared.theta)
     assert clouds(scene()) is made, "kept"
     assert clouds(scene(seed=4)) is not made

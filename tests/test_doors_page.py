@@ -13,7 +13,7 @@ from dpcore import Budget, data, figures
 from dpcore.bounds import published_output_rate
 from dpcore.clouds import Scene, clouds
 from dpcore.door_zero import median_leak, polynomial_fit, support_vector_leak
-from pages.doors import words
+from pages.doors import words, zero
 from pages.ui import controls
 from pages.ui.pickers import SHOWN
 from pages.ui.readout import readout
@@ -150,7 +150,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     source = rng.choice(SHOWN)
     chosen = {
         "records": source,
-        "noise": rng.choice(list(words.NOISES)),
+        "noise": rng.choice(list(words.PICKED_NOISES)),
         "proof": rng.choice(list(words.PROOFS)),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(controls.DELTAS),
@@ -158,7 +158,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "lam": rng.choice(controls.LAMBDAS),
         "seed": rng.randrange(100),
         "side": rng.choice(["Cloud", "λ valley", "Door zero"]),
-        "leak": rng.choice(list(words.LEAKS)),
+        "leak": rng.choice(list(zero.LEAKS)),
         "layers": rng.sample(["bounds", "bias", "rates"], rng.randrange(4)),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
@@ -195,13 +195,13 @@ def test_a_closed_door_shows_on_every_part_of_the_page():
 def test_door_zero_prints_the_records_it_names(seed):
     median, vector, fit = median_leak(seed), support_vector_leak(seed), polynomial_fit(seed)
     for leak, said in (
-        ("median", words.median_words(median)),
-        ("vector", words.vector_words(vector)),
-        ("curve", words.curve_words(fit)),
+        ("median", zero.median_words(median)),
+        ("vector", zero.vector_words(vector)),
+        ("curve", zero.curve_words(fit)),
     ):
         assert said in texts(open_page(side="Door zero", leak=leak, seed=seed))
-    assert f"**{median.before[median.owner_before]:,.0f}**" in words.median_words(median)
-    assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in words.vector_words(vector)
+    assert f"**{median.before[median.owner_before]:,.0f}**" in zero.median_words(median)
+    assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in zero.vector_words(vector)
 
 
 def test_chips_set_the_controls():

@@ -44,7 +44,7 @@ WITHIN = {
     "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation"},
     "kernels": {"elementary", "apply", "batch", "losses", "rows", "single"},
     "solvers": {"problem", "smooth", "hinge", "ball", "lockstep", "batched", "many"},
-    "figures": {"style", "cost", "doors", "door_zero"},
+    "figures": {"style", "cost", "clouds", "doors", "door_zero"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

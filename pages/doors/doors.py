@@ -31,9 +31,9 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source = pick_source("synthetic", "records")
     noise = st.segmented_control(
         "Noise",
-        list(words.NOISES),
+        list(words.PICKED_NOISES),
         default="gaussian",
-        format_func=words.NOISES.__getitem__,
+        format_func=words.PICKED_NOISES.__getitem__,
         key="noise",
         required=True,
         label_visibility="collapsed",

@@ -10,13 +10,12 @@ import pandas as pd
 from dpcore import Experiment
 from dpcore.clouds import Clouds
 from dpcore.data import Source
-from dpcore.door_zero import MARGIN_LAM, Fit, Leak
-from dpcore.figures import door_of, family_of
+from dpcore.figures import NOISES, door_of, family_of, noise_of
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
 
-NOISES = {"gaussian": "Gaussian", "gamma": "Gamma", "both": "both"}
 RATE = "published rate,<br>shape only"
+PICKED_NOISES = NOISES | {"both": "both"}
 PROOFS = {"tight": "exact noise", "published": "as published"}
 CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("one λ at both doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
@@ -25,7 +24,6 @@ CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("pure ε", {"noise": "gamma"}),
     ("λ = auto", {"lam": "auto", "epsilon": 1.0}),
 ]
-LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve"}
 
 FORMULA = r"""
 Both doors minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$,
@@ -49,7 +47,7 @@ def takeaway(table: pd.DataFrame, source: Source) -> str:
 
     table: the rows at the cursor, of two doors with the same one or two laws of noise.
     """
-    noises = table.mechanism.map(_noise).unique()
+    noises = table.mechanism.map(noise_of).unique()
     first = table.iloc[0]
     duels = [_duel(table, noise, named=len(noises) > 1) for noise in noises]
     said = []
@@ -62,10 +60,6 @@ def winner(table: pd.DataFrame) -> str:
     """The family of the smallest excess risk at the cursor; output where nothing is released."""
     excess = table[table.metric == "excess_empirical_risk"].set_index("mechanism")["mean"].astype(float)
     return family_of(str(excess.idxmin())) if len(excess) else "output"
-
-
-def _noise(mechanism: str) -> str:
-    return mechanism.split("_")[1]
 
 
 def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
@@ -108,8 +102,8 @@ def less(small: float, large: float) -> str:
 
 def _closed(row: pd.Series, table: pd.DataFrame) -> str:
     """Why a door is closed at the cursor, and what the other one costs."""
-    noise = _noise(row.mechanism)
-    several = table.mechanism.map(_noise).nunique() > 1
+    noise = noise_of(row.mechanism)
+    several = table.mechanism.map(noise_of).nunique() > 1
     said = f"The {door_of(row.mechanism)}'s door is **closed**{f' to {NOISES[noise]} noise' if several else ''}: "
     said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}."
     twin = _excess(table, f"output_{noise}")
@@ -125,11 +119,11 @@ def promise(table: pd.DataFrame) -> tuple[bool, str]:
     texts = {row.mechanism: _budget(row) for _, row in open_doors.iterrows()}
     if len(set(texts.values())) <= 1:
         return True, f"Same promise: {next(iter(texts.values()), 'none')}"
-    by_noise: dict[str, set[str]] = {}
+    bynoise_of: dict[str, set[str]] = {}
     for key, text in texts.items():
-        by_noise.setdefault(NOISES[_noise(key)], set()).add(text)
-    if all(len(found) == 1 for found in by_noise.values()):
-        parts = [f"{noise} {found.pop()}" for noise, found in by_noise.items()]
+        bynoise_of.setdefault(NOISES[noise_of(key)], set()).add(text)
+    if all(len(found) == 1 for found in bynoise_of.values()):
+        parts = [f"{noise} {found.pop()}" for noise, found in bynoise_of.items()]
     else:
         parts = [f"{door_of(key)} {text}" for key, text in texts.items()]
     return False, f"Not the same promise: {', '.join(parts)}"
@@ -151,7 +145,7 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
     table: the rows at the cursor; the first law of noise counts.
     """
     accuracy = table[table.metric == "accuracy"].drop_duplicates("mechanism").set_index("mechanism")
-    noise = _noise(table.mechanism.iloc[0])
+    noise = noise_of(table.mechanism.iloc[0])
     cards = []
     for family in ("output", "objective"):
         key, door = f"{family}_{noise}", door_of(f"{family}_{noise}")
@@ -168,7 +162,7 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
         said += f": exact for the answer, for the question from {draws}"
-    several = table.mechanism.map(_noise).nunique() > 1
+    several = table.mechanism.map(noise_of).nunique() > 1
     return f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
 
 
@@ -183,10 +177,10 @@ def cloud_caption(made: Clouds, n: int) -> str:
         if len(cloud.thetas):
             away = float(np.sqrt(((cloud.thetas - cloud.theta_hat) ** 2).sum(axis=1).mean()))
             parts.append(
-                f"{rounded(away, 2)} through the {door_of(cloud.mechanism)} ({NOISES[_noise(cloud.mechanism)]})"
+                f"{rounded(away, 2)} through the {door_of(cloud.mechanism)} ({NOISES[noise_of(cloud.mechanism)]})"
             )
         else:
-            parts.append(f"the {door_of(cloud.mechanism)} is closed ({NOISES[_noise(cloud.mechanism)]})")
+            parts.append(f"the {door_of(cloud.mechanism)} is closed ({NOISES[noise_of(cloud.mechanism)]})")
         left, right, low, high = made.x[0], made.x[-1], made.y[0], made.y[-1]
         first, second = cloud.thetas.T
         outside += int(((first < left) | (first > right) | (second < low) | (second > high)).sum())
@@ -206,44 +200,11 @@ def valley_caption(table: pd.DataFrame) -> str:
     for key, mine in rows.groupby("mechanism", sort=False):
         best = mine.loc[mine["mean"].astype(float).idxmin()]
         parts.append(
-            f"{rounded(best['mean'])} at λ = {best.x:g} for the {door_of(str(key))}, {NOISES[_noise(str(key))]}"
+            f"{rounded(best['mean'])} at λ = {best.x:g} for the {door_of(str(key))}, {NOISES[noise_of(str(key))]}"
         )
     return (
         f"Small λ: noise. Large λ: regularisation, which no noise explains. In between, lowest on this grid: "
         f"{'; '.join(parts)}. To look for that floor on the records would cost privacy too."
-    )
-
-
-ZERO = "**Door zero:** no noise at all. Three answers that print somebody's record."
-
-
-def median_words(leak: Leak) -> str:
-    """The published median is somebody's salary."""
-    return (
-        f"Nine salaries, only their median is published: **{leak.printed_before:,.0f}**, which is what person "
-        f"{leak.owner_before + 1} earns. Person {leak.replaced + 1} is replaced by somebody with "
-        f"{leak.after[leak.replaced]:,.0f}, and it prints **{leak.printed_after:,.0f}**, the salary of person "
-        f"{leak.owner_after + 1}."
-    )
-
-
-def vector_words(leak: Leak) -> str:
-    """The published weight of a hinge-loss classifier is one over somebody's record."""
-    return (
-        f"{len(leak.before)} people, one feature x, hinge loss, λ = {MARGIN_LAM:g}. Only the weight θ is published: "
-        f"**{leak.printed_before:.3f}**. Then 1/θ = {1 / leak.printed_before:.3f} is |x| of person "
-        f"{leak.owner_before + 1} (filled), to every digit shown. That person's record moves to "
-        f"{leak.after[leak.replaced]:.3f}: θ = **{leak.printed_after:.3f}**, and 1/θ = {1 / leak.printed_after:.3f} "
-        "has moved along."
-    )
-
-
-def curve_words(fit: Fit) -> str:
-    """The published curve passes through every record."""
-    return (
-        f"{len(fit.x)} records, least squares with degree {len(fit.x) - 1}: the published curve passes through **every "
-        f"one**, at most {max(fit.miss, 1e-16):.0e} away. Record {fit.replaced + 1} moves from "
-        f"{rounded(fit.before[fit.replaced], 2)} to {rounded(fit.after[fit.replaced], 2)}, and the curve goes with it."
     )
 
 
