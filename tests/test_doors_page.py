@@ -121,15 +121,15 @@ def test_reasons_are_read_with_the_page_s_letters():
 
 
 def test_the_default_state_teaches_without_a_click():
-    here = table_of(n=5000).query("x == 1.0")
-    page = open_page(n=5000)
+    here = table_of(n=2000).query("x == 1.0")
+    page = open_page(n=2000)
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == plain(words.takeaway(here, PEOPLE))
     assert "noise in the question leaves" in said and "times less" in said
     assert "Same promise: (1, 10⁻⁶)" in texts(page)
-    made = clouds(Scene(mechanisms_of(), 5000, 1.0, 1e-6, "auto", 7))
-    assert words.cloud_caption(made, 5000) in captions(page)
+    made = clouds(Scene(mechanisms_of(), 2000, 1.0, 1e-6, "auto", 7))
+    assert words.cloud_caption(made, 2000) in captions(page)
     for value, label in words.readouts(here, PEOPLE):
         assert readout(value, label) in texts(page)
 
@@ -216,6 +216,8 @@ def test_another_data_set_starts_with_its_own_people():
     page = open_page()
     page.selectbox(key="records").set_value("iris").run()
     assert page.session_state["n"] == 105 and not page.exception
+    page.selectbox(key="records").set_value("synthetic").run()
+    assert page.session_state["n"] == 2000, "what can be drawn at once, not all 5,000"
 
 
 def test_published_constants_that_overspend_are_an_exhibit():

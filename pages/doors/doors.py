@@ -18,8 +18,8 @@ from pages.ui.readout import readout
 from pages.ui.text import emphasised, framed, plain
 
 HEIGHT = 430
-# Every draw through the question is a minimisation over all records.
-MOST_PEOPLE = 10_000
+# Every draw through the question is a minimisation over all records: few people to begin with, and never too many.
+FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
 MAX_COLUMNS = 32
 REPETITIONS, VALLEY_REPETITIONS = 50, 20
 LAYERS = {"bounds": "proved bounds", "bias": "regularisation", "rates": "earlier rates"}
@@ -28,7 +28,7 @@ SIDES = ("Cloud", "λ valley", "Door zero")
 st.title("Where should the noise go: into the answer, or into the question?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source = pick_source("synthetic", "records")
+    source, people = pick_source("synthetic", "records", FIRST_PEOPLE)
     noise = st.segmented_control(
         "Noise",
         list(words.PICKED_NOISES),
@@ -50,8 +50,8 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         bind="query-params",
     )
 controls = sidebar(
-    people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), source.people})),
-    default_people=source.people,
+    people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), people})),
+    default_people=people,
     columns=source.p,
     max_columns=MAX_COLUMNS,
     unused={"m": "neither door draws samples"},

@@ -109,7 +109,7 @@ def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int
 def test_the_first_screen_answers_the_question(server: Server, browser: Browser):
     """At 1366 x 768 the sentence, both charts and the cursor are there without scrolling."""
     page = browser.new_page(viewport={"width": 1366, "height": 768})
-    open_doors(page, server.url, "n=5,000")
+    open_doors(page, server.url, "")
     Chart(page, "cloud").shown()
     for where, limit in (
         ("text=excess risk than", 220),
