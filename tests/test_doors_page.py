@@ -130,6 +130,8 @@ def test_the_default_state_teaches_without_a_click():
     assert "Same promise: (1, 10⁻⁶)" in texts(page)
     made = clouds(Scene(mechanisms_of(), 2000, 1.0, 1e-6, "auto", 7))
     assert words.cloud_caption(made, 2000) in captions(page)
+    away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
+    assert f"answer: {rounded(away[0], 2)}; question: {rounded(away[1], 2)}." in captions(page)
     for value, label in words.readouts(here, PEOPLE):
         assert readout(value, label) in texts(page)
 
@@ -187,7 +189,7 @@ def test_the_valley_s_floor_is_the_table_s():
 def test_a_closed_door_shows_on_every_part_of_the_page():
     page = open_page(lam=0.0001, epsilon=0.1)
     assert "needs λ &gt;" in headline(page) and "closed" in headline(page)
-    assert "the question is closed (Gaussian)" in captions(page)
+    assert "question: closed" in captions(page)
     assert readout("closed", "classified correctly, Gaussian noise in the question") in texts(page)
 
 

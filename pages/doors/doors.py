@@ -17,7 +17,7 @@ from pages.ui.pickers import pick_source, preset
 from pages.ui.readout import readout
 from pages.ui.text import emphasised, framed, plain
 
-HEIGHT = 430
+HEIGHT = 390
 # Every draw through the question is a minimisation over all records: few people to begin with, and never too many.
 FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
 MAX_COLUMNS = 32

@@ -172,25 +172,23 @@ def _errors(rows: pd.DataFrame) -> str:
 
 def cloud_caption(made: Clouds, n: int) -> str:
     """What the cloud shows, with how far releases lie from their own model without noise."""
+    several = len({noise_of(cloud.mechanism) for cloud in made.clouds}) > 1
     parts, outside = [], 0
     for cloud in made.clouds:
-        if len(cloud.thetas):
-            away = float(np.sqrt(((cloud.thetas - cloud.theta_hat) ** 2).sum(axis=1).mean()))
-            parts.append(
-                f"{rounded(away, 2)} through the {door_of(cloud.mechanism)} ({NOISES[noise_of(cloud.mechanism)]})"
-            )
-        else:
-            parts.append(f"the {door_of(cloud.mechanism)} is closed ({NOISES[noise_of(cloud.mechanism)]})")
-        left, right, low, high = made.x[0], made.x[-1], made.y[0], made.y[-1]
-        first, second = cloud.thetas.T
-        outside += int(((first < left) | (first > right) | (second < low) | (second > high)).sum())
-    releases = max((len(cloud.thetas) for cloud in made.clouds), default=0)
+        name = door_of(cloud.mechanism) + (f", {NOISES[noise_of(cloud.mechanism)]}" if several else "")
+        if cloud.plan is None:
+            parts.append(f"{name}: closed")
+            continue
+        away = float(np.sqrt(((cloud.thetas - cloud.theta_hat) ** 2).sum(axis=1).mean()))
+        parts.append(f"{name}: {rounded(away, 2)}")
+        low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
+        outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
+    releases = max(len(cloud.thetas) for cloud in made.clouds)
     said = (
-        f"A problem of its own with two features and {n:,} synthetic people, same promise and λ: {releases} releases "
-        f"through each door over rings of equal excess risk. Typical distance from the model without noise (×): "
-        f"{', '.join(parts)}."
+        f"A problem with two features and {n:,} synthetic people, same promise and λ: {releases} releases each over rings "
+        f"of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
     )
-    return f"{said} {outside} lie outside the window." if outside else said
+    return f"{said} {outside} lie outside." if outside else said
 
 
 def valley_caption(table: pd.DataFrame) -> str:
