@@ -183,7 +183,17 @@ def test_the_valley_s_floor_is_the_table_s():
     )
     excess = swept[(swept.metric == "excess_empirical_risk") & (swept.mechanism == "output_gaussian")]
     best = excess.loc[excess["mean"].astype(float).idxmin()]
-    assert f"{rounded(best['mean'])} at λ = {best.x:g} for the answer, Gaussian" in captions(page)
+    assert f"answer: {rounded(best['mean'])} at λ = {best.x:g};" in captions(page)
+
+
+def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
+    here = rows(0.1, 0.2).assign(lam=[0.01, 0.0102])
+    assert words.lam_at(here) == 0.01 and words.lam_at(rows(None, None).drop(columns="lam").assign(lam=np.nan)) is None
+    apart = here.assign(lam=[0.01, 0.02])
+    assert words.lam_at(apart) is None
+    valley = rows(0.1, 0.2).assign(x=0.5)
+    assert "Now λ is 0.01 to 0.02" in words.valley_caption(valley, apart)
+    assert "Now λ" not in words.valley_caption(valley, here)
 
 
 def test_a_closed_door_shows_on_every_part_of_the_page():

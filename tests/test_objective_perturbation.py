@@ -14,10 +14,11 @@ from scipy import stats
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec, Unconverged, api, solvers
-from dpcore.accounting import hockey_stick, objective_delta, objective_epsilon, objective_mu
+from dpcore.accounting import attack_cap, hockey_stick, objective_delta, objective_epsilon, objective_mu
 from dpcore.losses import get_loss
 from dpcore.mechanisms import objective_perturbation
 from dpcore.mechanisms.objective_perturbation import volume_charge
+from dpcore.tradeoffs import ObjectiveCurve
 
 KEYS = ("objective_gamma", "objective_gaussian")
 SMOOTH = ("logistic", "huber_hinge", "huber")
@@ -127,6 +128,33 @@ def test_the_published_gaussian_scale_breaks_its_promise(epsilon, delta, factor)
     assert worst_delta(plan, epsilon) / delta == pytest.approx(factor, rel=1e-3)
     assert plan.spent.epsilon > epsilon and plan.spent.delta == delta
     assert worst_delta(plan, plan.spent.epsilon) <= delta, "what it says it spends, it keeps"
+
+
+@every_key
+@every_loss
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_no_attacker_is_right_more_often_than_the_limit(key, loss, epsilon):
+    """The best attacker is right with probability (1 + TV) / 2, which one dimension gives exactly."""
+    for stiffer in (1.0, 30.0, 1e4):
+        plan = plan_of(key, loss, epsilon, lam=stiffer * lam_of(loss, epsilon))
+        limit = plan.mechanism.attack_limit(plan)
+        best = 0.5 * (1.0 + worst_delta(plan, 0.0))
+        assert best <= limit <= attack_cap(plan.spent) + 1e-9
+        weak = plan.weakened(0.5)
+        assert 0.5 * (1.0 + worst_delta(weak, 0.0)) <= plan.mechanism.attack_limit(weak)
+    if loss == "huber_hinge":
+        assert limit - 0.5 < 2.2 * (best - 0.5), "within the factor of the vertices"
+
+
+def test_a_whole_curve_is_inverted_by_what_an_attacker_shows():
+    """The probabilities of Gaussian tests at mu need mu, or a little less: the curve allows more than one vertex."""
+    for one_sided in (True, False):
+        curve = ObjectiveCurve(0.4, charge=0.0, rest=Budget(1e-9), one_sided=one_sided)
+        false = np.array([1e-4, 1e-3, 1e-2])
+        needed = curve.needed(stats.norm.cdf(stats.norm.ppf(false) + 0.4), false)
+        assert np.all(needed <= 0.4) and np.all(needed > (0.3 if one_sided else 0.25))
+        assert np.all(curve.needed(false, false) == 0.0)
+        assert curve.epsilon(0.4, 1e-5) == pytest.approx(objective_epsilon(0.4, 1e-5, 0.0, one_sided=one_sided))
 
 
 # Two dimensions, by quadrature over theta

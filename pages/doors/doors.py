@@ -140,8 +140,8 @@ with right:
             seed=controls.seed,
         )
         valley = dpcore.run(swept)
-        lam = here[here.status == "ok"].lam.min() if isinstance(controls.lam, str) else controls.lam
-        said = words.valley_caption(valley)
+        lam = words.lam_at(here) if isinstance(controls.lam, str) else controls.lam
+        said = words.valley_caption(valley, here)
         picture = figures.valley_figure(valley, lam=lam, theme=theme, height=HEIGHT)
         live_figure(picture, key="valley", alt=said, height=HEIGHT)
         st.caption(said)

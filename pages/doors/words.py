@@ -185,25 +185,41 @@ def cloud_caption(made: Clouds, n: int) -> str:
         outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
     releases = max(len(cloud.thetas) for cloud in made.clouds)
     said = (
-        f"A problem with two features and {n:,} synthetic people, same promise and λ: {releases} releases each over rings "
-        f"of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
+        f"A problem with two features and {n:,} synthetic people, same promise and λ: {releases} releases each over "
+        f"rings of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
     )
     return f"{said} {outside} lie outside." if outside else said
 
 
-def valley_caption(table: pd.DataFrame) -> str:
-    """Where the valley's floor is at each door."""
-    rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+def lam_at(table: pd.DataFrame) -> float | None:
+    """The λ of all open doors, where they agree within a few percent; a rule may choose differently for each.
+
+    table: the rows at the cursor.
+    """
+    lams = table.lam.dropna().astype(float)
+    return float(lams.min()) if len(lams) and lams.max() <= 1.05 * lams.min() else None
+
+
+def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
+    """Where the valley's floor is at each door, and where the doors stand now.
+
+    valley: swept over λ. here: the rows at the cursor of the main chart.
+    """
+    rows = valley[(valley.status == "ok") & (valley.metric == "excess_empirical_risk")]
+    several = rows.mechanism.map(noise_of).nunique() > 1
     parts = []
     for key, mine in rows.groupby("mechanism", sort=False):
         best = mine.loc[mine["mean"].astype(float).idxmin()]
-        parts.append(
-            f"{rounded(best['mean'])} at λ = {best.x:g} for the {door_of(str(key))}, {NOISES[noise_of(str(key))]}"
-        )
-    return (
-        f"Small λ: noise. Large λ: regularisation, which no noise explains. In between, lowest on this grid: "
-        f"{'; '.join(parts)}. To look for that floor on the records would cost privacy too."
+        name = door_of(str(key)) + (f", {NOISES[noise_of(str(key))]}" if several else "")
+        parts.append(f"{name}: {rounded(best['mean'])} at λ = {best.x:g}")
+    said = (
+        f"Small λ: noise. Large λ: regularisation. In between, lowest on this grid, {'; '.join(parts)}. "
+        "To look for that floor on the records would cost privacy too."
     )
+    lams = here.lam.dropna().astype(float)
+    if lam_at(here) is None and len(lams):
+        said += f" Now λ is {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}, a rule's choice for each curve."
+    return said
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
