@@ -19,6 +19,7 @@ navigation = st.navigation(
     [
         st.Page(PAGES / "start" / "start.py", title="Start", default=True),
         st.Page(PAGES / "doors" / "doors.py", title="Doors", url_path="doors"),
+        st.Page(PAGES / "dimension" / "dimension.py", title="Dimension", url_path="dimension"),
     ],
     position="top",
 )

@@ -6,6 +6,7 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 
 from .clouds import cloud_figure
 from .cost import cost_figure
+from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
 from .style import (
@@ -30,15 +31,19 @@ __all__ = [
     "MUTED",
     "NOISES",
     "TEXT",
+    "Lower",
     "Theme",
     "cloud_figure",
     "cost_figure",
+    "curve_name",
+    "dimension_figure",
     "door_of",
     "doors_figure",
     "family_of",
     "fit_figure",
     "leak_figure",
     "noise_of",
+    "orthant_figure",
     "plain_number",
     "spread",
     "valley_figure",
