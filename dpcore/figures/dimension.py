@@ -15,6 +15,7 @@ from ..orthant import Corner
 from ..types import Array
 from .style import (
     BACKGROUND,
+    DOORS,
     FAMILIES,
     MUTED,
     SYMBOLS,
@@ -36,7 +37,6 @@ Lower = Literal["distance", "damage"]
 _TOP, _BOTTOM, _RIGHT, _LEFT, _GAP = 30, 54, 156, 52, 62
 _SHARE = 0.5  # of the drawing height for the upper panel
 _COIN = 50.0
-_DOORS = {"output": "answer", "objective": "question"}
 _PROMISES = {"gaussian": "promise (ε, δ)", "gamma": "promise pure ε"}
 _LOWER_TITLES = {
     "distance": "distance from the model without privacy",
@@ -167,7 +167,7 @@ def curve_name(mechanism: str, both: bool) -> str:
     ('Gamma noise', 'question, Gaussian')
     """
     family, noise = mechanism.split("_")
-    return f"{_DOORS[family]}, {noise.capitalize()}" if both else f"{noise.capitalize()} noise"
+    return f"{DOORS[family]}, {noise.capitalize()}" if both else f"{noise.capitalize()} noise"
 
 
 def _promise(key: str, both: bool) -> str:
