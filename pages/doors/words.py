@@ -185,8 +185,8 @@ def cloud_caption(made: Clouds, n: int) -> str:
         outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
     releases = max(len(cloud.thetas) for cloud in made.clouds)
     said = (
-        f"A problem with two features and {n:,} synthetic people, same promise and λ: {releases} releases each over "
-        f"rings of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
+        f"A problem with two features and {n:,} synthetic people, same promise and choice of λ: {releases} releases "
+        f"each over rings of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
     )
     return f"{said} {outside} lie outside." if outside else said
 
@@ -237,7 +237,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "excess that would remain without noise.",
         "**The question's door** needs a loss without kinks and with bounded slope, a minimiser over all models, and a "
         "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ.",
-        "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; no record is seen."
+        "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the question's may be "
+        "larger, because the curvature of the loss resists it. No record is seen."
         if experiment.lam == "auto"
         else "**λ** is the same at both doors."
         if not isinstance(experiment.lam, str)
