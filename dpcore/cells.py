@@ -79,7 +79,11 @@ def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
 
 
 def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
-    """F* of a source's training records over the L2 ball of `radius`, certified, from a cache."""
+    """F* of a source's training records over the L2 ball of `radius`, certified, from a cache.
+
+    Idle columns change no risk: one reference serves every p beyond the source's own columns.
+    """
+    p = records.get_source(source).p or p
 
     def compute() -> solvers.BallMinimum:
         return solvers.minimise_in_ball(get_loss(loss), records.load(source, n, p, seed).train, radius)

@@ -19,5 +19,6 @@ run_pages(
     Path(__file__).resolve().parent,
     {
         "Start": "start/start.py",
+        "Dimension": "dimension/dimension.py",
     },
 )

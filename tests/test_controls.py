@@ -62,7 +62,7 @@ def test_what_the_grid_lacks_is_replaced_by_the_nearest_with_a_note_and_comes_ba
     app.select_slider(key="p").set_value(1024).run()
     assert len(notes(app)) == 1, "another move leaves the note"
     go(app, "start")
-    assert "n 5000, p 32," in said(app) and notes(app) == ["1024 is not on this page's scale; 32 is the nearest."]
+    assert "n 5000, p 32," in said(app) and notes(app) == ["1,024 is not on this page's scale; 32 is the nearest."]
     go(app, "doors")
     assert "n 2000, p 1024," in said(app)
 

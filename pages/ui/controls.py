@@ -87,12 +87,19 @@ def delta_note(delta: float, n: int) -> str | None:
 
 
 def sidebar(
-    *, people: tuple[int, ...], default_people: int, columns: int | None, max_columns: int, unused: Mapping[str, str]
+    *,
+    people: tuple[int, ...],
+    default_people: int,
+    columns: int | None,
+    max_columns: int,
+    unused: Mapping[str, str],
+    default_columns: int | None = None,
 ) -> Controls:
     """Draw the sidebar and return its state.
 
     people: sizes n can take, default_people the one to start with. columns: of the data set where it fixes them, else
-    the slider decides up to max_columns. unused: control -> reason, for controls that this page does not use.
+    the slider decides up to max_columns, starting at default_columns. unused: control -> reason, for controls that
+    this page does not use.
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
@@ -102,7 +109,7 @@ def sidebar(
         n = _slider("n", "**n** people", people, "{:,}".format, default_people)
         if text := delta_note(delta, n):
             note.caption(text)
-        p = _dimension(columns, max_columns)
+        p = _dimension(columns, max_columns, default_columns)
         lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text)
         m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
         _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
@@ -162,10 +169,11 @@ def _settle(key: str, value: Any, default: Any) -> None:
         st.session_state[key] = value
 
 
-def _dimension(columns: int | None, max_columns: int) -> int:
+def _dimension(columns: int | None, max_columns: int, default: int | None) -> int:
     label = "**p** dimension"
     if columns is None:
-        return _slider("p", f"{label} (to {max_columns:,})", [p for p in DIMENSIONS if p <= max_columns])
+        columns_to = [p for p in DIMENSIONS if p <= max_columns]
+        return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.
     st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
     st.caption(f"this data set has {columns} columns")
