@@ -43,8 +43,7 @@ def worst_ratio(key, data, lams, scales, Z, path, accuracy):
             rounding = 1e-15 * (scale * np.linalg.norm(z) + 2.0 * np.linalg.norm(theta))
             allowed = accuracy * force + 1e-12 + rounding
             worst = max(worst, gradient / allowed)
-            share = 1.0 if accuracy > 1e-5 else 0.1  # in single precision the claim is rounded too
-            assert claimed == pytest.approx(gradient, abs=share * allowed + rounding)
+            assert claimed == pytest.approx(gradient, abs=0.3 * allowed + rounding)
     return worst
 
 
@@ -136,6 +135,8 @@ def test_ten_thousand_columns_and_a_hundred_records_are_solved_in_the_span_of_th
 def test_what_cannot_be_factored_gets_a_diagonal(monkeypatch):
     monkeypatch.setattr(lockstep, "MAX_FACTOR", 5)
     monkeypatch.setattr(batched, "MAX_FACTOR", 5)
+    products, predictions = [], lockstep.Records.predictions
+    monkeypatch.setattr(lockstep.Records, "predictions", lambda r, t: (products.append(len(t)), predictions(r, t))[1])
     for name in ("full rank", "more columns than rows"):
         data = PROBLEMS[name]
         Z, lams, scales = directions(4, data.p), np.full(3, 1e-3), np.array([1e-3, 0.1, 1.0])
@@ -174,6 +175,37 @@ def test_an_ordinary_curve_takes_few_products_and_no_newton(monkeypatch, key, ac
     lams, scales = np.full(12, 1e-3), np.geomspace(3e-4, 3e-2, 12)
     perturbed_minimisers(get_loss(key), data, lams, scales, directions(20, 20), accuracy=accuracy)
     assert 12 < sum(products) < most
+
+
+def test_climbing_steps_are_shortened_and_preconditioners_follow_lam(monkeypatch):
+    """Without either the batch would leave something to Newton's method, which is switched off."""
+    monkeypatch.setattr(batched, "newton", None)
+    data, Z = random_records(300, 5, seed=2), directions(10, 5)
+    for key in ("huber_hinge", "logistic"):
+        perturbed_minimisers(get_loss(key), data, np.full(8, 1e-3), np.geomspace(1e-3, 1.0, 8), Z, accuracy=1e-6)
+        perturbed_minimisers(get_loss(key), data, np.geomspace(1e-5, 10.0, 8), np.geomspace(1e-5, 1.0, 8), Z)
+
+
+def test_margins_of_a_million_are_beyond_single_precision():
+    data, Z, lams, scales = (
+        random_records(50, 8, seed=3),
+        directions(6, 8),
+        np.full(3, 1e-3),
+        np.array([1e-2, 1.0, 1e3]),
+    )
+    for key in ("huber_hinge", "huber", "logistic"):
+        path = perturbed_minimisers(get_loss(key), data, lams, scales, Z)
+        assert worst_ratio(key, data, lams, scales, Z, path, DISPLAY_ACCURACY) < 1.1
+
+
+def test_what_is_finished_one_by_one_can_be_cancelled(monkeypatch):
+    monkeypatch.setattr(lockstep, "_MAX_STEPS", 1)
+    newton, finished = batched.newton, []
+    monkeypatch.setattr(batched, "newton", lambda *facts: (finished.append(1), newton(*facts))[1])
+    facts = get_loss("logistic"), PROBLEMS["full rank"], np.full(1, 1e-4), np.ones(1), directions(4, 6)
+    with pytest.raises(CancelledError):
+        perturbed_minimisers(*facts, accuracy=1e-8, cancelled=lambda: bool(finished))
+    assert len(finished) == 1
 
 
 def test_columns_that_repeat_and_hardly_any_lam_can_be_factored():
@@ -215,12 +247,12 @@ def test_display_is_in_single_precision_and_tight_accuracy_is_not(monkeypatch):
         assert made == single
     # Hardly any noise, hardly any lam: the goal at the first points is below what single precision can tell from 0.
     made.clear()
-    lams, scales = np.full(3, 1e-8), np.array([1e-12, 1e-9, 1e-2])
+    lams, scales = np.full(4, 1e-6), np.array([1e-9, 1e-6, 1e-2, 1.2e-2])
     path = perturbed_minimisers(get_loss("logistic"), data, lams, scales, directions(4, 5))
-    assert made[0] is False and worst_ratio("logistic", data, lams, scales, directions(4, 5), path, 2e-3) < 1.1
+    assert made == [False, True] and worst_ratio("logistic", data, lams, scales, directions(4, 5), path, 2e-3) < 1.1
 
 
-@pytest.mark.parametrize("R", [1e-12, 1e12])
+@pytest.mark.parametrize("R", [1e-40, 1e40])
 def test_records_of_any_size(R):
     data = random_records(200, 5, seed=1)
     Z, lams, scales = directions(4, 5), np.full(3, 1e-2), np.array([1e-3, 1e-2, 0.1])

@@ -361,7 +361,7 @@ def test_hinge_loss_sticks_to_a_record_and_would_betray_it():
 def test_auto_lam_makes_noise_of_the_fixed_size(key, epsilon):
     plan = dpcore.calibrate(key, n=1000, p=7, epsilon=epsilon, delta=1e-6, loss="huber_hinge", theta_norm=20.0, R=2.0)
     square = plan.mechanism.law.reach(7)[1]
-    assert 2.0 * math.sqrt(square) * plan.scale / plan.spec.lam == pytest.approx(3 / 16 * 40 ** (1 / 3), rel=1e-6)
+    assert 2.0 * math.sqrt(square) * plan.scale / plan.spec.lam == pytest.approx(3 * 3 / 16 * 40 ** (1 / 3), rel=1e-6)
 
 
 @every_key

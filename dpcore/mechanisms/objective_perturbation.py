@@ -28,6 +28,9 @@ _BAND_MISS = 0.1
 _TRACE_SHARE = 0.01
 # No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins.
 _ROUNDING = 1e-13
+# lam="auto": the curvature of the loss resists the noise, so it may be this many times as large as that of output
+# perturbation before it is felt (docs/formulas.md, "lam").
+_AUTO_FACTOR = 3.0
 # Rules for lam stay this far above the smallest admissible one.
 _MARGIN = 1.01
 _BATCH_NUMBERS = 1_000_000
@@ -258,7 +261,7 @@ class ObjectivePerturbation(Mechanism):
             return math.exp(minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)
 
         def surplus(log_lam: float) -> float:
-            return math.log(R * math.sqrt(square) * scale(log_lam) / auto_size(spec)) - log_lam
+            return math.log(R * math.sqrt(square) * scale(log_lam) / (_AUTO_FACTOR * auto_size(spec))) - log_lam
 
         # The noise that moves predictions falls faster than 1 / lam.
         high = low + max(surplus(low), 0.0)

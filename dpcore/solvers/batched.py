@@ -30,8 +30,8 @@ from .smooth import minimise_smooth, newton
 DISPLAY_ACCURACY = 2e-3
 # No gradient below this share of L R, the largest gradient of one record.
 _FLOOR = 1e-12
-# Rounding of predictions and of sums of slopes in single precision, with a margin.
-_SINGLE_ROUNDING = 1e-7
+# Rounding in single precision, with a margin: of sums of slopes; of single slopes and predictions, which averages out.
+_SUM_ROUNDING, _TERM_ROUNDING = 1e-7, 2e-6
 _SINGLE_RANGE = 1e-9, 1e9
 _START = 1e-5
 _MAX_ENTRIES = 10_000_000
@@ -138,8 +138,9 @@ class _Task:
 
     def records(self, forces: Array, thetas: Array) -> Records:
         """In single precision if that tells the goal from 0, for these grad F and predictions of these thetas."""
-        rounding = self.steepest + self.loss.curvature_bound * self.radius**2 * lengths(thetas).max()
-        single = self._may_be_single and bool(self.goal(forces).min() > _SINGLE_ROUNDING * rounding)
+        terms = self.steepest + self.loss.curvature_bound * self.radius**2 * lengths(thetas).max()
+        rounding = _SUM_ROUNDING * self.steepest + _TERM_ROUNDING / self.data.n**0.5 * terms
+        single = self._may_be_single and bool(self.goal(forces).min() > rounding)
         if single not in self._records:
             self._records[single] = Records(self.loss, self.data, single)
         return self._records[single]
@@ -167,6 +168,11 @@ class _Walk:
         self.theta, self.before = self.theta + share * (self.theta - self.before), self.theta
         self.scale, self.scale_before = scale, self.scale
         linear = scale * self.directions
+        self._solve(lam, linear)
+        if self.records.single and not self.task.records(self.forces, self.theta).single:
+            self._solve(lam, linear)  # in double precision: the goal is smaller here than it was at the point before
+
+    def _solve(self, lam: float, linear: Array) -> None:
         self.records = self.task.records(self.forces, self.theta)
         self.z = self.records.predictions(self.theta)
         self.residuals, left = descend(
