@@ -24,7 +24,7 @@ _SAFETY = 1e-9
 # Below this, delta is no longer a normal number to compare with.
 _SMALLEST_DELTA = 1e-300
 # Few degrees of freedom reach close to 0, where E f is least smooth in the size.
-_CHI_NODES, _FEW_DEGREES, _MANY_CHI_NODES = 12, 12, 60
+_CHI_NODES, _FEW_DEGREES, _MANY_CHI_NODES = 12, 8, 60
 
 
 def hockey_stick(epsilon: float, mu: float) -> float:
