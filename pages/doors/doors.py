@@ -15,13 +15,14 @@ from pages.ui.controls import LAMBDAS, PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import pick_source, preset
 from pages.ui.readout import readout
+from pages.ui.refine import refined
 from pages.ui.text import emphasised, framed, plain
 
 HEIGHT = 390
 # Every draw through the question is a minimisation over all records: few people to begin with, and never too many.
 FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
 MAX_COLUMNS = 32
-REPETITIONS, VALLEY_REPETITIONS = 50, 20
+FIRST_REPETITIONS, REPETITIONS, VALLEY_REPETITIONS = 10, 50, 20
 LAYERS = {"bounds": "proved bounds", "bias": "regularisation", "rates": "earlier rates"}
 SIDES = ("Cloud", "λ valley", "Door zero")
 
@@ -35,16 +36,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         default="gaussian",
         format_func=words.PICKED_NOISES.__getitem__,
         key="noise",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
-    proof = st.segmented_control(
-        "Which proof sets the noise",
-        list(words.PROOFS),
-        default="tight",
-        format_func=words.PROOFS.__getitem__,
-        key="doors_proof",
         required=True,
         label_visibility="collapsed",
         bind="query-params",
@@ -76,9 +67,7 @@ with left, st.container(horizontal=True, vertical_alignment="center", key="above
 cards = st.columns(3)
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)
-mechanisms = tuple(
-    dpcore.make_mechanism(f"{family}_{law}", accounting=proof) for law in noises for family in ("output", "objective")
-)
+mechanisms = tuple(dpcore.make_mechanism(f"{family}_{law}") for law in noises for family in ("output", "objective"))
 experiment = dpcore.Experiment(
     source=source.key,
     mechanisms=mechanisms,
@@ -89,7 +78,7 @@ experiment = dpcore.Experiment(
     repetitions=REPETITIONS,
     seed=controls.seed,
 )
-table = dpcore.run(experiment)
+table, progress = refined(experiment, first=FIRST_REPETITIONS, key="doors")
 here = table[table.x == controls.epsilon]
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 
@@ -109,7 +98,7 @@ with left:
         rates=rates,
     )
     live_figure(figure, key="doors", alt=plain(sentence), height=HEIGHT)
-    st.caption(words.caption(experiment, table, controls.epsilon))
+    st.caption(words.caption(experiment, table, controls.epsilon, progress))
 with right:
     side = st.segmented_control(
         "Beside the chart",
@@ -139,9 +128,9 @@ with right:
             repetitions=VALLEY_REPETITIONS,
             seed=controls.seed,
         )
-        valley = dpcore.run(swept)
+        valley, valley_progress = refined(swept, first=FIRST_REPETITIONS, key="valley")
         lam = words.lam_at(here) if isinstance(controls.lam, str) else controls.lam
-        said = words.valley_caption(valley, here)
+        said = words.valley_caption(valley, here, valley_progress)
         picture = figures.valley_figure(valley, lam=lam, theme=theme, height=HEIGHT)
         live_figure(picture, key="valley", alt=said, height=HEIGHT)
         st.caption(said)
@@ -156,6 +145,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="chips"):
 behind(
     lambda: words.assumptions(table, experiment, source, MOST_PEOPLE),
     words.FORMULA,
-    lambda: words.snippet(experiment, proof, controls.epsilon, layers),
+    lambda: words.snippet(experiment, controls.epsilon, layers),
     table,
 )
