@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import data, growth, orthant
 from dpcore.slopes import PowerLaw, power_law
-from pages.dimension import words
+from pages.dimension import background, words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import controls
 from pages.ui.text import emphasised, plain
@@ -156,7 +156,7 @@ def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
 
 @pytest.mark.parametrize("delta, count", [(1e-6, "every ε"), (1e-3, "of 19 ε")])
 def test_the_assumptions_count_the_budgets_at_which_gamma_noise_is_smaller(delta, count):
-    said = words.small_p_line(experiment_of(delta=delta), 1000)
+    said = background.small_p_line(experiment_of(delta=delta), 1000)
     assert count in said
     smaller = 0
     for epsilon in dpcore.EPSILON_GRID:
@@ -191,7 +191,7 @@ def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
 
 
 def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy():
-    said = words.own_lam_line(experiment_of())
+    said = background.own_lam_line(experiment_of())
     own = dpcore.Experiment(
         source=SOURCE.key,
         mechanisms=("output_gamma",),
