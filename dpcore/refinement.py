@@ -42,9 +42,8 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
     """The table to show at once, and whether it is the full one.
 
     It is full where all of it is in the cache; where the last full table of this shape (whatever seed, epsilon, delta
-    and lam) took at most AT_ONCE_SECONDS or less than GAIN times a coarse one; and where, for the first of its shape,
-    `first` repetitions (>= 2) took so little that in proportion the full number stays within AT_ONCE_SECONDS. Else it
-    has `first` repetitions.
+    and lam) took at most AT_ONCE_SECONDS or GAIN times a coarse one; and where `first` repetitions (>= 2) took so
+    little that in proportion the full number stays within AT_ONCE_SECONDS. Else it has `first` repetitions.
 
     >>> from dpcore import Axis
     >>> few = Experiment(source="synthetic", n=50, sweep=Axis("epsilon", (1.0,)), repetitions=10)
@@ -60,7 +59,7 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
     if last is not None and last <= max(AT_ONCE_SECONDS, GAIN * _TOOK.get(_shape(small), 0.0)):
         return _timed(experiment)[0], True
     coarse, seconds = _timed(small)
-    if last is None and seconds * experiment.repetitions / first <= AT_ONCE_SECONDS:
+    if seconds * experiment.repetitions / first <= AT_ONCE_SECONDS:
         return _timed(experiment)[0], True
     return coarse, False
 
