@@ -1,4 +1,4 @@
-"""What Gaussian noise costs, exactly, and what an attacker can still do.
+"""What noise costs, and what an attacker can still do.
 
 A release with L2 sensitivity D and Gaussian noise of standard deviation s is exactly mu-GDP with mu = D / s:
 its trade-off curve is that of telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 2022). All functions take and
@@ -38,7 +38,7 @@ def hockey_stick(epsilon: float, mu: float) -> float:
     1e-05
     """
     if mu <= 0.0:
-        return max(0.0, -math.expm1(epsilon))
+        return -math.expm1(min(epsilon, 0.0))
     return math.exp(_log_hockey_stick(epsilon, mu))
 
 
@@ -167,6 +167,76 @@ def chi_quadrature(degrees: int) -> tuple[Array, Array]:
         basis.append(u / off[-1])
     nodes, vectors = eigh_tridiagonal(diagonal, off[:-1])
     return nodes, vectors[0] ** 2
+
+
+def objective_delta(epsilon: float, mu: float, jacobian: float, *, one_sided: bool) -> float:
+    """delta of objective perturbation with Gaussian noise at any real epsilon: an upper bound, and a loose one.
+
+    mu = 2 L R / s with s the noise of the sum of gradients. jacobian: J = ln(1 + c R^2 / (n lam)), charged once.
+    one_sided: l' <= 0 in the margin (classification losses), so that one record's gradient has one sign.
+
+    With e = epsilon - J the privacy loss exceeds epsilon only where t = (2 <b, v> + ||v||^2) / 2 s^2 > e, for v the
+    difference of two records' gradients, which lies in a parallelogram whatever theta is. t is convex in v and
+    (1 - e^(e - t))_+ grows in t, so the mean is at most its sum over the vertices, H(e; ||v|| / s) each. One-sided: 0,
+    two of length <= L R and one of length <= 2 L R. Else +-L (x - x') and +-L (x + x'), whose squared lengths add up to
+    at most (2 L R)^2 in pairs: the shorter is at most mu / sqrt(2).
+
+    Source: derived here for Jain and Thakurta 2014, section 4 (constants explicit, docs/formulas.md).
+
+    >>> objective_delta(1.0, 0.2, 0.05, one_sided=True) < 1e-6 < objective_delta(1.0, 0.25, 0.05, one_sided=True)
+    True
+    """
+    e = epsilon - jacobian
+    return min(1.0, sum(n * hockey_stick(e, share * mu) for n, share in objective_vertices(one_sided=one_sided)))
+
+
+def objective_vertices(*, one_sided: bool) -> tuple[tuple[int, float], ...]:
+    """The vertices of `objective_delta`'s parallelogram: how many, and their length as a share of 2 L R."""
+    if one_sided:
+        return (1, 0.0), (2, 0.5), (1, 1.0)
+    return (2, math.sqrt(0.5)), (2, 1.0)
+
+
+@functools.lru_cache(maxsize=4096)
+def objective_mu(budget: Budget, jacobian: float, *, one_sided: bool) -> float:
+    """The largest mu with `objective_delta` <= delta at epsilon > jacobian.
+
+    Raises NotApplicable for delta = 0 and for delta < 1e-300.
+
+    >>> round(objective_mu(Budget(1.0, 1e-6), 0.05, one_sided=True), 4)
+    0.2257
+    """
+    _check_delta(budget.delta)
+
+    def above(log_mu: float) -> float:
+        delta = objective_delta(budget.epsilon, math.exp(log_mu), jacobian, one_sided=one_sided)
+        return math.log(max(delta, _SMALLEST_DELTA / 10.0)) - math.log(budget.delta)
+
+    # The bound is at least H(e; mu), so the mu of the Gaussian mechanism at e is too large.
+    high = math.log(gaussian_mu(Budget(budget.epsilon - jacobian, budget.delta))) + 1e-6
+    low = high - 0.1
+    while above(low) > 0.0:
+        low -= 1.0
+    return math.exp(brentq(above, low, high, xtol=1e-12)) * (1 - _SAFETY)
+
+
+def objective_epsilon(mu: float, delta: float, jacobian: float, *, one_sided: bool) -> float:
+    """The smallest epsilon >= jacobian with `objective_delta` <= delta; the inverse of `objective_mu`.
+
+    >>> mu = objective_mu(Budget(1.0, 1e-6), 0.05, one_sided=False)
+    >>> round(objective_epsilon(mu, 1e-6, 0.05, one_sided=False), 6)
+    1.0
+    """
+
+    def above(epsilon: float) -> float:
+        return objective_delta(epsilon, mu, jacobian, one_sided=one_sided) - delta
+
+    if above(jacobian) <= 0.0:
+        return jacobian + _SAFETY
+    high = jacobian + 1.0
+    while above(high) > 0.0:
+        high += high
+    return brentq(above, jacobian, high, xtol=1e-12, rtol=1e-12) * (1 + _SAFETY) + _SAFETY
 
 
 def attack_cap(budget: Budget) -> float:

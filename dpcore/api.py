@@ -10,7 +10,7 @@ import numpy as np
 from .checks import integer, shown
 from .data import clip_rows
 from .mechanisms import Mechanism, make_mechanism
-from .types import Bound, Budget, Data, Domain, Plan, Release, Spec
+from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec
 
 
 def calibrate(
@@ -106,7 +106,8 @@ def solve(
 def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None = None) -> Release:
     """Draw once from a plan: clip, seed, and what is refused, as in `solve`.
 
-    A plan whose noise is not that of its ledger (`Plan.weakened`) carries no promise and is refused.
+    A plan whose noise is not that of its ledger (`Plan.weakened`) carries no promise and is refused; so is one that
+    spends more than was asked for.
 
     >>> data = Data([[1.0, 0.0], [0.0, 2.0]], [1, -1])
     >>> plan = calibrate("output_gamma", n=data.n, p=data.p, epsilon=1.0, lam=1.0)
@@ -117,6 +118,12 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
         raise ValueError(
             f"plan must have the noise of its ledger, scale {plan.ledger[0].scale:g}, got scale {plan.scale:g}; "
             "a plan made by Plan.weakened carries no promise and is for audits and tests"
+        )
+    if not plan.spent <= plan.requested:
+        raise NotApplicable(
+            f"{plan.mechanism.key} as published spends ({plan.spent.epsilon:g}, {plan.spent.delta:g}) where "
+            f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was asked for: an exhibit for audits and docs; "
+            "nothing is released"
         )
     if not isinstance(clip, bool):
         raise ValueError(f"clip must be True or False, got {shown(clip)}")

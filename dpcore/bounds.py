@@ -103,3 +103,34 @@ def earlier_output_rate(
         growth = math.sqrt(p * (-math.log(budget.delta) + budget.epsilon))
         source = f"Kifer, Smith and Thakurta 2012, {cited}"
     return (rate(shared * growth, source, f"a smooth loss, a population minimiser of norm {theta_norm:g}"),)
+
+
+def published_objective_lam(L: float, R: float, n: int, theta_norm: float) -> float:
+    """lam of Theorem 2 of Jain and Thakurta 2014 as stated, L R / sqrt(n (B^2 + 1))."""
+    return L * R / math.sqrt(n * (theta_norm**2 + 1.0))
+
+
+def published_objective_rate(L: float, R: float, n: int, theta_norm: float, budget: Budget) -> float:
+    """Theorem 2 of Jain and Thakurta 2014 as printed, shape only.
+
+    (ln n)^2 (L R)^2 B sqrt(ln(1/delta) + epsilon) / (epsilon sqrt(n)).
+    """
+    root = math.sqrt(-math.log(budget.delta) + budget.epsilon)
+    return math.log(n) ** 2 * (L * R) ** 2 * theta_norm * root / (budget.epsilon * math.sqrt(n))
+
+
+def earlier_objective_rate(
+    noise: NoiseLaw, L: float, R: float, n: int, p: int, theta_norm: float, budget: Budget
+) -> Bound:
+    """The rates of objective perturbation that Jain and Thakurta 2014 improve on, as they print them; shape only.
+
+    gamma: L R B p ln p / (epsilon sqrt(n)) (Chaudhuri, Monteleoni and Sarwate 2011).
+    gaussian: L R B sqrt(p ln(1/delta)) / (epsilon sqrt(n)) (Kifer, Smith and Thakurta 2012).
+    """
+    if noise == "gamma":
+        growth, source = p * math.log(p), "Chaudhuri, Monteleoni and Sarwate 2011"
+    else:
+        growth, source = math.sqrt(-p * math.log(budget.delta)), "Kifer, Smith and Thakurta 2012"
+    value = L * R * theta_norm * growth / (budget.epsilon * math.sqrt(n))
+    says = f"a population minimiser of norm {theta_norm:g}"
+    return rate(value, f"{source}, as cited by Jain and Thakurta 2014", says)

@@ -68,13 +68,22 @@ def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str
             continue
 
 
+def is_cached(cell: Cell) -> bool:
+    """Whether `run_cell` has the rows at hand."""
+    return cell in _CELLS
+
+
 def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
     """What stands in the table for a cell that has no numbers: one row per point."""
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
 
 
 def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
-    """F* of a source's training records over the L2 ball of `radius`, certified, from a cache."""
+    """F* of a source's training records over the L2 ball of `radius`, certified, from a cache.
+
+    Idle columns change no risk: one reference serves every p beyond the source's own columns.
+    """
+    p = records.get_source(source).p or p
 
     def compute() -> solvers.BallMinimum:
         return solvers.minimise_in_ball(get_loss(loss), records.load(source, n, p, seed).train, radius)
@@ -94,7 +103,6 @@ def _unless(cancelled: Callable[[], bool]) -> None:
 
 def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     started = time.perf_counter()
-    loss = get_loss(cell.loss)
     split = records.load(cell.source, cell.n, cell.p, cell.seed)
     spec = Spec(cell.loss, cell.n, cell.p, cell.lam, split.domain, cell.radius, cell.theta_norm)  # type: ignore[arg-type]
     ball = min(cell.theta_norm, cell.radius or math.inf)
@@ -112,29 +120,49 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
 
     prepared = _prepare(cell.mechanism, plans, split.train, cancelled)
     _unless(cancelled)
+    population = split.population if cell.population else None
+    curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
+    seconds = (time.perf_counter() - started) / len(plans)
+    for k, plan in enumerate(plans):
+        bounds, limit = plan.mechanism.bounds(plan), plan.mechanism.attack_limit(plan)
+        for curve in curves:
+            about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
+            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, limit, curve, k) | about)
+    return sorted(rows, key=lambda row: row["epsilon"])
+
+
+def _curves(
+    cell: Cell,
+    plans: list[Plan],
+    prepared: list[Prepared],
+    train: Data,
+    test: Data,
+    reference: solvers.BallMinimum,
+    population: records.Population | None,
+    cancelled: Callable[[], bool],
+) -> tuple[evaluate.Curve, ...]:
+    """The metrics of a cell along its plans; the population's only where it is known."""
+    loss, mechanism, key = get_loss(cell.loss), cell.mechanism, cell.mechanism.key
     centres = np.stack([p.theta for p in prepared])
-    rngs = [generator(cell.seed, cell.mechanism.key, r) for r in range(cell.repetitions)]
-    curves: tuple[evaluate.Curve, ...]
-    if isinstance(cell.mechanism, AdditiveMechanism):
+    if isinstance(mechanism, AdditiveMechanism):
+        rngs = [generator(cell.seed, key, r) for r in range(cell.repetitions)]
         releases = evaluate.Additive(
             centres,
             scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([cell.mechanism.law.direction(cell.p, split.train.active, rng) for rng in rngs]),
-            spread=cell.mechanism.law.spread(cell.p),
+            directions=np.stack([mechanism.law.direction(cell.p, train.active, rng) for rng in rngs]),
+            spread=mechanism.law.spread(cell.p),
         )
-        curves = evaluate.additive_curves(loss, split.train, split.test, reference, releases)
-        if cell.population and split.population is not None:
-            curves += (evaluate.population_curve(loss, split.population, reference.radius, releases),)
-    else:
-        released = [cell.mechanism.release_many(plan, p, rngs) for plan, p in zip(plans, prepared, strict=True)]
-        curves = evaluate.released_curves(loss, split.train, split.test, reference, centres, np.stack(released))
-    seconds = (time.perf_counter() - started) / len(plans)
-    for k, plan in enumerate(plans):
-        bounds = plan.mechanism.bounds(plan)
-        for curve in curves:
-            about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
-            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, curve, k) | about)
-    return sorted(rows, key=lambda row: row["epsilon"])
+        curves = evaluate.additive_curves(loss, train, test, reference, releases)
+        if population is None:
+            return curves
+        return (*curves, evaluate.population_curve(loss, population, reference.radius, releases))
+    # Draws come in pairs, and a standard error needs two pairs.
+    rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
+    thetas, risks = mechanism.draws(plans, prepared, rngs, cancelled)
+    curves = evaluate.released_curves(loss, train, test, reference, centres, thetas, risks)
+    if population is None:
+        return curves
+    return (*curves, evaluate.population_released(loss, population, reference.radius, centres, thetas))
 
 
 def _prepare(mechanism: Mechanism, plans: list[Plan], train: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
@@ -170,13 +198,14 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: evaluate.Curve, k: int) -> dict[str, Any]:
+def _measured(plan: Plan, bounds: tuple[Bound, ...], limit: float, curve: evaluate.Curve, k: int) -> dict[str, Any]:
     upper = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "upper")]
     mean = [b for b in upper if b.holds == "expectation"]
     bound = min(mean, key=lambda b: b.value, default=None)
     band = min((b.value for b in upper if b.holds == "probability"), default=None)
     return {
         "metric": curve.metric,
+        "repetitions": curve.draws.shape[1],
         "mean": float(curve.mean[k]),
         "exact": curve.exact,
         "se": float(curve.se[k]),
@@ -191,7 +220,7 @@ def _measured(plan: Plan, bounds: tuple[Bound, ...], curve: evaluate.Curve, k: i
         "one_run_bound": band,
         "spent_epsilon": plan.spent.epsilon,
         "spent_delta": plan.spent.delta,
-        "attack_limit": plan.mechanism.attack_limit(plan),
+        "attack_limit": limit,
         "lam": float(plan.spec.lam),
         "steps": plan.steps,
         "scale": plan.scale,

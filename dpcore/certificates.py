@@ -12,9 +12,9 @@ import dataclasses as dc
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import betaincinv, logit, ndtri
+from scipy.special import betaincinv, logit
 
-from .accounting import gaussian_epsilon
+from .tradeoffs import Curve
 from .types import Array
 
 _SHOWN, _FLAGGED = 0.05, 0.001
@@ -52,14 +52,14 @@ class Scores:
         return Scores(-self.ones, -self.zeros)
 
 
-def attacker(scores: Scores, limit: float, delta: float, *, gaussian: bool) -> Certificate:
+def attacker(scores: Scores, limit: float, delta: float, claimed: Curve | None) -> Certificate:
     """How often "score >= 0 means D1" is right, against the limit of any attacker of the claimed law; on all runs.
 
-    limit: in [1/2, 1]. gaussian: the epsilon is that of Gaussian noise with this limit, Phi(mu/2), else that of any
-    mechanism with this delta, (e^epsilon + delta) / (1 + e^epsilon).
+    limit: in [1/2, 1]. The epsilon is that of the curve's family, if a curve is claimed, else that of any mechanism
+    with this delta, (e^epsilon + delta) / (1 + e^epsilon).
 
     >>> scores = Scores(np.full(500, -1.0), np.full(500, 1.0))
-    >>> attacker(scores, 0.73, 0.0, gaussian=False).flagged > 0.99
+    >>> attacker(scores, 0.73, 0.0, None).flagged > 0.99
     True
     """
     right = int(np.count_nonzero(scores.ones >= 0.0) + np.count_nonzero(scores.zeros < 0.0))
@@ -67,28 +67,28 @@ def attacker(scores: Scores, limit: float, delta: float, *, gaussian: bool) -> C
     shown, flagged = (float(lower_bound(right, runs, e / _RANDOM_CERTIFICATES)) for e in (_SHOWN, _FLAGGED))
 
     def epsilon(share: float) -> float:
-        if gaussian:
-            return _of_mu(2.0 * float(ndtri(share)), delta)
+        if claimed is not None:
+            return claimed.epsilon(float(claimed.needed(np.array([share]), np.array([1.0 - share]))[0]), delta)
         return max(0.0, float(np.log(np.maximum(share - delta, 1e-300) / (1.0 - share))))
 
     tests = f"an attacker at 50:50 is right at most {limit:.2%} of the time"
     return Certificate("attacker", tests, shown, flagged, limit, epsilon(shown), epsilon(flagged))
 
 
-def curve(first: Scores, second: Scores, mu: float, delta: float) -> Certificate:
-    """mu >= Phi^-1(P1(S)) - Phi^-1(P0(S)) for any event S, against mu-GDP; its epsilon holds for Gaussian noise only.
+def curve(first: Scores, second: Scores, claimed: Curve, delta: float) -> Certificate:
+    """The mu that the claimed family needs for an event S to be as likely as it is; its epsilon holds in that family.
 
-    mu: > 0, claimed. delta: in (0, 1).
+    For Gaussian noise that is Phi^-1(P1(S)) - Phi^-1(P0(S)). delta: in (0, 1).
 
     Source: Nasr et al. 2023, with the trade-off curves of Dong, Roth and Su 2022.
     """
 
     def bound(scores: Scores, thresholds: Array, error: float) -> Array:
-        true, false = _rates(scores, thresholds, error)
-        return ndtri(true) - ndtri(false)
+        return claimed.needed(*_rates(scores, thresholds, error))
 
     shown, flagged = _certified(bound, first, second)
-    return Certificate("curve", f"{mu:.6g}-GDP", shown, flagged, mu, _of_mu(shown, delta), _of_mu(flagged, delta))
+    epsilons = (claimed.epsilon(mu, delta) for mu in (shown, flagged))
+    return Certificate("curve", claimed.words, shown, flagged, claimed.mu, *epsilons)
 
 
 def guesses(first: Scores, second: Scores, epsilon: float) -> Certificate:
@@ -157,7 +157,3 @@ def _certified(bound: Callable[[Scores, Array, float], Array], first: Scores, se
     fresh, at = second.mirrored() if mirror else second, np.array([threshold])
     shown, flagged = (float(bound(fresh, at, e / _RANDOM_CERTIFICATES)[0]) for e in (_SHOWN, _FLAGGED))
     return max(0.0, shown), max(0.0, flagged)
-
-
-def _of_mu(mu: float, delta: float) -> float:
-    return gaussian_epsilon(mu, delta) if mu > 0.0 else 0.0

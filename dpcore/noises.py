@@ -33,6 +33,10 @@ class Noise(abc.ABC):
         """(E |<direction, x>|, E <direction, x>^2) for ||x|| = 1."""
 
     @abc.abstractmethod
+    def log_density(self, draws: Array) -> Array:
+        """The logarithm of the density at draws [..., p], up to a constant; shape [...]."""
+
+    @abc.abstractmethod
     def mean_draw_band(self, p: int, miss: float) -> float:
         """A bound on (1/n) sum_i |<direction, x_i>| for any ||x_i|| <= 1 that fails with probability at most miss."""
 
@@ -51,6 +55,9 @@ class Gaussian(Noise):
 
     def reach(self, p: int) -> tuple[float, float]:
         return math.sqrt(2.0 / math.pi), 1.0
+
+    def log_density(self, draws: Array) -> Array:
+        return -0.5 * (draws**2).sum(axis=-1)
 
     def mean_draw_band(self, p: int, miss: float) -> float:
         """sqrt(2/pi) + sqrt(2 ln(1/miss)): the mean, and concentration of a 1-Lipschitz function of p normals."""
@@ -77,6 +84,9 @@ class Gamma(Noise):
         """K_p = p Gamma(p/2) / (sqrt(pi) Gamma((p+1)/2)), of order sqrt(p), and p + 1."""
         K = math.exp(math.log(p) + gammaln(p / 2) - gammaln((p + 1) / 2)) / math.sqrt(math.pi)
         return K, p + 1.0
+
+    def log_density(self, draws: Array) -> Array:
+        return -np.linalg.norm(draws, axis=-1)
 
     def mean_draw_band(self, p: int, miss: float) -> float:
         """Length times mean |<u, x_i>|, each missing with probability at most miss / 2.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from .checks import shown
 from .mechanisms import Mechanism
 from .mechanisms.base import Prepared
+from .noises import Gamma
 from .types import Array, NotApplicable, Plan
 
-ReleaseOnce = Callable[[Prepared, np.random.Generator], Array]
+ReleaseMany = Callable[[Prepared, Sequence[np.random.Generator]], Array]
 
 
 @dc.dataclass(frozen=True)
@@ -25,13 +26,13 @@ class Sabotage:
 
     key: str
     sentence: str
-    spoil: Callable[[Plan], ReleaseOnce]
+    spoil: Callable[[Plan], ReleaseMany]
 
 
-def release_of(plan: Plan) -> ReleaseOnce:
-    """The mechanism's own `release` under this plan."""
+def release_of(plan: Plan) -> ReleaseMany:
+    """The mechanism's own releases under this plan, one per generator."""
     mechanism = cast(Mechanism, plan.mechanism)
-    return lambda prepared, rng: mechanism.release(plan, prepared, rng)
+    return lambda prepared, rngs: mechanism.release_many(plan, prepared, rngs)
 
 
 def get_sabotage(key: str) -> Sabotage:
@@ -45,7 +46,16 @@ def get_sabotage(key: str) -> Sabotage:
     return SABOTAGES[key]
 
 
-def _square_the_scale(plan: Plan) -> ReleaseOnce:
+@dc.dataclass(frozen=True)
+class _ShortGamma(Gamma):
+    """A uniform direction with a length from Gamma(1), whatever p is."""
+
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        whole = rng.standard_normal(p)
+        return rng.gamma(1.0) * whole[:active] / np.linalg.norm(whole)
+
+
+def _square_the_scale(plan: Plan) -> ReleaseMany:
     if plan.noise != "gaussian":
         raise NotApplicable(f"variance_as_deviation needs noise with a standard deviation, got {plan.noise} noise")
     if plan.scale >= 1.0:
@@ -53,21 +63,18 @@ def _square_the_scale(plan: Plan) -> ReleaseOnce:
     return release_of(plan.weakened(plan.scale))
 
 
-def _shorten_the_noise(plan: Plan) -> ReleaseOnce:
+def _shorten_the_noise(plan: Plan) -> ReleaseMany:
     if plan.noise != "gamma" or plan.spec.p == 1:
         raise NotApplicable(f"wrong_gamma_shape needs gamma noise and p >= 2, got {plan.noise} and p = {plan.spec.p}")
+    mechanism = cast(Mechanism, plan.mechanism)
+    short = type("ShortNoise", (type(mechanism),), {"law": _ShortGamma()})
+    knobs = {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init}
+    return release_of(dc.replace(plan, mechanism=short(**knobs)))
+
+
+def _reuse_the_seed(plan: Plan) -> ReleaseMany:
     release = release_of(plan)
-
-    def spoilt(prepared: Prepared, rng: np.random.Generator) -> Array:
-        noise = release(prepared, rng) - prepared.theta
-        return prepared.theta + plan.scale * rng.gamma(1.0) * noise / np.linalg.norm(noise)
-
-    return spoilt
-
-
-def _reuse_the_seed(plan: Plan) -> ReleaseOnce:
-    release = release_of(plan)
-    return lambda prepared, _: release(prepared, np.random.default_rng(0))
+    return lambda prepared, rngs: release(prepared, [np.random.default_rng(0) for _ in rngs])
 
 
 SABOTAGES = {

@@ -232,13 +232,15 @@ class Event:
     """One line of the privacy ledger: `times` uses of `noise` with this scale and sensitivity.
 
     scale and sensitivity share a unit (that of the noised vector), so `scale / sensitivity` is the
-    noise multiplier that accounting works with.
+    noise multiplier that accounting works with. charge: privacy loss that comes on top of the noise's (objective
+    perturbation's change of variables).
     """
 
     noise: NoiseLaw
     scale: float
     sensitivity: float
     times: int = 1
+    charge: float = 0.0
 
 
 class Planner(Protocol):
@@ -258,10 +260,12 @@ class Plan:
 
     mechanism: the registered mechanism (a frozen dataclass: key and knobs).
     spec: the problem with `lam` resolved to a number.
-    requested, spent: the budget asked for and the budget the noise really costs, spent <= requested.
+    requested, spent: the budget asked for and the budget the noise really costs. spent <= requested, except where a
+    published proof is wrong: such a plan is an exhibit and `dpcore.solve` refuses it.
     ledger: the privacy events. steps: noisy steps (1 for output perturbation).
     scale: the noise's own scale parameter as it is added, in J's normalisation: for output perturbation the standard
-    deviation of each coordinate (gaussian), or s in the density exp(-||b|| / s) (gamma).
+    deviation of each coordinate (gaussian), or s in the density exp(-||b|| / s) (gamma); for objective perturbation the
+    same of the linear term that is added to J.
     tol: certified distance ||theta - theta_hat|| below which an inexact minimiser may be released.
     """
 

@@ -141,7 +141,7 @@ def test_columns_beyond_a_set_s_own_are_zeros_that_are_not_stored(key):
         (("iris", 10, 5, -1), "seed must be an integer >= 0, got -1"),
         (("iris", 10, 4, 0), "p must be at least 5 for source 'iris', got 4"),
         (("synthetic_padded", 10, 7, 0), "p must be at least 8 for source 'synthetic_padded', got 7"),
-        (("iris", 10, 1_000_001, 0), "p must be at most 1,000,000, got 1,000,001"),
+        (("iris", 10, 1_048_577, 0), "p must be at most 1,048,576, got 1,048,577"),
         (("synthetic", 50_001, 1_000, 0), "n must be at most 50,000 with 1,000 columns to store, got 50,001"),
         (
             ("synthetic_correlated", 2, 12_501, 0),

@@ -13,7 +13,7 @@ MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for folder in ("dpcore", "pages")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if path.name not in ("__main__.py", "main.py", "start.py")  # scripts
+    if path.name not in ("__main__.py", "main.py") and path.stem != path.parent.name  # scripts
 ]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

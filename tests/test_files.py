@@ -161,7 +161,7 @@ BAD_LIBSVM = [
     ("1 1:1\n1 3:1 3:1\n", "line 2 of people.txt must have increasing indices from 1 on, got 3"),
     ("1 1:1\n1 1:nan\n", "line 2 of people.txt must hold finite numbers, got nan"),
     ("1 1:1\ninf 1:1\n", "line 2 of people.txt must hold finite numbers, got inf"),
-    ("1 1:1\n1 1000001:1\n", "line 2 of people.txt must have indices up to 1,000,000, got 1,000,001"),
+    ("1 1:1\n1 1048577:1\n", "line 2 of people.txt must have indices up to 1,048,576, got 1,048,577"),
     ("1 1:1\n1 1:1\0\n", "people.txt must be a text file, got binary content in line 2"),
     (b"\x89PNG\xff\xfe", "people.txt must be a text file in UTF-8, got binary content or another encoding"),
 ]
@@ -180,8 +180,8 @@ def test_indices_and_columns_must_agree(tmp_path):
         data.read_libsvm(path, p=8)
     with pytest.raises(ValueError, match="p must be an integer >= 1, got 0"):
         data.read_libsvm(path, p=0)
-    with pytest.raises(ValueError, match="p must be at most 1,000,000, got 1,000,001"):
-        data.read_libsvm(path, p=1_000_001)
+    with pytest.raises(ValueError, match="p must be at most 1,048,576, got 1,048,577"):
+        data.read_libsvm(path, p=1_048_577)
 
 
 def test_a_broken_archive_ends_in_one_sentence(tmp_path):

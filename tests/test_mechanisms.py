@@ -16,10 +16,18 @@ from tests.problems import PROBLEMS, for_loss
 KEYS = dpcore.list_mechanisms()
 BUDGET = Budget(1.0, 1e-5)
 every_mechanism = pytest.mark.parametrize("key", KEYS)
-every_loss = pytest.mark.parametrize("loss", LOSSES)
+# What no mechanism of the family can promise, and why: a word of the refusal.
+REFUSED = {
+    (key, loss): reason
+    for key in KEYS
+    if key.startswith("objective")
+    for loss, reason in (("hinge", "kinks"), ("squared", "bounded slope"))
+}
+PAIRS = [(key, loss) for key in KEYS for loss in LOSSES if (key, loss) not in REFUSED]
+every_pair = pytest.mark.parametrize("key, loss", PAIRS)
 
 
-def spec_for(data: Data, loss: str = "logistic", lam: float | str = 0.05) -> Spec:
+def spec_for(data: Data, loss: str = "logistic", lam: float | str = 0.2) -> Spec:
     return Spec(loss, data.n, data.p, lam)
 
 
@@ -53,14 +61,17 @@ def test_docstrings_say_what_is_promised_and_what_is_not(key):
         assert part in text, f"{key} lacks {part}"
 
 
-@every_mechanism
-@every_loss
+@every_pair
 @pytest.mark.parametrize("lam", [0.05, "auto"])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 10.0])
 def test_plans_are_frozen_facts(key, loss, lam, epsilon):
     requested = Budget(epsilon, 1e-6)
     mechanism = dpcore.make_mechanism(key)
-    plan = mechanism.calibrate(Spec(loss, 500, 7, lam), requested)
+    try:
+        plan = mechanism.calibrate(Spec(loss, 500, 7, lam), requested)
+    except NotApplicable as error:
+        assert key.startswith("objective") and (epsilon, lam) == (0.01, 0.05) and "needs lam > " in str(error)
+        return
     assert plan.spent <= requested
     assert plan.scale > 0 and plan.steps >= 1 and plan.ledger
     assert isinstance(plan.spec.lam, float) and (lam == "auto" or plan.spec.lam == lam)
@@ -89,9 +100,9 @@ def test_noise_falls_with_every_resource(key):
 
     assert scale(epsilon=2.0) < scale()
     assert scale(delta=1e-4) < scale() if spends_delta(key) else scale(delta=0.0) == scale()
-    assert scale(n=2000) == pytest.approx(scale() / 2, rel=1e-6)
-    assert scale(lam=0.2) == pytest.approx(scale() / 2, rel=1e-6)
-    assert scale(R=3.0) == pytest.approx(scale() * 3, rel=1e-6)
+    assert scale(n=2000) <= scale() / 2 * (1 + 1e-6)
+    assert scale(lam=0.2) < scale()
+    assert scale(R=3.0) >= scale() * 3 * (1 - 1e-6)
 
 
 @every_mechanism
@@ -106,8 +117,7 @@ def test_releases_repeat_by_seed_and_many_agrees_with_one(key, data):
     assert np.array_equal(many[0], many[2]) and not np.array_equal(many[0], many[1])
 
 
-@every_mechanism
-@every_loss
+@every_pair
 def test_without_noise_the_optimum_comes_back(key, loss):
     """epsilon to infinity: the release tends to the minimiser of J."""
     data = for_loss(loss, PROBLEMS["full rank"])
@@ -141,11 +151,19 @@ def test_records_and_certificates_are_checked_again_where_the_data_comes_in(key)
         mechanism.release(plan, dc.replace(prepared, distance=1e9), np.random.default_rng(0))
 
 
+ENDS = ((1e-98, 1e-100, 1e100), (1e-98, 1e100, 1e-100), (1e100, 1e-100, 1e100), (1e100, 1e100, 1e-100))
+
+
 @every_mechanism
-def test_the_ends_of_every_range_still_give_a_finite_scale(key):
-    for epsilon, delta, lam, R in ((1e-100, 1e-300, 1e-100, 1e100), (1e100, 0.999, 1e100, 1e-100)):
-        plan = dpcore.calibrate(key, n=2, p=1, epsilon=epsilon, delta=delta, lam=lam, R=R)
-        assert 0 < plan.scale < np.inf
+@pytest.mark.parametrize("epsilon, lam, R", ENDS)
+def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon, lam, R):
+    for delta in (1e-297, 0.999):
+        try:
+            plan = dpcore.calibrate(key, n=2, p=1, epsilon=epsilon, delta=delta, lam=lam, R=R)
+        except NotApplicable as error:
+            assert key.startswith("objective") and epsilon * lam < 1.0 < R and "needs lam > " in str(error)
+        else:
+            assert 0 < plan.scale < np.inf
 
 
 @every_mechanism
@@ -159,7 +177,17 @@ def test_a_promise_that_does_not_exist_is_refused(key):
 
 
 @every_mechanism
-@every_loss
+def test_losses_are_refused_with_their_reason_and_only_those_that_are_listed(key):
+    mechanism = dpcore.make_mechanism(key)
+    for loss in LOSSES:
+        if (key, loss) in REFUSED:
+            with pytest.raises(NotApplicable, match=REFUSED[key, loss]):
+                mechanism.calibrate(Spec(loss, 500, 7, 0.05), BUDGET)
+        else:
+            assert mechanism.calibrate(Spec(loss, 500, 7, 0.05), BUDGET).spec.loss == loss
+
+
+@pytest.mark.parametrize("key, loss", [pair for pair in PAIRS if pair[0].startswith("output")])
 def test_a_radius_constrains_the_model_before_the_noise(key, loss):
     """The minimiser over the ball: inside it, and no point of the ball is better."""
     data = for_loss(loss, PROBLEMS["full rank"])

@@ -52,7 +52,7 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
     """n training records and a test set from a source; the same arguments always give the same records.
 
     source: key in `SOURCES`. n: training records >= 2; beyond the source's size they are resampled from its training
-    half. p: columns, from the source's own, where it has its own, to 10^6; columns beyond those are zeros that are not
+    half. p: columns, from the source's own, where it has its own, to 2^20; columns beyond those are zeros that are not
     stored. seed: integer >= 0. Results are kept, up to 500 MB, and must not be changed.
     Randomness: one Generator from (seed, source); see the loaders for the order of draws.
     Raises ValueError for arguments outside these ranges and for tables of more than `MAX_VALUES` stored values.

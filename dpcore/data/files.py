@@ -20,7 +20,7 @@ import numpy as np
 from ..checks import integer, shown
 from ..types import Data
 
-MAX_COLUMNS = 1_000_000  # of a problem, in whatever form
+MAX_COLUMNS = 2**20  # of a problem, in whatever form
 _CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000
 _USE_LIBSVM = "write such records in the LIBSVM format and use read_libsvm"
 

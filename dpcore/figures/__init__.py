@@ -5,6 +5,7 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 """
 
 from .cost import cost_figure
+from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Theme, family_of, plain_number, spread
 
 __all__ = [
@@ -13,9 +14,13 @@ __all__ = [
     "GRID",
     "MUTED",
     "TEXT",
+    "Lower",
     "Theme",
     "cost_figure",
+    "curve_name",
+    "dimension_figure",
     "family_of",
+    "orthant_figure",
     "plain_number",
     "spread",
 ]

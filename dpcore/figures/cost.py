@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -17,6 +16,7 @@ from .style import (
     Theme,
     axis,
     band,
+    decades,
     dot,
     end_labels,
     family_of,
@@ -58,7 +58,7 @@ def cost_figure(
 
     budgets = table.x.unique()
     percent = _accuracy_range(accuracy)
-    decades = _decades(excess)
+    powers = decades(excess)
     traces = [
         *band(accuracy, main, "y", 100.0),
         line(accuracy.x, 100 * accuracy["mean"], main, "private, on average", "y", width=3),
@@ -78,7 +78,7 @@ def cost_figure(
         ("y2", _last(excess, "mean"), "private, on average", main),
         ("y2", _last(excess, "noiseless"), "regularisation alone", colours["reference"]),
     ]
-    panels = {"y": (percent, _SHARE * drawing), "y2": (decades, (1 - _SHARE) * drawing)}
+    panels = {"y": (percent, _SHARE * drawing), "y2": (powers, (1 - _SHARE) * drawing)}
     titles = [
         note(accuracy_title, x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
         note("excess risk above the best model's", x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
@@ -92,7 +92,7 @@ def cost_figure(
         "showlegend": False,
         "xaxis": log_axis(theme, -2, 1) | {"anchor": "y2", "title": budget},
         "yaxis": axis(theme) | {"domain": [split, 1], "range": list(percent), "dtick": 10},
-        "yaxis2": log_axis(theme, *decades) | {"domain": [0, low_top]},
+        "yaxis2": log_axis(theme, *powers) | {"domain": [0, low_top]},
         "shapes": [vertical(epsilon, MUTED[theme])],
         "annotations": [*titles, *flags, *labels],
         "meta": {
@@ -115,16 +115,6 @@ def _accuracy_range(rows: pd.DataFrame) -> tuple[float, float]:
     """From a coin's 50% to a round number above everything that is drawn."""
     top = 100 * max(rows["mean"].max(), rows.q90.max(), _reference(rows)) if len(rows) else 100.0
     return 50.0, min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
-
-
-def _decades(rows: pd.DataFrame) -> tuple[float, float]:
-    """Exponents of a log axis that holds the positive values of mean, bound and bias, down to 1e-5 of the largest."""
-    values = np.concatenate([rows[c].to_numpy(float) for c in ("mean", "bound", "noiseless")])
-    values = values[values > 0]
-    if not len(values):
-        return -3.0, 0.0
-    high = math.log10(values.max())
-    return max(math.log10(values.min()), high - 5) - 0.15, high + 0.15
 
 
 def _reference(rows: pd.DataFrame) -> float:

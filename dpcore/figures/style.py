@@ -113,9 +113,29 @@ def log_axis(theme: Theme, low: float, high: float) -> dict[str, Any]:
     }
 
 
+def decades(rows: pd.DataFrame, columns: Sequence[str] = ("mean", "bound", "noiseless")) -> tuple[float, float]:
+    """Exponents of a log axis that holds the positive values of these columns, down to 1e-5 of the largest."""
+    values = np.concatenate([rows[c].to_numpy(float) for c in columns])
+    values = values[values > 0]
+    if not len(values):
+        return -3.0, 0.0
+    high = math.log10(values.max())
+    return max(math.log10(values.min()), high - 5) - 0.15, high + 0.15
+
+
 def line(
-    x: Any, y: Any, colour: str, name: str, axis: str, *, width: float = 1.5, dash: str = "solid", legend: bool = True
+    x: Any,
+    y: Any,
+    colour: str,
+    name: str,
+    axis: str,
+    *,
+    width: float = 1.5,
+    dash: str = "solid",
+    legend: bool = True,
+    over: str = "ε",
 ) -> dict[str, Any]:
+    """A curve; `over` names what its x-axis holds."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -125,7 +145,7 @@ def line(
         "name": name,
         "line": {"color": colour, "width": width, "dash": dash},
         "showlegend": legend,
-        "hovertemplate": f"ε = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>",
+        "hovertemplate": f"{over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>",
     }
 
 
@@ -164,30 +184,32 @@ def note(text: str, *, x: float, y: float, colour: str, size: int, **more: Any) 
     return place | {"text": text, "font": {"color": colour, "size": size}} | more
 
 
-def flag(text: str, epsilon: float, colour: str, background: str) -> dict[str, Any]:
-    """The cursor's value on the axis, in the place of a tick label."""
-    place = {"xref": "x", "x": math.log10(epsilon), "xanchor": "center", "yanchor": "top", "borderpad": 3}
+def flag(text: str, x: float, colour: str, background: str) -> dict[str, Any]:
+    """The cursor's value on a logarithmic axis, in the place of a tick label."""
+    place = {"xref": "x", "x": math.log10(x), "xanchor": "center", "yanchor": "top", "borderpad": 3}
     return note(text, x=0, y=0, yshift=-3, colour=background, size=13, bgcolor=colour) | place
 
 
-def vertical(epsilon: float, colour: str) -> dict[str, Any]:
-    place = {"type": "line", "xref": "x", "yref": "paper", "x0": epsilon, "x1": epsilon, "y0": 0, "y1": 1}
+def vertical(x: float, colour: str) -> dict[str, Any]:
+    place = {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
     return place | {"line": {"color": colour, "width": 1.5}}
 
 
 def end_labels(
-    ends: list[tuple[str, float, str, str]], panels: dict[str, tuple[tuple[float, float], float]]
+    ends: list[tuple[str, float, str, str]],
+    panels: dict[str, tuple[tuple[float, float], float]],
+    logarithmic: Sequence[str] = ("y2",),
 ) -> list[dict[str, Any]]:
     """One label behind the right end of each curve, pushed apart where they would overlap.
 
-    ends: (axis, value, text, colour). panels: axis -> (its range, its height in px); "y2" is logarithmic.
+    ends: (axis, value, text, colour). panels: axis -> (its range, its height in px). logarithmic: axes that are.
     """
     labels = []
     for axis, ((low, high), size) in panels.items():
         placed = []
         for on, value, text, colour in ends:
-            if on == axis and not math.isnan(value) and (axis == "y" or value > 0):
-                position = math.log10(value) if axis == "y2" else value
+            if on == axis and not math.isnan(value) and (axis not in logarithmic or value > 0):
+                position = math.log10(value) if axis in logarithmic else value
                 placed.append(((position - low) / (high - low) * size, position, text, colour))
         placed.sort()
         heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, _ in placed]

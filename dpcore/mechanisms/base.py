@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..checks import one_of
 from ..noises import NOISES, Noise
+from ..tradeoffs import Curve
 from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, Spec, Unconverged
 
 
@@ -79,13 +80,44 @@ class Mechanism(abc.ABC):
         """Independent releases, one per generator, shape [len(rngs), r]."""
         return np.stack([self.release(plan, prepared, rng) for rng in rngs])
 
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> tuple[Array, Array]:
+        """Releases for a picture, [K, 2 len(rngs), r], and their risks F on the training records, [K, 2 len(rngs)].
+
+        They have display accuracy and are never to be published. Draws 2i and 2i + 1 use the noise of rngs[i] with
+        opposite signs, which are equally likely. plans: K, on the same records.
+        """
+        raise NotImplementedError(f"{self.key} has no draws of its own")
+
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one."""
         raise NotApplicable(f"{self.key} has no worst pair and cannot be audited")
 
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        """How far apart two data sets are in what the noise is added to; at most `plan.ledger[0].sensitivity`."""
+        raise NotApplicable(f"{self.key} has no separation and cannot be audited")
+
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """ln p(output | one) / p(output | zero) under the plan's noise, for outputs [k, p]; shape [k]."""
         raise NotApplicable(f"{self.key} has no log-likelihood ratio and cannot be audited")
+
+    def claimed_curve(self, plan: Plan) -> Curve | None:
+        """The trade-off curve that `plan.spent` stands for, or None where it is (epsilon, delta) and no more."""
+        return None
+
+
+def check_certificate(distance: float, plan: Plan) -> None:
+    """Raise Unconverged unless a minimiser is certified to lie within plan.tol of the exact one."""
+    if not distance <= plan.tol:
+        raise Unconverged(
+            f"the minimiser is certified to {distance:.3g}, the privacy proof needs {plan.tol:.3g}; "
+            "nothing was released"
+        )
 
 
 @dc.dataclass(frozen=True)
@@ -96,9 +128,12 @@ class AdditiveMechanism(Mechanism):
     """
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        if not prepared.distance <= plan.tol:
-            raise Unconverged(
-                f"the minimiser is certified to {prepared.distance:.3g}, the privacy proof needs {plan.tol:.3g}; "
-                "nothing was released"
-            )
+        check_certificate(prepared.distance, plan)
         return prepared.theta + plan.scale * self.law.direction(plan.spec.p, len(prepared.theta), rng)
+
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        return float(np.linalg.norm(one.theta - zero.theta))
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        away = [self.law.log_density((outputs - side.theta) / plan.scale) for side in (one, zero)]
+        return away[0] - away[1]

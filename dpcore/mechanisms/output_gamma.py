@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses as dc
 
-import numpy as np
-
 from .. import accounting as acc
 from .. import bounds
 from ..losses import get_loss
-from ..types import Array, Bound, Budget, NoiseLaw, Plan, Spec
-from .base import Prepared, knob
+from ..types import Bound, Budget, NoiseLaw, Plan, Spec
+from .base import knob
 from .output_perturbation import OutputPerturbation
 
 
@@ -65,11 +63,6 @@ class OutputGamma(OutputPerturbation):
         nodes, weights = self.law.spread(plan.spec.p)
         shift = plan.ledger[0].sensitivity / plan.scale
         return float(weights @ [acc.gaussian_attack_limit(shift / s) for s in nodes])
-
-    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """(||output - theta0|| - ||output - theta1||) / s."""
-        away = np.linalg.norm(outputs - zero.theta, axis=1) - np.linalg.norm(outputs - one.theta, axis=1)
-        return away / plan.scale
 
 
 MECHANISM = OutputGamma

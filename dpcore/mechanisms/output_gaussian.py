@@ -7,8 +7,9 @@ import dataclasses as dc
 from .. import accounting as acc
 from .. import bounds
 from ..losses import get_loss
-from ..types import Array, Bound, Budget, NoiseLaw, Plan, Spec
-from .base import Prepared, knob
+from ..tradeoffs import GaussianCurve
+from ..types import Bound, Budget, NoiseLaw, Plan, Spec
+from .base import knob
 from .output_perturbation import OutputPerturbation
 
 
@@ -70,10 +71,8 @@ class OutputGaussian(OutputPerturbation):
         """Phi(mu / 2) with mu = sensitivity / scale, attained in the worst case."""
         return acc.gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
 
-    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """<output - (theta0 + theta1) / 2, theta1 - theta0> / s^2."""
-        middle = (zero.theta + one.theta) / 2.0
-        return (outputs - middle) @ (one.theta - zero.theta) / plan.scale**2
+    def claimed_curve(self, plan: Plan) -> GaussianCurve:
+        return GaussianCurve(acc.gaussian_mu(plan.spent))
 
 
 MECHANISM = OutputGaussian

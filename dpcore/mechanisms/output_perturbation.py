@@ -6,7 +6,6 @@ import abc
 import dataclasses as dc
 import math
 
-import numpy as np
 from scipy.optimize import brentq
 
 from .. import bounds, solvers
@@ -15,14 +14,11 @@ from ..losses import get_loss
 from ..lower_bounds import hardest_data
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import AdditiveMechanism, Prepared
+from .shared import auto_size, comparator_norm, opposite_labels
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
 _BAND_MISS = 0.1
-# lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
-# (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
-# (docs/formulas.md, "lam").
-_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
 _LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
@@ -68,7 +64,7 @@ class OutputPerturbation(AdditiveMechanism):
         spec = plan.spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         L, c = loss.lipschitz(spec), loss.smoothness(spec)
-        B = _comparator_norm(spec)
+        B = comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
         noise = bounds.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
         bias = bounds.regularisation_bias(lam, B, loss.at_zero(spec))
@@ -103,16 +99,14 @@ class OutputPerturbation(AdditiveMechanism):
 
     def _lam(self, spec: Spec, multiplier: float) -> float:
         """lam by the rule that `spec.lam` names; every rule is lam = g L with a g that sees neither data nor L."""
-        loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, _comparator_norm(spec)
+        loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
         if spec.lam == "published":
             g = bounds.published_lam(1.0, R, n, B)
         elif spec.lam == "population":
             g = bounds.population_lam(1.0, R, n, B, multiplier * mean)
         else:
-            margin = _AUTO_MARGIN * (B * R) ** _AUTO_POWER
-            size = margin if loss.classification else _AUTO_LABEL * spec.domain.y_max
-            g = 2.0 * R**2 * multiplier * math.sqrt(square) / (n * size)
+            g = 2.0 * R**2 * multiplier * math.sqrt(square) / (n * auto_size(spec))
 
         def surplus(log_lam: float) -> float:
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=math.exp(log_lam))))
@@ -125,19 +119,4 @@ class OutputPerturbation(AdditiveMechanism):
         return math.exp(brentq(surplus, -_LARGEST_LOG, _LARGEST_LOG, xtol=1e-13))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """All records are 0 but the last, (R u, -y) against (R u, y); it moves the model by 2 |l'| R / (n lam).
-
-        u = (1, ..., 1) / sqrt(p); y is 1, or y_max where y is a number. The slope |l'| there is L for both hinges while
-        R^2 / (n lam) <= 1/2, for Huber loss while R^2 / (n lam) <= y_max - 1/2, nearly L for squared loss and large
-        lam, and L / 2 for logistic loss.
-        """
-        spec = plan.spec
-        X = np.zeros((spec.n, spec.p))
-        X[-1] = spec.domain.R / math.sqrt(spec.p)
-        y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
-        return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)
-
-
-def _comparator_norm(spec: Spec) -> float:
-    """B: no model beyond `radius` can be promised."""
-    return min(spec.theta_norm, spec.radius or math.inf)
+        return opposite_labels(plan.spec)

@@ -16,7 +16,9 @@ from ..checks import positive
 from ..losses import Loss
 from ..types import Array, Data
 from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
+from .batched import perturbed_minimisers as perturbed_minimisers
 from .hinge import minimise_hinge, minimise_hinge_near
+from .many import minimise_many as minimise_many
 from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _HINGE_SHARE = 1e-8, 1e-3
@@ -60,12 +62,20 @@ def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
 
 
 def minimise(
-    loss: Loss, data: Data, lam: float, *, tol: float, radius: float | None = None, start: Array | None = None
+    loss: Loss,
+    data: Data,
+    lam: float,
+    *,
+    tol: float,
+    radius: float | None = None,
+    start: Array | None = None,
+    linear: Array | None = None,
 ) -> Minimiser:
     """Minimise J(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2, over R^r or a ball.
 
-    tol: ||theta - theta_hat|| <= tol is certified, for the theta that is returned. radius: of the L2 ball. start: [r],
-    default 0; it changes the work, not the answer.
+    linear: [r], adds <linear, theta> to J, for smooth losses without radius. tol: ||theta - theta_hat|| <= tol is
+    certified, for the theta that is returned. radius: of the L2 ball. start: [r], default 0; it changes the work, not
+    the answer.
 
     Raises Unconverged when tol cannot be certified; nothing is returned then.
 
@@ -80,8 +90,10 @@ def minimise(
         raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
     if radius is not None:
         positive("radius", radius)
+    if linear is not None and (radius is not None or not np.isfinite(loss.curvature_bound)):
+        raise ValueError(f"linear must be None with a radius or with {loss.label}, got a vector")
     if np.isfinite(loss.curvature_bound):
-        point = minimise_smooth(loss, data, lam, tol * lam, start)
+        point = minimise_smooth(loss, data, lam, tol * lam, start, 0.0 if linear is None else linear)
         if radius is not None and np.linalg.norm(point.theta) > radius:
             point = smooth_on_sphere(loss, data, lam, radius, tol * lam)
         return Minimiser(point.theta, point.residual / lam, point.steps)

@@ -5,49 +5,27 @@ from __future__ import annotations
 import streamlit as st
 
 import dpcore
-from dpcore import data, figures
+from dpcore import figures
 from dpcore.evaluate import smallest_epsilon
 from pages.start import words
+from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.odds import icon_array
+from pages.ui.pickers import pick_source, preset
 from pages.ui.readout import readout
 from pages.ui.text import emphasised, plain
 
 HEIGHT = 420
 MAX_COLUMNS = 32
-# Data sets with two classes; idle columns have nothing to show here.
-SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
 PROOFS = {"tight": "exact noise", "published": "as published", "classical": "textbook"}
 POINTS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
-
-
-def preset(**values: object) -> None:
-    """Set controls from a chip; runs before the next script run, when widgets may still be set."""
-    st.session_state.update(values)
-
-
-def reset_people() -> None:
-    """Another data set starts with its own number of people."""
-    st.session_state.n = data.get_source(st.session_state.source).people
-
 
 # Controls first, wherever they stand: the first run already knows what the address says.
 st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source = data.get_source(
-        st.selectbox(
-            "Records",
-            SHOWN,
-            format_func=lambda key: data.SOURCES[key].label,
-            key="source",
-            on_change=reset_people,
-            label_visibility="collapsed",
-            width=290,
-            bind="query-params",
-        )
-    )
+    source = pick_source("breast_cancer")
     proof = st.segmented_control(
         "Which proof sets the noise",
         list(PROOFS),
@@ -121,22 +99,9 @@ with chart:
     live_figure(figure, key="cost", alt=plain(sentence), height=HEIGHT)
     st.caption(words.caption(table, experiment, source))
 
-behind = st.pills(
-    "Behind this picture",
-    ["Assumptions", "Formula", "Code", "Data"],
-    label_visibility="collapsed",
-    key="behind",
-    bind="query-params",
+behind(
+    lambda: words.assumptions(table, experiment, source, controls.epsilon),
+    words.FORMULA,
+    lambda: words.snippet(experiment, proof, controls.epsilon, source),
+    table,
 )
-if behind == "Assumptions":
-    st.markdown(words.assumptions(table, experiment, source, controls.epsilon))
-elif behind == "Formula":
-    st.markdown(words.FORMULA)
-elif behind == "Code":
-    st.code(words.snippet(experiment, proof, controls.epsilon, source), language="python")
-elif behind == "Data":
-    shown = table.drop(columns=["label", "axis", "x", "seconds"]).dropna(axis="columns", how="all")
-    st.dataframe(shown, hide_index=True)
-    st.download_button(
-        "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"
-    )

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from dpcore import EPSILON_GRID, figures
 
 from ..harness import Server
+from .looks import CUT, OVERLAPS
 
 pytestmark = pytest.mark.browser
 
@@ -122,33 +123,6 @@ def test_the_chart_wears_the_page_s_theme(server: Server, browser: Browser, sche
     red, green, blue = (int(figures.BACKGROUND[scheme][i : i + 2], 16) for i in (1, 3, 5))
     assert colour == f"rgb({red}, {green}, {blue})"
     page.close()
-
-
-# Labels of the chart that share space, in px: none may overlap another or leave the drawing.
-OVERLAPS = """(it) => {
-    const frame = it.getBoundingClientRect();
-    const boxes = [...it.querySelectorAll('.annotation-text, .legendtext, .xtick text, .ytick text')]
-        .filter(e => e.textContent.trim())
-        .map(e => [e.textContent, e.getBoundingClientRect()]);
-    const bad = [];
-    for (const [text, b] of boxes)
-        if (b.left < frame.left - 1 || b.right > frame.right + 1 || b.bottom > frame.bottom + 1)
-            bad.push('cut: ' + text);
-    boxes.forEach(([s, a], i) => boxes.slice(i + 1).forEach(([t, b]) => {
-        const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-        const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-        const flag = s.startsWith('ε =') || t.startsWith('ε =');  // the cursor's value replaces tick labels
-        if (width > 2 && height > 4 && !flag) bad.push(s + ' over ' + t);
-    }));
-    return bad;
-}"""
-
-
-# Texts of the page, outside the chart, that are wider than the box that hides their overflow.
-CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
-    .filter(e => !e.closest('.live-figure') && e.innerText?.trim() && e.clientWidth)
-    .filter(e => getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)
-    .map(e => e.innerText)"""
 
 
 @pytest.mark.parametrize("epsilon", [EPSILON_GRID[0], 1.0, EPSILON_GRID[-1]])

@@ -1,0 +1,40 @@
+"""What mechanisms of several families share: rules for lam and the pair of neighbours that audits use."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..losses import get_loss
+from ..types import Data, Spec
+
+# lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
+# (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
+# (docs/formulas.md, "lam").
+_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
+
+
+def comparator_norm(spec: Spec) -> float:
+    """B: no model beyond `radius` can be promised."""
+    return min(spec.theta_norm, spec.radius or math.inf)
+
+
+def auto_size(spec: Spec) -> float:
+    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto"."""
+    if get_loss(spec.loss).classification:
+        return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
+    return _AUTO_LABEL * spec.domain.y_max
+
+
+def opposite_labels(spec: Spec) -> tuple[Data, Data]:
+    """Neighbours whose records are all 0 but the last, (R u, -y) against (R u, y), u = (1, ..., 1) / sqrt(p).
+
+    y is 1, or y_max where y is a number. The gradients of J differ by 2 |l'| R / n. The slope |l'| at the model is L
+    for both hinges while R^2 / (n lam) <= 1/2, for Huber loss while R^2 / (n lam) <= y_max - 1/2, nearly L for squared
+    loss and large lam, and L / 2 for logistic loss.
+    """
+    X = np.zeros((spec.n, spec.p))
+    X[-1] = spec.domain.R / math.sqrt(spec.p)
+    y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
+    return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)

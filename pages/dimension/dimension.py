@@ -1,0 +1,121 @@
+"""Dimension: does a million useless features hurt?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import dpcore
+from dpcore import data, figures, growth, orthant
+from pages.dimension import words
+from pages.dimension.meter import slope_meter, slope_rows
+from pages.ui.behind import behind
+from pages.ui.controls import DIMENSIONS, PEOPLE, sidebar
+from pages.ui.live_figure import live_figure
+from pages.ui.pickers import preset
+from pages.ui.readout import readout
+from pages.ui.text import emphasised, plain
+
+HEIGHT, CORNER_HEIGHT = 420, 290
+# A sweep over p is computed at once.
+MOST_PEOPLE = 20_000
+LARGEST = DIMENSIONS[-1]
+# Every second power of two, and the last one instead of its neighbour.
+SWEPT = (*DIMENSIONS[:-2:2], LARGEST)
+
+source = data.get_source("synthetic_padded")
+# Two charts need room side by side; Streamlit itself stacks columns on phones only.
+st.html(
+    "<style>@media (max-width: 1300px) { .st-key-halves > * > [data-testid=stHorizontalBlock] { flex-wrap: wrap }"
+    " .st-key-halves > * > [data-testid=stHorizontalBlock] > [data-testid=stColumn] { min-width: 100% } }</style>"
+)
+
+st.title("Does a million useless features hurt?", anchor=False)
+headline = st.empty()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    st.markdown("Noise in the", width="content")
+    noise_in = st.segmented_control(
+        "Where the noise goes",
+        words.PLACES,
+        default="answer",
+        key="noise_in",
+        required=True,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+    below = st.segmented_control(
+        "Lower panel",
+        list(words.PANELS),
+        default="distance",
+        format_func=words.PANELS.__getitem__,
+        key="below",
+        required=True,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+    with st.container(horizontal=True, vertical_alignment="center", width="content", key="chips"):
+        st.markdown("Try:", width="content")
+        for label, values in words.CHIPS:
+            st.button(label, on_click=preset, kwargs=values, key=f"chip_{label}")
+controls = sidebar(
+    people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
+    default_people=1_000,
+    columns=None,
+    max_columns=LARGEST,
+    default_columns=LARGEST,
+    unused={"m": "neither door draws samples"},
+)
+
+lower: figures.Lower = "damage" if below == "damage" else "distance"
+
+with st.container(key="halves"):
+    left, right = st.columns([2.2, 1], gap="medium")
+lam = words.one_lam(controls.n, controls.epsilon, controls.delta, controls.lam)
+ps = tuple(sorted({*SWEPT, controls.p}))
+experiment = dpcore.Experiment(
+    source=source.key,
+    mechanisms=words.MECHANISMS[noise_in],
+    n=controls.n,
+    epsilon=controls.epsilon,
+    delta=controls.delta,
+    lam=lam,
+    sweep=dpcore.Axis("p", ps),
+    repetitions=20,
+    seed=controls.seed,
+)
+table = dpcore.run(experiment)
+grown = growth.growth_of(experiment.cells())
+corner = orthant.corner(ps, n=controls.n, epsilon=controls.epsilon, delta=controls.delta, lam=lam, seed=controls.seed)
+theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+colour = figures.FAMILIES[theme]["objective" if noise_in == "question" else "output"]
+
+sentence = words.takeaway(table, grown, controls.p, source)
+headline.html(emphasised(sentence, colour))
+with left:
+    figure = figures.dimension_figure(
+        table,
+        grown,
+        p=controls.p,
+        lower=lower,
+        accuracy_title=words.axis_title(source),
+        theme=theme,
+        height=HEIGHT,
+    )
+    live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT)
+    st.caption(words.caption(experiment, grown, controls.lam))
+    cards = words.readouts(table, grown, controls.p, source)
+    for card, (value, label) in zip(st.columns(len(cards) or 1), cards, strict=False):
+        card.container(border=True, height="stretch").html(readout(value, label))
+with right:
+    st.markdown(f"**{words.CORNER_QUESTION}**")
+    told = words.corner_takeaway(corner, controls.p)
+    corner_figure = figures.orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
+    live_figure(corner_figure, key="corner", alt=plain(told), height=CORNER_HEIGHT)
+    st.caption(f"{told} {words.CORNER_PROMISE}")
+    st.html(slope_meter(slope_rows(table, grown, corner), muted=figures.MUTED[theme], rule=figures.GRID[theme]))
+
+behind(
+    lambda: words.assumptions(table, experiment, grown, source),
+    words.FORMULA,
+    lambda: words.snippet(experiment, noise_in, controls.p, lower, source),
+    table,
+)

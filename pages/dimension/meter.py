@@ -1,0 +1,97 @@
+"""The slope meter: the exponent of p that was measured beside those that theory promises."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import html
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from dpcore.figures import curve_name
+from dpcore.growth import Growth
+from dpcore.orthant import Corner
+from dpcore.slopes import LEAST_DECADES, LEAST_R_SQUARED, PowerLaw, power_law
+
+HEADS = ("exponent of p", "measured", "bound", "earlier")
+NOTE = (
+    "A bound holds for the worst records, these are benign: slopes may differ. "
+    f"Silent (–) below R² = {LEAST_R_SQUARED:g} or {LEAST_DECADES:g} decades."
+)
+
+
+@dc.dataclass(frozen=True)
+class Row:
+    """One quantity: measured (or exact), what our bound says, what was published earlier; None where there is none."""
+
+    name: str
+    measured: PowerLaw
+    bound: PowerLaw | None = None
+    earlier: PowerLaw | None = None
+
+
+def slope_rows(table: pd.DataFrame, grown: Mapping[str, Growth], corner: Corner) -> list[Row]:
+    """Damage to predictions and distance for each mechanism that releases something, then the corner."""
+    ok = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+    shown = [key for key in grown if key in set(ok.mechanism)]
+    both = len({key.split("_")[0] for key in shown}) > 1
+    damage, distance = [], []
+    for key in shown:
+        rows, g, name = ok[ok.mechanism == key], grown[key], curve_name(key, both).removesuffix(" noise")
+        damage.append(
+            Row(
+                f"damage, {name}",
+                power_law(rows.x, rows["mean"] - rows.noiseless),
+                _known(g.p, g.damage_bound),
+                _known(g.p, g.earlier),
+            )
+        )
+        if key.startswith(shown[0].split("_")[0]):  # the same exponent wherever the noise goes
+            noise = curve_name(key, False).removesuffix(" noise")
+            distance.append(Row(f"distance, {noise}", power_law(g.p, g.distance)))
+    held = [Row("corner, answer", power_law(corner.p, corner.projected))]
+    if not corner.reason:
+        held.append(Row("corner, question", power_law(corner.p, corner.constrained), power_law(corner.p, corner.bound)))
+    return [*damage, *distance, *held]
+
+
+def _known(p: np.ndarray, values: np.ndarray) -> PowerLaw | None:
+    return power_law(p, values) if np.isfinite(values).all() else None
+
+
+def slope_meter(rows: list[Row], *, muted: str, rule: str) -> str:
+    """HTML of the rows; a measured slope that is not there is a dash, and the note says why."""
+    cell = f'style="padding:3px 6px;border-bottom:1px solid {rule};text-align:{{}}"'
+    left, right = cell.format("left"), cell.format("right")
+    heads = "".join(
+        f'<th style="padding:3px 6px;border-bottom:1px solid {rule};font-weight:400;color:{muted};'
+        f'text-align:{"left" if i == 0 else "right"}">{html.escape(head)}</th>'
+        for i, head in enumerate(HEADS)
+    )
+    body = "".join(
+        f"<tr><td {left}>{html.escape(row.name)}</td>"
+        + "".join(f"<td {right}>{exponent(law)}</td>" for law in (row.measured, row.bound, row.earlier))
+        + "</tr>"
+        for row in rows
+    )
+    reasons = [f"{row.name}: {row.measured.reason}." for row in rows if row.measured.slope is None]
+    note = html.escape(" ".join([NOTE, *reasons]))
+    return (
+        f'<table style="width:100%;border-collapse:collapse;font-size:0.875rem;line-height:1.3">'
+        f"<tr>{heads}</tr>{body}</table>"
+        f'<div style="font-size:0.8rem;line-height:1.35;color:{muted};margin-top:4px">{note}</div>'
+    )
+
+
+def exponent(law: PowerLaw | None) -> str:
+    """A slope with two decimals; a dash where it is silent; nothing where nothing was claimed.
+
+    >>> exponent(PowerLaw(0.5, 1.0, 5.0)), exponent(None)
+    ('0.50', '')
+    """
+    if law is None:
+        return ""
+    if law.slope is None:
+        return "–"
+    return f"{round(law.slope, 2) + 0.0:.2f}"

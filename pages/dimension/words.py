@@ -1,0 +1,317 @@
+"""The words of the dimension page. Every number comes out of the table, the plans and the corner."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import dpcore
+from dpcore import Experiment
+from dpcore.data import Source
+from dpcore.figures import curve_name
+from dpcore.growth import Growth
+from dpcore.orthant import Corner
+from pages.ui.controls import delta_text, lam_text
+from pages.ui.text import points
+
+PLACES = ("answer", "question", "both")
+PANELS = {"distance": "distance", "damage": "damage and theory"}
+MECHANISMS = {
+    "answer": ("output_gaussian", "output_gamma"),
+    "question": ("objective_gaussian", "objective_gamma"),
+    "both": ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma"),
+}
+CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    *((f"p = {p:,}", {"p": p}) for p in (8, 1_024, 1_048_576)),
+    ("ε = 0.1", {"epsilon": 0.1}),
+)
+_PLACE = {"output": "answer", "objective": "question"}
+# Accuracies closer than this, in points, are called equal.
+_SAME = 0.05
+
+FORMULA = r"""
+$J(\theta)=\frac1n\sum_i\ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ has the minimiser
+$\hat\theta$; $F$ is $J$ without its second term, $\lVert x\rVert\le R$.
+
+- *Answer*: release $\hat\theta+b$. A prediction moves by $\langle b,x\rangle$, the model by $\lVert b\rVert$.
+- Gaussian noise $b\sim\mathcal N(0,s^2I_p)$: $\mathbb E\langle b,x\rangle^2=s^2\lVert x\rVert^2$ for every $p$,
+  $\mathbb E\lVert b\rVert^2=s^2p$.
+- Gamma noise, density $\propto e^{-\lVert b\rVert/s}$: $\mathbb E\langle b,x\rangle^2=s^2(p+1)\lVert x\rVert^2$,
+  $\mathbb E\lVert b\rVert^2=s^2p(p+1)$. Both have the same direction, uniform on the sphere; only the length differs.
+- *Question*: release the minimiser of $J(\theta)+\langle b,\theta\rangle$. An idle column holds exactly
+  $-b_j/\lambda$; all others together move by at most $\lVert b\rVert/\lambda$.
+- Damage: $\mathbb E F(\theta)-F(\hat\theta)\le\min\{LR\,\mathbb E|b_1|,\ \tfrac c2R^2\,\mathbb E b_1^2\}$ for the
+  answer.
+- Earlier theory, as cited by Jain and Thakurta 2014: $\sqrt{p\ln\frac1\delta}$ for Gaussian, $p\ln p$ for Gamma noise.
+- The orthant: $n$ records $x=(1,\dots,1)/\sqrt p$, $y=0$, Huber loss, $\theta\ge0$, so that $\hat\theta=0$. The answer
+  cut at 0 predicts $\mathbb E\langle x,(b)_+\rangle=s\sqrt{p/2\pi}$, a free one
+  $\mathbb E|\langle x,b\rangle|=s\sqrt{2/\pi}$.
+  The question asked over the orthant gives $\theta_j=(-b_j-\ell'(z)/\sqrt p)_+/\lambda$ with
+  $z=\langle x,\theta\rangle$: one equation in $z$.
+"""
+
+
+def one_lam(n: int, epsilon: float, delta: float, lam: float | str) -> float:
+    """λ for every p and every noise: a rule is resolved as Gaussian output perturbation does, which ignores p."""
+    plan = dpcore.calibrate("output_gaussian", n=n, p=8, epsilon=epsilon, delta=delta, lam=lam)
+    return float(plan.spec.lam)
+
+
+def axis_title(source: Source) -> str:
+    """What the upper panel counts."""
+    return f"{source.things} {source.outcome}, %"
+
+
+def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: Source) -> str:
+    """What happens at the cursor's p, in one or two sentences."""
+    now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
+    if not now:
+        return " ".join(_refusals(table, now))
+    gaussian, gamma = ([key for key in now if key.endswith(noise)] for noise in ("_gaussian", "_gamma"))
+    useful = int(table.x.min())
+    if p == useful:
+        cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
+        end = ": here the stronger promise is even the cheaper one." if gaussian and cheaper else "."
+        parts = [
+            f"{_list(now, keys)} with {noise} noise"
+            for keys, noise in ((gaussian, "Gaussian"), (gamma, "Gamma"))
+            if keys
+        ]
+        open_ = (
+            f"With {useful} useful features and no idle one, of 100 {source.things} these are {source.outcome}: "
+            f"{', '.join(parts)}{end}"
+        )
+        return " ".join([open_, *_refusals(table, now)])
+    said = []
+    if gaussian:
+        places = " and in the ".join(_PLACE[key.split("_")[0]] for key in gaussian)
+        up_to = "" if all(grown[key].exact for key in gaussian) else "up to "
+        far = [_at(grown[key], p) for key in gaussian]
+        lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
+        said.append(
+            f"With {p - useful:,} idle columns Gaussian noise in the {places} throws the model {up_to}"
+            f"**{' and '.join(map(_number, far))}** away ({' and '.join(map(_number, lengths))} times its own length), "
+            f"{'and' if _coins(now, gaussian) else 'yet'} {_list(now, gaussian)} of 100 {source.things} are "
+            f"{source.outcome}, {_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
+        )
+    if gamma:
+        changes = [100 * (now[key] - first[key]) for key in gamma]
+        end = "hardly more than a coin" if _coins(now, gamma) else _since(changes, useful)
+        said.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
+    return " ".join([*said, *_refusals(table, now)])
+
+
+def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
+    """One sentence for each place where nothing is released, with the first reason."""
+    places: dict[str, str] = {}
+    for _, row in table[~table.mechanism.isin(list(now))].iterrows():
+        places.setdefault(_PLACE[row.mechanism.split("_")[0]], row.reason.replace(row.mechanism, "it"))
+    return [f"**No release** with noise in the {place}: {reason}." for place, reason in places.items()]
+
+
+def _coins(values: Mapping[str, float], keys: list[str]) -> bool:
+    return all(100 * values[key] - 50 < 1 for key in keys)
+
+
+def _accuracies(table: pd.DataFrame, p: int) -> dict[str, float]:
+    """Mean accuracy by mechanism at p, where something is released."""
+    rows = table[(table.status == "ok") & (table.metric == "accuracy") & (table.x == p)]
+    return dict(zip(rows.mechanism, rows["mean"].astype(float), strict=True))
+
+
+def _list(values: Mapping[str, float], keys: list[str]) -> str:
+    return " and ".join(f"**{100 * values[key]:.1f}**" for key in keys)
+
+
+def _since(changes: list[float], useful: int) -> str:
+    """How accuracies, in points, differ from those without idle columns.
+
+    >>> _since([0.0], 8), _since([-3.04], 8), _since([-1.0, -2.0], 8)
+    ('as at p\xa0=\xa08', '3.0 points fewer than at p\xa0=\xa08', '1.0 point and 2.0 points fewer than at p\xa0=\xa08')
+    """
+    if all(abs(change) < _SAME for change in changes):
+        return f"as at p = {useful}"
+    if all(change < 0 for change in changes):
+        return f"{' and '.join(points(-change) for change in changes)} fewer than at p = {useful}"
+    signed = " and ".join(f"{'+' if change >= 0 else '−'}{points(abs(change))}" for change in changes)
+    return f"{signed} against p = {useful}"
+
+
+def _number(value: float) -> str:
+    """
+    >>> _number(1.136), _number(413.65), _number(100263.1)
+    ('1.14', '414', '100,263')
+    """
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+
+
+def _at(g: Growth, p: int) -> float:
+    return float(g.distance[g.p == p][0])
+
+
+def readouts(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: Source) -> list[tuple[str, str]]:
+    """(value, label) pairs below the chart; none where nothing is released."""
+    now = _accuracies(table, p)
+    if not now:
+        return []
+    both = len({key.split("_")[0] for key in now}) > 1
+    names = " · ".join(curve_name(key, both).removesuffix(" noise") for key in now)
+    best = float(table[table.metric == "accuracy"].reference.dropna().iloc[0])
+    length = next(iter(grown.values())).length
+    at_most = "" if all(grown[key].exact for key in now) else "at most, "
+    return [
+        (
+            " · ".join(f"{100 * value:.1f}" for value in now.values()),
+            f"of 100 {source.outcome} at p = {p:,} ({100 * best:.1f} without privacy): {names}",
+        ),
+        (
+            " · ".join(_number(_at(grown[key], p)) for key in now),
+            f"away from the model without privacy, {at_most}whose own length is {_number(length)}: {names}",
+        ),
+    ]
+
+
+def caption(experiment: Experiment, grown: Mapping[str, Growth], asked: float | str) -> str:
+    """What the curves share, whether they make the same promise, and where the two noises break even."""
+    rule = f" ({lam_text(asked)}, as Gaussian noise in the answer takes it)" if isinstance(asked, str) else ""
+    said = [
+        f"**Same promise? No.** Gamma noise promises ε = {experiment.epsilon:g}; Gaussian noise "
+        f"({experiment.epsilon:g}, {delta_text(experiment.delta)}), which may fail with that small chance.",
+        f"One λ = {experiment.lam:.3g}{rule} for every p and both noises.",
+    ]
+    even = break_even(grown)
+    if even is not None:
+        said.append(f"The two noises are equally large in a prediction at p = {even:,.0f}.")
+    return " ".join(said)
+
+
+def break_even(grown: Mapping[str, Growth]) -> float | None:
+    """The p at which Gamma and Gaussian noise in the same place move a prediction equally far, root mean square.
+
+    A prediction moves by distance / sqrt(p): constant for Gaussian, of order sqrt(p + 1) for Gamma noise.
+    """
+    for family in ("output", "objective"):
+        one, other = grown.get(f"{family}_gaussian"), grown.get(f"{family}_gamma")
+        if one and other and np.isfinite(one.distance[0] / other.distance[0]):
+            return float((one.distance[0] / other.distance[0]) ** 2 * (one.p[0] + 1) - 1)
+    return None
+
+
+CORNER_QUESTION = "Held in a corner, √p comes back"
+CORNER_PROMISE = (
+    "Cutting a released answer at 0 is post-processing: its promise stays. A question asked over the corner has no "
+    "promise here, it would need a proof of its own: mathematics only."
+)
+
+
+def corner_takeaway(corner: Corner, p: int) -> str:
+    """What the orthant does at the cursor's p."""
+    k = int(np.flatnonzero(corner.p == p)[0])
+    times = corner.projected[k] / corner.free_answer[k]
+    said = (
+        f"If θ ≥ 0 is demanded, Gaussian noise no longer cancels: at p = {p:,} it moves one prediction "
+        f"{_number(times)} times as far."
+    )
+    if corner.reason:
+        return f"{said} Noise in the question is refused at this λ and ε."
+    return said
+
+
+def assumptions(table: pd.DataFrame, experiment: Experiment, grown: Mapping[str, Growth], source: Source) -> str:
+    """What must be true for the curves, the bounds and the promises."""
+    ok = table[table.status == "ok"]
+    lines = [
+        f"**Records:** {source.label}; {source.scaling}. Idle columns are not stored; noise on them is drawn from, or "
+        "averaged over, its exact law.",
+        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        f"**Accuracy:** on {int(ok.test_records.iloc[0]):,} {source.records} that no model was trained on."
+        if len(ok)
+        else "**Nothing is released** here.",
+        "**Distance:** root mean square of ‖θ − θ̂‖₂ over the noise, all p coordinates. Exact for noise in the answer; "
+        "for noise in the question exact on idle columns, a proved upper bound on the useful ones.",
+        "**Damage:** average logistic loss on the training records above the model without noise. For noise in the "
+        f"answer means are integrals; for noise in the question they come from {experiment.repetitions} releases.",
+        "**Earlier theory** is published without constants: a shape, anchored at the damage at the smallest p.",
+        f"**One λ for all:** so only the shape of the noise differs. {own_lam_line(experiment)}",
+        f"**p = {int(table.x.min())}:** {small_p_line(experiment, int(table.n.iloc[0]))}",
+        f"**The corner:** {experiment.n:,} records x = (1, …, 1)/√p with y = 0, Huber loss, θ ≥ 0; noise as the "
+        "Gaussian mechanisms calibrate it for this n, ε, δ and λ without the corner.",
+        "**n** stops at a size for which the whole sweep over p is computed at once.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
+        "promise.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def own_lam_line(experiment: Experiment) -> str:
+    """What Gamma noise would reach at the largest p if its λ grew along, as its own rule has it."""
+    p = int(experiment.sweep.values[-1])
+    alone = dc.replace(
+        experiment, mechanisms=("output_gamma",), lam="auto", sweep=dpcore.Axis("p", (p,)), repetitions=2
+    )
+    run = dpcore.run(alone)
+    row = run[run.metric == "accuracy"].iloc[0]
+    return (
+        f"With a λ of its own at p = {p:,}, {row.lam:.3g}, Gamma noise in the answer would leave "
+        f"{100 * row['mean']:.1f} of 100."
+    )
+
+
+def small_p_line(experiment: Experiment, n: int) -> str:
+    """For how many ε of the slider Gamma noise in the answer is the smaller one at the smallest p."""
+    p = int(experiment.sweep.values[0])
+
+    def size(key: str, epsilon: float) -> float:
+        """How far the noise moves a prediction, root mean square."""
+        plan = dpcore.calibrate(key, n=n, p=p, epsilon=epsilon, delta=experiment.delta, lam=experiment.lam)
+        return plan.scale * math.sqrt(dpcore.make_mechanism(key).law.reach(p)[1])
+
+    smaller = [size("output_gamma", epsilon) < size("output_gaussian", epsilon) for epsilon in dpcore.EPSILON_GRID]
+    count = "every" if all(smaller) else f"{sum(smaller)} of {len(smaller)}"
+    return (
+        "there Gamma noise in the answer, the stronger promise, moves predictions less than Gaussian noise for "
+        f"{count} ε of the slider, at δ = {delta_text(experiment.delta)}."
+    )
+
+
+def snippet(experiment: Experiment, noise_in: str, p: int, lower: str, source: Source) -> str:
+    """Python that redraws both charts from an empty file."""
+    return f"""import dpcore
+from dpcore import figures, growth, orthant
+
+ps = {experiment.sweep.values!r}
+experiment = dpcore.Experiment(
+    source={experiment.source!r},
+    mechanisms={MECHANISMS[noise_in]!r},
+    n={experiment.n},
+    epsilon={experiment.epsilon!r},
+    delta={experiment.delta!r},
+    lam={experiment.lam!r},
+    sweep=dpcore.Axis("p", ps),
+    repetitions={experiment.repetitions},
+    seed={experiment.seed},
+)
+figures.dimension_figure(
+    dpcore.run(experiment),
+    growth.growth_of(experiment.cells()),
+    p={p},
+    lower={lower!r},
+    accuracy_title={axis_title(source)!r},
+    theme="light",
+    height=500,
+).show()
+corner = orthant.corner(
+    ps,
+    n={experiment.n},
+    epsilon={experiment.epsilon!r},
+    delta={experiment.delta!r},
+    lam={experiment.lam!r},
+    seed={experiment.seed},
+)
+figures.orthant_figure(corner, p={p}, theme="light", height=400).show()
+"""
