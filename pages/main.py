@@ -19,6 +19,7 @@ run_pages(
     Path(__file__).resolve().parent,
     {
         "Start": "start/start.py",
+        "Doors": "doors/doors.py",
         "Dimension": "dimension/dimension.py",
     },
 )

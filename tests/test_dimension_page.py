@@ -248,6 +248,23 @@ def test_a_silent_slope_is_a_dash_and_the_note_says_why():
     assert re.findall(r">(-?\d\.\d\d)<", loud) == ["1.00", "0.50"]
 
 
+def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
+    _, table, grown, corner = computed()
+    row = next(row for row in slope_rows(table, grown, corner) if row.name == "damage, Gamma")
+    excess = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "output_gamma")]
+    logs = np.log(excess.x.astype(float)), np.log(excess["mean"] - excess.noiseless)
+    assert row.measured.slope == pytest.approx(np.polyfit(*logs, 1)[0])
+    gamma = grown["output_gamma"]
+    assert row.bound.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.damage_bound), 1)[0])
+    assert row.earlier.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.p * np.log(gamma.p)), 1)[0])
+
+
+def test_the_corner_moves_a_prediction_half_root_p_times_as_far():
+    _, _, _, corner = computed()
+    assert "512 times as far" in words.corner_takeaway(corner, 2**20)
+    assert "1.41 times as far" in words.corner_takeaway(corner, 8)
+
+
 def test_the_answer_and_the_question_share_their_rows_where_exponents_are_equal():
     _, table, grown, corner = computed(noise_in="both")
     names = [row.name for row in slope_rows(table, grown, corner)]

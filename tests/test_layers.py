@@ -23,6 +23,7 @@ LAYER = {
     "lower_bounds": 3,
     "noises": 3,
     "tradeoffs": 3,
+    "door_zero": 4,
     "evaluate": 4,
     "mechanisms": 4,
     "api": 5,
@@ -31,8 +32,10 @@ LAYER = {
     "sabotages": 5,
     "cells": 6,
     "auditing": 6,
+    "clouds": 7,
     "experiment": 7,
     "growth": 7,
+    "rates": 7,
     "estimators": 8,
     "figures": 8,
     "refinement": 8,
@@ -45,7 +48,7 @@ WITHIN = {
     "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation"},
     "kernels": {"elementary", "apply", "batch", "losses", "rows", "single"},
     "solvers": {"problem", "smooth", "hinge", "ball", "lockstep", "batched", "many"},
-    "figures": {"style", "cost", "dimension"},
+    "figures": {"style", "cost", "clouds", "dimension", "doors", "door_zero"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

@@ -4,23 +4,47 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 `layout.meta["narrow"]` with the changes a phone needs.
 """
 
+from .clouds import cloud_figure
 from .cost import cost_figure
 from .dimension import Lower, curve_name, dimension_figure, orthant_figure
-from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Theme, family_of, plain_number, spread
+from .door_zero import fit_figure, leak_figure
+from .doors import doors_figure, valley_figure
+from .style import (
+    BACKGROUND,
+    FAMILIES,
+    GRID,
+    MUTED,
+    NOISES,
+    TEXT,
+    Theme,
+    door_of,
+    family_of,
+    noise_of,
+    plain_number,
+    spread,
+)
 
 __all__ = [
     "BACKGROUND",
     "FAMILIES",
     "GRID",
     "MUTED",
+    "NOISES",
     "TEXT",
     "Lower",
     "Theme",
+    "cloud_figure",
     "cost_figure",
     "curve_name",
     "dimension_figure",
+    "door_of",
+    "doors_figure",
     "family_of",
+    "fit_figure",
+    "leak_figure",
+    "noise_of",
     "orthant_figure",
     "plain_number",
     "spread",
+    "valley_figure",
 ]

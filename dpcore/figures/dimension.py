@@ -15,8 +15,10 @@ from ..orthant import Corner
 from ..types import Array
 from .style import (
     BACKGROUND,
+    DOORS,
     FAMILIES,
     MUTED,
+    SYMBOLS,
     TEXT,
     Theme,
     axis,
@@ -35,8 +37,6 @@ Lower = Literal["distance", "damage"]
 _TOP, _BOTTOM, _RIGHT, _LEFT, _GAP = 30, 54, 156, 52, 62
 _SHARE = 0.5  # of the drawing height for the upper panel
 _COIN = 50.0
-_SYMBOLS = {"output": "circle", "objective": "square"}
-_DOORS = {"output": "answer", "objective": "question"}
 _PROMISES = {"gaussian": "promise (ε, δ)", "gamma": "promise pure ε"}
 _LOWER_TITLES = {
     "distance": "distance from the model without privacy",
@@ -167,7 +167,7 @@ def curve_name(mechanism: str, both: bool) -> str:
     ('Gamma noise', 'question, Gaussian')
     """
     family, noise = mechanism.split("_")
-    return f"{_DOORS[family]}, {noise.capitalize()}" if both else f"{noise.capitalize()} noise"
+    return f"{DOORS[family]}, {noise.capitalize()}" if both else f"{noise.capitalize()} noise"
 
 
 def _promise(key: str, both: bool) -> str:
@@ -205,7 +205,7 @@ def _curve(
         x, y, colour, name, panel, width=3, dash="solid" if noise == "gaussian" else "dashdot", legend=legend, over="p"
     )
     fill = colour if noise == "gaussian" else BACKGROUND[theme]
-    return trace | _markers(trace["x"], p, colour, _SYMBOLS[family], fill)
+    return trace | _markers(trace["x"], p, colour, SYMBOLS[family], fill)
 
 
 def _markers(x: Array, p: int, colour: str, symbol: str, fill: str) -> dict[str, Any]:

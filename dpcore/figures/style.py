@@ -41,7 +41,13 @@ BACKGROUND: dict[Theme, str] = {"light": "#FFFFFF", "dark": "#171614"}
 TEXT: dict[Theme, str] = {"light": "#2F2D2B", "dark": "#EDEBE8"}
 MUTED: dict[Theme, str] = {"light": "#6B6864", "dark": "#A8A49E"}
 GRID: dict[Theme, str] = {"light": "#ECEAE7", "dark": "#2D2B27"}
+# Where a family puts its noise, and the marker of its points.
+DOORS = {"output": "answer", "objective": "question"}
+SYMBOLS = {"output": "circle", "objective": "square"}
+NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LABEL_HEIGHT = 16  # px of a line of text behind a curve
+LEGEND: dict[str, Any] = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}
+LEGEND_ROW = 20  # px; on a phone every entry has its own
 
 
 def family_of(mechanism: str) -> str:
@@ -51,6 +57,31 @@ def family_of(mechanism: str) -> str:
     'output'
     """
     return {"output": "output", "objective": "objective"}[mechanism.split("_")[0]]
+
+
+def door_of(mechanism: str) -> str:
+    """Where a mechanism puts its noise.
+
+    >>> door_of("objective_gamma")
+    'question'
+    """
+    return DOORS[family_of(mechanism)]
+
+
+def noise_of(mechanism: str) -> str:
+    """The key of a mechanism's law of noise.
+
+    >>> noise_of("objective_gamma")
+    'gamma'
+    """
+    return mechanism.split("_")[1]
+
+
+def marker_of(mechanism: str, colour: str, theme: Theme, size: int) -> dict[str, Any]:
+    """The family's symbol; open where the promise is pure."""
+    fill = colour if noise_of(mechanism) == "gaussian" else BACKGROUND[theme]
+    look = {"symbol": SYMBOLS[family_of(mechanism)], "size": size, "line": {"color": colour, "width": 1.5}}
+    return look | {"color": fill}
 
 
 def with_opacity(colour: str, opacity: float) -> str:
@@ -113,14 +144,16 @@ def log_axis(theme: Theme, low: float, high: float) -> dict[str, Any]:
     }
 
 
-def decades(rows: pd.DataFrame, columns: Sequence[str] = ("mean", "bound", "noiseless")) -> tuple[float, float]:
-    """Exponents of a log axis that holds the positive values of these columns, down to 1e-5 of the largest."""
+def decades(
+    rows: pd.DataFrame, columns: Sequence[str] = ("mean", "bound", "noiseless"), depth: float = 5.0
+) -> tuple[float, float]:
+    """Exponents of a log axis that holds the positive values of these columns, `depth` powers of ten at most."""
     values = np.concatenate([rows[c].to_numpy(float) for c in columns])
     values = values[values > 0]
     if not len(values):
         return -3.0, 0.0
     high = math.log10(values.max())
-    return max(math.log10(values.min()), high - 5) - 0.15, high + 0.15
+    return max(math.log10(values.min()), high - depth) - 0.15, high + 0.15
 
 
 def line(

@@ -11,24 +11,29 @@ from dpcore.data import Source
 SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
 
 
-def pick_source(default: str) -> Source:
-    """The data set that the reader chose; another one starts with its own number of people."""
+def pick_source(default: str, key: str, most: int = 100_000) -> tuple[Source, int]:
+    """The data set that the reader chose, and the number of people it starts with: all of its own, at most `most`.
+
+    key: of the picker and in the address; pages with different defaults need different ones.
+    """
     chosen = st.selectbox(
         "Records",
         SHOWN,
         SHOWN.index(default),
         format_func=lambda key: data.SOURCES[key].label,
-        key="source",
+        key=key,
         on_change=_reset_people,
+        args=(key, most),
         label_visibility="collapsed",
         width=290,
         bind="query-params",
     )
-    return data.get_source(chosen)
+    source = data.get_source(chosen)
+    return source, min(source.people, most)
 
 
-def _reset_people() -> None:
-    st.session_state.n = data.get_source(st.session_state.source).people
+def _reset_people(key: str, most: int) -> None:
+    st.session_state.n = min(data.get_source(st.session_state[key]).people, most)
 
 
 def preset(**values: object) -> None:

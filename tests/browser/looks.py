@@ -1,4 +1,48 @@
-"""What a reader would see as broken: labels over one another, texts that are cut. Scripts for the browser."""
+"""A chart as a reader meets it, and what a reader would see as broken: labels over one another, texts that are cut."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+
+class Chart:
+    """The live figure with this key; expressions are JavaScript about its node, `it`."""
+
+    ranges = "[it._fullLayout.xaxis.range, it._fullLayout.yaxis.range]"
+
+    def __init__(self, page: Page, key: str) -> None:
+        self.page, self.where = page, f".st-key-{key} .live-figure"
+
+    def shown(self) -> None:
+        """Wait until it is drawn."""
+        expect(self.page.locator(f"{self.where} .main-svg").first).to_be_visible(timeout=60_000)
+
+    def look(self, expression: str) -> object:
+        return self.page.evaluate(f"(it => {expression})(document.querySelector('{self.where}'))")
+
+    def wait(self, condition: str) -> None:
+        self.page.wait_for_function(f"(it => {condition})(document.querySelector('{self.where}'))", timeout=30_000)
+
+    def press(self, slider: str, stroke: str, done: str) -> None:
+        """Move a slider by one step and wait until a condition holds."""
+        self.page.locator(f".st-key-{slider} input[type=range]").press(stroke)
+        self.wait(done)
+
+    def zoom(self) -> object:
+        """Drag a rectangle in the (upper) panel, as a reader does; returns the ranges it leaves."""
+        before = self.look("it._fullLayout.xaxis.range[0]")
+        box = self.page.locator(f"{self.where} .nsewdrag").first.bounding_box()
+        assert box
+        self.page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.2 * box["height"])
+        self.page.mouse.down()
+        self.page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.8 * box["height"], steps=4)
+        self.page.mouse.up()
+        self.wait(f"it._fullLayout.xaxis.range[0] > {before}")
+        return self.look(self.ranges)
+
+    def broken_labels(self) -> list[str]:
+        return self.page.locator(self.where).evaluate(OVERLAPS)
+
 
 # Labels of the chart that share space, in px: none may overlap another or leave the drawing.
 OVERLAPS = """(it) => {

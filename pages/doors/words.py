@@ -1,0 +1,283 @@
+"""The words of the doors page. Every number comes out of a table, a cloud or a leak."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore import Experiment
+from dpcore.clouds import Clouds
+from dpcore.data import Source
+from dpcore.figures import NOISES, door_of, family_of, noise_of
+from pages.ui.controls import delta_text
+from pages.ui.text import readable, rounded
+
+RATE = "published rate,<br>shape only"
+PICKED_NOISES = NOISES | {"both": "both"}
+CHIPS: list[tuple[str, dict[str, Any]]] = [
+    ("one λ at both doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
+    ("λ too small", {"lam": 0.0001, "epsilon": 0.1}),
+    ("tiny ε", {"lam": 0.01, "epsilon": 0.01}),
+    ("pure ε", {"noise": "gamma"}),
+    ("λ = auto", {"lam": "auto", "epsilon": 1.0}),
+]
+
+FORMULA = r"""
+Both doors minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$,
+with $|\ell'|\le L$ and $0\le\ell''\le c$.
+
+- **The answer** (output perturbation): release $\hat\theta+b$. One replaced record moves $\hat\theta$ by at most
+  $\frac{2LR}{n\lambda}$, which sets the scale of $b$. The noise moves a prediction by $\langle b,x\rangle$.
+- **The question** (objective perturbation): release the minimiser of $J(\theta)+\langle b,\theta\rangle$. One replaced
+  record moves the gradient by at most $\frac{2LR}n$, which sets the scale of $b$. The noise moves a prediction by at
+  most $|\langle b,x\rangle|/\lambda$, and by less where the records bend $J$: that is what this door can win.
+- What it pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of at most
+  $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is drawn;
+  where that is all of $\varepsilon$, the door is closed.
+- **Gaussian** noise promises $(\varepsilon,\delta)$. **Gamma** noise, with density $\propto e^{-\lVert b\rVert/s}$,
+  promises $\varepsilon$ alone.
+"""
+
+
+def takeaway(table: pd.DataFrame, source: Source) -> str:
+    """Who wins and by how much, or which door is closed and why.
+
+    table: the rows at the cursor, of two doors with the same one or two laws of noise.
+    """
+    noises = table.mechanism.map(noise_of).unique()
+    first = table.iloc[0]
+    duels = [_duel(table, noise, named=len(noises) > 1) for noise in noises]
+    said = []
+    if any(duels):
+        said.append(f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}.")
+    return " ".join([*said, *(_closed(row, table) for _, row in table[table.status != "ok"].iterrows())])
+
+
+def winner(table: pd.DataFrame) -> str:
+    """The family of the smallest excess risk at the cursor; output where nothing is released."""
+    excess = table[table.metric == "excess_empirical_risk"].set_index("mechanism")["mean"].astype(float)
+    return family_of(str(excess.idxmin())) if len(excess) else "output"
+
+
+def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
+    found = table[(table.mechanism == mechanism) & (table.metric == "excess_empirical_risk")]
+    return found.iloc[0] if len(found) else None
+
+
+def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
+    """One law of noise at both doors: the smaller excess risk, unless it is too close to call."""
+    answer, question = _excess(table, f"output_{noise}"), _excess(table, f"objective_{noise}")
+    if answer is None or question is None:
+        return None
+    kind = f"{NOISES[noise]} noise" if named else "noise"
+    a, q = float(answer["mean"]), float(question["mean"])
+    if abs(a - q) <= 2.0 * question.se:
+        return (
+            f"{kind} in the **question** and in the answer leave excess risks too close to call: {rounded(q)} and "
+            f"{rounded(a)}, ± {rounded(question.se, 1)} from {question.repetitions} draws"
+        )
+    winner, loser = ("question", "answer") if q < a else ("answer", "question")
+    small, large = sorted((a, q))
+    return (
+        f"{kind} in the **{winner}** leaves **{less(small, large)}** excess risk than in the {loser}: "
+        f"{rounded(small)} against {rounded(large)}"
+    )
+
+
+def less(small: float, large: float) -> str:
+    """How much less `small` is than `large`; a difference where one is not positive.
+
+    >>> less(1.0, 1.9), less(1.0, 35.2), less(0.96, 1.0), less(-0.1, 0.2)
+    ('1.9 times less', '35 times less', '4% less', '0.3 less')
+    """
+    if small <= 0.0:
+        return f"{rounded(large - small)} less"
+    if large < 1.1 * small:
+        return f"{100 * (1 - small / large):.2g}% less"
+    return f"{large / small:{'.1f' if large < 10 * small else ',.0f'}} times less"
+
+
+def _closed(row: pd.Series, table: pd.DataFrame) -> str:
+    """Why a door is closed at the cursor, and what the other one costs."""
+    noise = noise_of(row.mechanism)
+    several = table.mechanism.map(noise_of).nunique() > 1
+    said = f"The {door_of(row.mechanism)}'s door is **closed**{f' to {NOISES[noise]} noise' if several else ''}: "
+    said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}."
+    twin = _excess(table, f"output_{noise}")
+    return said if twin is None else f"{said} Through the answer, excess risk is **{rounded(twin['mean'])}**."
+
+
+def promise(table: pd.DataFrame) -> tuple[bool, str]:
+    """Whether all curves keep the same promise at the cursor, and which ones they keep.
+
+    table: the rows at the cursor.
+    """
+    open_doors = table[table.status == "ok"].drop_duplicates("mechanism")
+    texts = {row.mechanism: _budget(row) for _, row in open_doors.iterrows()}
+    if len(set(texts.values())) <= 1:
+        return True, f"Same promise: {next(iter(texts.values()), 'none')}"
+    bynoise_of: dict[str, set[str]] = {}
+    for key, text in texts.items():
+        bynoise_of.setdefault(NOISES[noise_of(key)], set()).add(text)
+    if all(len(found) == 1 for found in bynoise_of.values()):
+        parts = [f"{noise} {found.pop()}" for noise, found in bynoise_of.items()]
+    else:
+        parts = [f"{door_of(key)} {text}" for key, text in texts.items()]
+    return False, f"Not the same promise: {', '.join(parts)}"
+
+
+def _budget(row: pd.Series) -> str:
+    """The budget that a mechanism really spends: ε alone where it is pure.
+
+    >>> _budget(pd.Series({"spent_epsilon": 1.0, "spent_delta": 0.0}))
+    'ε = 1'
+    """
+    epsilon = f"{row.spent_epsilon:.3g}"
+    return f"({epsilon}, {delta_text(row.spent_delta)})" if row.spent_delta else f"ε = {epsilon}"
+
+
+def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
+    """Three (value, label) pairs: how often the models of both doors are right, and the best model.
+
+    table: the rows at the cursor; the first law of noise counts.
+    """
+    accuracy = table[table.metric == "accuracy"].drop_duplicates("mechanism").set_index("mechanism")
+    noise = noise_of(table.mechanism.iloc[0])
+    cards = []
+    for family in ("output", "objective"):
+        key, door = f"{family}_{noise}", door_of(f"{family}_{noise}")
+        value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "closed"
+        cards.append((value, f"{source.outcome}, {NOISES[noise]} noise in the {door}"))
+    best = f"{100 * accuracy.reference.iloc[0]:.1f} of 100" if len(accuracy) else "—"
+    return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
+
+
+def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float, progress: str | None) -> str:
+    """What the curves are, in small print below the chart; progress: while not all releases are there."""
+    sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
+    said = f"Excess over the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}, on average over the noise"
+    if len(sampled):
+        draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
+        said += f": exact for the answer, for the question from {draws}"
+    several = table.mechanism.map(noise_of).nunique() > 1
+    said = f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
+    return f"{said} **{progress}**" if progress else said
+
+
+def _errors(rows: pd.DataFrame) -> str:
+    return f"{rows.se.max() / rows['mean'].abs().max():.1%} at the cursor"
+
+
+def cloud_caption(made: Clouds, n: int) -> str:
+    """What the cloud shows, with how far releases lie from their own model without noise."""
+    several = len({noise_of(cloud.mechanism) for cloud in made.clouds}) > 1
+    parts, outside = [], 0
+    for cloud in made.clouds:
+        name = door_of(cloud.mechanism) + (f", {NOISES[noise_of(cloud.mechanism)]}" if several else "")
+        if cloud.plan is None:
+            parts.append(f"{name}: closed")
+            continue
+        away = float(np.sqrt(((cloud.thetas - cloud.theta_hat) ** 2).sum(axis=1).mean()))
+        parts.append(f"{name}: {rounded(away, 2)}")
+        low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
+        outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
+    releases = max(len(cloud.thetas) for cloud in made.clouds)
+    said = (
+        f"A problem with two features and {n:,} synthetic people, same promise and choice of λ: {releases} releases "
+        f"each over rings of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
+    )
+    return f"{said} {outside} lie outside." if outside else said
+
+
+def lam_at(table: pd.DataFrame) -> float | None:
+    """The λ of all open doors, where they agree within a few percent; a rule may choose differently for each.
+
+    table: the rows at the cursor.
+    """
+    lams = table.lam.dropna().astype(float)
+    return float(lams.min()) if len(lams) and lams.max() <= 1.05 * lams.min() else None
+
+
+def valley_caption(valley: pd.DataFrame, here: pd.DataFrame, progress: str | None) -> str:
+    """Where the valley's floor is at each door, and where the doors stand now.
+
+    valley: swept over λ. here: the rows at the cursor of the main chart.
+    """
+    rows = valley[(valley.status == "ok") & (valley.metric == "excess_empirical_risk")]
+    several = rows.mechanism.map(noise_of).nunique() > 1
+    parts = []
+    for key, mine in rows.groupby("mechanism", sort=False):
+        best = mine.loc[mine["mean"].astype(float).idxmin()]
+        name = door_of(str(key)) + (f", {NOISES[noise_of(str(key))]}" if several else "")
+        parts.append(f"{name}: {rounded(best['mean'])} at λ = {best.x:g}")
+    said = (
+        f"Small λ: noise. Large λ: regularisation. In between, lowest on this grid, {'; '.join(parts)}. "
+        "To look for that floor on the records would cost privacy too."
+    )
+    lams = here.lam.dropna().astype(float)
+    if lam_at(here) is None and len(lams):
+        said += f" Now λ is {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}, a rule's choice for each curve."
+    return f"{said} {progress}" if progress else said
+
+
+def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
+    """What must be true for the curves, the bounds and the promises."""
+    ok = table[table.status == "ok"]
+    lines = [
+        f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
+        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
+        f"all models with ‖θ‖ ≤ {experiment.theta_norm:g}"
+        + (f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})." if len(ok) else "."),
+        "**Means:** integrals over the noise for the answer. For the question the noise is drawn in pairs of opposite "
+        "sign, every draw is a minimisation of its own, and draws are shared along ε.",
+        "**Bounds** hold for every data set and model of that norm, on average over the noise. *Regularisation* is the "
+        "excess that would remain without noise.",
+        "**The question's door** needs a loss without kinks and with bounded slope, a minimiser over all models, and a "
+        "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ.",
+        "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the question's may "
+        "be larger, because the curvature of the loss resists it. No record is seen."
+        if experiment.lam == "auto"
+        else "**λ** is the same at both doors."
+        if not isinstance(experiment.lam, str)
+        else "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
+        f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
+        "promise.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
+    """Python that redraws the chart from an empty file."""
+    keys = tuple(m.key for m in experiment.mechanisms)  # type: ignore[union-attr]
+    load, shapes = "", ""
+    if "rates" in layers:
+        load = "\nfrom dpcore.rates import rate_shape"
+        shapes = f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
+    return f"""import dpcore
+from dpcore import figures{load}
+
+experiment = dpcore.Experiment(
+    source={experiment.source!r},
+    mechanisms={keys!r},
+    n={experiment.n},
+    p={experiment.p},
+    delta={experiment.delta!r},
+    lam={experiment.lam!r},
+    repetitions={experiment.repetitions},
+    seed={experiment.seed},
+)
+table = dpcore.run(experiment)
+figure = figures.doors_figure(
+    table,
+    epsilon={epsilon!r},
+    bounds={"bounds" in layers},
+    bias={"bias" in layers},{shapes}
+    theme="light",
+    height=500,
+)
+figure.show()
+"""

@@ -1,0 +1,130 @@
+"""The doors page as a visitor meets it: deep link on a fresh server, three widths, slider moves, no complaint."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dpcore import figures
+
+from ..harness import Server
+from .looks import CUT, Chart
+
+pytestmark = pytest.mark.browser
+
+# Few records: these tests look at the page, and every draw through the question is a minimisation.
+STATE = "n=300"
+SIDES = {"cloud": "side=Cloud", "valley": "side=λ+valley"}
+
+
+def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> Chart:
+    page.goto(f"{url}/doors?{query}")
+    chart = Chart(page, key)
+    chart.shown()
+    return chart
+
+
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
+    open_doors(page, fresh_server.url, f"{STATE}&epsilon=0.1&lam=0.05&noise=Gamma&side=λ+valley")
+    expect(page.get_by_text("At ε = 0.1 with 300 people")).to_be_visible()
+    expect(page.get_by_text("Same promise: ε = 0.1")).to_be_visible()
+    Chart(page, "valley").shown()
+    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert page.get_by_role("dialog").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []
+
+
+def test_the_navigation_leads_here_and_back(server: Server, page: Page, complaints: list[str]):
+    page.goto(server.url)
+    Chart(page, "cost").shown()
+    page.get_by_role("link", name="Doors").click()
+    Chart(page, "doors").shown()
+    Chart(page, "cloud").shown()
+    page.get_by_role("link", name="Start").click()
+    Chart(page, "cost").shown()
+    assert complaints == []
+
+
+def test_moving_epsilon_moves_the_cursor_and_keeps_node_and_zoom(server: Server, page: Page, complaints: list[str]):
+    chart = open_doors(page, server.url)
+    chart.look("it.mark = 'same node'")
+    zoomed = chart.zoom()
+    for epsilon in (1.5, 2.0):
+        chart.press("epsilon", "ArrowRight", f"it.layout.shapes.some(shape => shape.x0 === {epsilon})")
+        expect(page.get_by_text(f"At ε = {epsilon:g} with")).to_be_visible()
+    assert chart.look("it.mark") == "same node"
+    assert chart.look(chart.ranges) == zoomed
+    assert "epsilon=2" in page.url, "the address carries the state"
+    assert complaints == []
+
+
+@pytest.mark.parametrize("key", ["n", "lam"])
+def test_every_other_control_redraws_the_curves_in_place(server: Server, page: Page, complaints: list[str], key: str):
+    chart = open_doors(page, server.url)
+    chart.look("it.mark = 'same node'")
+    chart.zoom()
+    zoomed = chart.look("it._fullLayout.xaxis.range")
+    of = "it._fullData.find(t => t.name === 'noise in the answer').y[12]"
+    chart.look(f"it.before = {of}")
+    chart.press(key, "ArrowRight", f"{of} !== it.before")
+    assert chart.look("it.mark") == "same node"
+    assert chart.look("it._fullLayout.xaxis.range") == zoomed, "the height follows the new curves"
+    assert complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_charts_wear_the_page_s_theme(server: Server, browser: Browser, scheme: figures.Theme):
+    page = browser.new_page(color_scheme=scheme)
+    open_doors(page, server.url)
+    for key in ("doors", "cloud"):
+        Chart(page, key).wait(f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
+    page.close()
+
+
+@pytest.mark.parametrize("width, height", [(1440, 900), (1024, 768), (390, 844)])
+def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int, height: int):
+    page = browser.new_page(viewport={"width": width, "height": height})
+    for more, side in (
+        ("", "cloud"),
+        ("noise=both&layers=proved+bounds&layers=regularisation&layers=earlier+rates", "valley"),
+        ("lam=0.0001&epsilon=0.01", "valley"),
+        ("noise=both&lam=0.05&epsilon=10", "cloud"),
+        ("epsilon=0.01&leak=a+classifier", "zero_vector"),
+        ("leak=a+curve", "zero_curve"),
+    ):
+        hero = open_doors(page, server.url, f"{more}&{STATE}&{SIDES.get(side, 'side=Door+zero')}")
+        beside = Chart(page, side)
+        beside.shown()
+        page.wait_for_timeout(300)  # fonts
+        assert hero.broken_labels() == [], more
+        assert beside.broken_labels() == [], more
+        assert page.evaluate(CUT) == [], more
+        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert scroll <= 0, "the page scrolls sideways"
+    page.close()
+
+
+def test_the_first_screen_answers_the_question(server: Server, browser: Browser):
+    """At 1366 x 768 the sentence, both charts and the cursor are there without scrolling."""
+    page = browser.new_page(viewport={"width": 1366, "height": 768})
+    open_doors(page, server.url, "")
+    Chart(page, "cloud").shown()
+    for where, limit in (
+        ("text=excess risk than", 220),
+        (".st-key-cloud .main-svg", 400),
+        (".st-key-doors .annotation-text:has-text('ε = 1')", 768),
+    ):
+        box = page.locator(where).first.bounding_box()
+        assert box and box["y"] < limit
+    page.close()
+
+
+def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
+    open_doors(page, server.url, f"{STATE}&behind=Data")
+    expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download CSV").click()
+    assert "objective_gaussian" in waiting.value.path().read_text()
+    assert complaints == []

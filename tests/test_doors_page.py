@@ -1,0 +1,255 @@
+"""The doors page without a browser: every state speaks the table's numbers, and its code redraws its chart."""
+
+import random
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import Budget, data, figures
+from dpcore.bounds import published_output_rate
+from dpcore.clouds import Scene, clouds
+from dpcore.door_zero import median_leak, polynomial_fit, support_vector_leak
+from pages.doors import words, zero
+from pages.ui import controls
+from pages.ui.pickers import SHOWN
+from pages.ui.readout import readout
+from pages.ui.text import emphasised, plain, readable, rounded
+from tests.harness import ROOT
+
+PEOPLE = data.SOURCES["synthetic"]
+
+
+def open_page(**state) -> AppTest:
+    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    page.switch_page("doors/doors.py")
+    for key, value in ({"n": 300} | state).items():
+        page.session_state[key] = value
+    return page.run()
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.get("html")])
+
+
+def headline(page: AppTest) -> str:
+    return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
+
+
+def captions(page: AppTest) -> str:
+    return "\n".join(caption.value for caption in page.caption)
+
+
+def mechanisms_of(noise="gaussian"):
+    laws = ("gaussian", "gamma") if noise == "both" else (noise,)
+    keys = [f"{family}_{law}" for law in laws for family in ("output", "objective")]
+    return tuple(dpcore.make_mechanism(key) for key in keys)
+
+
+def table_of(noise="gaussian", **changes) -> pd.DataFrame:
+    fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "repetitions": 50, "seed": 7} | changes
+    return dpcore.run(dpcore.Experiment(mechanisms=mechanisms_of(noise), **fields))
+
+
+def rows(answer, question, se=0.001, noise="gaussian", **more) -> pd.DataFrame:
+    """The rows at the cursor as `dpcore.run` gives them, with chosen excess risks; None: not applicable."""
+    made = []
+    for family, value, error in (("output", answer, 0.0), ("objective", question, se)):
+        about = {"mechanism": f"{family}_{noise}", "epsilon": 0.5, "n": 1000, "repetitions": 50, "lam": 0.01}
+        if value is None:
+            reason = f"{family}_{noise} needs lam > 0.02 for epsilon = 0.5 and n = 1000, got 0.01: below that"
+            made.append(about | {"metric": None, "mean": None, "status": "not applicable", "reason": reason})
+        else:
+            budget = {"spent_epsilon": 0.5, "spent_delta": 1e-6 if noise == "gaussian" else 0.0}
+            metric = {"metric": "excess_empirical_risk", "mean": value, "se": error, "status": "ok"}
+            made.append(about | budget | metric | more)
+    return pd.DataFrame(made)
+
+
+def test_the_sentence_names_the_winner_and_by_how_much():
+    said = words.takeaway(rows(0.02, 0.005), PEOPLE)
+    assert said == (
+        "At ε = 0.5 with 1,000 people, noise in the **question** leaves **4.0 times less** excess risk than in the "
+        "answer: 0.005 against 0.02."
+    )
+    said = words.takeaway(rows(0.02, 0.05), PEOPLE)
+    assert "noise in the **answer** leaves **2.5 times less**" in said and "0.02 against 0.05" in said
+    assert words.winner(rows(0.02, 0.05)) == "output" and words.winner(rows(0.02, 0.005)) == "objective"
+
+
+def test_what_the_draws_cannot_tell_is_called_too_close():
+    said = words.takeaway(rows(0.02, 0.0185, se=0.001), PEOPLE)
+    assert "too close to call" in said and "0.0185 and 0.02, ± 0.001 from 50 draws" in said and "less" not in said
+    assert "less" in words.takeaway(rows(0.02, 0.0185, se=0.0001), PEOPLE)
+
+
+def test_a_closed_door_is_named_with_its_reason_and_what_the_other_costs():
+    said = words.takeaway(rows(0.3, None), PEOPLE)
+    assert said == (
+        "The question's door is **closed**: it needs λ > 0.02 for ε = 0.5 and n = 1000, got 0.01: below that. "
+        "Through the answer, excess risk is **0.3**."
+    )
+    assert words.winner(rows(None, None)) == "output"
+    both = pd.concat([rows(0.3, None), rows(0.2, 0.1, noise="gamma")])
+    said = words.takeaway(both, PEOPLE)
+    assert "Gamma noise in the **question** leaves" in said and "closed** to Gaussian noise" in said
+
+
+def test_different_promises_are_never_called_the_same():
+    assert words.promise(rows(0.1, 0.2)) == (True, "Same promise: (0.5, 10⁻⁶)")
+    assert words.promise(rows(0.1, 0.2, noise="gamma")) == (True, "Same promise: ε = 0.5")
+    both = pd.concat([rows(0.1, 0.2), rows(0.1, 0.2, noise="gamma")])
+    assert words.promise(both) == (False, "Not the same promise: Gaussian (0.5, 10⁻⁶), Gamma ε = 0.5")
+    published = rows(0.1, 0.2)
+    published.loc[1, "spent_epsilon"] = 0.7
+    assert words.promise(published) == (False, "Not the same promise: answer (0.5, 10⁻⁶), question (0.7, 10⁻⁶)")
+    assert words.promise(rows(None, None)) == (True, "Same promise: none")
+
+
+@pytest.mark.parametrize(
+    "value, text", [(0.0000346012, "0.0000346"), (219.7, "220"), (-0.02, "−0.02"), (0.0, "0"), (56789.0, "56.8k")]
+)
+def test_numbers_have_no_exponent(value, text):
+    assert rounded(value) == text
+
+
+def test_reasons_are_read_with_the_page_s_letters():
+    assert readable("needs lam > 1 for epsilon = 2, delta and lambda") == "needs λ > 1 for ε = 2, δ and lambda"
+
+
+def test_the_default_state_teaches_without_a_click():
+    here = table_of(n=2000).query("x == 1.0")
+    page = open_page(n=2000)
+    assert not page.exception and not page.error
+    said = re.sub(r"<[^>]+>", "", headline(page))
+    assert said == plain(words.takeaway(here, PEOPLE))
+    assert "noise in the question leaves" in said and "times less" in said
+    assert "Same promise: (1, 10⁻⁶)" in texts(page)
+    made = clouds(Scene(mechanisms_of(), 2000, 1.0, 1e-6, "auto", 7))
+    assert words.cloud_caption(made, 2000) in captions(page)
+    away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
+    assert f"answer: {rounded(away[0], 2)}; question: {rounded(away[1], 2)}." in captions(page)
+    for value, label in words.readouts(here, PEOPLE):
+        assert readout(value, label) in texts(page)
+
+
+def test_unused_controls_are_visible_disabled_and_say_why():
+    page = open_page()
+    sliders = {slider.label: slider for slider in page.sidebar.select_slider}
+    said = [caption.value for caption in page.sidebar.caption]
+    assert sliders["**m** samples"].disabled and "neither door draws samples" in said
+    assert not sliders["**λ** regularisation"].disabled
+    assert sliders["**n** people"].options[-1] == "10,000", "every draw is a minimisation"
+    assert "**n** stops at 10,000" in texts(open_page(behind="Assumptions"))
+
+
+@pytest.mark.parametrize("case", range(14))
+def test_random_states_show_no_error_and_true_numbers(case):
+    rng = random.Random(case)
+    source = rng.choice(SHOWN)
+    chosen = {
+        "records": source,
+        "noise": rng.choice(list(words.PICKED_NOISES)),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(controls.DELTAS),
+        "n": rng.choice([200, 300, 500]),
+        "lam": rng.choice(controls.LAMBDAS),
+        "seed": rng.randrange(100),
+        "side": rng.choice(["Cloud", "λ valley", "Door zero"]),
+        "leak": rng.choice(list(zero.LEAKS)),
+        "layers": rng.sample(["bounds", "bias", "rates"], rng.randrange(4)),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
+    }
+    same = ("noise", "delta", "n", "lam", "seed")
+    table = table_of(source=source, p=data.SOURCES[source].p or 8, **{key: chosen[key] for key in same})
+    page = open_page(**chosen)
+    assert not page.exception and not page.error, chosen
+    here = table[table.x == chosen["epsilon"]]
+    colour = figures.FAMILIES["light"][words.winner(here)]
+    assert headline(page) == emphasised(words.takeaway(here, data.SOURCES[source]), colour)
+    assert not re.search(r"\bnan\b", (texts(page) + captions(page)).lower())
+
+
+def test_the_valley_s_floor_is_the_table_s():
+    page = open_page(side="λ valley", epsilon=0.5)
+    swept = table_of(
+        sweep=dpcore.Axis("lam", tuple(lam for lam in controls.LAMBDAS if not isinstance(lam, str))),
+        epsilon=0.5,
+        repetitions=20,
+    )
+    excess = swept[(swept.metric == "excess_empirical_risk") & (swept.mechanism == "output_gaussian")]
+    best = excess.loc[excess["mean"].astype(float).idxmin()]
+    assert f"answer: {rounded(best['mean'])} at λ = {best.x:g};" in captions(page)
+
+
+def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
+    here = rows(0.1, 0.2).assign(lam=[0.01, 0.0102])
+    assert words.lam_at(here) == 0.01 and words.lam_at(rows(None, None).drop(columns="lam").assign(lam=np.nan)) is None
+    apart = here.assign(lam=[0.01, 0.02])
+    assert words.lam_at(apart) is None
+    valley = rows(0.1, 0.2).assign(x=0.5)
+    assert "Now λ is 0.01 to 0.02" in words.valley_caption(valley, apart, None)
+    assert "Now λ" not in words.valley_caption(valley, here, None)
+
+
+def test_a_closed_door_shows_on_every_part_of_the_page():
+    page = open_page(lam=0.0001, epsilon=0.1)
+    assert "needs λ &gt;" in headline(page) and "closed" in headline(page)
+    assert "question: closed" in captions(page)
+    assert readout("closed", "classified correctly, Gaussian noise in the question") in texts(page)
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_door_zero_prints_the_records_it_names(seed):
+    median, vector, fit = median_leak(seed), support_vector_leak(seed), polynomial_fit(seed)
+    for leak, said in (
+        ("median", zero.median_words(median)),
+        ("vector", zero.vector_words(vector)),
+        ("curve", zero.curve_words(fit)),
+    ):
+        assert said in texts(open_page(side="Door zero", leak=leak, seed=seed))
+    assert f"**{median.before[median.owner_before]:,.0f}**" in zero.median_words(median)
+    assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in zero.vector_words(vector)
+
+
+def test_chips_set_the_controls():
+    page = open_page()
+    next(b for b in page.button if b.label == "λ too small").click().run()
+    assert page.session_state["lam"] == 0.0001 and "closed" in headline(page)
+    next(b for b in page.button if b.label == "pure ε").click().run()
+    assert page.session_state["noise"] == "gamma" and "Same promise: ε =" in texts(page)
+
+
+def test_another_data_set_starts_with_its_own_people():
+    page = open_page()
+    page.selectbox(key="records").set_value("iris").run()
+    assert page.session_state["n"] == 105 and not page.exception
+    page.selectbox(key="records").set_value("synthetic").run()
+    assert page.session_state["n"] == 2000, "what can be drawn at once, not all 5,000"
+
+
+@pytest.mark.parametrize("layers", [["bias"], ["bounds", "rates"]])
+def test_the_code_redraws_the_chart(monkeypatch, layers):
+    import plotly.graph_objects as go
+
+    page = open_page(behind="Code", noise="both", epsilon=0.1, layers=layers, lam=0.01)
+    drawn = []
+    monkeypatch.setattr(go.Figure, "show", lambda self: drawn.append(self))
+    exec(page.code[0].value, {})
+    table = table_of("both", lam=0.01)
+    published = [published_output_rate(1.0, 1.0, 300, 10.0, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
+    expected = figures.doors_figure(
+        table,
+        epsilon=0.1,
+        theme="light",
+        height=500,
+        bounds="bounds" in layers,
+        bias="bias" in layers,
+        rates={words.RATE: np.array(published)} if "rates" in layers else {},
+    )
+    assert [t.name for t in drawn[0].data] == [t.name for t in expected.data]
+    for one, other in zip(drawn[0].data, expected.data, strict=True):
+        assert np.asarray(one.y, float) == pytest.approx(np.asarray(other.y, float))
