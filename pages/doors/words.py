@@ -225,6 +225,11 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
     """What must be true for the curves, the bounds and the promises."""
     ok = table[table.status == "ok"]
+    lam_line = {
+        "auto": "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the "
+        "question's may be larger, because the curvature of the loss resists it. No record is seen.",
+        "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
+    }.get(str(experiment.lam), "**λ** is the same at both doors.")
     lines = [
         f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
@@ -237,12 +242,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "excess that would remain without noise.",
         "**The question's door** needs a loss without kinks and with bounded slope, a minimiser over all models, and a "
         "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ.",
-        "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the question's may be "
-        "larger, because the curvature of the loss resists it. No record is seen."
-        if experiment.lam == "auto"
-        else "**λ** is the same at both doors."
-        if not isinstance(experiment.lam, str)
-        else "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
+        lam_line,
         f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
         "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
         "promise.",
