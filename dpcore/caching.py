@@ -32,6 +32,10 @@ class BoundedCache(Generic[Value]):
     def __len__(self) -> int:
         return len(self._futures)
 
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether the value is there, not merely being computed."""
+        return key in self._weights
+
     def get(self, key: Hashable, compute: Callable[[], Value]) -> Value:
         """The value of `key`, from `compute()` if nobody has computed it; its errors are raised and not kept."""
         with self._lock:

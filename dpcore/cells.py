@@ -68,6 +68,11 @@ def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str
             continue
 
 
+def is_cached(cell: Cell) -> bool:
+    """Whether `run_cell` has the rows at hand."""
+    return cell in _CELLS
+
+
 def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
     """What stands in the table for a cell that has no numbers: one row per point."""
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]

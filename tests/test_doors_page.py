@@ -216,6 +216,13 @@ def test_door_zero_prints_the_records_it_names(seed):
     assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in zero.vector_words(vector)
 
 
+def test_a_heavy_state_begins_with_few_draws_and_says_so():
+    said = captions(open_page(n=10_000, noise="both", seed=91))
+    assert "for the question from 10 draws" in said and "10 of 50 releases, refining" in said
+    light = captions(open_page(n=300, noise="both", seed=91))
+    assert "for the question from 50 draws" in light and "refining" not in light
+
+
 def test_chips_set_the_controls():
     page = open_page()
     next(b for b in page.button if b.label == "λ too small").click().run()

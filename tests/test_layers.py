@@ -38,6 +38,7 @@ LAYER = {
     "rates": 7,
     "estimators": 8,
     "figures": 8,
+    "refinement": 8,
     "regret": 8,
     "warmup": 8,
     "__main__": 9,
@@ -52,7 +53,7 @@ WITHIN = {
 }
 OUTSIDE = {
     "plotly": {"figures"},
-    "pandas": {"experiment", "figures", "data", "regret"},
+    "pandas": {"experiment", "figures", "data", "regret", "refinement"},
     "sklearn": {"data"},
     "streamlit": set(),
     "click": {"__main__"},

@@ -15,6 +15,7 @@ from pages.ui.controls import LAMBDAS, PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import pick_source, preset
 from pages.ui.readout import readout
+from pages.ui.refine import refined
 from pages.ui.text import emphasised, framed, plain
 
 HEIGHT = 390
@@ -22,6 +23,8 @@ HEIGHT = 390
 FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
 MAX_COLUMNS = 32
 REPETITIONS, VALLEY_REPETITIONS = 50, 20
+# Where one move of a slider would take longer than a reader waits, a few releases come first.
+FIRST_REPETITIONS, QUICK = 10, 10_000  # QUICK: people times curves
 LAYERS = {"bounds": "proved bounds", "bias": "regularisation", "rates": "earlier rates"}
 SIDES = ("Cloud", "λ valley", "Door zero")
 
@@ -89,7 +92,8 @@ experiment = dpcore.Experiment(
     repetitions=REPETITIONS,
     seed=controls.seed,
 )
-table = dpcore.run(experiment)
+quick = controls.n * len(mechanisms) <= QUICK
+table, progress = refined(experiment, first=REPETITIONS if quick else FIRST_REPETITIONS)
 here = table[table.x == controls.epsilon]
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 
@@ -109,7 +113,7 @@ with left:
         rates=rates,
     )
     live_figure(figure, key="doors", alt=plain(sentence), height=HEIGHT)
-    st.caption(words.caption(experiment, table, controls.epsilon))
+    st.caption(" ".join(filter(None, (words.caption(experiment, table, controls.epsilon), progress))))
 with right:
     side = st.segmented_control(
         "Beside the chart",
@@ -139,12 +143,12 @@ with right:
             repetitions=VALLEY_REPETITIONS,
             seed=controls.seed,
         )
-        valley = dpcore.run(swept)
+        valley, progress = refined(swept, first=VALLEY_REPETITIONS if quick else FIRST_REPETITIONS, key="valley")
         lam = words.lam_at(here) if isinstance(controls.lam, str) else controls.lam
         said = words.valley_caption(valley, here)
         picture = figures.valley_figure(valley, lam=lam, theme=theme, height=HEIGHT)
         live_figure(picture, key="valley", alt=said, height=HEIGHT)
-        st.caption(said)
+        st.caption(" ".join(filter(None, (said, progress))))
     else:
         show_door_zero(controls.seed, theme)
 for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):

@@ -2,6 +2,10 @@
 
 A page says which controls it uses; the others stay visible, disabled, with the page's reason. Sliders walk frozen
 grids, so that every position has a finished curve behind it.
+
+What the address says goes along from page to page (see `pages.ui.navigation`). A control that stands at its page's
+default is not in the address, and takes the next page's default; a value that is not on the next page's grid is
+replaced there by the nearest one, with a note, until the reader moves that control or returns to a grid that has it.
 """
 
 from __future__ import annotations
@@ -39,6 +43,15 @@ class Controls:
     lam: float | str
     m: int | str
     seed: int
+
+
+@dc.dataclass(frozen=True)
+class Drawn:
+    """A slider as it was last drawn; asked differs from shown where the grid lacks what was asked for."""
+
+    default: Any
+    asked: Any
+    shown: Any
 
 
 def superscript(power: int) -> str:
@@ -99,6 +112,7 @@ def sidebar(
         p = _dimension(columns, max_columns, default_columns)
         lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text)
         m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
+        _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
         number, reroll = st.columns([3, 2], vertical_alignment="bottom")
         seed = number.number_input(
             "**seed** of chance", 0, LARGEST_SEED, DEFAULTS["seed"], step=1, key="seed", bind="query-params"
@@ -116,13 +130,43 @@ def _slider(
     reason: str | None = None,
 ) -> Any:
     """A slider over a frozen grid, kept in the address; with a reason it is disabled and says so."""
-    value = DEFAULTS[key] if default is None else default
-    chosen = st.select_slider(
-        label, options, value, format_func=text, key=key, bind="query-params", disabled=reason is not None
+    if default is None:
+        default = DEFAULTS[key]
+    drawn = st.session_state.setdefault("drawn", {})
+    asked, fitting = fitted(st.session_state.get(key, default), drawn.get(key), options, default)
+    _settle(key, fitting, default)
+    shown = st.select_slider(
+        label, options, default, format_func=text, key=key, bind="query-params", disabled=reason is not None
     )
+    if shown != fitting:  # the address decided otherwise
+        asked = shown
+    drawn[key] = Drawn(default, asked, shown)
     if reason:
         st.caption(reason)
-    return chosen
+    elif asked != shown:
+        st.caption(f"{text(asked)} is not on this page's scale; {text(shown)} is the nearest.")
+    return shown
+
+
+def fitted(value: Any, last: Drawn | None, options: Sequence[Any], default: Any) -> tuple[Any, Any]:
+    """What a slider was asked for and what it can show, given its value and how it was last drawn (None: never).
+
+    >>> fitted(398, Drawn(398, 398, 398), (200, 500, 2000), 2000), fitted(700, None, (200, 500, 2000), 2000)
+    ((2000, 2000), (700, 500))
+    """
+    asked = last.asked if last and value == last.shown else value
+    if last and asked == last.default:
+        asked = default
+    shown = asked if asked in options else min(options, key=lambda option: abs(math.log(option / asked)))
+    return asked, shown
+
+
+def _settle(key: str, value: Any, default: Any) -> None:
+    """Give a control that is about to be drawn its value; setting it also mends the address."""
+    # The browser loses an address's parameter when the reader turns the page before the control is on the screen.
+    lost = value != default and key not in st.query_params
+    if lost or value != st.session_state.get(key, default):
+        st.session_state[key] = value
 
 
 def _dimension(columns: int | None, max_columns: int, default: int | None) -> int:

@@ -1,0 +1,115 @@
+"""Tables that are computed in the background, for pictures that cost more than one move of a slider may.
+
+One bounded pool of threads serves the whole process. Whoever wants the same experiment shares one computation, which
+stops when the last of them leaves or falls silent. The noise of a repetition depends on nothing but its number, so a
+table of few repetitions is the beginning of the full one, and the picture deforms without a jump.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import logging
+import threading
+import time
+from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from .cells import is_cached
+from .checks import integer
+from .experiment import Experiment, run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What a full table may be expected to cost if it is to be computed without a coarse one on the screen first.
+AT_ONCE_SECONDS = 0.15
+# How long a watcher may be silent; a closed browser tab says no goodbye, a busy server delays its pages.
+PATIENCE_SECONDS = 3.0
+
+_POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="refinement")
+_RUNNING: dict[str, Refinement] = {}
+_LOCK = threading.Lock()
+
+
+def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]:
+    """The table to show at once, and whether it is the full one.
+
+    It is full where all of it is in the cache, or where the time that `first` repetitions took (>= 2) lets one expect
+    the full number within AT_ONCE_SECONDS; else, and where a solver failed, it has `first` repetitions.
+
+    >>> from dpcore import Axis
+    >>> cheap = Experiment(source="synthetic", n=50, sweep=Axis("epsilon", (1.0,)), repetitions=20)
+    >>> table, full = first_table(cheap, first=10)
+    >>> full, set(table.repetitions)
+    (True, {20})
+    """
+    first = integer("first", first, at_least=2)
+    if first >= experiment.repetitions or all(map(is_cached, experiment.cells())):
+        return run(experiment), True
+    coarse = run(dc.replace(experiment, repetitions=first))
+    points = coarse.drop_duplicates(["mechanism", "accounting", "x"])  # a point has a row for each metric
+    cheap = points.seconds.sum() * experiment.repetitions / first <= AT_ONCE_SECONDS
+    if cheap and not (coarse.status == "unconverged").any():  # nobody knows what that took
+        return run(experiment), True
+    return coarse, False
+
+
+def join(experiment: Experiment, watcher: Hashable) -> Refinement:
+    """The running computation of an experiment, or a new one, watched by `watcher` from now on."""
+    digest = experiment.digest()
+    with _LOCK:
+        running = _RUNNING.get(digest)
+        if running is not None and not running.abandoned():
+            running.watch(watcher)
+            return running
+        fresh = _RUNNING[digest] = Refinement(experiment)
+        fresh.watch(watcher)
+        _POOL.submit(fresh.compute)
+        return fresh
+
+
+class Refinement:
+    """The computation of one experiment's table, for all who watch it.
+
+    table: the full table once it is there; failed: whether an error ended the computation (it is in the log). Neither,
+    though finished, means that nobody watched: `join` again.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.table: pd.DataFrame | None = None
+        self.failed = False
+        self._finished = threading.Event()
+        self._heard: dict[Hashable, float] = {}
+
+    @property
+    def finished(self) -> bool:
+        return self._finished.is_set()
+
+    def watch(self, watcher: Hashable) -> None:
+        """Say that `watcher` still waits; to be repeated within PATIENCE_SECONDS."""
+        self._heard[watcher] = time.monotonic()
+
+    def leave(self, watcher: Hashable) -> None:
+        """Say that `watcher` no longer waits."""
+        self._heard.pop(watcher, None)
+
+    def abandoned(self) -> bool:
+        """Whether nobody waits any more."""
+        return all(time.monotonic() - heard > PATIENCE_SECONDS for heard in list(self._heard.values()))
+
+    def compute(self) -> None:
+        """Run the experiment, unless and until it is abandoned."""
+        try:
+            table = run(self.experiment, cancelled=self.abandoned)
+            if not (table.status == "cancelled").any():
+                self.table = table
+        except Exception:
+            self.failed = True
+            logging.getLogger(__name__).exception("the table of %s could not be computed", self.experiment.to_json())
+        finally:
+            with _LOCK:
+                if _RUNNING.get(self.experiment.digest()) is self:
+                    del _RUNNING[self.experiment.digest()]
+            self._finished.set()

@@ -1,0 +1,22 @@
+"""Which pages there are, and how one of them is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import streamlit as st
+
+
+def run_pages(folder: Path, scripts: Mapping[str, str]) -> None:
+    """Draw the navigation and the page that the address asks for; called by the main script, once a run.
+
+    scripts: title -> file below folder. The first is the landing page; the others' addresses are their files' names.
+    """
+    landing, *_ = scripts
+    pages = [st.Page(folder / script, title=title, default=title == landing) for title, script in scripts.items()]
+    script = folder / scripts[st.navigation(pages, position="top").title]
+    # Not the page's own run(): its widgets would belong to the page. So they belong to the main script, and a control
+    # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would
+    # carry a page's controls over one by one, each with an entry of its own in the browser's history.
+    exec(compile(script.read_bytes(), script, "exec"), {"__name__": "__main__", "__file__": str(script)})

@@ -1,0 +1,50 @@
+"""Tables that arrive in two steps: few releases at once, all of them while the reader looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore import Experiment, refinement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POLL_SECONDS = 0.4
+
+
+def refined(experiment: Experiment, *, first: int = 10, key: str = "refined") -> tuple[pd.DataFrame, str | None]:
+    """The experiment's table, and a sentence to show beside it while it is not the full one (else None).
+
+    A table that is cached or cheap is full at once. Else it has `first` repetitions, the others are computed in the
+    background, and the page runs again when they are there. Asking for another experiment under the same key gives
+    the old one up. Not to be called in the sidebar or in a fragment.
+    """
+    name = f"{key} in the background"
+    held: refinement.Refinement | None = st.session_state.get(name)
+    watcher = st.session_state.setdefault(f"{key} watcher", object())
+    if held is not None and held.experiment != experiment:
+        held.leave(watcher)
+        del st.session_state[name]
+        held = None
+    if held is not None and held.table is not None:
+        return held.table.copy(), None
+
+    table, full = refinement.first_table(experiment, first)
+    if full:
+        return table, None
+    so_far = f"{first} of {experiment.repetitions} releases"
+    if held is not None and held.failed:
+        return table, f"{so_far}; an error, noted in the server's log, keeps the others away."
+    held = st.session_state[name] = refinement.join(experiment, watcher)
+    _poll(held, watcher)
+    return table, f"{so_far}, refining …"
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _poll(held: refinement.Refinement, watcher: object) -> None:
+    """Keep the computation alive while the page is open, and run the page again when it is done."""
+    held.watch(watcher)
+    if held.finished:
+        st.rerun()

@@ -1,0 +1,122 @@
+"""The sidebar goes along from page to page in the browser: address, sliders, back button, deep links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ..harness import Server, serve
+from ..two_pages import write_pages
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Two pages; the first test meets the server fresh."""
+    with serve(write_pages(tmp_path_factory.mktemp("pages"))) as running:
+        yield running
+
+
+def expect_state(page: Page, sentence: str, address: str) -> None:
+    """The page's numbers, its sliders and its address agree; parameters may stand in any order."""
+    expect(page.locator("[data-testid=stMain] p").filter(has_text=sentence)).to_be_visible()
+    wanted = urlsplit(address)
+    page.wait_for_function(
+        "([path, query]) => location.pathname === path && "
+        "[...new URLSearchParams(location.search)].sort().join('&') === query",
+        arg=[wanted.path, "&".join(sorted(",".join(pair) for pair in parse_qsl(wanted.query)))],
+    )
+    for key in ("epsilon", "n", "p"):
+        thumb = page.locator(f".st-key-{key} [data-testid=stSliderThumbValue]")
+        value = sentence.split(f" {key} ")[1].split(",")[0]
+        expect(thumb).to_have_text(f"{int(value):,}" if key == "n" else value)
+
+
+def go(page: Page, title: str) -> None:
+    page.get_by_role("link", name=title, exact=True).click()
+
+
+def press(page: Page, key: str, stroke: str) -> None:
+    page.locator(f".st-key-{key} input[type=range]").press(stroke)
+
+
+def test_a_deep_link_is_the_first_request_and_its_illegal_values_are_ignored(dashboard: Server, page: Page):
+    page.goto(f"{dashboard.url}/doors?epsilon=0.1&n=777&lam=x&seed=-4&p=16")
+    state = "epsilon 0.1, delta 1e-06, n 2000, p 16, lam auto, m auto, seed 7."
+    expect_state(page, f"doors: {state}", "/doors?epsilon=0.1&p=16")
+    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
+    assert page.get_by_role("dialog").count() == 0
+    go(page, "Start")
+    expect_state(page, f"start: {state}".replace("n 2000", "n 398"), "/?epsilon=0.1&p=16")
+    assert "Traceback" not in dashboard.log.read_text()
+
+
+def test_every_control_goes_along_and_the_address_of_each_page_says_so(dashboard: Server, page: Page):
+    page.goto(f"{dashboard.url}/doors?m=20")
+    for key in ("epsilon", "delta", "n", "p", "lam"):
+        press(page, key, "ArrowLeft" if key in ("n", "lam") else "ArrowRight")
+        page.wait_for_url(lambda url, key=key: key in dict(parse_qsl(urlsplit(url).query)) or key == "lam")
+    press(page, "lam", "ArrowRight")
+    page.wait_for_url("**lam=**")
+    page.get_by_role("button", name="Re-roll").click()
+    state = "epsilon 1.5, delta 1e-05, n 500, p 16, lam population, m 20, seed 8."
+    query = "?epsilon=1.5&delta=10⁻⁵&n=500&p=16&lam=theory&m=20&seed=8"
+    expect_state(page, f"doors: {state}", f"/doors{query}")
+    go(page, "Start")
+    expect_state(page, f"start: {state}", f"/{query}")
+    go(page, "Doors")
+    expect_state(page, f"doors: {state}", f"/doors{query}")
+
+
+def test_one_step_back_is_the_page_before_in_the_state_it_was_left(dashboard: Server, page: Page):
+    page.goto(dashboard.url)
+    before = "start: epsilon 1.5, delta 1e-06, n 398, p 16, lam auto, m auto, seed 7."
+    press(page, "epsilon", "ArrowRight")
+    press(page, "p", "ArrowRight")
+    expect_state(page, before, "/?epsilon=1.5&p=16")
+    go(page, "Doors")
+    expect_state(page, "doors: epsilon 1.5, delta 1e-06, n 2000, p 16, lam", "/doors?epsilon=1.5&p=16")
+    press(page, "p", "ArrowRight")
+    press(page, "epsilon", "ArrowRight")
+    after = "doors: epsilon 2, delta 1e-06, n 2000, p 32, lam auto, m auto, seed 7."
+    expect_state(page, after, "/doors?epsilon=2&p=32")
+    page.go_back()
+    expect_state(page, before, "/?epsilon=1.5&p=16")
+    page.go_forward()
+    expect_state(page, after, "/doors?epsilon=2&p=32")
+    go(page, "Start")
+    expect_state(page, after.replace("doors", "start").replace("2000", "398"), "/?epsilon=2&p=32")
+
+
+def test_what_the_next_page_lacks_is_replaced_in_sight_and_comes_back(dashboard: Server, page: Page):
+    page.goto(f"{dashboard.url}/?n=5,000")
+    state = "epsilon 1, delta 1e-06, n 5000, p 8, lam auto, m auto, seed 7."
+    expect_state(page, f"start: {state}", "/?n=5,000")
+    go(page, "Doors")
+    # 2,000 is this page's default, so its address says nothing.
+    expect_state(page, f"doors: {state}".replace("5000", "2000"), "/doors")
+    note = page.get_by_text("5,000 is not on this page's scale; 2,000 is the nearest.")
+    expect(note).to_be_visible()
+    go(page, "Start")
+    expect_state(page, f"start: {state}", "/?n=5,000")
+    expect(note).to_have_count(0)
+
+
+def test_a_page_s_own_control_leaves_the_address_with_its_page(dashboard: Server, page: Page):
+    page.goto(f"{dashboard.url}/?records=patients&epsilon=0.1")
+    expect(page.get_by_text("p 31,")).to_be_visible()
+    go(page, "Doors")
+    expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 8, lam", "/doors?epsilon=0.1")
+
+
+def test_an_address_that_lost_its_parameters_is_mended_by_the_next_move(dashboard: Server, page: Page):
+    """Deterministic twin of a page turned before its controls are on the screen."""
+    page.goto(f"{dashboard.url}/doors?epsilon=0.1&seed=9")
+    expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 8, lam", "/doors?epsilon=0.1&seed=9")
+    page.evaluate("history.replaceState({}, '', '/doors')")
+    press(page, "p", "ArrowRight")
+    expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 16, lam", "/doors?epsilon=0.1&seed=9&p=16")

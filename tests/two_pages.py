@@ -1,0 +1,51 @@
+"""A dashboard of two pages whose sliders differ, for tests of what goes along from page to page."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from .harness import ROOT
+
+APP = """
+from pathlib import Path
+import streamlit as st
+app = st.App(Path(__file__).with_name("main.py"))
+"""
+MAIN = """
+from pathlib import Path
+from pages.ui.navigation import run_pages
+run_pages(Path(__file__).parent, {"Start": "start.py", "Doors": "doors.py"})
+"""
+# What the page got; the sidebar's own state is what the browser shows.
+SAY = """
+st.write(
+    f"{TITLE}: epsilon {c.epsilon:g}, delta {c.delta:g}, n {c.n}, p {c.p}, lam {c.lam}, m {c.m}, seed {c.seed}."
+)
+"""
+START = f"""
+import streamlit as st
+from pages.ui.controls import sidebar
+TITLE = "start"
+records = st.selectbox("Records", ["people", "patients"], key="records", bind="query-params")
+c = sidebar(
+    people=(200, 398, 500, 2000, 5000), default_people=398, columns=31 if records == "patients" else None,
+    max_columns=32, unused={{"m": "no samples here"}},
+)
+{SAY}
+"""
+DOORS = f"""
+import streamlit as st
+from pages.ui.controls import sidebar
+TITLE = "doors"
+c = sidebar(people=(200, 500, 2000), default_people=2000, columns=None, max_columns=2**20, unused={{}})
+{SAY}
+"""
+
+
+def write_pages(folder: Path) -> Path:
+    """Write the dashboard, with the real settings, into a folder; returns its app.py."""
+    for name, text in (("app", APP), ("main", MAIN), ("start", START), ("doors", DOORS)):
+        (folder / f"{name}.py").write_text(text)
+    shutil.copytree(ROOT / ".streamlit", folder / ".streamlit")
+    return folder / "app.py"
