@@ -191,8 +191,8 @@ def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
     apart = here.assign(lam=[0.01, 0.02])
     assert words.lam_at(apart) is None
     valley = rows(0.1, 0.2).assign(x=0.5)
-    assert "Now λ is 0.01 to 0.02" in words.valley_caption(valley, apart, None)
-    assert "Now λ" not in words.valley_caption(valley, here, None)
+    assert "Now λ is 0.01 to 0.02" in words.valley_caption(valley, apart)
+    assert "Now λ" not in words.valley_caption(valley, here)
 
 
 def test_a_closed_door_shows_on_every_part_of_the_page():
@@ -213,6 +213,13 @@ def test_door_zero_prints_the_records_it_names(seed):
         assert said in texts(open_page(side="Door zero", leak=leak, seed=seed))
     assert f"**{median.before[median.owner_before]:,.0f}**" in zero.median_words(median)
     assert f"{np.abs(vector.before).min():.3f} is |x| of person {vector.replaced + 1}" in zero.vector_words(vector)
+
+
+def test_a_heavy_state_begins_with_few_draws_and_says_so():
+    said = captions(open_page(n=10_000, noise="both", seed=91))
+    assert "for the question from 10 draws" in said and "10 of 50 releases, refining" in said
+    light = captions(open_page(n=300, noise="both", seed=91))
+    assert "for the question from 50 draws" in light and "refining" not in light
 
 
 def test_chips_set_the_controls():

@@ -22,7 +22,9 @@ HEIGHT = 390
 # Every draw through the question is a minimisation over all records: few people to begin with, and never too many.
 FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
 MAX_COLUMNS = 32
-FIRST_REPETITIONS, REPETITIONS, VALLEY_REPETITIONS = 10, 50, 20
+REPETITIONS, VALLEY_REPETITIONS = 50, 20
+# Where one move of a slider would take longer than a reader waits, a few releases come first.
+FIRST_REPETITIONS, QUICK = 10, 10_000  # QUICK: people times curves
 LAYERS = {"bounds": "proved bounds", "bias": "regularisation", "rates": "earlier rates"}
 SIDES = ("Cloud", "λ valley", "Door zero")
 
@@ -78,7 +80,8 @@ experiment = dpcore.Experiment(
     repetitions=REPETITIONS,
     seed=controls.seed,
 )
-table, progress = refined(experiment, first=FIRST_REPETITIONS, key="doors")
+quick = controls.n * len(mechanisms) <= QUICK
+table, progress = refined(experiment, first=REPETITIONS if quick else FIRST_REPETITIONS)
 here = table[table.x == controls.epsilon]
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 
@@ -98,7 +101,7 @@ with left:
         rates=rates,
     )
     live_figure(figure, key="doors", alt=plain(sentence), height=HEIGHT)
-    st.caption(words.caption(experiment, table, controls.epsilon, progress))
+    st.caption(" ".join(filter(None, (words.caption(experiment, table, controls.epsilon), progress))))
 with right:
     side = st.segmented_control(
         "Beside the chart",
@@ -128,12 +131,12 @@ with right:
             repetitions=VALLEY_REPETITIONS,
             seed=controls.seed,
         )
-        valley, valley_progress = refined(swept, first=FIRST_REPETITIONS, key="valley")
+        valley, progress = refined(swept, first=VALLEY_REPETITIONS if quick else FIRST_REPETITIONS, key="valley")
         lam = words.lam_at(here) if isinstance(controls.lam, str) else controls.lam
-        said = words.valley_caption(valley, here, valley_progress)
+        said = words.valley_caption(valley, here)
         picture = figures.valley_figure(valley, lam=lam, theme=theme, height=HEIGHT)
         live_figure(picture, key="valley", alt=said, height=HEIGHT)
-        st.caption(said)
+        st.caption(" ".join(filter(None, (said, progress))))
     else:
         show_door_zero(controls.seed, theme)
 for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):

@@ -154,16 +154,15 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
     return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
 
 
-def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float, progress: str | None) -> str:
-    """What the curves are, in small print below the chart; progress: while not all releases are there."""
+def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
+    """What the curves are, in small print below the chart."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
     said = f"Excess over the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}, on average over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
         said += f": exact for the answer, for the question from {draws}"
     several = table.mechanism.map(noise_of).nunique() > 1
-    said = f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
-    return f"{said} **{progress}**" if progress else said
+    return f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
 
 
 def _errors(rows: pd.DataFrame) -> str:
@@ -200,7 +199,7 @@ def lam_at(table: pd.DataFrame) -> float | None:
     return float(lams.min()) if len(lams) and lams.max() <= 1.05 * lams.min() else None
 
 
-def valley_caption(valley: pd.DataFrame, here: pd.DataFrame, progress: str | None) -> str:
+def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
     """Where the valley's floor is at each door, and where the doors stand now.
 
     valley: swept over λ. here: the rows at the cursor of the main chart.
@@ -219,12 +218,17 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame, progress: str | Non
     lams = here.lam.dropna().astype(float)
     if lam_at(here) is None and len(lams):
         said += f" Now λ is {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}, a rule's choice for each curve."
-    return f"{said} {progress}" if progress else said
+    return said
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
     """What must be true for the curves, the bounds and the promises."""
     ok = table[table.status == "ok"]
+    lam_line = {
+        "auto": "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the "
+        "question's may be larger, because the curvature of the loss resists it. No record is seen.",
+        "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
+    }.get(str(experiment.lam), "**λ** is the same at both doors.")
     lines = [
         f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
@@ -237,12 +241,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "excess that would remain without noise.",
         "**The question's door** needs a loss without kinks and with bounded slope, a minimiser over all models, and a "
         "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ.",
-        "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the question's may "
-        "be larger, because the curvature of the loss resists it. No record is seen."
-        if experiment.lam == "auto"
-        else "**λ** is the same at both doors."
-        if not isinstance(experiment.lam, str)
-        else "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
+        lam_line,
         f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
         "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
         "promise.",

@@ -74,6 +74,16 @@ def test_every_other_control_redraws_the_curves_in_place(server: Server, page: P
     assert complaints == []
 
 
+def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: list[str]):
+    chart = open_doors(page, server.url, "n=10,000&noise=both&seed=92&side=Door+zero")
+    expect(page.get_by_text("10 of 50 releases, refining")).to_be_visible()
+    chart.look("it.mark = 'same node'")
+    expect(page.get_by_text("for the question from 50 draws")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("refining")).to_have_count(0)
+    assert chart.look("it.mark") == "same node"
+    assert complaints == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_charts_wear_the_page_s_theme(server: Server, browser: Browser, scheme: figures.Theme):
     page = browser.new_page(color_scheme=scheme)
