@@ -93,8 +93,10 @@ class ObjectivePerturbation(Mechanism):
         charge = volume_charge(spec)
         if self.accounting == "published":
             scale = self.published_scale(spec, budget)
-            paid = self.cost(spec, scale, main.delta, charge)
-            spent = Budget(paid.epsilon + rest.epsilon, budget.delta)
+            # Split like every budget: what audits claim of a plan starts from `spent` alone.
+            paid = self.cost(spec, scale, main.delta, charge).epsilon
+            spent = Budget(paid / (1.0 - _TRACE_SHARE), budget.delta)
+            rest = parts(spent)[1]
         elif charge < main.epsilon:
             scale = self.tight_scale(spec, main, charge)
             spent = budget
@@ -147,7 +149,7 @@ class ObjectivePerturbation(Mechanism):
         one_sided = get_loss(plan.spec.loss).classification
         mu, size = main.sensitivity / plan.scale, tuple(map(float, sizes))
         curve = ObjectiveCurve(mu, main.charge, Budget(1e-12, far), one_sided, size, tuple(map(float, weights)))
-        main_budget, rest = parts(Budget(plan.requested.epsilon, plan.spent.delta))
+        main_budget, rest = parts(plan.spent)
         paid = self.cost(plan.spec, plan.scale, main_budget.delta, main.charge).epsilon + rest.epsilon
         return min(curve.attack_limit(), acc.attack_cap(Budget(paid, plan.spent.delta)))
 
