@@ -146,6 +146,19 @@ def test_no_attacker_is_right_more_often_than_the_limit(key, loss, epsilon):
         assert limit - 0.5 < 2.2 * (best - 0.5), "within the factor of the vertices"
 
 
+@every_key
+@pytest.mark.parametrize("epsilon", [3e3, 3e4, 1e8, 1e90])
+@pytest.mark.parametrize("lam", ["auto", "population", 0.1, 1e-90])
+def test_a_budget_that_hides_nothing_has_an_attacker_who_is_always_right_and_no_warning(key, epsilon, lam):
+    plan = dpcore.calibrate(key, n=1000, p=3, epsilon=epsilon, delta=0.5, lam=lam, theta_norm=1e-30)
+    with np.errstate(all="raise", under="ignore"):
+        assert plan.mechanism.attack_limit(plan) == pytest.approx(1.0, abs=1e-12)
+        assert all(b.value >= 0.0 for b in plan.mechanism.bounds(plan))
+        if curve := plan.mechanism.claimed_curve(plan):
+            assert curve.needed(np.array([1e-9]), np.array([1e-9]))[0] == 0.0
+            assert curve.attack_limit() == pytest.approx(1.0, abs=1e-12)
+
+
 def test_a_whole_curve_is_inverted_by_what_an_attacker_shows():
     """The probabilities of Gaussian tests at mu need mu, or a little less: the curve allows more than one vertex."""
     for one_sided in (True, False):
@@ -390,6 +403,15 @@ def test_population_lam_minimises_the_lipschitz_form(key, epsilon):
             assert form(factor * best) > form(best)
         except NotApplicable:
             assert factor < 1.0
+
+
+@every_key
+@pytest.mark.parametrize(
+    "lam, facts", [("auto", {"R": 1e100}), ("population", {"R": 1e100}), ("auto", {"R": 1e49, "epsilon": 1e-80})]
+)
+def test_a_rule_that_leaves_the_range_of_lam_says_so(key, lam, facts):
+    with pytest.raises(ValueError, match=rf"lam must be a number where the rule '{lam}' gives none between 1e-100"):
+        dpcore.calibrate(key, **({"n": 100, "p": 2, "epsilon": 1.0, "delta": 1e-5, "lam": lam} | facts))
 
 
 @every_key
