@@ -36,8 +36,9 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     y = 1.0 if loss.classification else spec.domain.y_max
     k, gains = _gains(loss, spec.n, y, spec.domain.R * min(spec.theta_norm, spec.radius or math.inf))
     group = np.minimum(k * budget.epsilon, 700.0)
-    grown = budget.delta * np.expm1(group) / math.expm1(min(budget.epsilon, 700.0))
-    cap = np.minimum(1.0, (1.0 + grown * np.exp(-group)) / (1.0 + np.exp(-group)))
+    # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
+    grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
+    cap = np.minimum(1.0, (1.0 + grown) / (1.0 + np.exp(-group)))
     best = float(np.max(gains * (1.0 - cap), initial=0.0)) - _SMALLEST
     if best <= _SMALLEST:
         return ()

@@ -16,6 +16,7 @@ from .accounting import gaussian_attack_limit, gaussian_epsilon, objective_epsil
 from .types import Array, Budget
 
 _BISECTIONS = 24
+_LARGEST_LOG = 700.0
 # Where curves are looked at: epsilon beyond the charges, from next to nothing to where every attack looks certain.
 _EPSILONS = np.concatenate([np.zeros(1), np.geomspace(1e-3, 40.0, 40)])
 
@@ -98,10 +99,11 @@ class ObjectiveCurve:
     def needed(self, true: Array, false: Array) -> Array:
         """By bisection on mu, which Gaussian noise alone would need at most."""
         epsilon = self._grid()
+        odds = np.exp(np.minimum(epsilon, _LARGEST_LOG))
         low, high = np.zeros(len(true)), np.maximum(GaussianCurve(self.mu).needed(true, false), 0.0)
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
-            allowed = np.all(true[:, None] - np.exp(epsilon) * false[:, None] <= self._delta(epsilon, middle), axis=1)
+            allowed = np.all(true[:, None] - odds * false[:, None] <= self._delta(epsilon, middle), axis=1)
             low, high = np.where(allowed, low, middle), np.where(allowed, middle, high)
         return low
 

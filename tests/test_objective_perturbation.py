@@ -107,7 +107,7 @@ def test_the_corrected_gamma_scale_is_attained_and_the_published_one_overspends(
     assert worst_epsilon(plan) == pytest.approx(0.99 * epsilon, rel=1e-4)
     published = plan_of("objective_gamma", "huber", epsilon, lam=lam_of("huber", epsilon), accounting="published")
     assert worst_epsilon(published) == pytest.approx(attained, abs=6e-5)
-    assert published.spent.epsilon == pytest.approx(attained + 0.01 * epsilon, abs=6e-5)
+    assert published.spent.epsilon == pytest.approx(attained / 0.99, abs=6e-5)
 
 
 @every_loss
@@ -144,6 +144,19 @@ def test_no_attacker_is_right_more_often_than_the_limit(key, loss, epsilon):
         assert 0.5 * (1.0 + worst_delta(weak, 0.0)) <= plan.mechanism.attack_limit(weak)
     if loss == "huber_hinge":
         assert limit - 0.5 < 2.2 * (best - 0.5), "within the factor of the vertices"
+
+
+@every_key
+@pytest.mark.parametrize("epsilon", [3e3, 3e4, 1e8, 1e90])
+@pytest.mark.parametrize("lam", ["auto", "population", 0.1, 1e-90])
+def test_a_budget_that_hides_nothing_has_an_attacker_who_is_always_right_and_no_warning(key, epsilon, lam):
+    plan = dpcore.calibrate(key, n=1000, p=3, epsilon=epsilon, delta=0.5, lam=lam, theta_norm=1e-30)
+    with np.errstate(all="raise", under="ignore"):
+        assert plan.mechanism.attack_limit(plan) == pytest.approx(1.0, abs=1e-12)
+        assert all(b.value >= 0.0 for b in plan.mechanism.bounds(plan))
+        if curve := plan.mechanism.claimed_curve(plan):
+            assert curve.needed(np.array([1e-9]), np.array([1e-9]))[0] == 0.0
+            assert curve.attack_limit() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_a_whole_curve_is_inverted_by_what_an_attacker_shows():
@@ -237,6 +250,17 @@ def test_the_bound_covers_every_parallelogram():
         bound = objective_delta(e, mu, 0.0, one_sided=one_sided)
         assert realised <= bound + 5.0 * math.sqrt(bound / len(b))
         assert bound <= 8.0 * realised + 1e-4 or angle != math.pi, "opposite records come close to it"
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e-3, 1e-40])
+@pytest.mark.parametrize("epsilon, delta", [(0.1, 1e-5), (1.0, 1e-5), (1.0, 1e-2)])
+def test_the_curve_that_an_audit_claims_for_a_published_plan_is_that_of_its_noise(lam, epsilon, delta):
+    """A smaller mu would contradict code that keeps `spent`; with hardly any lam the charge is nearly all of it."""
+    plan = plan_of("objective_gaussian", "logistic", epsilon, lam=lam, n=100, delta=delta, accounting="published")
+    mu = plan.ledger[0].sensitivity / plan.scale
+    assert plan.mechanism.claimed_curve(plan).mu == pytest.approx(mu, rel=1e-6)
+    assert hockey_stick(0.01 * plan.spent.epsilon, plan.ledger[1].sensitivity / plan.ledger[1].scale) <= 0.01 * delta
+    assert dpcore.run_audit(plan, runs=100).verdict == "no contradiction"
 
 
 @every_key
@@ -379,6 +403,15 @@ def test_population_lam_minimises_the_lipschitz_form(key, epsilon):
             assert form(factor * best) > form(best)
         except NotApplicable:
             assert factor < 1.0
+
+
+@every_key
+@pytest.mark.parametrize(
+    "lam, facts", [("auto", {"R": 1e100}), ("population", {"R": 1e100}), ("auto", {"R": 1e49, "epsilon": 1e-80})]
+)
+def test_a_rule_that_leaves_the_range_of_lam_says_so(key, lam, facts):
+    with pytest.raises(ValueError, match=rf"lam must be a number where the rule '{lam}' gives none between 1e-100"):
+        dpcore.calibrate(key, **({"n": 100, "p": 2, "epsilon": 1.0, "delta": 1e-5, "lam": lam} | facts))
 
 
 @every_key

@@ -19,7 +19,7 @@ from ..lower_bounds import hardest_data
 from ..tradeoffs import ObjectiveCurve
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import Mechanism, Prepared, check_certificate, knob
-from .shared import auto_size, opposite_labels
+from .shared import LARGEST_LOG, auto_size, no_lam, opposite_labels
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
@@ -93,8 +93,10 @@ class ObjectivePerturbation(Mechanism):
         charge = volume_charge(spec)
         if self.accounting == "published":
             scale = self.published_scale(spec, budget)
-            paid = self.cost(spec, scale, main.delta, charge)
-            spent = Budget(paid.epsilon + rest.epsilon, budget.delta)
+            # Split like every budget: what audits claim of a plan starts from `spent` alone.
+            paid = self.cost(spec, scale, main.delta, charge).epsilon
+            spent = Budget(paid / (1.0 - _TRACE_SHARE), budget.delta)
+            rest = parts(spent)[1]
         elif charge < main.epsilon:
             scale = self.tight_scale(spec, main, charge)
             spent = budget
@@ -142,13 +144,13 @@ class ObjectivePerturbation(Mechanism):
         """Of the curve below for the noise that the plan adds, whatever it claims."""
         main, trace = plan.ledger
         sizes, weights = self.law.spread(plan.spec.p)
-        # The trace is charged by what it adds to the total variation.
+        # The trace is charged by what it adds to the total variation; delta must stay below 1.
         far = float(weights @ (2.0 * ndtr(0.5 * trace.sensitivity / (trace.scale * sizes)) - 1.0))
         one_sided = get_loss(plan.spec.loss).classification
-        mu, size = main.sensitivity / plan.scale, tuple(map(float, sizes))
-        curve = ObjectiveCurve(mu, main.charge, Budget(1e-12, far), one_sided, size, tuple(map(float, weights)))
-        main_budget, rest = parts(Budget(plan.requested.epsilon, plan.spent.delta))
-        paid = self.cost(plan.spec, plan.scale, main_budget.delta, main.charge).epsilon + rest.epsilon
+        mu, rest = main.sensitivity / plan.scale, Budget(1e-12, min(far, math.nextafter(1.0, 0.0)))
+        curve = ObjectiveCurve(mu, main.charge, rest, one_sided, tuple(map(float, sizes)), tuple(map(float, weights)))
+        noise, hidden = parts(plan.spent)
+        paid = self.cost(plan.spec, plan.scale, noise.delta, main.charge).epsilon + hidden.epsilon
         return min(curve.attack_limit(), acc.attack_cap(Budget(paid, plan.spent.delta)))
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedObjective:
@@ -249,6 +251,8 @@ class ObjectivePerturbation(Mechanism):
             return self.tight_scale(at, budget, volume_charge(at))
 
         low = math.log(_MARGIN * max(_smallest_lam(spec, budget), 1e-100))
+        if low > LARGEST_LOG - 1.0:
+            raise no_lam(spec)
         if spec.lam == "population":
 
             def bound(log_lam: float) -> float:
@@ -257,14 +261,16 @@ class ObjectivePerturbation(Mechanism):
                 return math.log(noise + bounds.stability(loss.slope, R, n, lam) + 0.5 * lam * B**2)
 
             # The bias alone passes the bound at one point here.
-            high = max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2))
+            high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
             return math.exp(minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)
 
         def surplus(log_lam: float) -> float:
             return math.log(R * math.sqrt(square) * scale(log_lam) / (_AUTO_FACTOR * auto_size(spec))) - log_lam
 
-        # The noise that moves predictions falls faster than 1 / lam.
-        high = low + max(surplus(low), 0.0)
+        # The noise that moves predictions falls faster than 1 / lam, or as fast up to rounding.
+        high = low + max(surplus(low), 0.0) + 1e-6
+        if high > LARGEST_LOG:
+            raise no_lam(spec)
         return math.exp(brentq(surplus, low, high, xtol=1e-12) if surplus(low) > 0.0 else low)
 
 

@@ -14,12 +14,11 @@ from ..losses import get_loss
 from ..lower_bounds import hardest_data
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import AdditiveMechanism, Prepared
-from .shared import auto_size, comparator_norm, opposite_labels
+from .shared import LARGEST_LOG, auto_size, comparator_norm, no_lam, opposite_labels
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
 _BAND_MISS = 0.1
-_LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
 @dc.dataclass(frozen=True)
@@ -112,11 +111,11 @@ class OutputPerturbation(AdditiveMechanism):
             return log_lam - math.log(g * loss.lipschitz(dc.replace(spec, lam=math.exp(log_lam))))
 
         # L is constant or falls with lam (squared loss), so the two sides of lam = g L(lam) cross once.
-        if not 0.0 < g < math.inf or not surplus(-_LARGEST_LOG) < 0.0 < surplus(_LARGEST_LOG):
-            raise ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
+        if not 0.0 < g < math.inf or not surplus(-LARGEST_LOG) < 0.0 < surplus(LARGEST_LOG):
+            raise no_lam(spec)
         if math.isfinite(loss.slope) or spec.radius is not None:
             return g * loss.lipschitz(dc.replace(spec, lam=1.0))
-        return math.exp(brentq(surplus, -_LARGEST_LOG, _LARGEST_LOG, xtol=1e-13))
+        return math.exp(brentq(surplus, -LARGEST_LOG, LARGEST_LOG, xtol=1e-13))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         return opposite_labels(plan.spec)

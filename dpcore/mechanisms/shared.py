@@ -13,6 +13,7 @@ from ..types import Data, Spec
 # (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
 # (docs/formulas.md, "lam").
 _AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
+LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 
 
 def comparator_norm(spec: Spec) -> float:
@@ -25,6 +26,11 @@ def auto_size(spec: Spec) -> float:
     if get_loss(spec.loss).classification:
         return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
     return _AUTO_LABEL * spec.domain.y_max
+
+
+def no_lam(spec: Spec) -> ValueError:
+    """What a rule for lam raises where it would leave the range of lam."""
+    return ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
 
 
 def opposite_labels(spec: Spec) -> tuple[Data, Data]:
