@@ -320,6 +320,21 @@ def test_small_and_huge_noise_are_solved_to_the_certificate(key, lam, epsilon):
 
 
 @every_key
+@pytest.mark.parametrize("lam", [1.0, 1e6], ids=["lam 1", "lam 1e6"])
+def test_gradients_are_asked_to_be_no_smaller_than_rounding_of_huge_noise_allows(key, lam):
+    """The noise is a million times the gradient that it has to cancel, or a trillion."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((50, 4))
+    data = Data(X / np.linalg.norm(X, axis=1)[:, None], np.sign(X[:, 0]))
+    for epsilon in (0.05, 1e-6) if lam > 1.0 else (0.05, 0.006):
+        plan = plan_of(key, "logistic", epsilon, lam=lam, n=50, p=4, delta=1e-12)
+        assert plan.tol * lam >= 1e-13 * plan.scale
+        prepared = plan.mechanism.prepare(plan, data)
+        for seed in range(20):
+            assert np.isfinite(plan.mechanism.release(plan, prepared, np.random.default_rng(seed))).all()
+
+
+@every_key
 def test_a_solver_that_misses_the_tolerance_releases_nothing(key, monkeypatch):
     plan = plan_of(key, "logistic", 1.0, lam=0.1, n=60, p=3)
     X = np.eye(3)[np.arange(60) % 3]
