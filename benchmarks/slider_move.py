@@ -4,8 +4,7 @@
 
 A move is K epsilons x R repetitions x two laws of noise: that many minimisations for objective perturbation, and output
 perturbation; accuracy on test records and excess risk on training records. Ours adds the exact means of output
-perturbation, which the loops sample. Logistic loss, the recipe "synthetic"; the multiplier of the Gaussian noise is
-that of the Gaussian mechanism.
+perturbation, which the loops sample. Logistic loss, the recipe "synthetic", noise as the mechanisms calibrate it.
 
 The loops, by numpy and scipy's L-BFGS-B: "plain", with np.logaddexp, expit and default tolerances; "tuned", with one
 exponential for risk and slope, each repetition started from its own solution at the epsilon before, at the loosest
@@ -38,15 +37,16 @@ import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import expit
 
-from dpcore import Budget, accounting, data, evaluate
+from dpcore import Budget, Spec, data, evaluate, make_mechanism
 from dpcore.losses import get_loss
 from dpcore.noises import NOISES
 from dpcore.solvers import BallMinimum, minimise, minimise_in_ball
 from dpcore.solvers.batched import DISPLAY_ACCURACY, perturbed_minimisers
 from dpcore.threads import one_blas_thread
+from dpcore.types import NoiseLaw
 
 LOSS, DELTA, RADIUS = get_loss("logistic"), 1e-6, 10.0
-LAWS = ("gaussian", "gamma")
+LAWS: tuple[NoiseLaw, ...] = ("gaussian", "gamma")
 
 
 @dc.dataclass(frozen=True)
@@ -68,15 +68,13 @@ class Task:
 
 def make_task(n: int, p: int, lam: float, points: int, repetitions: int) -> Task:
     split, rng = data.load("synthetic", n, p, 0), np.random.default_rng(0)
-    epsilons = np.geomspace(0.1, 10.0, points)
-    jacobian = np.log1p(LOSS.curvature_bound / (n * lam))
-    if not jacobian < epsilons[0]:
-        raise SystemExit(f"n * lam must exceed {LOSS.curvature_bound / np.expm1(epsilons[0]):.2f} for epsilon = 0.1")
-    multipliers: dict[str, Callable[[float], float]] = {
-        "gaussian": lambda e: 1.0 / accounting.gaussian_mu(Budget(e, DELTA)),
-        "gamma": lambda e: 1.0 / e,
-    }
-    directions = {}
+    epsilons, spec = np.geomspace(0.1, 10.0, points), Spec(LOSS.key, n, p, lam, split.domain)
+
+    def scales(mechanism: str) -> np.ndarray:
+        calibrate = make_mechanism(mechanism).calibrate
+        return np.array([calibrate(spec, Budget(epsilon, DELTA)).scale for epsilon in epsilons])
+
+    directions: dict[str, np.ndarray] = {}
     for law in LAWS:
         half = np.stack([NOISES[law].direction(p, p, rng) for _ in range(repetitions // 2)])
         directions[law] = np.stack([half, -half], axis=1).reshape(repetitions, p)
@@ -84,8 +82,8 @@ def make_task(n: int, p: int, lam: float, points: int, repetitions: int) -> Task
         split,
         lam,
         epsilons,
-        {law: np.array([2.0 / n * multipliers[law](e - jacobian) for e in epsilons]) for law in LAWS},
-        {law: np.array([2.0 / (n * lam) * multipliers[law](e) for e in epsilons]) for law in LAWS},
+        {law: scales(f"objective_{law}") for law in LAWS},
+        {law: scales(f"output_{law}") for law in LAWS},
         directions,
         minimise_in_ball(LOSS, split.train, RADIUS),
     )
@@ -102,7 +100,7 @@ class Curves:
     gradient: float
 
 
-def ours(task: Task, law: str, accuracy: float) -> Curves:
+def ours(task: Task, law: NoiseLaw, accuracy: float) -> Curves:
     train, test = task.split.train, task.split.test
     centre = minimise(LOSS, train, task.lam, tol=1e-6 / task.lam).theta
     centres = np.tile(centre, (len(task.epsilons), 1))
@@ -113,7 +111,7 @@ def ours(task: Task, law: str, accuracy: float) -> Curves:
     return Curves(*(curve.mean for curve in drawn + exact), float(path.residuals.max()))
 
 
-def loop(task: Task, law: str, tuned: bool, **tolerances: float) -> Curves:
+def loop(task: Task, law: NoiseLaw, tuned: bool, **tolerances: float) -> Curves:
     """The same by numpy and scipy alone."""
     X, y, lam, n = task.split.train.X, task.split.train.y, task.lam, task.split.train.n
     X_test, y_test = task.split.test.X, task.split.test.y
@@ -178,7 +176,7 @@ def errors(curves: list[Curves], exact: list[Curves]) -> tuple[float, float]:
     )
 
 
-Move = Callable[[str], Curves]
+Move = Callable[[NoiseLaw], Curves]
 
 
 def loosest(task: Task, exact: list[Curves]) -> dict[str, float]:
@@ -190,7 +188,7 @@ def loosest(task: Task, exact: list[Curves]) -> dict[str, float]:
     raise RuntimeError("the loop does not get within 0.5%")
 
 
-def timed(move: Move, law: str) -> tuple[float, float]:
+def timed(move: Move, law: NoiseLaw) -> tuple[float, float]:
     cpu, wall = time.process_time(), time.perf_counter()
     move(law)
     return time.process_time() - cpu, time.perf_counter() - wall

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import dataclasses as dc
 import logging
+import math
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from .cells import is_cached
+from .cells import is_cached, never
 from .checks import integer
 from .experiment import Experiment, run
 
@@ -24,35 +25,61 @@ if TYPE_CHECKING:
 
 # What a full table may be expected to cost if it is to be computed without a coarse one on the screen first.
 AT_ONCE_SECONDS = 0.15
+# A coarse table must be cheaper than the full one by this factor to be worth showing first.
+GAIN = 2.0
 # How long a watcher may be silent; a closed browser tab says no goodbye, a busy server delays its pages.
 PATIENCE_SECONDS = 3.0
 
 _POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="refinement")
 _RUNNING: dict[str, Refinement] = {}
 _LOCK = threading.Lock()
+# Seconds of the last table of each shape.
+_TOOK: dict[Experiment, float] = {}
+_MOST_SHAPES = 1000
 
 
 def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]:
     """The table to show at once, and whether it is the full one.
 
-    It is full where all of it is in the cache, or where the time that `first` repetitions took (>= 2) lets one expect
-    the full number within AT_ONCE_SECONDS; else, and where a solver failed, it has `first` repetitions.
+    It is full where all of it is in the cache; where the last full table of this shape (whatever seed, epsilon, delta
+    and lam) took at most AT_ONCE_SECONDS or GAIN times a coarse one; and where `first` repetitions (>= 2) took so
+    little that in proportion the full number stays within AT_ONCE_SECONDS. Else it has `first` repetitions.
 
     >>> from dpcore import Axis
-    >>> cheap = Experiment(source="synthetic", n=50, sweep=Axis("epsilon", (1.0,)), repetitions=20)
-    >>> table, full = first_table(cheap, first=10)
+    >>> few = Experiment(source="synthetic", n=50, sweep=Axis("epsilon", (1.0,)), repetitions=10)
+    >>> table, full = first_table(few, first=10)
     >>> full, set(table.repetitions)
-    (True, {20})
+    (True, {10})
     """
     first = integer("first", first, at_least=2)
     if first >= experiment.repetitions or all(map(is_cached, experiment.cells())):
         return run(experiment), True
-    coarse = run(dc.replace(experiment, repetitions=first))
-    points = coarse.drop_duplicates(["mechanism", "accounting", "x"])  # a point has a row for each metric
-    cheap = points.seconds.sum() * experiment.repetitions / first <= AT_ONCE_SECONDS
-    if cheap and not (coarse.status == "unconverged").any():  # nobody knows what that took
-        return run(experiment), True
+    small = dc.replace(experiment, repetitions=first)
+    last = _TOOK.get(_shape(experiment))
+    if last is not None and last <= max(AT_ONCE_SECONDS, GAIN * _TOOK.get(_shape(small), 0.0)):
+        return _timed(experiment)[0], True
+    coarse, seconds = _timed(small)
+    if seconds * experiment.repetitions / first <= AT_ONCE_SECONDS:
+        return _timed(experiment)[0], True
     return coarse, False
+
+
+def _shape(experiment: Experiment) -> Experiment:
+    """What the time of a table depends on most."""
+    return dc.replace(experiment, seed=0, epsilon=1.0, delta=0.0, lam="auto")
+
+
+def _timed(experiment: Experiment, cancelled: Callable[[], bool] = never) -> tuple[pd.DataFrame, float]:
+    """A table and the seconds of its computation, whenever that was; inf where cells have no numbers."""
+    table = run(experiment, cancelled=cancelled)
+    if table.status.isin(["unconverged", "cancelled"]).any():
+        return table, math.inf
+    points = table.drop_duplicates(["mechanism", "accounting", "x"])  # a point has a row for each metric
+    seconds = float(points.seconds.sum())
+    if len(_TOOK) >= _MOST_SHAPES:
+        _TOOK.clear()  # which costs a few coarse pictures
+    _TOOK[_shape(experiment)] = seconds
+    return table, seconds
 
 
 def join(experiment: Experiment, watcher: Hashable) -> Refinement:
@@ -102,7 +129,7 @@ class Refinement:
     def compute(self) -> None:
         """Run the experiment, unless and until it is abandoned."""
         try:
-            table = run(self.experiment, cancelled=self.abandoned)
+            table, _ = _timed(self.experiment, self.abandoned)
             if not (table.status == "cancelled").any():
                 self.table = table
         except Exception:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import data, growth, orthant
 from dpcore.slopes import PowerLaw, power_law
-from pages.dimension import words
+from pages.dimension import background, words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import controls
 from pages.ui.text import emphasised, plain
@@ -156,7 +156,7 @@ def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
 
 @pytest.mark.parametrize("delta, count", [(1e-6, "every ε"), (1e-3, "of 19 ε")])
 def test_the_assumptions_count_the_budgets_at_which_gamma_noise_is_smaller(delta, count):
-    said = words.small_p_line(experiment_of(delta=delta), 1000)
+    said = background.small_p_line(experiment_of(delta=delta), 1000)
     assert count in said
     smaller = 0
     for epsilon in dpcore.EPSILON_GRID:
@@ -191,7 +191,7 @@ def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
 
 
 def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy():
-    said = words.own_lam_line(experiment_of())
+    said = background.own_lam_line(experiment_of())
     own = dpcore.Experiment(
         source=SOURCE.key,
         mechanisms=("output_gamma",),
@@ -246,6 +246,23 @@ def test_a_silent_slope_is_a_dash_and_the_note_says_why():
     assert exponent(PowerLaw(-0.001, 1.0, 5.0)) == "0.00" and exponent(None) == "" and exponent(silent) == "–"
     loud = slope_meter([Row("x", power_law(PS, PS), power_law(PS, np.sqrt(PS)))], muted="#000000", rule="#FFFFFF")
     assert re.findall(r">(-?\d\.\d\d)<", loud) == ["1.00", "0.50"]
+
+
+def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
+    _, table, grown, corner = computed()
+    row = next(row for row in slope_rows(table, grown, corner) if row.name == "damage, Gamma")
+    excess = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "output_gamma")]
+    logs = np.log(excess.x.astype(float)), np.log(excess["mean"] - excess.noiseless)
+    assert row.measured.slope == pytest.approx(np.polyfit(*logs, 1)[0])
+    gamma = grown["output_gamma"]
+    assert row.bound.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.damage_bound), 1)[0])
+    assert row.earlier.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.p * np.log(gamma.p)), 1)[0])
+
+
+def test_the_corner_moves_a_prediction_half_root_p_times_as_far():
+    _, _, _, corner = computed()
+    assert "512 times as far" in words.corner_takeaway(corner, 2**20)
+    assert "1.41 times as far" in words.corner_takeaway(corner, 8)
 
 
 def test_the_answer_and_the_question_share_their_rows_where_exponents_are_equal():

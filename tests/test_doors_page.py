@@ -43,15 +43,15 @@ def captions(page: AppTest) -> str:
     return "\n".join(caption.value for caption in page.caption)
 
 
-def mechanisms_of(noise="gaussian", proof="tight"):
+def mechanisms_of(noise="gaussian"):
     laws = ("gaussian", "gamma") if noise == "both" else (noise,)
     keys = [f"{family}_{law}" for law in laws for family in ("output", "objective")]
-    return tuple(dpcore.make_mechanism(key, accounting=proof) for key in keys)
+    return tuple(dpcore.make_mechanism(key) for key in keys)
 
 
-def table_of(noise="gaussian", proof="tight", **changes) -> pd.DataFrame:
+def table_of(noise="gaussian", **changes) -> pd.DataFrame:
     fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "repetitions": 50, "seed": 7} | changes
-    return dpcore.run(dpcore.Experiment(mechanisms=mechanisms_of(noise, proof), **fields))
+    return dpcore.run(dpcore.Experiment(mechanisms=mechanisms_of(noise), **fields))
 
 
 def rows(answer, question, se=0.001, noise="gaussian", **more) -> pd.DataFrame:
@@ -153,7 +153,6 @@ def test_random_states_show_no_error_and_true_numbers(case):
     chosen = {
         "records": source,
         "noise": rng.choice(list(words.PICKED_NOISES)),
-        "proof": rng.choice(list(words.PROOFS)),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(controls.DELTAS),
         "n": rng.choice([200, 300, 500]),
@@ -164,9 +163,9 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "layers": rng.sample(["bounds", "bias", "rates"], rng.randrange(4)),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
-    same = ("noise", "proof", "delta", "n", "lam", "seed")
+    same = ("noise", "delta", "n", "lam", "seed")
     table = table_of(source=source, p=data.SOURCES[source].p or 8, **{key: chosen[key] for key in same})
-    page = open_page(**{("doors_proof" if key == "proof" else key): value for key, value in chosen.items()})
+    page = open_page(**chosen)
     assert not page.exception and not page.error, chosen
     here = table[table.x == chosen["epsilon"]]
     colour = figures.FAMILIES["light"][words.winner(here)]
@@ -192,8 +191,8 @@ def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
     apart = here.assign(lam=[0.01, 0.02])
     assert words.lam_at(apart) is None
     valley = rows(0.1, 0.2).assign(x=0.5)
-    assert "Now λ is 0.01 to 0.02" in words.valley_caption(valley, apart)
-    assert "Now λ" not in words.valley_caption(valley, here)
+    assert "Now λ is 0.01 to 0.02" in words.valley_caption(valley, apart, None)
+    assert "Now λ" not in words.valley_caption(valley, here, None)
 
 
 def test_a_closed_door_shows_on_every_part_of_the_page():
@@ -219,8 +218,9 @@ def test_door_zero_prints_the_records_it_names(seed):
 def test_a_heavy_state_begins_with_few_draws_and_says_so():
     said = captions(open_page(n=10_000, noise="both", seed=91))
     assert "for the question from 10 draws" in said and "10 of 50 releases, refining" in said
-    light = captions(open_page(n=300, noise="both", seed=91))
-    assert "for the question from 50 draws" in light and "refining" not in light
+    table_of("both", n=300, seed=91)
+    known = captions(open_page(n=300, noise="both", seed=91))
+    assert "for the question from 50 draws" in known and "refining" not in known
 
 
 def test_chips_set_the_controls():
@@ -237,12 +237,6 @@ def test_another_data_set_starts_with_its_own_people():
     assert page.session_state["n"] == 105 and not page.exception
     page.selectbox(key="records").set_value("synthetic").run()
     assert page.session_state["n"] == 2000, "what can be drawn at once, not all 5,000"
-
-
-def test_published_constants_that_overspend_are_an_exhibit():
-    page = open_page(doors_proof="published", lam=0.05, behind="Assumptions")
-    assert "Not the same promise" in texts(page) and "its curve is an exhibit" in texts(page)
-    assert "exhibit" not in texts(open_page(lam=0.05, behind="Assumptions"))
 
 
 @pytest.mark.parametrize("layers", [["bias"], ["bounds", "rates"]])

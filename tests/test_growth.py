@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2
 
 import dpcore
-from dpcore import data, growth
+from dpcore import cells, data, growth
 from dpcore.types import Budget, Data, Spec
 
 PS = (8, 64, 4096, 2**20)
@@ -103,3 +103,11 @@ def test_a_mechanism_that_does_not_apply_has_no_numbers():
 def test_cells_with_a_curve_over_epsilon_are_refused():
     with pytest.raises(ValueError, match="cells must have one epsilon each, got 2"):
         growth.growth_of(dpcore.Experiment(sweep=dpcore.Axis("epsilon", (0.5, 1.0))).cells())
+
+
+def test_one_reference_serves_every_number_of_idle_columns_and_no_other_columns():
+    def reference(source, p):
+        return cells.reference_minimum(source, 300, p, 0, "logistic", 10.0)
+
+    assert reference("synthetic_padded", 8) is reference("synthetic_padded", 2**20)
+    assert reference("synthetic", 8) is not reference("synthetic", 16)

@@ -60,6 +60,7 @@ def gate(monkeypatch) -> Iterator[Gate]:
     held = Gate()
     monkeypatch.setattr(slow, "hold", held.hold)
     monkeypatch.setattr(refinement, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(refinement, "GAIN", 0.0)
     yield held
     held.open()
     wait_for(lambda: not refinement._RUNNING)
@@ -75,6 +76,37 @@ def test_the_rule_for_cheap_is_the_time_of_few_repetitions_in_proportion(monkeyp
     monkeypatch.setattr(refinement, "AT_ONCE_SECONDS", 1.001 * expected)
     table, full = refinement.first_table(asked, 10)
     assert full and (table.repetitions == 20).all()
+
+
+def test_the_next_of_a_shape_is_judged_by_what_the_last_full_one_took(gate, monkeypatch):
+    def shape(repetitions: int) -> dpcore.Experiment:
+        return refinement._shape(experiment("shape", repetitions=repetitions))
+
+    def is_full(seed: int, rule: str, threshold: float) -> bool:
+        """With what was noted replaced by times that no table takes, so that only the notes decide."""
+        refinement._TOOK.update({shape(10): 1e-9, shape(20): 3e-9})
+        asked = experiment("shape", seed=seed, lam=0.1, delta=1e-5)
+        with monkeypatch.context() as patched:
+            patched.setattr(refinement, rule, threshold)
+            table, full = refinement.first_table(asked, 10)
+        assert (table.repetitions == (20 if full else 10)).all()
+        assert refinement._TOOK[shape(20 if full else 10)] > 1e-6, "what it took is noted"
+        return full
+
+    gate.open()
+    job = refinement.join(experiment("shape"), "me")
+    wait_for(lambda: job.finished)
+    assert refinement._TOOK[shape(20)] == pytest.approx(job.table.seconds[job.table.metric == "accuracy"].sum())
+    assert not is_full(1, "AT_ONCE_SECONDS", 2.99e-9)
+    assert is_full(2, "AT_ONCE_SECONDS", 3.01e-9)
+    assert not is_full(3, "GAIN", 2.99)
+    assert is_full(4, "GAIN", 3.01)
+
+
+def test_what_is_known_of_shapes_is_bounded(gate, monkeypatch):
+    monkeypatch.setattr(refinement, "_MOST_SHAPES", len(refinement._TOOK))
+    refinement.first_table(experiment("one too many"), 10)
+    assert len(refinement._TOOK) == 1
 
 
 def test_a_cached_table_is_full_whatever_it_cost(gate):

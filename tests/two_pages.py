@@ -34,12 +34,15 @@ c = sidebar(
 )
 {SAY}
 """
+# Slow to end, as pages are that compute.
 DOORS = f"""
+import time
 import streamlit as st
 from pages.ui.controls import sidebar
 TITLE = "doors"
 c = sidebar(people=(200, 500, 2000), default_people=2000, columns=None, max_columns=2**20, unused={{}})
 {SAY}
+time.sleep(0.2)
 """
 
 

@@ -115,7 +115,7 @@ _LOWEST, _HIGHEST = single(-87.0), single(88.0)
 _SINGLE_LOG2_E, _SINGLE_ROUND = single(_LOG2_E), single(12582912.0)  # 1.5 * 2^23
 _SINGLE_LN2_HIGH, _SINGLE_LN2_LOW = single(0.693359375), single(-2.12194440e-4)
 _BIAS, _MANTISSA = np.int32(127), np.int32(23)
-_E2, _E3, _E4, _E5, _E6, _E7 = (single(1.0 / f) for f in (2.0, 6.0, 24.0, 120.0, 720.0, 5040.0))
+_E2, _E3, _E4, _E5, _E6 = (single(1.0 / f) for f in (2.0, 6.0, 24.0, 120.0, 720.0))
 _A3, _A5, _A7, _A9, _A11, _A13 = (single(1.0 / k) for k in (3.0, 5.0, 7.0, 9.0, 11.0, 13.0))
 
 
@@ -126,9 +126,8 @@ def single_exp(x):
     shifted = x * _SINGLE_LOG2_E + _SINGLE_ROUND
     k = shifted - _SINGLE_ROUND
     r = (x - k * _SINGLE_LN2_HIGH) - k * _SINGLE_LN2_LOW
-    # Taylor of e^r on |r| <= ln(2)/2: the first neglected term is r^8/8! < 6e-9.
-    s = _E7
-    s = s * r + _E6
+    # Taylor of e^r on |r| <= ln(2)/2: the first neglected term is r^7/7! < 1.3e-7.
+    s = _E6
     s = s * r + _E5
     s = s * r + _E4
     s = s * r + _E3

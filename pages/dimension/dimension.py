@@ -6,7 +6,7 @@ import streamlit as st
 
 import dpcore
 from dpcore import data, figures, growth, orthant
-from pages.dimension import words
+from pages.dimension import background, words
 from pages.dimension.meter import slope_meter, slope_rows
 from pages.ui.behind import behind
 from pages.ui.controls import DIMENSIONS, PEOPLE, sidebar
@@ -114,8 +114,8 @@ with right:
     st.html(slope_meter(slope_rows(table, grown, corner), muted=figures.MUTED[theme], rule=figures.GRID[theme]))
 
 behind(
-    lambda: words.assumptions(table, experiment, grown, source),
-    words.FORMULA,
-    lambda: words.snippet(experiment, noise_in, controls.p, lower, source),
+    lambda: background.assumptions(table, experiment, source),
+    background.FORMULA,
+    lambda: background.snippet(experiment, noise_in, controls.p, lower, source),
     table,
 )

@@ -22,9 +22,7 @@ HEIGHT = 390
 # Every draw through the question is a minimisation over all records: few people to begin with, and never too many.
 FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
 MAX_COLUMNS = 32
-REPETITIONS, VALLEY_REPETITIONS = 50, 20
-# Where one move of a slider would take longer than a reader waits, a few releases come first.
-FIRST_REPETITIONS, QUICK = 10, 10_000  # QUICK: people times curves
+FIRST_REPETITIONS, REPETITIONS, VALLEY_REPETITIONS = 10, 50, 20
 LAYERS = {"bounds": "proved bounds", "bias": "regularisation", "rates": "earlier rates"}
 SIDES = ("Cloud", "λ valley", "Door zero")
 
@@ -38,16 +36,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         default="gaussian",
         format_func=words.PICKED_NOISES.__getitem__,
         key="noise",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
-    proof = st.segmented_control(
-        "Which proof sets the noise",
-        list(words.PROOFS),
-        default="tight",
-        format_func=words.PROOFS.__getitem__,
-        key="doors_proof",
         required=True,
         label_visibility="collapsed",
         bind="query-params",
@@ -79,9 +67,7 @@ with left, st.container(horizontal=True, vertical_alignment="center", key="above
 cards = st.columns(3)
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)
-mechanisms = tuple(
-    dpcore.make_mechanism(f"{family}_{law}", accounting=proof) for law in noises for family in ("output", "objective")
-)
+mechanisms = tuple(dpcore.make_mechanism(f"{family}_{law}") for law in noises for family in ("output", "objective"))
 experiment = dpcore.Experiment(
     source=source.key,
     mechanisms=mechanisms,
@@ -92,8 +78,7 @@ experiment = dpcore.Experiment(
     repetitions=REPETITIONS,
     seed=controls.seed,
 )
-quick = controls.n * len(mechanisms) <= QUICK
-table, progress = refined(experiment, first=REPETITIONS if quick else FIRST_REPETITIONS)
+table, progress = refined(experiment, first=FIRST_REPETITIONS, key="doors")
 here = table[table.x == controls.epsilon]
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 
@@ -113,7 +98,7 @@ with left:
         rates=rates,
     )
     live_figure(figure, key="doors", alt=plain(sentence), height=HEIGHT)
-    st.caption(" ".join(filter(None, (words.caption(experiment, table, controls.epsilon), progress))))
+    st.caption(words.caption(experiment, table, controls.epsilon, progress))
 with right:
     side = st.segmented_control(
         "Beside the chart",
@@ -143,12 +128,12 @@ with right:
             repetitions=VALLEY_REPETITIONS,
             seed=controls.seed,
         )
-        valley, progress = refined(swept, first=VALLEY_REPETITIONS if quick else FIRST_REPETITIONS, key="valley")
+        valley, valley_progress = refined(swept, first=FIRST_REPETITIONS, key="valley")
         lam = words.lam_at(here) if isinstance(controls.lam, str) else controls.lam
-        said = words.valley_caption(valley, here)
+        said = words.valley_caption(valley, here, valley_progress)
         picture = figures.valley_figure(valley, lam=lam, theme=theme, height=HEIGHT)
         live_figure(picture, key="valley", alt=said, height=HEIGHT)
-        st.caption(" ".join(filter(None, (said, progress))))
+        st.caption(said)
     else:
         show_door_zero(controls.seed, theme)
 for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):
@@ -160,6 +145,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="chips"):
 behind(
     lambda: words.assumptions(table, experiment, source, MOST_PEOPLE),
     words.FORMULA,
-    lambda: words.snippet(experiment, proof, controls.epsilon, layers),
+    lambda: words.snippet(experiment, controls.epsilon, layers),
     table,
 )

@@ -16,7 +16,6 @@ from pages.ui.text import readable, rounded
 
 RATE = "published rate,<br>shape only"
 PICKED_NOISES = NOISES | {"both": "both"}
-PROOFS = {"tight": "exact noise", "published": "as published"}
 CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("one λ at both doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
     ("λ too small", {"lam": 0.0001, "epsilon": 0.1}),
@@ -155,15 +154,16 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
     return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
 
 
-def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
-    """What the curves are, in small print below the chart."""
+def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float, progress: str | None) -> str:
+    """What the curves are, in small print below the chart; progress: while not all releases are there."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
     said = f"Excess over the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}, on average over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
         said += f": exact for the answer, for the question from {draws}"
     several = table.mechanism.map(noise_of).nunique() > 1
-    return f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
+    said = f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
+    return f"{said} **{progress}**" if progress else said
 
 
 def _errors(rows: pd.DataFrame) -> str:
@@ -200,7 +200,7 @@ def lam_at(table: pd.DataFrame) -> float | None:
     return float(lams.min()) if len(lams) and lams.max() <= 1.05 * lams.min() else None
 
 
-def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
+def valley_caption(valley: pd.DataFrame, here: pd.DataFrame, progress: str | None) -> str:
     """Where the valley's floor is at each door, and where the doors stand now.
 
     valley: swept over λ. here: the rows at the cursor of the main chart.
@@ -219,7 +219,7 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
     lams = here.lam.dropna().astype(float)
     if lam_at(here) is None and len(lams):
         said += f" Now λ is {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}, a rule's choice for each curve."
-    return said
+    return f"{said} {progress}" if progress else said
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
@@ -247,12 +247,10 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
         "promise.",
     ]
-    if (ok.spent_epsilon > ok.epsilon * (1 + 1e-9)).any():
-        lines.append("**As published,** the question's noise spends more than was asked for; its curve is an exhibit.")
     return "\n".join(f"- {line}" for line in lines)
 
 
-def snippet(experiment: Experiment, proof: str, epsilon: float, layers: list[str]) -> str:
+def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
     """Python that redraws the chart from an empty file."""
     keys = tuple(m.key for m in experiment.mechanisms)  # type: ignore[union-attr]
     load, shapes = "", ""
@@ -262,10 +260,9 @@ def snippet(experiment: Experiment, proof: str, epsilon: float, layers: list[str
     return f"""import dpcore
 from dpcore import figures{load}
 
-keys = {keys!r}
 experiment = dpcore.Experiment(
     source={experiment.source!r},
-    mechanisms=tuple(dpcore.make_mechanism(key, accounting={proof!r}) for key in keys),
+    mechanisms={keys!r},
     n={experiment.n},
     p={experiment.p},
     delta={experiment.delta!r},

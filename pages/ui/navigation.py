@@ -15,8 +15,12 @@ def run_pages(folder: Path, scripts: Mapping[str, str]) -> None:
     """
     landing, *_ = scripts
     pages = [st.Page(folder / script, title=title, default=title == landing) for title, script in scripts.items()]
-    script = folder / scripts[st.navigation(pages, position="top").title]
+    chosen = st.navigation(pages, position="top").title
+    # A place for each page: what another page drew goes as soon as its place is empty, not when this page is complete.
+    places = {title: st.container() if title == chosen else st.empty() for title in scripts}
+    script = folder / scripts[chosen]
     # Not the page's own run(): its widgets would belong to the page. So they belong to the main script, and a control
     # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would
     # carry a page's controls over one by one, each with an entry of its own in the browser's history.
-    exec(compile(script.read_bytes(), script, "exec"), {"__name__": "__main__", "__file__": str(script)})
+    with places[chosen]:
+        exec(compile(script.read_bytes(), script, "exec"), {"__name__": "__main__", "__file__": str(script)})

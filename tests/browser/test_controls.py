@@ -113,6 +113,26 @@ def test_a_page_s_own_control_leaves_the_address_with_its_page(dashboard: Server
     expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 8, lam", "/doors?epsilon=0.1")
 
 
+def test_no_frame_shows_two_pages_at_once(dashboard: Server, page: Page):
+    page.goto(dashboard.url)
+    expect(page.get_by_text("start: epsilon")).to_be_visible()
+    page.evaluate(
+        """() => {
+            window.mixed = 0;
+            const look = () => {
+                const text = document.querySelector('[data-testid=stMain]').innerText;
+                window.mixed += text.includes('start:') && text.includes('doors:');
+                requestAnimationFrame(look);
+            };
+            look();
+        }"""
+    )
+    go(page, "Doors")
+    expect(page.get_by_text("doors: epsilon")).to_be_visible()
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.mixed") == 0
+
+
 def test_an_address_that_lost_its_parameters_is_mended_by_the_next_move(dashboard: Server, page: Page):
     """Deterministic twin of a page turned before its controls are on the screen."""
     page.goto(f"{dashboard.url}/doors?epsilon=0.1&seed=9")

@@ -100,7 +100,7 @@ def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int
         ("", "cloud"),
         ("noise=both&layers=proved+bounds&layers=regularisation&layers=earlier+rates", "valley"),
         ("lam=0.0001&epsilon=0.01", "valley"),
-        ("doors_proof=as+published&noise=both&lam=0.05&epsilon=10", "cloud"),
+        ("noise=both&lam=0.05&epsilon=10", "cloud"),
         ("epsilon=0.01&leak=a+classifier", "zero_vector"),
         ("leak=a+curve", "zero_curve"),
     ):
