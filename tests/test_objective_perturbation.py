@@ -319,6 +319,27 @@ def test_small_and_huge_noise_are_solved_to_the_certificate(key, lam, epsilon):
         assert np.isfinite(plan.mechanism.release(plan, prepared, np.random.default_rng(seed))).all()
 
 
+@pytest.mark.parametrize("key, loss", [("objective_gamma", "logistic"), ("objective_gamma", "huber_hinge")])
+def test_the_certificate_holds_where_predictions_cancel_and_lam_is_tiny(key, loss):
+    """Models of norm 10^7 that are large across the records: predictions are rounded, here they are summed exactly."""
+    n, p, epsilon = 1000, 300, 10.0
+    lengths, y = np.where(np.arange(n) % 2, np.linspace(0.3, 1.0, n), 1.0), np.where(np.arange(n) % 2, 1.0, -1.0)
+    data = Data(lengths[:, None] * np.full(p, (1.0 - 1e-15) / math.sqrt(p)), y)
+    lam = 2.0 * get_loss(loss).curvature_bound / (n * math.expm1(0.99 * epsilon))
+    plan = plan_of(key, loss, epsilon, lam=lam, n=n, p=p)
+    prepared = plan.mechanism.prepare(plan, data)
+    seeds = range(4)
+    thetas = plan.mechanism.release_many(plan, prepared, [np.random.default_rng(seed) for seed in seeds])
+    for theta, seed in zip(thetas, seeds, strict=True):
+        noise = np.random.default_rng(seed)
+        b, trace = (event.scale * plan.mechanism.law.direction(p, p, noise) for event in plan.ledger)
+        exact = theta - trace
+        z = data.X[:, 0] * math.fsum(exact)
+        gradient = get_loss(loss).derivative(z, y) @ data.X / n + lam * exact + b
+        assert np.linalg.norm(gradient) <= lam * plan.tol
+    assert np.linalg.norm(exact) > 1e6
+
+
 @every_key
 @pytest.mark.parametrize("lam", [1.0, 1e6], ids=["lam 1", "lam 1e6"])
 def test_gradients_are_asked_to_be_no_smaller_than_rounding_of_huge_noise_allows(key, lam):

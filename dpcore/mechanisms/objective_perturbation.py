@@ -26,8 +26,9 @@ _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 _BAND_MISS = 0.1
 # The share of the budget that hides how far a solver stops from the exact minimiser.
 _TRACE_SHARE = 0.01
-# No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins.
-_ROUNDING = 1e-13
+# No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins. The
+# model may be as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
+_ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
 # lam="auto": the curvature of the loss resists the noise, so it may be this many times as large as that of output
 # perturbation before it is felt (docs/formulas.md, "lam").
 _AUTO_FACTOR = 3.0
@@ -106,7 +107,8 @@ class ObjectivePerturbation(Mechanism):
                 f"got {lam:g}: below that the curvature of one record alone spends the budget"
             )
         size = scale * math.sqrt(spec.p * self.law.reach(spec.p)[1])
-        tol = solvers.tolerance(loss, loss.slope * R, n, lam) + _ROUNDING * size / lam
+        rounding = _ROUNDING + min(1.0, _PREDICTION_ROUNDING * loss.curvature_bound * R**2 / lam)
+        tol = solvers.tolerance(loss, loss.slope * R, n, lam) + rounding * size / lam
         ledger = (
             Event(self.noise, scale, pull(spec), charge=charge),
             Event(self.noise, self.trace_scale(2.0 * tol, rest), 2.0 * tol),
