@@ -371,6 +371,12 @@ def test_a_release_is_the_minimiser_of_the_tilted_objective_and_a_trace(key, los
     assert np.linalg.norm(gradient) <= 0.1 * plan.tol * (1 + 1e-6)
     assert np.allclose(exact[4:], -b[4:] / 0.1, rtol=1e-9), "idle columns hold noise only"
     assert np.linalg.norm(trace) < 1e-3 * np.linalg.norm(b), "the trace is not seen"
+    prepared = plan.mechanism.prepare(plan, data)
+    whole = dc.replace(prepared, theta=np.zeros(6))
+    (many,) = plan.mechanism.release_many(plan, whole, [np.random.default_rng(4)])
+    assert np.linalg.norm(many - theta) <= 2.0 * plan.tol, "many releases have idle columns too"
+    narrow = plan.mechanism.release(plan, prepared, np.random.default_rng(4))
+    assert narrow.shape == (4,) and np.isfinite(narrow).all()
 
 
 @pytest.mark.parametrize("lam, epsilon", [(1e-5, 5.0), (0.1, 1e-4), (1e3, 1e-3), (1e-2, 1e6), (1.0, 1e-9)])
