@@ -135,10 +135,11 @@ def run_audit(
     (epsilon, delta) whatever the noise. Together they raise a false "contradicted" in at most 0.1% of audits, a false
     "suspicious" in at most 5%.
 
-    Power at the default plan, measured over 50 seeds. Half the noise is contradicted by 2,000 runs in 44 of them for
-    Gaussian noise and in all for Gamma noise, by 5,000 in all for both; 80% of the noise by 20,000 runs in 33 for
-    Gaussian noise and in all for Gamma noise, by 50,000 in all. Correct code gets a certified epsilon of 0.8 on average
-    with 20,000 runs and 0.9 with 130,000. At epsilon = 20 half the Gamma noise is not seen: every rate is too near 1.
+    Power at the default plans of output perturbation, measured over 50 seeds; the curve of objective perturbation is
+    looser, so that it takes more runs. Half the noise is contradicted by 2,000 runs in 44 of them for Gaussian noise
+    and in all for Gamma noise, by 5,000 in all for both; 80% of the noise by 20,000 runs in 33 for Gaussian noise and
+    in all for Gamma noise, by 50,000 in all. Correct code gets a certified epsilon of 0.8 on average with 20,000 runs
+    and 0.9 with 130,000. At epsilon = 20 half the Gamma noise is not seen: every rate is too near 1.
 
     Not looked for: the leak of floating-point noise (Mironov 2012). Scores are rounded to 1e-6, a fixed function of the
     output that causes no false alarm. Unrounded, the last bits of saturated scores (Gamma noise, p = 1) tell the data

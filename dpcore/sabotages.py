@@ -82,8 +82,8 @@ SABOTAGES = {
     for sabotage in (
         Sabotage(
             "halved_noise",
-            "Half the noise: the sensitivity L R / (n lam) is that of adding or removing a record, replacing one moves "
-            "the model twice as far.",
+            "Half the noise: half the sensitivity is that of adding or removing a record, replacing one moves what the "
+            "noise hides twice as far.",
             lambda plan: release_of(plan.weakened(0.5)),
         ),
         Sabotage(

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from dpcore import Data, Unconverged, kernels
 from dpcore.kernels.elementary import single_exp, single_log1p_unit
 from dpcore.losses import LOSSES, get_loss
-from dpcore.solvers import batched, lockstep, minimise_in_ball
+from dpcore.solvers import batched, lockstep, minimise_in_ball, minimise_many
 from dpcore.solvers.batched import DISPLAY_ACCURACY, perturbed_minimisers
 from dpcore.solvers.smooth import minimise_smooth
 from tests.problems import PROBLEMS, for_loss, random_records
@@ -161,6 +161,17 @@ def products(monkeypatch):
     monkeypatch.setattr(lockstep.Records, "predictions", counted)
     monkeypatch.setattr(batched, "newton", None)
     return made
+
+
+@every_smooth_loss
+@pytest.mark.parametrize("steps", [1, 60])
+def test_many_releases_keep_the_tolerance_whoever_finishes_them(monkeypatch, key, steps):
+    monkeypatch.setattr(lockstep, "_MAX_STEPS", steps)
+    data, lam, tol = for_loss(key, PROBLEMS["full rank"]), 1e-3, 1e-8
+    tilts = 0.3 * directions(6, data.p)
+    thetas = minimise_many(get_loss(key), data, lam, tilts, tol=tol, start=np.zeros(data.p))
+    for theta, tilt in zip(thetas, tilts, strict=True):
+        assert np.linalg.norm(plain_gradients(key, data, lam, tilt, theta)[1]) <= lam * tol * (1 + 1e-3)
 
 
 @pytest.mark.parametrize("key, accuracy, most", [("logistic", 2e-3, 36), ("logistic", 1e-8, 86), ("huber", 2e-3, 37)])

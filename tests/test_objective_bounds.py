@@ -95,6 +95,9 @@ def test_the_average_bound_is_the_mean_of_the_pathwise_ones(key, p):
     lipschitz, curved = R * plan.scale * mean / lam, min(n, p) * plan.scale**2 * square / (2.0 * lam)
     rest = R * (plan.ledger[1].scale * mean + plan.tol)
     assert upper(plan, "excess_empirical_risk") == pytest.approx(min(lipschitz, curved) + rest, rel=1e-9)
+    reach = plan.mechanism.law.mean_draw_band(p, 0.05)
+    band = R * (plan.scale / lam + plan.ledger[1].scale) * reach + R * plan.tol
+    assert upper(plan, "excess_empirical_risk", "probability") == pytest.approx(band, rel=1e-12)
     fresh = upper(plan, "excess_population_risk") - upper(plan, "excess_empirical_risk")
     assert fresh == pytest.approx(2.0 * R**2 / (n * lam))
     with_bias = dpcore.calibrate(key, n=n, p=p, epsilon=1.0, delta=1e-5, lam=lam, R=R, theta_norm=0.5)

@@ -170,6 +170,62 @@ def test_a_whole_curve_is_inverted_by_what_an_attacker_shows():
         assert curve.epsilon(0.4, 1e-5) == pytest.approx(objective_epsilon(0.4, 1e-5, 0.0, one_sided=one_sided))
 
 
+@every_key
+@pytest.mark.parametrize("loss, stiffer", [("logistic", 1.0), ("logistic", 100.0), ("huber", 1.0), ("huber", 100.0)])
+def test_the_limit_is_the_smallest_cap_along_the_curve_with_charge_and_trace(key, loss, stiffer):
+    """Put together again from hockey sticks, on a dense grid; Gamma noise by integrating over its size."""
+    plan = plan_of(key, loss, 1.0, lam=stiffer * lam_of(loss, 1.0), p=3)
+    main, trace = plan.ledger
+    mu, one_sided = main.sensitivity / plan.scale, get_loss(loss).classification
+    sizes, weights = np.ones(1), np.ones(1)
+    if key == "objective_gamma":
+        sizes = np.linspace(0.05, 8.0, 160)
+        weights = stats.chi(4).pdf(sizes) * (sizes[1] - sizes[0])
+    far = sum(
+        w * (2 * stats.norm.cdf(trace.sensitivity / trace.scale / s / 2) - 1)
+        for s, w in zip(sizes, weights, strict=True)
+    )
+
+    def cap(epsilon: float) -> float:
+        vertices = ((1, 0.0), (2, 0.5), (1, 1.0)) if one_sided else ((2, math.sqrt(0.5)), (2, 1.0))
+        each = [sum(n * hockey_stick(epsilon - main.charge, share * mu / s) for n, share in vertices) for s in sizes]
+        return (math.exp(epsilon) + weights @ each + far) / (1.0 + math.exp(epsilon))
+
+    least = min(*map(cap, np.append(0.0, main.charge + np.linspace(0.0, 1.5, 100))), attack_cap(plan.spent))
+    limit = plan.mechanism.attack_limit(plan)
+    assert least - 1e-4 <= limit <= least + 2e-3
+
+
+@pytest.mark.parametrize("accounting", ["tight", "published"])
+@every_loss
+def test_the_claimed_curve_is_the_plan_s_and_says_what_the_plan_spends(loss, accounting):
+    plan = plan_of("objective_gaussian", loss, 1.0, lam=2.0 * lam_of(loss, 1.0), p=3, accounting=accounting)
+    curve, spent = plan.mechanism.claimed_curve(plan), plan.spent
+    one_sided = get_loss(loss).classification
+    assert curve.charge == plan.ledger[0].charge > 0.1 and curve.one_sided is one_sided
+    assert dc.astuple(curve.rest) == pytest.approx((0.01 * spent.epsilon, 0.01 * spent.delta))
+    assert curve.epsilon(curve.mu, spent.delta) == pytest.approx(spent.epsilon, rel=1e-6)
+    mu = plan.ledger[0].sensitivity / plan.scale
+    assert objective_delta(0.99 * spent.epsilon, mu, curve.charge, one_sided=one_sided) <= 0.99 * spent.delta * (
+        1 + 1e-6
+    )
+
+
+@pytest.mark.parametrize("one_sided", [True, False])
+@pytest.mark.parametrize("charge", [0.0, 0.5])
+def test_what_a_curve_allows_needs_its_mu_or_less_and_not_much_less(one_sided, charge):
+    """The most likely event on one data set that the curve allows, for each probability on the other."""
+    mu, rest = 0.6, Budget(0.02, 1e-4)
+    curve = ObjectiveCurve(mu, charge, rest, one_sided)
+    epsilons = np.append(0.0, charge + rest.epsilon + np.linspace(0.0, 10.0, 3000))
+    deltas = [objective_delta(e, mu, charge + rest.epsilon, one_sided=one_sided) + rest.delta for e in epsilons]
+    false = np.array([1e-7, 1e-5, 1e-3, 1e-2])
+    true = np.min(np.exp(epsilons) * false[:, None] + deltas, axis=1)
+    needed = curve.needed(true, false)
+    assert np.all(needed <= mu) and np.all(needed > 0.88 * mu)
+    assert np.all(curve.needed(true * 1.2, false) > mu)
+
+
 # Two dimensions, by quadrature over theta
 
 
@@ -226,7 +282,19 @@ def test_calibration_inverts_the_bound(one_sided, epsilon, delta):
         mu = objective_mu(Budget(epsilon, delta), charge, one_sided=one_sided)
         assert objective_delta(epsilon, mu, charge, one_sided=one_sided) <= delta
         assert objective_delta(epsilon, mu * (1 + 1e-6), charge, one_sided=one_sided) > delta
-        assert objective_epsilon(mu, delta, charge, one_sided=one_sided) == pytest.approx(epsilon, rel=1e-6)
+        again = objective_epsilon(mu, delta, charge, one_sided=one_sided)
+        assert again == pytest.approx(epsilon, rel=1e-6)
+        assert objective_delta(again, mu, charge, one_sided=one_sided) <= delta
+    assert objective_epsilon(1e-6, 0.1, 0.3, one_sided=one_sided) == pytest.approx(0.3), "the charge is always paid"
+
+
+def test_the_bound_is_the_sum_over_the_vertices():
+    for epsilon, mu, charge in ((1.0, 0.4, 0.3), (0.0, 0.4, 0.3)):
+        H = [hockey_stick(epsilon - charge, share * mu) for share in (1.0, 0.5, math.sqrt(0.5), 0.0)]
+        assert H[3] == pytest.approx(max(1.0 - math.exp(epsilon - charge), 0.0))
+        one, two = (objective_delta(epsilon, mu, charge, one_sided=sided) for sided in (True, False))
+        assert one == pytest.approx(min(1.0, H[0] + 2.0 * H[1] + H[3]), rel=1e-12)
+        assert two == pytest.approx(min(1.0, 2.0 * H[0] + 2.0 * H[2]), rel=1e-12)
 
 
 def test_the_bound_covers_every_parallelogram():
@@ -303,9 +371,15 @@ def test_a_release_is_the_minimiser_of_the_tilted_objective_and_a_trace(key, los
     assert np.linalg.norm(gradient) <= 0.1 * plan.tol * (1 + 1e-6)
     assert np.allclose(exact[4:], -b[4:] / 0.1, rtol=1e-9), "idle columns hold noise only"
     assert np.linalg.norm(trace) < 1e-3 * np.linalg.norm(b), "the trace is not seen"
+    prepared = plan.mechanism.prepare(plan, data)
+    whole = dc.replace(prepared, theta=np.zeros(6))
+    (many,) = plan.mechanism.release_many(plan, whole, [np.random.default_rng(4)])
+    assert np.linalg.norm(many - theta) <= 2.0 * plan.tol, "many releases have idle columns too"
+    narrow = plan.mechanism.release(plan, prepared, np.random.default_rng(4))
+    assert narrow.shape == (4,) and np.isfinite(narrow).all()
 
 
-@pytest.mark.parametrize("lam, epsilon", [(1e-5, 5.0), (0.1, 1e-4), (1e3, 1e-3), (1e-2, 1e6)])
+@pytest.mark.parametrize("lam, epsilon", [(1e-5, 5.0), (0.1, 1e-4), (1e3, 1e-3), (1e-2, 1e6), (1.0, 1e-9)])
 @every_key
 def test_small_and_huge_noise_are_solved_to_the_certificate(key, lam, epsilon):
     rng = np.random.default_rng(5)

@@ -20,9 +20,10 @@ class ObjectiveGaussian(ObjectivePerturbation):
     tight: s = D / mu with the largest mu for which `accounting.objective_delta` stays below delta, a bound that holds
     whatever the angle between two records. It is nearly attained where J is small and loose where J counts (exact laws
     at the smallest published lam stay below 2% of delta);
-    published: s = D sqrt(ln(1/delta) + epsilon) / epsilon, which spends more than it says (docs/errata.md).
+    published: s = D sqrt(ln(1/delta) + epsilon) / epsilon, which can spend more than it says (docs/errata.md): then it
+    is an exhibit, which `dpcore.solve` refuses.
 
-    What is published is an exhibit, which `dpcore.solve` refuses. 1% of epsilon and delta hides where the solver stops.
+    1% of epsilon and delta hides where the solver stops.
 
     Source: Kifer, Smith and Thakurta 2012; Jain and Thakurta 2014, Theorem 2 (constants derived in docs/formulas.md).
     Randomness: r standard normal draws for b, then as many for the trace of noise, one a stored column.

@@ -60,7 +60,7 @@ class ObjectivePerturbation(Mechanism):
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
-        help="which proof sets the noise: the corrected one, or the paper's, which spends more than it says",
+        help="which proof sets the noise: the corrected one, or the paper's, which may spend more than it says",
     )
 
     quantity = "excess_empirical_risk"
