@@ -150,6 +150,8 @@ def test_records_and_certificates_are_checked_again_where_the_data_comes_in(key)
     prepared = mechanism.prepare(plan, data)
     with pytest.raises(Unconverged, match="nothing was released"):
         mechanism.release(plan, dc.replace(prepared, distance=1e9), np.random.default_rng(0))
+    with pytest.raises(Unconverged, match="nothing was released"):
+        mechanism.release_many(plan, dc.replace(prepared, distance=1e9), [np.random.default_rng(0)])
 
 
 ENDS = ((1e-98, 1e-100, 1e100), (1e-98, 1e100, 1e-100), (1e100, 1e-100, 1e100), (1e100, 1e100, 1e-100))

@@ -351,6 +351,22 @@ def test_the_parts_of_the_budget_add_up_and_each_pays_for_its_noise(key, loss):
         assert hockey_stick(0.01 * epsilon, trace.sensitivity / trace.scale) <= 0.01 * delta
 
 
+@every_key
+@every_loss
+@pytest.mark.parametrize("accounting", ["tight", "published"])
+def test_records_in_another_unit_get_the_same_privacy_for_the_same_noise(key, loss, accounting):
+    """x 3 times as long and theta 3 times as short: lam grows 9 times, gradients and their noise 3 times."""
+    facts = dict(n=50, p=4, epsilon=1.0, delta=1e-6, loss=loss, accounting=accounting)
+    lam = 1.5 * lam_of(loss, 1.0, n=50)
+    one, other = (dpcore.calibrate(key, lam=unit**2 * lam, R=unit, **facts) for unit in (1.0, 3.0))
+    assert other.spent.epsilon == pytest.approx(one.spent.epsilon, rel=1e-9)
+    assert other.ledger[0].charge == pytest.approx(one.ledger[0].charge, rel=1e-12)
+    assert other.scale == pytest.approx(3.0 * one.scale, rel=1e-9)
+    assert (other.tol, other.ledger[1].scale) == pytest.approx((one.tol / 3.0, one.ledger[1].scale / 3.0), rel=1e-9)
+    with pytest.raises(NotApplicable, match="needs lam"):
+        dpcore.calibrate(key, lam=0.19 * 9.0 * lam, R=3.0, **facts | {"accounting": "tight"})
+
+
 # Releases
 
 
