@@ -7,6 +7,7 @@ nor a failure. With REQUIRE_BROWSER=1 it is 1.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -48,6 +49,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line("Any of these helps:")
     for remedy in REMEDIES:
         terminalreporter.write_line(f"  - {remedy}")
+
+
+@pytest.fixture(autouse=True)
+def the_main_module_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest puts the page in its place, and processes spawned by a later test would begin by running that page."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture
