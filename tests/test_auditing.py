@@ -194,9 +194,10 @@ def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for(
 @pytest.mark.nightly
 @pytest.mark.parametrize("key", ["output_gaussian", "output_gamma"])
 def test_many_runs_certify_most_of_the_claim_and_see_a_fifth_of_the_noise_missing(key):
-    """20 seeds, 130,000 runs."""
+    """20 seeds, 130,000 runs; the certified epsilon is 0.88 on average here, 0.03 to 0.05 to either side."""
     reports = [dpcore.run_audit(key, runs=130_000, seed=seed) for seed in range(REPEATS)]
-    assert all(r.verdict != "contradicted" and r.certified_epsilon > 0.8 for r in reports)
+    assert all(r.verdict != "contradicted" and r.certified_epsilon > 0.7 for r in reports)
+    assert np.mean([r.certified_epsilon for r in reports]) > 0.85
     plan = dpcore.run_audit(key, runs=100).plan
     assert verdicts(plan, runs=130_000, sabotage="noise_at_80_percent") == ["contradicted"] * REPEATS
 
