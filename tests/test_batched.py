@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from dpcore import Data, Unconverged, kernels
 from dpcore.kernels.elementary import single_exp, single_log1p_unit
 from dpcore.losses import LOSSES, get_loss
-from dpcore.solvers import batched, lockstep, minimise_in_ball, minimise_many
+from dpcore.solvers import batched, lockstep, many, minimise_in_ball, minimise_many
 from dpcore.solvers.batched import DISPLAY_ACCURACY, perturbed_minimisers
 from dpcore.solvers.smooth import minimise_smooth
 from tests.problems import PROBLEMS, for_loss, random_records
@@ -167,6 +167,8 @@ def products(monkeypatch):
 @pytest.mark.parametrize("steps", [1, 60])
 def test_many_releases_keep_the_tolerance_whoever_finishes_them(monkeypatch, key, steps):
     monkeypatch.setattr(lockstep, "_MAX_STEPS", steps)
+    if steps == 60:
+        monkeypatch.setattr(many, "minimise_smooth", None)  # the batch leaves nothing
     data, lam, tol = for_loss(key, PROBLEMS["full rank"]), 1e-3, 1e-8
     tilts = 0.3 * directions(6, data.p)
     thetas = minimise_many(get_loss(key), data, lam, tilts, tol=tol, start=np.zeros(data.p))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment
+from dpcore import Axis, Experiment, regret
 from dpcore.regret import EPSILONS, LAMS, cases, regret_at, regret_table
 
 SMALL = dict(source="synthetic", n=200, p=3)
@@ -70,3 +70,21 @@ def test_an_unknown_rule_is_refused_and_a_source_named_twice_counts_once(monkeyp
     table = regret_table(("diabetes", "diabetes"), seeds=2)
     gaps = len(cases(["diabetes"])) * len(EPSILONS) - len(table)
     assert gaps == 4, "lam = 0.01 is too small for objective perturbation at epsilon = 0.1 and 0.3"
+
+
+def test_sampled_means_take_more_than_two_releases(monkeypatch):
+    asked = {}
+    monkeypatch.setattr("dpcore.regret.LAMS", (1.0,))
+    real = regret.run
+
+    def watched(experiment):
+        asked.setdefault(experiment.mechanisms[0].key, set()).add(experiment.repetitions)
+        return real(experiment)
+
+    monkeypatch.setattr(regret, "run", watched)
+    for key in ("objective_gaussian", "output_gaussian"):
+        regret_at(Experiment(**SMALL, mechanisms=(key,), repetitions=6), 1.0)
+    assert asked == {"objective_gaussian": {6}, "output_gaussian": {2}}
+    asked.clear()
+    regret_table(("iris",), seeds=2)
+    assert asked["objective_gamma"] == {40} and asked["output_gamma"] == {2}
