@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from .accounting import attack_cap
 from .caching import BoundedCache
 from .losses import get_loss
 from .mechanisms import Mechanism
-from .mechanisms.base import AdditiveMechanism, Prepared
+from .mechanisms.base import AdditiveMechanism, Prepared, SampledMechanism
 from .types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec
 
 
@@ -158,7 +158,7 @@ def _curves(
         return (*curves, evaluate.population_curve(loss, population, reference.radius, releases))
     # Draws come in pairs, and a standard error needs two pairs.
     rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
-    thetas, risks = mechanism.draws(plans, prepared, rngs, cancelled)
+    thetas, risks = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
     curves = evaluate.released_curves(loss, train, test, reference, centres, thetas, risks)
     if population is None:
         return curves
@@ -209,9 +209,9 @@ def _measured(plan: Plan, bounds: tuple[Bound, ...], limit: float, curve: evalua
         "mean": float(curve.mean[k]),
         "exact": curve.exact,
         "se": float(curve.se[k]),
-        "q10": float(curve.quantile(0.1)[k]),
-        "q50": float(curve.quantile(0.5)[k]),
-        "q90": float(curve.quantile(0.9)[k]),
+        "q10": float(curve.q10[k]),
+        "q50": float(curve.q50[k]),
+        "q90": float(curve.q90[k]),
         "noiseless": float(curve.noiseless[k]),
         "reference": curve.reference,
         "bound": bound.value if bound else None,

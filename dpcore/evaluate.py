@@ -8,6 +8,7 @@ public radius. Releases outside the ball are evaluated as they are, so the exces
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 
 import numpy as np
 from scipy.special import ndtr
@@ -41,9 +42,24 @@ class Curve:
         """The mean is an integral over the noise, not a Monte-Carlo mean."""
         return not self.se.any()
 
-    def quantile(self, q: float) -> Array:
-        """Quantile of the draws at each point, [K]."""
-        return np.quantile(self.draws, q, axis=1)
+    @property
+    def q10(self) -> Array:
+        """10% quantile of the draws at each point, [K]."""
+        return self._quantiles[0]
+
+    @property
+    def q50(self) -> Array:
+        """Median of the draws at each point, [K]."""
+        return self._quantiles[1]
+
+    @property
+    def q90(self) -> Array:
+        """90% quantile of the draws at each point, [K]."""
+        return self._quantiles[2]
+
+    @functools.cached_property
+    def _quantiles(self) -> Array:
+        return np.quantile(self.draws, (0.1, 0.5, 0.9), axis=1)
 
 
 def accuracy(theta: Array, data: Data) -> float:

@@ -170,6 +170,8 @@ class Data:
 
     def margins(self, thetas: Array) -> Array:
         """<x_i, theta_k> for thetas [k, r], shape [k, n], C-contiguous."""
+        if isinstance(self.X, np.ndarray):
+            return thetas @ self.X.T
         return np.ascontiguousarray((self.X @ thetas.T).T)
 
     def check_domain(self, domain: Domain) -> None:

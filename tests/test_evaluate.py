@@ -116,7 +116,8 @@ def test_standard_error_of_sampled_means():
     pairs = (curve.draws[:, 0::2] + curve.draws[:, 1::2]) / 2
     assert np.allclose(curve.mean, curve.draws.mean(axis=1))
     assert np.allclose(curve.se, pairs.std(axis=1, ddof=1) / np.sqrt(25))
-    assert np.array_equal(curve.quantile(0.5), np.median(curve.draws, axis=1))
+    assert np.array_equal(curve.q50, np.median(curve.draws, axis=1))
+    assert np.all(curve.q10 < curve.q50) and np.all(curve.q50 < curve.q90)
 
 
 def mirrored_releases(repetitions: int, points: int = 1):

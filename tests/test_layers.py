@@ -45,7 +45,7 @@ LAYER = {
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
-    "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation"},
+    "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation", "objective_lam"},
     "kernels": {"elementary", "apply", "batch", "losses", "rows", "single"},
     "solvers": {"problem", "smooth", "hinge", "ball", "lockstep", "batched", "many"},
     "figures": {"style", "cost", "clouds", "dimension", "doors", "door_zero"},

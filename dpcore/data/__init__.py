@@ -6,6 +6,8 @@ written down here; nothing is measured on the records. Rows beyond R are refused
 
 from __future__ import annotations
 
+import dataclasses as dc
+
 import numpy as np
 
 from ..caching import BoundedCache
@@ -73,12 +75,16 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
     stored = info.p or p
     if n * stored > MAX_VALUES:
         raise ValueError(f"n must be at most {MAX_VALUES // stored:,} with {stored:,} columns to store, got {n:,}")
-    return _SPLITS.get((source, n, p, seed), lambda: _load(source, n, p, seed))
+    split = _SPLITS.get((source, n, stored, seed), lambda: _load(source, n, stored, seed))
+    if p == stored:
+        return split
+    # The same records, not another copy of them, with idle columns that are not stored.
+    return dc.replace(split, train=dc.replace(split.train, p=p), test=dc.replace(split.test, p=p))
 
 
 def _load(source: str, n: int, p: int, seed: int) -> Split:
     rng = np.random.default_rng([seed, *source.encode()])
-    split = (load_bundled if source in BUNDLED else draw_recipe)(source, n, p, rng)
+    split = load_bundled(source, n, rng) if source in BUNDLED else draw_recipe(source, n, p, rng)
     split.train.check_domain(split.domain)
     split.test.check_domain(split.domain)
     return split

@@ -135,7 +135,7 @@ RANGES = {
 }
 
 
-def load_bundled(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
+def load_bundled(key: str, n: int, rng: np.random.Generator) -> Split:
     """n of the training half, 70% of the records; beyond its size drawn from it with replacement. The rest is the test.
 
     Randomness: the permutation that splits, then the draw with replacement.
@@ -144,7 +144,7 @@ def load_bundled(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     order = rng.permutation(len(y))
     train, test = order[: BUNDLED[key].size], order[BUNDLED[key].size :]
     chosen = rng.choice(train, n, replace=True) if n > len(train) else train[:n]
-    return Split(Data(X[chosen], y[chosen], p), Data(X[test], y[test], p), Domain())
+    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain())
 
 
 @functools.cache

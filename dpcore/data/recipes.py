@@ -59,12 +59,12 @@ RECIPES = {
 
 
 def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
-    """n training and 4,000 test records of a recipe, with their population.
+    """n training and 4,000 test records of a recipe with p columns, and their population.
 
     Randomness: the truth first; then streams of their own, so that the first records, their labels and the test set do
-    not change when n does, and nothing changes with idle columns.
+    not change when n does.
     """
-    population = _population(key, RECIPES[key].p or p, rng)
+    population = _population(key, p, rng)
     features, labels, test_features, test_labels = rng.spawn(4)
 
     def draw(count: int, features: np.random.Generator, labels: np.random.Generator) -> Data:
@@ -72,7 +72,7 @@ def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
         X /= np.linalg.norm(X, axis=1)[:, None]
         if population.spectrum is not None:
             X = reflect(X * population.spectrum)
-        return Data(X, _labels(population, X, labels), p)
+        return Data(X, _labels(population, X, labels))
 
     test = draw(TEST_RECORDS, test_features, test_labels)
     return Split(draw(n, features, labels), test, Domain(), population)

@@ -168,16 +168,17 @@ def line(
     legend: bool = True,
     over: str = "ε",
 ) -> dict[str, Any]:
-    """A curve; `over` names what its x-axis holds."""
+    """A curve; `over` names what its x-axis holds. One without any point has no place in the legend."""
+    heights = np.asarray(y, float)
     return {
         "type": "scatter",
         "mode": "lines",
         "x": np.asarray(x, float),
-        "y": np.asarray(y, float),
+        "y": heights,
         "yaxis": axis,
         "name": name,
         "line": {"color": colour, "width": width, "dash": dash},
-        "showlegend": legend,
+        "showlegend": legend and bool(np.isfinite(heights).any()),
         "hovertemplate": f"{over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>",
     }
 

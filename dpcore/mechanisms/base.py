@@ -80,20 +80,6 @@ class Mechanism(abc.ABC):
         """Independent releases, one per generator, shape [len(rngs), r]."""
         return np.stack([self.release(plan, prepared, rng) for rng in rngs])
 
-    def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
-    ) -> tuple[Array, Array]:
-        """Releases for a picture, [K, 2 len(rngs), r], and their risks F on the training records, [K, 2 len(rngs)].
-
-        They have display accuracy and are never to be published. Draws 2i and 2i + 1 use the noise of rngs[i] with
-        opposite signs, which are equally likely. plans: K, on the same records.
-        """
-        raise NotImplementedError(f"{self.key} has no draws of its own")
-
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one."""
         raise NotApplicable(f"{self.key} has no worst pair and cannot be audited")
@@ -137,3 +123,22 @@ class AdditiveMechanism(Mechanism):
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         away = [self.law.log_density((outputs - side.theta) / plan.scale) for side in (one, zero)]
         return away[0] - away[1]
+
+
+@dc.dataclass(frozen=True)
+class SampledMechanism(Mechanism):
+    """A mechanism whose means over the noise are no integrals: its curves are means of draws."""
+
+    @abc.abstractmethod
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> tuple[Array, Array]:
+        """Releases for a picture, [K, 2 len(rngs), r], and their risks F on the training records, [K, 2 len(rngs)].
+
+        They have display accuracy and are never to be published. Draws 2i and 2i + 1 use the noise of rngs[i] with
+        opposite signs, which are equally likely. plans: K, on the same records.
+        """

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtr
 
 from .. import accounting as acc
@@ -18,8 +17,9 @@ from ..losses import get_loss
 from ..lower_bounds import hardest_data
 from ..tradeoffs import ObjectiveCurve
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
-from .base import Mechanism, Prepared, check_certificate, knob
-from .shared import LARGEST_LOG, auto_size, no_lam, opposite_labels
+from .base import Prepared, SampledMechanism, check_certificate, knob
+from .objective_lam import rule_lam
+from .shared import opposite_labels
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
@@ -29,11 +29,6 @@ _TRACE_SHARE = 0.01
 # No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins. The
 # model may be as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
 _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
-# lam="auto": the curvature of the loss resists the noise, so it may be this many times as large as that of output
-# perturbation before it is felt (docs/formulas.md, "lam").
-_AUTO_FACTOR = 3.0
-# Rules for lam stay this far above the smallest admissible one.
-_MARGIN = 1.01
 _BATCH_NUMBERS = 1_000_000
 
 
@@ -45,7 +40,7 @@ class PreparedObjective(Prepared):
 
 
 @dc.dataclass(frozen=True)
-class ObjectivePerturbation(Mechanism):
+class ObjectivePerturbation(SampledMechanism):
     """Release the minimiser of J(theta) + <b, theta>, b = scale * direction, with a trace of noise for the solver.
 
     A release theta tells b = -grad J(theta). One replaced record moves that gradient by at most 2 L R / n, and changes
@@ -242,38 +237,14 @@ class ObjectivePerturbation(Mechanism):
             )
 
     def _lam(self, spec: Spec, budget: Budget) -> float:
-        """lam by the rule that `spec.lam` names, without a look at the records."""
-        loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, spec.theta_norm
         if spec.lam == "published":
-            return bounds.published_objective_lam(loss.slope, R, n, B)
-        mean, square = self.law.reach(spec.p)
+            return bounds.published_objective_lam(get_loss(spec.loss).slope, spec.domain.R, spec.n, spec.theta_norm)
 
-        def scale(log_lam: float) -> float:
-            at = dc.replace(spec, lam=math.exp(log_lam))
+        def scale(lam: float) -> float:
+            at = dc.replace(spec, lam=lam)
             return self.tight_scale(at, budget, volume_charge(at))
 
-        low = math.log(_MARGIN * max(_smallest_lam(spec, budget), 1e-100))
-        if low > LARGEST_LOG - 1.0:
-            raise no_lam(spec)
-        if spec.lam == "population":
-
-            def bound(log_lam: float) -> float:
-                lam = math.exp(log_lam)
-                noise = loss.slope * R * scale(log_lam) * mean / lam
-                return math.log(noise + bounds.stability(loss.slope, R, n, lam) + 0.5 * lam * B**2)
-
-            # The bias alone passes the bound at one point here.
-            high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
-            return math.exp(minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)
-
-        def surplus(log_lam: float) -> float:
-            return math.log(R * math.sqrt(square) * scale(log_lam) / (_AUTO_FACTOR * auto_size(spec))) - log_lam
-
-        # The noise that moves predictions falls faster than 1 / lam, or as fast up to rounding.
-        high = low + max(surplus(low), 0.0) + 1e-6
-        if high > LARGEST_LOG:
-            raise no_lam(spec)
-        return math.exp(brentq(surplus, low, high, xtol=1e-12) if surplus(low) > 0.0 else low)
+        return rule_lam(spec, self.law.reach(spec.p), _smallest_lam(spec, budget), scale)
 
 
 def volume_charge(spec: Spec) -> float:
