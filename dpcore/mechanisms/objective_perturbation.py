@@ -220,6 +220,11 @@ class ObjectivePerturbation(SampledMechanism):
         loss = get_loss(spec.loss)
         if spec.domain.q != 2.0:
             raise NotApplicable(f"{self.key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+        if not loss.linear:
+            raise NotApplicable(
+                f"{self.key} is proved for losses of a linear prediction, where one record bends the objective in one "
+                f"direction only, got {loss.label}: there the Hessian of one record has full rank"
+            )
         if not math.isfinite(loss.curvature_bound):
             raise NotApplicable(
                 f"{self.key} needs a loss without kinks, got {loss.label}: the minimiser sticks to the kink of a "
