@@ -21,13 +21,13 @@ GOOD = {"epsilon": 1.0, "delta": 1e-5, "lam": 0.1, "R": 1.0}
 ARGUMENTS = [
     *(("epsilon", value, f"epsilon must be a finite number > 0, got {float(value)}") for value in (0, -1, NAN, INF)),
     *(("delta", value, f"delta must be in [0, 1), got {float(value)}") for value in (-1e-9, 1, 1.5, NAN, INF)),
-    *(("lam", value, f"lam must be a finite number > 0, got {float(value)}") for value in (0, -0.1, NAN, INF)),
+    *(("lam", value, f"lam must be a finite number >= 0, got {float(value)}") for value in (0, -0.1, NAN, INF)),
     *(("R", value, f"R must be a finite number > 0, got {float(value)}") for value in (0, -1, NAN, INF)),
     *(("y_max", value, f"y_max must be a finite number > 0, got {float(value)}") for value in (0, -1, NAN, INF)),
     *(("radius", value, f"radius must be a finite number > 0, got {float(value)}") for value in (0, NAN)),
     *(("theta_norm", value, f"theta_norm must be a finite number > 0, got {float(value)}") for value in (0, INF)),
     ("epsilon", 1e200, "epsilon must be between 1e-100 and 1e100, got 1e+200"),
-    ("lam", "small", "lam must be a finite number > 0 or one of auto, published, population, got 'small'"),
+    ("lam", "small", "lam must be a finite number >= 0 or one of auto, published, population, got 'small'"),
     ("delta", 0.0, "Gaussian noise needs delta > 0, got delta = 0"),
     ("loss", "zero_one", "loss must be one of logistic, huber_hinge, hinge, squared, huber, got 'zero_one'"),
     ("accounting", "loose", "accounting must be one of tight, published, classical, got 'loose'"),
@@ -222,7 +222,7 @@ EXPERIMENTS = {
     '{"epsilon": 0}': "epsilon must be a finite number > 0, got 0",
     '{"epsilon": NaN}': "epsilon must be a finite number > 0, got nan",
     '{"delta": 1}': "delta must be in [0, 1), got 1.0",
-    '{"lam": -1}': "lam must be a finite number > 0, got -1.0",
+    '{"lam": -1}': "lam must be a finite number >= 0, got -1.0",
     '{"radius": 0}': "radius must be a finite number > 0, got 0.0",
     '{"source": "moon"}': "source must be one of",
     '{"source": "diabetes"}': "loss must be a regression loss (squared, huber) for source 'diabetes', got 'logistic'",
@@ -289,7 +289,7 @@ def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
             {"loss": "squared", "lam": "published", "theta_norm": 1e-100, "y_max": 1e50},
             "lam must be a number where the rule 'published' gives none between 1e-100 and 1e100",
         ),
-        ({"lam": np.ones(3)}, "lam must be a finite number > 0"),
+        ({"lam": np.ones(3)}, "lam must be a finite number >= 0"),
     ],
 )
 def test_odd_arguments_of_any_size_are_one_line(change, sentence):

@@ -141,7 +141,7 @@ def test_a_fit_that_is_refused_spends_and_changes_nothing(bad):
         ({"accounting": "loose"}, "accounting must be one of tight, published, classical, got 'loose'"),
         ({"epsilon": 0}, "epsilon must be a finite number > 0, got 0.0"),
         ({"delta": 0.0}, "Gaussian noise needs delta > 0"),
-        ({"lam": -1}, "lam must be a finite number > 0, got -1"),
+        ({"lam": -1}, "lam must be a finite number >= 0, got -1"),
         ({"radius": -1}, "radius must be a finite number > 0, got -1"),
         ({"theta_norm": 0}, "theta_norm must be a finite number > 0, got 0"),
         ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),

@@ -80,7 +80,7 @@ class ObjectivePerturbation(SampledMechanism):
         spec = dc.replace(spec, lam=self._lam(spec, main)) if isinstance(spec.lam, str) else spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         charge = volume_charge(spec)
-        if self.accounting == "published":
+        if self.accounting == "published" and charge < math.inf:
             scale = self.published_scale(spec, budget)
             # Split like every budget: what audits claim of a plan starts from `spent` alone.
             paid = self.cost(spec, scale, main.delta, charge).epsilon
@@ -247,6 +247,8 @@ class ObjectivePerturbation(SampledMechanism):
 
 def volume_charge(spec: Spec) -> float:
     """J = ln(1 + c R^2 / (n lam)): how far one replaced record can change the log-determinant of the Hessian."""
+    if spec.lam == 0.0:
+        return math.inf
     return math.log1p(get_loss(spec.loss).curvature_bound * spec.domain.R**2 / (spec.n * float(spec.lam)))
 
 
