@@ -151,17 +151,17 @@ def _curves(
             directions=np.stack([mechanism.law.direction(cell.p, train.active, rng) for rng in rngs]),
             spread=mechanism.law.spread(cell.p),
         )
-        exact = evaluate.additive_curves(loss, train, test, reference, releases)
+        measured = evaluate.additive_curves(loss, train, test, reference, releases)
         if population is None:
-            return exact
-        return (*exact, evaluate.population_curve(loss, population, reference.radius, releases))
+            return measured
+        return (*measured, evaluate.population_curve(loss, population, reference.radius, releases))
     # Draws come in pairs, and a standard error needs two pairs.
     rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
     drawn = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
-    sampled = evaluate.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
+    measured = evaluate.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
     if population is None:
-        return sampled
-    return (*sampled, evaluate.population_released(loss, population, reference.radius, drawn.centres, drawn.thetas))
+        return measured
+    return (*measured, evaluate.population_released(loss, population, reference.radius, drawn.centres, drawn.thetas))
 
 
 def _public(cell: Cell, epsilon: float) -> dict[str, Any]:

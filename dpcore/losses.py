@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .checks import one_of
 from .types import Array, Data, Spec
@@ -193,7 +194,7 @@ def _distances(data: Data, thetas: Array) -> tuple[Array, Array]:
     return z, near
 
 
-def _near_differences(data: Data, thetas: Array, near: Array) -> Iterator[tuple[int, Array, Array]]:
+def _near_differences(data: Data, thetas: Array, near: Array) -> Iterator[tuple[int, NDArray[np.intp], Array]]:
     """k, some rows [m] with near[k, rows], and theta_k - x_i for them, [m, columns of thetas]."""
     step = max(1, _BLOCK // thetas.shape[1])
     for k in np.flatnonzero(near.any(axis=1)):

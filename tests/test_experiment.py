@@ -18,6 +18,7 @@ import dpcore
 from dpcore import Axis, Experiment, cells, data, experiment
 from dpcore.caching import BoundedCache
 from dpcore.losses import get_loss
+from dpcore.mechanisms.output_gaussian import OutputGaussian
 from dpcore.solvers import minimise_in_ball
 
 SMALL = Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (0.1, 1.0, 10.0)), repetitions=6)
@@ -425,13 +426,13 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
         ({"lam": np.ones(2)}, "lam must be a finite number >= 0, got array"),
         ({"seed": -1}, "seed must be an integer >= 0, got -1"),
         ({"mechanisms": ()}, "mechanisms must name at least one"),
-        ({"mechanisms": ("oracle",)}, "mechanism must be one of .*objective_gamma, got 'oracle'"),
+        ({"mechanisms": ("oracle",)}, "mechanism must be one of .*noisy_gd, got 'oracle'"),
         ({"mechanisms": "output_gamma"}, "mechanisms must be a list of keys or mechanisms, got 'output_gamma'"),
-        ({"mechanisms": (3,)}, "mechanism must be one of .*objective_gamma, got 3"),
+        ({"mechanisms": (3,)}, "mechanism must be one of .*noisy_gd, got 3"),
         ({"sweep": (0.1, 1.0)}, r"sweep must be an Axis, got \(0.1, 1.0\)"),
         ({"radius": 0.0}, "radius must be a finite number > 0, got 0.0"),
         ({"radius": "wide"}, "radius must be a finite number > 0, got 'wide'"),
-        ({"lam": 0.0}, "lam must be a finite number >= 0, got 0.0"),
+        ({"lam": -0.5}, "lam must be a finite number >= 0, got -0.5"),
         ({"lam": "big"}, "lam must be a finite number >= 0 or one of auto, published, population, got 'big'"),
         ({"delta": 1.0}, r"delta must be in \[0, 1\), got 1.0"),
         ({"theta_norm": float("nan")}, "theta_norm must be a finite number > 0, got nan"),

@@ -108,7 +108,8 @@ def minimise(
 def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> BallMinimum:
     """Minimise F(theta) = (1/n) sum_i l(z_i; y_i) over ||theta||_2 <= radius.
 
-    z_i: the prediction <x_i, theta> or, for location losses, the distance ||theta - x_i|| (`location`). tol: certified gap, in units of risk.
+    z_i: the prediction <x_i, theta> or, for location losses, the distance ||theta - x_i||. tol: certified gap, in units
+    of risk.
 
     Raises Unconverged when the gap stays above tol.
 

@@ -92,8 +92,8 @@ def _hessian(differences: Array, s: Array) -> Array:
 def _model_step(hessian: Array, gradient: Array, theta: Array, radius: float) -> Array:
     """The step d that minimises <gradient, d> + d' hessian d / 2 with theta + d in the ball.
 
-    It solves (hessian + nu I) d = -(gradient + nu theta), with nu = 0 or theta + d on the sphere. The step, not its end,
-    is computed: where the curvature is small, the end would lose digits.
+    It solves (hessian + nu I) d = -(gradient + nu theta), with nu = 0 or theta + d on the sphere. The step is computed,
+    not its end, which would lose digits where the curvature is small.
     """
     values, vectors = np.linalg.eigh(hessian)
     values = np.maximum(values, max(_FLAT * values[-1], 1e-300))
@@ -134,11 +134,11 @@ def _certificate(loss: Loss, data: Data, theta: Array, radius: float) -> float:
     differences = theta - dense(data.X[close])
     outward = max(-float(g @ theta), 0.0) / max(float(theta @ theta), 1e-300)
     for aim in (np.zeros_like(theta), -outward * theta):
-        bent, cost = g + _shortened((aim - g) * n, np.count_nonzero(z == 0.0)) / n, 0.0
+        bent, cost = g + _shortened((aim - g) * n, float(np.sum(z == 0.0))) / n, 0.0
         for d, distance in zip(differences, z[close], strict=True):
             unit = d / distance
             v = _shortened(unit + (aim - bent) * n, 1.0)
-            bent, cost = bent + (v - unit) / n, cost + (distance - float(v @ d)) / n
+            bent, cost = bent + (v - unit) / n, cost + float(distance - v @ d) / n
         gap = min(gap, cost + _gap(bent, theta, radius))
     return gap
 
