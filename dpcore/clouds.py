@@ -11,6 +11,7 @@ from .caching import BoundedCache
 from .cells import generator, reference_minimum
 from .losses import get_loss
 from .mechanisms import Mechanism
+from .mechanisms.noisy_gd import NoisyGD, schedule_of
 from .types import Array, Budget, NotApplicable, Plan, Spec
 
 _SOURCE, _COLUMNS = "synthetic", 2
@@ -25,7 +26,8 @@ class Cloud:
     """Releases of one mechanism.
 
     thetas: [releases, 2]. theta_hat: [2], what it would release without noise. plan: how they were made, None where
-    the mechanism does not apply, for the `reason`.
+    the mechanism does not apply, for the `reason`. path, quiet_path: [T + 1, 2], where the first release went step by
+    step, and where it would have gone without noise; None where there are no steps.
     """
 
     mechanism: str
@@ -33,6 +35,8 @@ class Cloud:
     theta_hat: Array
     plan: Plan | None
     reason: str = ""
+    path: Array | None = None
+    quiet_path: Array | None = None
 
 
 @dc.dataclass(frozen=True)
@@ -108,7 +112,12 @@ def _release(mechanism: Mechanism, spec: Spec, scene: Scene, train: records.Data
         return Cloud(mechanism.key, np.empty((0, _COLUMNS)), np.full(_COLUMNS, np.nan), None, str(error))
     prepared = mechanism.prepare(plan, train)
     rngs = [generator(scene.seed, mechanism.key, r) for r in range(scene.releases)]
-    return Cloud(mechanism.key, mechanism.release_many(plan, prepared, rngs), prepared.theta, plan)
+    thetas = mechanism.release_many(plan, prepared, rngs)
+    if not isinstance(mechanism, NoisyGD):
+        return Cloud(mechanism.key, thetas, prepared.theta, plan)
+    path, quiet = mechanism.paths(plan, prepared, generator(scene.seed, mechanism.key, 0))
+    end = quiet[schedule_of(plan).first :].mean(axis=0)
+    return Cloud(mechanism.key, thetas, end, plan, path=path, quiet_path=quiet)
 
 
 def _window(best: Array, shown: list[Cloud]) -> tuple[Array, Array]:

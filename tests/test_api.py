@@ -79,7 +79,7 @@ def test_lists_and_integer_labels_are_tables_too():
             {"loss": "cross_entropy"},
             r"loss must be one of logistic, huber_hinge, .*, mean, got 'cross_entropy'",
         ),
-        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, got 'loose'"),
+        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, lecture, got 'loose'"),
         ({"seed": -1}, "seed must be an integer >= 0, got -1"),
         ({"seed": 0.5}, "seed must be an integer >= 0, got 0.5"),
         ({"steps": 7}, "output_gaussian has no knob 'steps'"),

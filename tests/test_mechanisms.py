@@ -44,7 +44,7 @@ def test_the_registry_is_what_it_says():
         dpcore.make_mechanism("oracle")
     with pytest.raises(ValueError, match="no knob 'steps'; it has accounting"):
         dpcore.make_mechanism("output_gaussian", steps=3)
-    with pytest.raises(ValueError, match="accounting must be one of tight, published, classical, got 'loose'"):
+    with pytest.raises(ValueError, match="accounting must be one of tight, published, classical, lecture, got 'loose'"):
         dpcore.make_mechanism("output_gaussian", accounting="loose")
 
 

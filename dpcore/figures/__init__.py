@@ -20,6 +20,7 @@ from .style import (
     door_of,
     family_of,
     noise_of,
+    place_of,
     plain_number,
     spread,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "leak_figure",
     "noise_of",
     "orthant_figure",
+    "place_of",
     "plain_number",
     "spread",
     "valley_figure",

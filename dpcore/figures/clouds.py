@@ -55,12 +55,17 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> go.Figure:
     traces: list[dict[str, Any]] = [ground]
     traces += [_dots(cloud, colours[family_of(cloud.mechanism)], theme) for cloud in clouds.clouds]
     traces += [_cross(cloud, colours[family_of(cloud.mechanism)], theme) for cloud in clouds.clouds]
+    for cloud in clouds.clouds:
+        if cloud.path is not None and cloud.quiet_path is not None:
+            colour = colours[family_of(cloud.mechanism)]
+            traces.append(_path(cloud.path, "one run, step by step", colour, "solid"))
+            traces.append(_path(cloud.quiet_path, "the same without noise", colours["reference"], "dot"))
     edge = {"color": BACKGROUND[theme], "width": 1}
     star = {"symbol": "star", "size": 15, "color": colours["reference"], "line": edge}
     traces.append(_points(clouds.best[None], "best model", star))
     side = axis(theme) | {"title": {"text": "θ₁", "standoff": 4}, "range": [float(clouds.x[0]), float(clouds.x[-1])]}
     upright = axis(theme) | {"title": {"text": "θ₂", "standoff": 4}, "range": [float(clouds.y[0]), float(clouds.y[-1])]}
-    legend = LEGEND_ROW * (1 + len(clouds.clouds))
+    legend = LEGEND_ROW * (1 + len(clouds.clouds) + 2 * sum(cloud.path is not None for cloud in clouds.clouds))
     layout = frame(theme, height) | {
         "margin": {"l": 46, "r": 8, "t": 8, "b": _BOTTOM + legend - 10},
         "showlegend": True,
@@ -91,6 +96,18 @@ def _points(thetas: Array, name: str, marker: dict[str, Any]) -> dict[str, Any]:
         "name": name,
         "marker": marker,
         "hovertemplate": f"{name}: (%{{x:.3~g}}, %{{y:.3~g}})<extra></extra>",
+    }
+
+
+def _path(iterates: Array, name: str, colour: str, dash: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": iterates[:, 0],
+        "y": iterates[:, 1],
+        "name": name,
+        "line": {"color": colour, "width": 1, "dash": dash},
+        "hoverinfo": "skip",
     }
 
 

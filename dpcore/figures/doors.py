@@ -1,4 +1,4 @@
-"""Two doors for the noise: excess risk over the budget and over lam."""
+"""Doors for the noise: excess risk over the budget and over lam."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from .style import (
     marker_of,
     noise_of,
     note,
+    place_of,
     plain_number,
     vertical,
     with_opacity,
@@ -53,17 +54,21 @@ def doors_figure(
     bounds: bool = True,
     bias: bool = True,
     rates: Mapping[str, Array] | None = None,
+    exhibits: Mapping[str, pd.DataFrame] | None = None,
 ) -> go.Figure:
     """Mean excess risk of several mechanisms against epsilon, with a cursor.
 
     table: swept over epsilon, as `dpcore.run` gives it. bounds: draw the proved upper bounds. bias: draw what
     regularisation alone costs. rates: name -> a value for each epsilon of the table, an order of growth without
-    constants; it is drawn through the first mechanism's curve at the smallest epsilon. height: px.
+    constants; it is drawn through the first mechanism's curve at the smallest epsilon. exhibits: name -> a table of one
+    mechanism whose promise is another; a curve without markers. height: px.
     """
     words = "privacy budget ε  (smaller = more private)"
     chart = _Curves(table, epsilon, "ε", theme, height, bounds=bounds, bias=bias)
     for name, values in (rates or {}).items():
         chart.rate(name, values)
+    for name, exhibit in (exhibits or {}).items():
+        chart.exhibit(name, exhibit)
     phone = chart.below(words, height + chart.legend_height)
     return go.Figure(data=chart.traces, layout=frame(theme, height) | chart.beside(words) | {"meta": {"narrow": phone}})
 
@@ -101,10 +106,12 @@ class _Curves:
         self.ends: list[tuple[str, float, str, str]] = []
         self.closed = [_closed(table, door) for door in DOORS.values()]
         colours, several = FAMILIES[theme], len({noise_of(key) for key in self.shown}) > 1
-        common = _is_common(excess.noiseless, excess.x)
+        # Descent does without a regulariser; what it costs without noise is that it stops early.
+        regularised = excess[excess.mechanism.map(family_of) != "gradient"]
+        common = _is_common(regularised.noiseless, regularised.x)
         for key, rows in self.shown.items():
             colour, door = colours[family_of(key)], door_of(key)
-            name = f"{door}, {NOISES[noise_of(key)]}" if several else f"noise in the {door}"
+            name = f"{door}, {NOISES[noise_of(key)]}" if several else f"noise in {place_of(key)}"
             if not several:
                 self.traces += [edge | {"showlegend": False} for edge in band(rows, colour, "y", 1.0)]
             self._curve(rows, "mean", colour, name, width=3, dash="solid" if noise_of(key) == "gaussian" else "dashdot")
@@ -112,11 +119,12 @@ class _Curves:
             if bounds:
                 words = f"{name}: bound" if several else f"{door}: proved bound"
                 self._curve(rows, "bound", colour, words, dash="dash")
-            if bias and not common:
-                words = f"{name}: regularisation" if several else f"{door}: regularisation"
+            if bias and not (common and family_of(key) != "gradient"):
+                cost = "stopping early" if family_of(key) == "gradient" else "regularisation"
+                words = f"{name}: {cost}" if several else f"{door}: {cost}"
                 self._curve(rows, "noiseless", colour, words, width=1, dash="dot", label=not several)
-        if bias and common and len(excess):
-            rows = excess.drop_duplicates("x").sort_values("x")
+        if bias and common and len(regularised):
+            rows = regularised.drop_duplicates("x").sort_values("x")
             self._curve(rows, "noiseless", colours["reference"], "regularisation alone", width=1, dash="dot")
         for key, rows in self.shown.items():
             self.traces.append(dot(rows, cursor, colours[family_of(key)], theme, "y", 1.0))
@@ -137,6 +145,14 @@ class _Curves:
             self.powers = min(low, math.log10(values.min()) - 0.15), max(high, math.log10(values.max()) + 0.15)
             self.traces.append(line(self.places, values, MUTED[self.theme], words, "y", dash="dash", over=self.name))
             self.ends.append(("y", float(values[-1]), words, MUTED[self.theme]))
+
+    def exhibit(self, words: str, table: pd.DataFrame) -> None:
+        rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+        if len(rows):
+            low, high = decades(rows, ("mean",), _DEPTH)
+            self.powers = min(self.powers[0], low), max(self.powers[1], high)
+            colour = FAMILIES[self.theme][family_of(rows.mechanism.iloc[0])]
+            self._curve(rows, "mean", colour, words, dash="longdashdot")
 
     @property
     def legend_height(self) -> int:

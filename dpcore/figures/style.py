@@ -42,8 +42,10 @@ TEXT: dict[Theme, str] = {"light": "#2F2D2B", "dark": "#EDEBE8"}
 MUTED: dict[Theme, str] = {"light": "#6B6864", "dark": "#A8A49E"}
 GRID: dict[Theme, str] = {"light": "#ECEAE7", "dark": "#2D2B27"}
 # Where a family puts its noise, and the marker of its points.
-DOORS = {"output": "answer", "objective": "question"}
-SYMBOLS = {"output": "circle", "objective": "square"}
+DOORS = {"output": "answer", "objective": "question", "gradient": "step"}
+PLACES = {"output": "the answer", "objective": "the question", "gradient": "every step"}
+SYMBOLS = {"output": "circle", "objective": "square", "gradient": "triangle-up"}
+_FAMILIES_OF = {"output": "output", "objective": "objective", "noisy": "gradient"}
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LABEL_HEIGHT = 16  # px of a line of text behind a curve
 LEGEND: dict[str, Any] = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}
@@ -56,16 +58,25 @@ def family_of(mechanism: str) -> str:
     >>> family_of("output_gaussian")
     'output'
     """
-    return {"output": "output", "objective": "objective"}[mechanism.split("_")[0]]
+    return _FAMILIES_OF[mechanism.split("_")[0]]
 
 
 def door_of(mechanism: str) -> str:
-    """Where a mechanism puts its noise.
+    """The door through which a mechanism's noise comes.
 
     >>> door_of("objective_gamma")
     'question'
     """
     return DOORS[family_of(mechanism)]
+
+
+def place_of(mechanism: str) -> str:
+    """Where a mechanism puts its noise, with an article.
+
+    >>> place_of("noisy_gd")
+    'every step'
+    """
+    return PLACES[family_of(mechanism)]
 
 
 def noise_of(mechanism: str) -> str:
@@ -74,7 +85,7 @@ def noise_of(mechanism: str) -> str:
     >>> noise_of("objective_gamma")
     'gamma'
     """
-    return mechanism.split("_")[1]
+    return "gamma" if mechanism.endswith("_gamma") else "gaussian"
 
 
 def marker_of(mechanism: str, colour: str, theme: Theme, size: int) -> dict[str, Any]:

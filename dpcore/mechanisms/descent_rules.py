@@ -12,7 +12,9 @@ from ..types import Descent, NotApplicable
 # "auto" lets the noise of all steps together move a coordinate of theta by twice the size that lam="auto" allows
 # output perturbation (docs/formulas.md, "steps").
 AUTO_FACTOR = 2.0
-_FEWEST, _MOST, _MOST_SMOOTH, _FEWEST_AVERAGED = 30, 400, 1000, 5
+_FEWEST, _MOST, _MOST_SMOOTH, _FEWEST_AVERAGED = 30, 300, 1000, 5
+# Steps of "auto" stay so far below 1 / curvature.
+_CAUTION = 1.5
 # "smooth" takes so many steps that what is left of the start is at most this share of what noise costs.
 _START_SHARE = 0.05
 
@@ -64,7 +66,7 @@ class Auto(Rule):
 
     def steps(self, terrain: Terrain, drift: float) -> int:
         bend = terrain.curvature if math.isfinite(terrain.curvature) else terrain.gradient**2
-        return _between(_FEWEST, 2.0 * terrain.size / drift * bend, _MOST)
+        return _between(_FEWEST, _CAUTION * terrain.size / drift * bend, _MOST)
 
     def descent(self, terrain: Terrain, steps: int, error: float, step: float | None) -> Descent:
         if step is None:
@@ -152,7 +154,7 @@ def _second_moment(terrain: Terrain, error: float) -> float:
 
 def _longest(terrain: Terrain, steps: int, error: float) -> float:
     if math.isfinite(terrain.curvature):
-        return 0.5 / terrain.curvature
+        return 1.0 / (_CAUTION * terrain.curvature)
     return terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
 
 

@@ -21,7 +21,9 @@ class OutputGaussian(OutputPerturbation):
     tol of the exact one. The multiplier s / Delta is, by `accounting`,
     tight: the analytic Gaussian mechanism, any epsilon (Balle and Wang 2018);
     published: 2 sqrt(ln(1/delta) + epsilon) / epsilon (Jain and Thakurta 2014, Theorem 1), valid and loose;
-    classical: sqrt(2 ln(1.25/delta)) / epsilon (Dwork and Roth 2014, Theorem A.1), refused for epsilon >= 1.
+    classical: sqrt(2 ln(1.25/delta)) / epsilon (Dwork and Roth 2014, Theorem A.1), refused for epsilon >= 1;
+    lecture: n times the tight one, as Lemma 1 of Kamath's lecture overstates Delta n times (docs/errata.md); lam is
+    that of the tight one.
 
     Source: Jain and Thakurta 2014, section 3 and Theorem 1 (constants explicit, docs/formulas.md).
     Randomness: r standard normal draws, in order, one for each stored column.
@@ -35,8 +37,8 @@ class OutputGaussian(OutputPerturbation):
     noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight",
-        choices=("tight", "published", "classical"),
-        help="which proof sets the noise: the exact one, the paper's, or the textbook's",
+        choices=("tight", "published", "classical", "lecture"),
+        help="which proof sets the noise: the exact one, the paper's, the textbook's, or the lecture's lemma",
     )
 
     label = "output perturbation, Gaussian"
@@ -48,6 +50,9 @@ class OutputGaussian(OutputPerturbation):
         if self.accounting == "classical":
             return acc.classical_multiplier(budget)
         return 1.0 / acc.gaussian_mu(budget)
+
+    def excess(self, spec: Spec) -> float:
+        return float(spec.n) if self.accounting == "lecture" else 1.0
 
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         if self.accounting == "tight":

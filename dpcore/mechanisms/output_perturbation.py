@@ -39,6 +39,10 @@ class OutputPerturbation(AdditiveMechanism):
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         """What noise of this multiplier really spends."""
 
+    def excess(self, spec: Spec) -> float:
+        """By what the chosen proof overstates the sensitivity."""
+        return 1.0
+
     @abc.abstractmethod
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         """Orders of growth as published, shape only."""
@@ -60,6 +64,7 @@ class OutputPerturbation(AdditiveMechanism):
         multiplier = self.multiplier(budget)
         spec = dc.replace(spec, lam=self._lam(spec, multiplier)) if isinstance(spec.lam, str) else spec
         loss, lam = get_loss(spec.loss), float(spec.lam)
+        multiplier *= self.excess(spec)
         LR = loss.lipschitz(spec) * spec.domain.R
         tol = solvers.tolerance(loss, LR, spec.n, lam)
         sensitivity = 2.0 * LR / (spec.n * lam) + 2.0 * tol

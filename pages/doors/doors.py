@@ -1,6 +1,8 @@
-"""Doors: where should the noise go, into the answer or into the question?"""
+"""Doors: where should the noise go, into the answer, the question, or every step?"""
 
 from __future__ import annotations
+
+import dataclasses as dc
 
 import streamlit as st
 
@@ -19,16 +21,16 @@ from pages.ui.refine import refined
 from pages.ui.text import emphasised, framed, plain
 
 HEIGHT = 390
-# Every draw through the question is a minimisation over all records: few people to begin with, and never too many.
+# Every draw through the question or by steps passes all records many times: few people to begin with, never too many.
 FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
 MAX_COLUMNS = 32
 REPETITIONS, VALLEY_REPETITIONS = 50, 20
 # Where one move of a slider would take longer than a reader waits, a few releases come first.
-FIRST_REPETITIONS, QUICK = 10, 10_000  # QUICK: people times curves
-LAYERS = {"bounds": "proved bounds", "bias": "regularisation", "rates": "earlier rates"}
+FIRST_REPETITIONS, QUICK, STEPPING = 10, 10_000, 5  # QUICK: people times curves, of which one by steps counts so often
+LAYERS = {"bounds": "proved bounds", "bias": "without noise", "rates": "earlier rates", "lemma": "n-fold noise"}
 SIDES = ("Cloud", "λ valley", "Door zero")
 
-st.title("Where should the noise go: into the answer, or into the question?", anchor=False)
+st.title("Where should the noise go: the answer, the question, or every step?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("synthetic", "records", FIRST_PEOPLE)
@@ -47,7 +49,7 @@ controls = sidebar(
     default_people=people,
     columns=source.p,
     max_columns=MAX_COLUMNS,
-    unused={"m": "neither door draws samples"},
+    unused={"m": "no door draws samples"},
 )
 # Narrow main columns: the chart with its labels needs its width, so the two halves stand below one another.
 st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
@@ -66,10 +68,13 @@ with left, st.container(horizontal=True, vertical_alignment="center", key="above
         wrap=True,
         bind="query-params",
     )
-cards = st.columns(3)
+cards = st.container()
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)
-mechanisms = tuple(dpcore.make_mechanism(f"{family}_{law}") for law in noises for family in ("output", "objective"))
+keys = [f"{family}_{law}" for law in noises for family in ("output", "objective")]
+if "gaussian" in noises:
+    keys.insert(2, "noisy_gd")
+mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
 experiment = dpcore.Experiment(
     source=source.key,
     mechanisms=mechanisms,
@@ -80,7 +85,7 @@ experiment = dpcore.Experiment(
     repetitions=REPETITIONS,
     seed=controls.seed,
 )
-quick = controls.n * len(mechanisms) <= QUICK
+quick = controls.n * (len(mechanisms) + STEPPING * ("noisy_gd" in keys)) <= QUICK
 table, progress = refined(experiment, first=REPETITIONS if quick else FIRST_REPETITIONS)
 here = table[table.x == controls.epsilon]
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
@@ -91,6 +96,7 @@ with left:
     same, promise = words.promise(here)
     badge.html(framed(promise, strong=not same), width="content")
     rates = {words.RATE: rate_shape(next(experiment.cells()))[1]} if "rates" in layers else {}
+    exhibits = {words.LEMMA: dpcore.run(words.lemma(experiment))} if "lemma" in layers else {}
     figure = figures.doors_figure(
         table,
         epsilon=controls.epsilon,
@@ -99,6 +105,7 @@ with left:
         bounds="bounds" in layers,
         bias="bias" in layers,
         rates=rates,
+        exhibits=exhibits,
     )
     live_figure(figure, key="doors", alt=plain(sentence), height=HEIGHT)
     st.caption(" ".join(filter(None, (words.caption(experiment, table, controls.epsilon), progress))))
@@ -120,16 +127,9 @@ with right:
         st.caption(said)
     elif side == "λ valley":
         numbers = tuple(lam for lam in LAMBDAS if not isinstance(lam, str))
-        swept = dpcore.Experiment(
-            source=source.key,
-            mechanisms=mechanisms,
-            n=controls.n,
-            p=controls.p,
-            epsilon=controls.epsilon,
-            delta=controls.delta,
-            sweep=dpcore.Axis("lam", numbers),
-            repetitions=VALLEY_REPETITIONS,
-            seed=controls.seed,
+        sweep = dpcore.Axis("lam", numbers)
+        swept = dc.replace(
+            experiment, epsilon=controls.epsilon, sweep=sweep, repetitions=VALLEY_REPETITIONS, lam="auto"
         )
         valley, progress = refined(swept, first=VALLEY_REPETITIONS if quick else FIRST_REPETITIONS, key="valley")
         lam = words.lam_at(here) if isinstance(controls.lam, str) else controls.lam
@@ -139,7 +139,8 @@ with right:
         st.caption(" ".join(filter(None, (said, progress))))
     else:
         show_door_zero(controls.seed, theme)
-for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):
+found = words.readouts(here, source)
+for card, (value, label) in zip(cards.columns(len(found)), found, strict=True):
     card.container(border=True, height="stretch").html(readout(value, label))
 with st.container(horizontal=True, vertical_alignment="center", key="chips"):
     st.markdown("Try:", width="content")

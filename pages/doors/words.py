@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
+import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dpcore import Experiment
+from dpcore import Experiment, make_mechanism
 from dpcore.clouds import Clouds
 from dpcore.data import Source
-from dpcore.figures import NOISES, door_of, family_of, noise_of
+from dpcore.figures import NOISES, door_of, family_of, noise_of, place_of
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
 
 RATE = "published rate,<br>shape only"
+LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
 CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("one λ at both doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
@@ -25,7 +28,7 @@ CHIPS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 FORMULA = r"""
-Both doors minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$,
+All doors minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$,
 with $|\ell'|\le L$ and $0\le\ell''\le c$.
 
 - **The answer** (output perturbation): release $\hat\theta+b$. One replaced record moves $\hat\theta$ by at most
@@ -33,7 +36,10 @@ with $|\ell'|\le L$ and $0\le\ell''\le c$.
 - **The question** (objective perturbation): release the minimiser of $J(\theta)+\langle b,\theta\rangle$. One replaced
   record moves the gradient by at most $\frac{2LR}n$, which sets the scale of $b$. The noise moves a prediction by at
   most $|\langle b,x\rangle|/\lambda$, and by less where the records bend $J$: that is what this door can win.
-- What it pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of at most
+- **Every step** (gradient perturbation): descend, with fresh noise in each gradient. One replaced record moves a
+  gradient by at most $\frac{2LR}n$; $T$ steps with noise of deviation $s$ are exactly Gaussian-private with
+  $\mu=\frac{2LR}{n}\frac{\sqrt T}{s}$. No minimiser has to be exact, and no $\lambda$ is needed.
+- What the question pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of at most
   $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is drawn;
   where that is all of $\varepsilon$, the door is closed.
 - **Gaussian** noise promises $(\varepsilon,\delta)$. **Gamma** noise, with density $\propto e^{-\lVert b\rVert/s}$,
@@ -41,10 +47,16 @@ with $|\ell'|\le L$ and $0\le\ell''\le c$.
 """
 
 
+def lemma(experiment: Experiment) -> Experiment:
+    """The answer's door with the noise that the lecture's Lemma 1 asks for."""
+    wasteful = make_mechanism("output_gaussian", accounting="lecture")
+    return dc.replace(experiment, mechanisms=(wasteful,))
+
+
 def takeaway(table: pd.DataFrame, source: Source) -> str:
     """Who wins and by how much, or which door is closed and why.
 
-    table: the rows at the cursor, of two doors with the same one or two laws of noise.
+    table: the rows at the cursor, of several doors with the same one or two laws of noise.
     """
     noises = table.mechanism.map(noise_of).unique()
     first = table.iloc[0]
@@ -67,22 +79,29 @@ def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
 
 
 def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
-    """One law of noise at both doors: the smaller excess risk, unless it is too close to call."""
-    answer, question = _excess(table, f"output_{noise}"), _excess(table, f"objective_{noise}")
-    if answer is None or question is None:
+    """One law of noise at every open door: the smallest excess risk, unless it is too close to call."""
+    found = [_excess(table, key) for key in table.mechanism.unique() if noise_of(key) == noise]
+    rows = sorted((row for row in found if row is not None), key=lambda row: float(row["mean"]))
+    if len(rows) < 2:
         return None
     kind = f"{NOISES[noise]} noise" if named else "noise"
-    a, q = float(answer["mean"]), float(question["mean"])
-    if abs(a - q) <= 2.0 * question.se:
-        return (
-            f"{kind} in the **question** and in the answer leave excess risks too close to call: {rounded(q)} and "
-            f"{rounded(a)}, ± {rounded(question.se, 1)} from {question.repetitions} draws"
+    best, second = rows[:2]
+    places = [place_of(row.mechanism) for row in rows]
+    values = [rounded(row["mean"]) for row in rows]
+    error = 2.0 * math.hypot(best.se, second.se)
+    if abs(best["mean"] - second["mean"]) <= error:
+        said = (
+            f"{kind} in **{places[0]}** and in {places[1]} leave excess risks too close to call: {values[0]} and "
+            f"{values[1]}, ± {rounded(error / 2.0, 1)} from {max(best.repetitions, second.repetitions)} draws"
         )
-    winner, loser = ("question", "answer") if q < a else ("answer", "question")
-    small, large = sorted((a, q))
+        return said + "".join(
+            f"; in {place} it is {value}" for place, value in zip(places[2:], values[2:], strict=True)
+        )
+    shares = [f"{less(best['mean'], row['mean'])} than in {place}" for row, place in zip(rows, places, strict=True)]
+    first = f"**{less(best['mean'], second['mean'])}** excess risk than in {places[1]}"
     return (
-        f"{kind} in the **{winner}** leaves **{less(small, large)}** excess risk than in the {loser}: "
-        f"{rounded(small)} against {rounded(large)}"
+        f"{kind} in **{places[0]}** leaves {' and '.join([first, *shares[2:]])}: {values[0]} against "
+        f"{' and '.join(values[1:])}"
     )
 
 
@@ -139,17 +158,17 @@ def _budget(row: pd.Series) -> str:
 
 
 def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
-    """Three (value, label) pairs: how often the models of both doors are right, and the best model.
+    """(value, label) pairs: how often the models of each door are right, and the best model.
 
     table: the rows at the cursor; the first law of noise counts.
     """
     accuracy = table[table.metric == "accuracy"].drop_duplicates("mechanism").set_index("mechanism")
     noise = noise_of(table.mechanism.iloc[0])
     cards = []
-    for family in ("output", "objective"):
-        key, door = f"{family}_{noise}", door_of(f"{family}_{noise}")
-        value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "closed"
-        cards.append((value, f"{source.outcome}, {NOISES[noise]} noise in the {door}"))
+    for key in table.mechanism.unique():
+        if noise_of(key) == noise:
+            value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "closed"
+            cards.append((value, f"{source.outcome}, {NOISES[noise]} noise in {place_of(key)}"))
     best = f"{100 * accuracy.reference.iloc[0]:.1f} of 100" if len(accuracy) else "—"
     return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
 
@@ -160,7 +179,9 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     said = f"Excess over the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}, on average over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
-        said += f": exact for the answer, for the question from {draws}"
+        said += f": exact for the answer, else from {draws}"
+    if not any(family_of(key) == "gradient" for key in table.mechanism):
+        said += ". Noise in every step has no pure form here: its noise is Gaussian"
     several = table.mechanism.map(noise_of).nunique() > 1
     return f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
 
@@ -183,10 +204,13 @@ def cloud_caption(made: Clouds, n: int) -> str:
         low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
         outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
     releases = max(len(cloud.thetas) for cloud in made.clouds)
+    stepping = any(cloud.path is not None for cloud in made.clouds)
     said = (
         f"A problem with two features and {n:,} synthetic people, same promise and choice of λ: {releases} releases "
         f"each over rings of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
     )
+    if stepping:
+        said += " Thin: one run of the step's door, step by step; dotted: the same without noise."
     return f"{said} {outside} lie outside." if outside else said
 
 
@@ -195,8 +219,14 @@ def lam_at(table: pd.DataFrame) -> float | None:
 
     table: the rows at the cursor.
     """
-    lams = table.lam.dropna().astype(float)
+    lams = _lams(table)
     return float(lams.min()) if len(lams) and lams.max() <= 1.05 * lams.min() else None
+
+
+def _lams(table: pd.DataFrame) -> pd.Series:
+    """Of all doors that regularise: where a rule chooses, descent does not."""
+    lams = table.lam.dropna().astype(float)
+    return lams[lams > 0.0]
 
 
 def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
@@ -215,7 +245,7 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
         f"Small λ: noise. Large λ: regularisation. In between, lowest on this grid, {'; '.join(parts)}. "
         "To look for that floor on the records would cost privacy too."
     )
-    lams = here.lam.dropna().astype(float)
+    lams = _lams(here)
     if lam_at(here) is None and len(lams):
         said += f" Now λ is {rounded(lams.min(), 2)} to {rounded(lams.max(), 2)}, a rule's choice for each curve."
     return said
@@ -226,21 +256,25 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
     ok = table[table.status == "ok"]
     lam_line = {
         "auto": "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the "
-        "question's may be larger, because the curvature of the loss resists it. No record is seen.",
+        "question's may be larger, because the curvature of the loss resists it. Noise in every step needs no λ, and auto "
+        "gives it none; its steps go on until their noise has twice that size. No record is seen.",
         "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
-    }.get(str(experiment.lam), "**λ** is the same at both doors.")
+    }.get(str(experiment.lam), "**λ** is the same at all doors.")
     lines = [
         f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
         f"all models with ‖θ‖ ≤ {experiment.theta_norm:g}"
         + (f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})." if len(ok) else "."),
-        "**Means:** integrals over the noise for the answer. For the question the noise is drawn in pairs of opposite "
-        "sign, every draw is a minimisation of its own, and draws are shared along ε.",
-        "**Bounds** hold for every data set and model of that norm, on average over the noise. *Regularisation* is the "
-        "excess that would remain without noise.",
+        "**Means:** integrals over the noise for the answer. Elsewhere noise is drawn in pairs of opposite sign and "
+        "shared along ε; through the question every draw is a minimisation of its own.",
+        "**Bounds** hold for every data set and model of that norm, on average over the noise. *Regularisation* and "
+        "*stopping early* are the excess that would remain without noise.",
         "**The question's door** needs a loss without kinks and with bounded slope, a minimiser over all models, and a "
-        "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ.",
+        "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ > 0. Noise in every step "
+        "takes any convex loss whose gradients are bounded, and no exact minimiser.",
+        "**A fourth door, the records themselves,** stays shut here: noise that hides each record before anybody adds "
+        "records up (the local model) lets no average cancel it, and costs about √n times as much.",
         lam_line,
         f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
         "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
@@ -252,11 +286,21 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
 def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
     """Python that redraws the chart from an empty file."""
     keys = tuple(m.key for m in experiment.mechanisms)  # type: ignore[union-attr]
-    load, shapes = "", ""
+    load, shapes, imports = "", "", ""
+    if "lemma" in layers:
+        imports = "import dataclasses\n\n"
+        shapes = f"""
+    exhibits={{
+        {LEMMA!r}: dpcore.run(
+            dataclasses.replace(
+                experiment, mechanisms=(dpcore.make_mechanism("output_gaussian", accounting="lecture"),)
+            )
+        )
+    }},"""
     if "rates" in layers:
         load = "\nfrom dpcore.rates import rate_shape"
-        shapes = f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
-    return f"""import dpcore
+        shapes += f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
+    return f"""{imports}import dpcore
 from dpcore import figures{load}
 
 experiment = dpcore.Experiment(
