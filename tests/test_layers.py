@@ -47,7 +47,7 @@ LAYER = {
 WITHIN = {
     "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation", "objective_lam"},
     "kernels": {"elementary", "apply", "batch", "descent", "losses", "rows", "single"},
-    "solvers": {"problem", "smooth", "hinge", "ball", "lockstep", "batched", "many", "stochastic"},
+    "solvers": {"problem", "smooth", "hinge", "ball", "lockstep", "batched", "many", "projected", "stochastic"},
     "figures": {"style", "cost", "clouds", "dimension", "doors", "door_zero"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
