@@ -196,3 +196,14 @@ def smooth_bound(R0: float, eta: float, steps: int, V: float, beta: float) -> fl
     rule = f"in (0, 1/beta = {1.0 / beta:g})"
     eta = check_real("eta", eta, rule, lambda v: 0 < v < 1.0 / beta)
     return R0**2 / (2.0 * eta * steps) + eta * V / (2.0 * (1.0 - eta * beta))
+
+
+def published_gradient_rate(G: float, n: int, p: int, theta_norm: float, budget: Budget) -> float:
+    """B G sqrt(p ln(1/delta)) / (n epsilon), the order of private SGD without its logarithms; shape only.
+
+    Source: Bassily, Smith and Thakurta 2014; the lecture's section "Private Stochastic Gradient Descent".
+
+    >>> round(published_gradient_rate(1.0, 10_000, 4, 1.0, Budget(1.0, 1e-6)), 6)
+    0.000743
+    """
+    return theta_norm * G * math.sqrt(p * -math.log(budget.delta)) / (n * budget.epsilon)

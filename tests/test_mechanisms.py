@@ -11,7 +11,7 @@ import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
-from tests.problems import PROBLEMS, for_loss
+from tests.problems import LOCATION, PROBLEMS, for_loss
 
 KEYS = dpcore.list_mechanisms()
 BUDGET = Budget(1.0, 1e-5)
@@ -21,8 +21,8 @@ REFUSED = {
     (key, loss): reason
     for key in KEYS
     if key.startswith("objective")
-    for loss, reason in (("hinge", "kinks"), ("squared", "bounded slope"))
-}
+    for loss, reason in (("hinge", "kinks"), ("squared", "bounded slope"), *((loss, "full rank") for loss in LOCATION))
+} | {(key, loss): "linear prediction" for key in KEYS if key.startswith("output") for loss in LOCATION}
 PAIRS = [(key, loss) for key in KEYS for loss in LOSSES if (key, loss) not in REFUSED]
 every_pair = pytest.mark.parametrize("key, loss", PAIRS)
 
