@@ -5,13 +5,11 @@ import itertools
 
 import numpy as np
 import pytest
-from numba import cfunc
 from scipy import stats
 from scipy.sparse import csr_array
 
 from dpcore import Data, kernels
-from dpcore.kernels.losses import SIGNATURE
-from dpcore.losses import get_loss
+from dpcore.losses import Loss, get_loss
 from dpcore.solvers.stochastic import noisy_descent
 from tests.problems import random_records
 
@@ -19,24 +17,6 @@ DENSE = random_records(30, 4, seed=11)
 SPARSE = Data(csr_array(np.where(np.random.default_rng(5).random((30, 4)) < 0.5, DENSE.X, 0.0)), DENSE.y)
 FALSE_ALARM = 1e-6  # of each test below that draws a sample
 STEPS = 25
-
-
-@cfunc(SIGNATURE)
-def smooth_distance(z, y, h, out):
-    """The derivative of sqrt(z^2 + h^2)."""
-    for i in range(z.size):
-        out[i] = z[i] / np.sqrt(z[i] * z[i] + h * h)
-
-
-@cfunc(SIGNATURE)
-def distance(z, y, h, out):
-    """The derivative of z."""
-    for i in range(z.size):
-        out[i] = 1.0
-
-
-DERIVATIVE = {**kernels.DERIVATIVE, "smooth_distance": smooth_distance, "distance": distance}
-RADIAL = ("smooth_distance", "distance")
 
 
 @dc.dataclass(frozen=True)
@@ -51,17 +31,21 @@ class Run:
     sigma: float = 0.3
     radius: float = 0.8
     idle: int = 0
-    h: float = 0.5
+
+    @property
+    def loss(self) -> Loss:
+        return get_loss(self.key)
 
 
-def compiled(run: Run, data: Data, seed: int, *, steps: int = STEPS, skipped: int = 0, keep=()):
+def compiled(run: Run, data: Data, seed: int, *, steps: int = STEPS, first: int = 1, keep=(), stored: int = 0):
     """(last, average, kept, norm of the idle part) of the compiled loop."""
     keep = np.array(keep, np.int64)
-    theta, average, kept = np.zeros(data.active), np.empty(data.active), np.empty((len(keep), data.active))
+    stored = stored or data.active
+    theta, average, kept = np.zeros(stored), np.empty(stored), np.empty((len(keep), stored))
     idle = kernels.stochastic_descent(
-        DERIVATIVE[run.key], kernels.records_of(data.X), data.y, run.h, run.key in RADIAL, run.lam, run.step,
-        run.decaying, run.rate, run.sigma, run.radius, run.idle, np.random.default_rng(seed), steps,
-        theta, skipped, average, keep, kept,
+        kernels.DERIVATIVE[run.key], kernels.records_of(data.X), data.y, run.loss.shape, not run.loss.linear, run.lam,
+        run.step, run.decaying, run.rate, run.sigma, run.radius, run.idle, np.random.default_rng(seed), steps,
+        theta, first, average, keep, kept,
     )  # fmt: skip
     return theta, average, kept, idle
 
@@ -81,10 +65,9 @@ def reference(run: Run, data: Data, seed: int, steps: int = STEPS):
         gradient, idle_gradient = run.lam * theta, run.lam * idle
         for i in batch:
             away = theta - X[i]
-            z = np.hypot(np.linalg.norm(away), idle) if run.key in RADIAL else X[i] @ theta
-            slope = np.empty(1)
-            kernels.apply(DERIVATIVE[run.key], np.array([z]), data.y[i : i + 1], run.h, slope)
-            if run.key not in RADIAL:
+            z = X[i] @ theta if run.loss.linear else np.hypot(np.linalg.norm(away), idle)
+            slope = run.loss.derivative(np.array([z]), data.y[i : i + 1])
+            if run.loss.linear:
                 gradient = gradient + share * slope[0] * X[i]
             elif z > 0.0:
                 gradient = gradient + share * slope[0] / z * away
@@ -116,12 +99,16 @@ def draw_batch(rate: float, n: int, rng: np.random.Generator) -> list[int]:
 
 ALL_STEPS = range(1, STEPS + 1)
 CASES = [
-    *(Run(key=key, rate=rate) for key in ("logistic", "squared", "smooth_distance") for rate in (0.0, 0.3, 1.0)),
-    *(Run(key=key, radius=1e3) for key in ("huber_hinge", "hinge", "huber", "distance")),
-    *(Run(key=key, rate=0.3, radius=radius, idle=3) for key in ("logistic", "distance") for radius in (0.8, 1e3)),
-    Run(idle=1, key="distance"),
+    *(Run(key=key, rate=rate) for key in ("logistic", "squared", "smooth_median") for rate in (0.0, 0.3, 1.0)),
+    *(Run(key=key, radius=1e3) for key in ("huber_hinge", "hinge", "huber", "geometric_median")),
+    *(
+        Run(key=key, rate=0.3, radius=radius, idle=3)
+        for key in ("logistic", "geometric_median")
+        for radius in (0.8, 1e3)
+    ),
+    Run(idle=1, key="geometric_median"),
     Run(lam=0.5, decaying=False, idle=2),
-    Run(lam=0.5, key="smooth_distance", idle=2),
+    Run(lam=0.5, key="smooth_median", idle=2),
     Run(sigma=0.0, idle=2),
     Run(sigma=-0.3, rate=0.3, idle=2),
 ]
@@ -147,9 +134,10 @@ def test_the_cases_have_projections_and_steps_without():
     assert 0.0 in shares and any(0.2 < share < 0.8 for share in shares)
 
 
-def test_the_average_is_that_of_the_iterates_after_the_skipped_ones():
-    _, average, path, _ = compiled(Run(), DENSE, seed=1, skipped=10, keep=ALL_STEPS)
-    np.testing.assert_allclose(average, path[10:].mean(axis=0), rtol=1e-12)
+@pytest.mark.parametrize("first", [1, 11, STEPS])
+def test_the_average_is_that_of_the_iterates_from_the_first_one_on(first):
+    _, average, path, _ = compiled(Run(), DENSE, seed=1, first=first, keep=ALL_STEPS)
+    np.testing.assert_allclose(average, path[first - 1 :].mean(axis=0), rtol=1e-12)
 
 
 def test_kept_iterates_are_those_of_the_steps_asked_for_and_change_nothing():
@@ -158,16 +146,39 @@ def test_kept_iterates_are_those_of_the_steps_asked_for_and_change_nothing():
     assert np.array_equal(few, path[[2, 3, 19]]) and np.array_equal(other, theta)
 
 
-def test_the_public_function_passes_its_arguments_on():
-    run = Run(rate=0.3, lam=0.2, decaying=False, idle=3)
-    data = Data(DENSE.X, DENSE.y, p=DENSE.active + run.idle)
+@pytest.mark.parametrize("key", ["logistic", "squared", "smooth_median"])
+@pytest.mark.parametrize("data", [DENSE, SPARSE], ids=["dense", "CSR"])
+def test_coordinates_beyond_the_records_are_those_of_columns_of_zeros(key, data):
+    X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+    wide = Data(np.hstack([X, np.zeros((data.n, 3))]), data.y)
+    run = Run(key, rate=0.3)
+    followed, whole = compiled(run, data, 5, stored=data.active + 3)[0], compiled(run, wide, 5)[0]
+    np.testing.assert_allclose(followed, whole, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("key", ["squared", "huber_hinge", "smooth_median"])
+def test_the_public_function_passes_its_arguments_on(key):
+    """Of 3 columns that data does not store one is followed and two are idle."""
+    run = Run(key, rate=0.3, lam=0.2, decaying=False, idle=2)
+    r = DENSE.active
     found = noisy_descent(
-        get_loss("logistic"), data, steps=STEPS, step=run.step, decaying=run.decaying, sigma=run.sigma, rate=run.rate,
-        radius=run.radius, lam=run.lam, skipped=5, keep=np.array([2, 9]), rng=np.random.default_rng(3),
+        run.loss, Data(DENSE.X, DENSE.y, p=r + 3), steps=STEPS, step=run.step, decaying=run.decaying,
+        sigma=run.sigma, rate=run.rate, radius=run.radius, lam=run.lam, first=5, keep=np.array([2, 9]), stored=r + 1,
+        rng=np.random.default_rng(3),
     )  # fmt: skip
-    theta, average, kept, _ = compiled(run, data, seed=3, skipped=5, keep=[2, 9])
+    theta, average, kept, _ = compiled(run, DENSE, seed=3, first=5, keep=[2, 9], stored=r + 1)
     for ours, expected in ((found.last, theta), (found.average, average), (found.kept, kept)):
         assert np.array_equal(ours, expected)
+
+
+@pytest.mark.parametrize("key, idle", [("logistic", 0), ("geometric_median", 3)])
+def test_without_a_ball_idle_columns_matter_to_distances_only(key, idle):
+    wide = Data(DENSE.X, DENSE.y, p=DENSE.active + 3)
+    found = noisy_descent(
+        get_loss(key), wide, steps=STEPS, step=0.5, decaying=True, sigma=0.3, rng=np.random.default_rng(3)
+    )
+    expected = compiled(Run(key, radius=np.inf, idle=idle), DENSE, seed=3)[0]
+    assert np.array_equal(found.last, expected)
 
 
 def test_a_run_is_reproduced_from_its_generator_and_differs_with_another():
@@ -186,11 +197,11 @@ def test_runs_with_opposite_noise_average_to_the_one_without_where_steps_are_aff
 
 def test_a_distance_has_gradient_zero_at_its_own_record():
     data = Data(np.zeros((3, 2)), np.zeros(3))
-    assert np.array_equal(compiled(Run("distance", sigma=0.0), data, seed=0)[0], np.zeros(2))
+    assert np.array_equal(compiled(Run("geometric_median", sigma=0.0), data, seed=0)[0], np.zeros(2))
 
 
 @pytest.mark.parametrize("columns", [1, 2, 5])
-@pytest.mark.parametrize("key", ["logistic", "smooth_distance"])
+@pytest.mark.parametrize("key", ["logistic", "smooth_median"])
 def test_idle_columns_have_the_law_of_columns_of_zeros(key, columns):
     """Kolmogorov-Smirnov on what the two samples of runs say of both parts; false alarms: 2 at 5e-7."""
     run, times, r = Run(key, radius=0.5, idle=columns), 3000, DENSE.active

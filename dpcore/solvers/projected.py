@@ -73,5 +73,5 @@ def _progress(
         loss, data, steps=steps, step=2.0 * radius / G, decaying=True, sigma=0.0, radius=radius, rate=rate, rng=rng,
         keep=seen,
     )  # fmt: skip
-    risks = [loss.value(z, data.y).mean() for z in data.margins(run.kept)]
+    risks = [loss.value(z, data.y).mean() for z in loss.predictions(data, run.kept)]
     return Progress(seen, per_step * seen, np.array(risks))
