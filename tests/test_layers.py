@@ -66,6 +66,7 @@ WITHIN = {
         "location",
         "stochastic",
         "descent",
+        "projected",
     },
     "figures": {"style", "cost", "clouds", "dimension", "doors", "door_zero"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},

@@ -38,6 +38,8 @@ def _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope
     square = idle * idle
     for j in range(x.size):
         square += (theta[j] - x[j]) ** 2
+    for j in range(x.size, theta.size):
+        square += theta[j] * theta[j]
     z[0] = math.sqrt(square)
     if z[0] == 0.0:
         return 0.0
@@ -45,6 +47,8 @@ def _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope
     weight = share * slope[0] / z[0]
     for j in range(x.size):
         estimate[j] += weight * (theta[j] - x[j])
+    for j in range(x.size, theta.size):
+        estimate[j] += weight * theta[j]
     return weight
 
 
@@ -84,7 +88,7 @@ def _gap(rate, n, rng):
 @njit(**_OPTIONS)
 def stochastic_descent(
     derivative, records, y, h, radial, lam, step, decaying, rate, sigma, radius, idle_columns, rng, steps,
-    theta, skipped, average, keep, kept,
+    theta, first, average, keep, kept,
 ):  # fmt: skip
     """`steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), Proj onto ||theta||_2 <= radius.
 
@@ -94,18 +98,19 @@ def stochastic_descent(
     holds every record with probability `rate`, independently, divided by rate n.
 
     idle_columns: k further coordinates are zero in every record and start at 0. Given their norm u they are uniform on
-    its sphere, so that u^2 <- (s u + eta sigma g_1)^2 + (eta sigma)^2 chi^2_{k - 1} is their exact law, s being the
+    its sphere, so that u^2 <- (a u + eta sigma g_1)^2 + (eta sigma)^2 chi^2_{k - 1} is their exact law, a being the
     factor by which a step without noise shrinks them; the projection then scales u like the rest.
 
-    theta [r]: start, then last iterate. average [r]: mean of the iterates after the steps skipped + 1, ..., steps.
-    kept [m, r]: the iterates after the steps `keep` [m], ascending. Returns u after the last step.
+    theta [s]: start, then last iterate; s >= r, the records are zero beyond r. average [s]: mean of the iterates after
+    the steps first, ..., steps. kept [m, s]: the iterates after the steps `keep` [m], ascending. Returns u after the
+    last step.
 
     Draws of one step, in this order: rate 0: floor(n U). 0 < rate < 1: the gap to the next record of the batch,
-    floor(ln(1 - U) / ln(1 - rate)), until it leads beyond the last record. sigma != 0: r normals, then one more and a
+    floor(ln(1 - U) / ln(1 - rate)), until it leads beyond the last record. sigma != 0: s normals, then one more and a
     chi-square if there are idle columns. Rounding of U moves each probability by at most 2^-53.
     """
-    n, r = y.size, theta.size
-    estimate = np.empty(r)
+    n, s = y.size, theta.size
+    estimate = np.empty(s)
     z, label, slope = np.empty(1), np.empty(1), np.empty(1)
     idle, taken = 0.0, 0
     average[:] = 0.0
@@ -118,16 +123,16 @@ def stochastic_descent(
         while i < n:
             label[0] = y[i]
             if radial:
-                x = _dense_row(records, i, r)
+                x = _dense_row(records, i, s)
                 pull += _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope, estimate)
             else:
                 _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate)
             i += 1 + _gap(rate, n, rng) if rate > 0.0 else n
         if sigma != 0.0:
-            for j in range(r):
+            for j in range(s):
                 estimate[j] += sigma * rng.standard_normal()
         square = 0.0
-        for j in range(r):
+        for j in range(s):
             theta[j] -= eta * (estimate[j] + lam * theta[j])
             square += theta[j] * theta[j]
         if idle_columns > 0 and sigma != 0.0:
@@ -138,14 +143,14 @@ def stochastic_descent(
         if square > radius * radius:
             scale = radius / math.sqrt(square)
             idle *= scale
-            for j in range(r):
+            for j in range(s):
                 theta[j] *= scale
-        if t > skipped:
-            for j in range(r):
+        if t >= first:
+            for j in range(s):
                 average[j] += theta[j]
         if taken < keep.size and keep[taken] == t:
             kept[taken] = theta
             taken += 1
-    for j in range(r):
-        average[j] /= steps - skipped
+    for j in range(s):
+        average[j] /= steps - first + 1
     return idle

@@ -13,10 +13,9 @@ from ..types import Array, Data
 
 @dc.dataclass(frozen=True)
 class Iterates:
-    """What a run leaves: the stored coordinates of its iterates; theta_t is the one after step t.
+    """What a run leaves: the first s coordinates of its iterates; theta_t is the one after step t.
 
-    last: theta_T, [r]. average: mean of theta_t over t = skipped + 1, ..., T, [r]. kept: theta_t at the t asked for,
-    [m, r].
+    last: theta_T, [s]. average: mean of theta_first, ..., theta_T, [s]. kept: theta_t at the t asked for, [m, s].
     """
 
     last: Array
@@ -36,8 +35,9 @@ def noisy_descent(
     radius: float = math.inf,
     rate: float = 0.0,
     lam: float = 0.0,
-    skipped: int = 0,
+    first: int = 1,
     keep: np.ndarray | None = None,
+    stored: int | None = None,
 ) -> Iterates:
     """T = `steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), from theta_0 = 0.
 
@@ -47,9 +47,9 @@ def noisy_descent(
     times the estimate and the noise with step / n is the same run.
 
     sigma: standard deviation of the noise in each coordinate; with -sigma the same rng draws the opposite noise.
-    skipped: < steps, iterates left out of the average. keep: ascending steps whose iterates are kept, integers [m].
-    Dense or CSR records. Columns that are not stored (data.p > r) enter through their norm, whose law is exact.
-    Nothing is validated here.
+    first: in 1, ..., steps; the iterates from there on are averaged. keep: ascending steps whose iterates are kept,
+    integers [m]. stored: s in r, ..., p, the coordinates that are followed, by default the r columns that data stores;
+    the others enter through their norm, whose law is exact. Dense or CSR records. Nothing is validated here.
 
     Randomness: see `dpcore.kernels.descent`; all of it from rng. Source: Kamath, CS 860 (2020), Lecture 13,
     Algorithms 2 and 3, in averages.
@@ -62,12 +62,15 @@ def noisy_descent(
     """
     from .. import kernels
 
-    theta, average = np.zeros(data.active), np.empty(data.active)
+    stored = data.active if stored is None else stored
+    # Without a ball, what happens in idle columns changes no linear prediction.
+    idle = data.p - stored if math.isfinite(radius) or not loss.linear else 0
+    theta, average = np.zeros(stored), np.empty(stored)
     keep = np.empty(0, np.int64) if keep is None else np.asarray(keep, np.int64)
-    kept = np.empty((len(keep), data.active))
+    kept = np.empty((len(keep), stored))
     kernels.stochastic_descent(
-        kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, False, float(lam), float(step),
-        decaying, float(rate), float(sigma), float(radius), data.p - data.active, rng, steps,
-        theta, skipped, average, keep, kept,
+        kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, not loss.linear, float(lam),
+        float(step), decaying, float(rate), float(sigma), float(radius), idle, rng, steps,
+        theta, first, average, keep, kept,
     )  # fmt: skip
     return Iterates(theta, average, kept)
