@@ -33,7 +33,7 @@ def calibrate(
     """Everything public about a release, from public facts only: no data is seen.
 
     key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
-    loss: key of a loss. lam: regularisation of the *average* loss, > 0, or a rule: "auto", "published" or "population"
+    loss: key of a loss. lam: regularisation of the *average* loss, >= 0, or a rule: "auto", "published" or "population"
     (see `Spec`). R: bound on ||x||_2. y_max: bound on |y|. radius: the minimiser is sought in the L2 ball of this
     radius, None for everywhere. theta_norm: public guess of a good model's norm. accounting, knobs: see the mechanism.
 

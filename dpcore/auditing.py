@@ -23,7 +23,7 @@ from .mechanisms import Mechanism, make_mechanism
 from .mechanisms.base import Prepared
 from .sabotages import ReleaseMany, get_sabotage, release_of
 from .tradeoffs import Curve
-from .types import Array, Budget, Plan, Spec
+from .types import Array, Budget, Plan
 
 Verdict = Literal["no contradiction", "suspicious", "contradicted"]
 
@@ -186,8 +186,8 @@ def run_audit(
 
 
 def _worst_plan(key: str) -> Plan:
-    """lam is so large that the model stays near 0, where a record whose label flips pulls with all its force."""
-    return make_mechanism(key).calibrate(Spec("huber_hinge", n=10, p=3, lam=1e4), Budget(1.0, 1e-5))
+    mechanism = make_mechanism(key)
+    return mechanism.calibrate(mechanism.worst_spec(), Budget(1.0, 1e-5))
 
 
 def _claimed(plan: Plan) -> tuple[Plan, str, Curve | None]:

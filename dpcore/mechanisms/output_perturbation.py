@@ -52,6 +52,11 @@ class OutputPerturbation(AdditiveMechanism):
                 f"{self.key} is proved here for losses of a linear prediction, got {get_loss(spec.loss).label}: how "
                 "far one record moves its minimiser, and how near a solver comes to it, is not certified"
             )
+        if spec.lam == 0.0:
+            raise NotApplicable(
+                f"{self.key} needs lam > 0, got lam = 0: without regularisation nothing bounds how far one record can "
+                "move the minimiser"
+            )
         multiplier = self.multiplier(budget)
         spec = dc.replace(spec, lam=self._lam(spec, multiplier)) if isinstance(spec.lam, str) else spec
         loss, lam = get_loss(spec.loss), float(spec.lam)

@@ -22,7 +22,12 @@ def comparator_norm(spec: Spec) -> float:
 
 
 def auto_size(spec: Spec) -> float:
-    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto"."""
+    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto".
+
+    For location losses, which predict no label: a coordinate of theta, by a tenth of R.
+    """
+    if not get_loss(spec.loss).linear:
+        return _AUTO_LABEL * spec.domain.R
     if get_loss(spec.loss).classification:
         return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
     return _AUTO_LABEL * spec.domain.y_max
