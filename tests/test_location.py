@@ -249,6 +249,17 @@ def test_a_place_where_most_records_lie_is_the_median_exactly():
     assert outside.gap <= 1e-9 and np.linalg.norm(outside.theta) == pytest.approx(0.1, rel=1e-9)
 
 
+def test_a_record_on_the_sphere_can_hold_the_median_against_a_pull_outward():
+    """The others pull outward with more than the record's own 1/n and sideways with less: a kink on the sphere."""
+    X = np.array([[0.3, 0.4], [3.0, 4.2], [3.0, 4.3], [3.2, 4.0], [3.0, 4.1]])
+    pull = (X[1:] - X[0]) / np.linalg.norm(X[1:] - X[0], axis=1)[:, None]
+    outward = X[0] / 0.5
+    aside = pull.sum(axis=0) - (pull.sum(axis=0) @ outward) * outward
+    assert pull.sum(axis=0) @ outward > 1.0 and 1e-3 < np.linalg.norm(aside) < 1.0
+    found = minimise_in_ball(MEDIAN, points(X), 0.5)
+    assert np.allclose(found.theta, X[0], rtol=0.0, atol=1e-15) and found.gap <= 1e-12
+
+
 @pytest.mark.parametrize("key", ["geometric_median", "smooth_median"])
 @pytest.mark.parametrize("radius", [0.3, 5.0])
 def test_minimisers_agree_with_an_independent_optimiser(key, radius):
