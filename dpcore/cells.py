@@ -151,10 +151,10 @@ def _curves(
             directions=np.stack([mechanism.law.direction(cell.p, train.active, rng) for rng in rngs]),
             spread=mechanism.law.spread(cell.p),
         )
-        measured = evaluate.additive_curves(loss, train, test, reference, releases)
+        exact = evaluate.additive_curves(loss, train, test, reference, releases)
         if population is None:
-            return measured
-        return (*measured, evaluate.population_curve(loss, population, reference.radius, releases))
+            return exact
+        return (*exact, evaluate.population_curve(loss, population, reference.radius, releases))
     # Draws come in pairs, and a standard error needs two pairs.
     rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
     drawn = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)

@@ -10,6 +10,7 @@ import pytest
 
 import dpcore
 from dpcore.data import check_learnable, read_csv, read_libsvm
+from dpcore.losses import LOSSES
 from tests.test_cli import call
 
 NAN, INF = float("nan"), float("inf")
@@ -30,7 +31,7 @@ ARGUMENTS = [
     ("epsilon", 1e200, "epsilon must be between 1e-100 and 1e100, got 1e+200"),
     ("lam", "small", "lam must be a finite number >= 0 or one of auto, published, population, got 'small'"),
     ("delta", 0.0, "Gaussian noise needs delta > 0, got delta = 0"),
-    ("loss", "zero_one", "loss must be one of logistic, huber_hinge, hinge, squared, huber, geometric_median, "),
+    ("loss", "zero_one", f"loss must be one of {', '.join(LOSSES)}, got 'zero_one'"),
     ("accounting", "loose", "accounting must be one of tight, published, classical, got 'loose'"),
     ("seed", -1, "seed must be an integer >= 0, got -1"),
     ("R", 0.2, "X must have ||x||_2 <= R = 0.2 in every row, got 4 of 4 rows beyond it"),

@@ -436,7 +436,7 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
         ({"lam": "big"}, "lam must be a finite number >= 0 or one of auto, published, population, got 'big'"),
         ({"delta": 1.0}, r"delta must be in \[0, 1\), got 1.0"),
         ({"theta_norm": float("nan")}, "theta_norm must be a finite number > 0, got nan"),
-        ({"loss": "zero_one"}, r"loss must be one of logistic, huber_hinge, .*, mean, got 'zero_one'"),
+        ({"loss": "zero_one"}, "loss must be one of logistic, huber_hinge, hinge, .*, mean, got 'zero_one'"),
         (
             {"loss": "squared"},
             r"loss must be a classification loss \(logistic, huber_hinge, hinge\) for source 'breast_cancer', got 'sq",

@@ -66,7 +66,7 @@ class GradientPerturbation(SampledMechanism):
 
     @abc.abstractmethod
     def estimate_error(self, plan: Plan) -> float:
-        """E ||what a step adds to the gradient||^2: its noise, and what its choice of records adds."""
+        """The root of E ||error of a step's gradient||^2: of its noise and of its choice of records."""
 
     def resolved(self, spec: Spec, rule: str) -> Spec:
         """The problem with lam as a number, and with the ball that the loss or the rule for the steps needs."""

@@ -53,13 +53,13 @@ class NoisyGD(GradientPerturbation):
         steps = rule.steps(land, drift) if self.steps == "auto" else int(self.steps)
         scale = drift * math.sqrt(steps)
         descent = rule.descent(
-            land, steps, land.dimensions * scale**2, None if self.step == "auto" else float(self.step)
+            land, steps, math.sqrt(land.dimensions) * scale, None if self.step == "auto" else float(self.step)
         )
         event = Event(self.noise, scale, sensitivity, times=steps)
         return Plan(self, spec, budget, budget, (event,), steps, self.noise, scale, tol=0.0, descent=descent)
 
     def estimate_error(self, plan: Plan) -> float:
-        return terrain(plan.spec).dimensions * plan.scale**2
+        return math.sqrt(terrain(plan.spec).dimensions) * plan.scale
 
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2) for all noisy gradients together, mu = sqrt(T) sensitivity / scale."""
