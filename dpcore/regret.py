@@ -42,13 +42,16 @@ def regret_table(
 
     Where the rule, or every lam of the grid, releases nothing there is no row.
 
-    Raises ValueError for an unknown source or rule and for seeds < 2.
+    Raises ValueError for an unknown source or rule, for seeds < 2 and where `cases` has none.
     """
     import pandas as pd
 
     check_request(seeds, rule)
     rows = []
-    for case in cases(dict.fromkeys(sources)):
+    listed = cases(asked := tuple(dict.fromkeys(sources)))
+    if not listed:
+        raise ValueError(f"sources must name one whose records are predicted, got {', '.join(asked) or 'none'}")
+    for case in listed:
         source, loss, mechanism = case
         ours = _quality(*case, rule, seeds)
         grid = [_quality(*case, lam, seeds) for lam in LAMS]
@@ -83,11 +86,13 @@ def check_request(seeds: int, rule: str) -> None:
 def regret_at(experiment: Experiment, epsilon: float) -> float:
     """Points of quality that the experiment's own lam loses to the best of `LAMS` at one epsilon (one mechanism).
 
-    Raises NotApplicable where the mechanism releases nothing.
+    Raises NotApplicable where the mechanism releases nothing, ValueError for a source whose records are not predicted.
 
     >>> regret_at(Experiment(source="synthetic", n=300, lam=1e-4), 1.0) > 1.0
     True
     """
+    if records.get_source(experiment.source).task == "location":
+        raise ValueError(f"source must be one whose records are predicted, got {experiment.source!r}")
     exact = all(isinstance(mechanism, AdditiveMechanism) for mechanism in experiment.mechanisms)
     repetitions = 2 if exact else experiment.repetitions
     here = dc.replace(experiment, epsilon=epsilon, sweep=Axis("epsilon", (epsilon,)), repetitions=repetitions)

@@ -13,6 +13,7 @@ from dpcore.evaluate import released_curves, risk
 from dpcore.losses import LOSSES, SMOOTHING, get_loss
 from dpcore.lower_bounds import hardest_data
 from dpcore.mechanisms.shared import opposite_labels
+from dpcore.regret import cases, regret_at, regret_table
 from dpcore.solvers import location, minimise_in_ball
 from tests.problems import LINEAR, LOCATION
 
@@ -248,6 +249,17 @@ def test_a_place_where_most_records_lie_is_the_median_exactly():
     assert outside.gap <= 1e-9 and np.linalg.norm(outside.theta) == pytest.approx(0.1, rel=1e-9)
 
 
+def test_a_record_on_the_sphere_can_hold_the_median_against_a_pull_outward():
+    """The others pull outward with more than the record's own 1/n and sideways with less: a kink on the sphere."""
+    X = np.array([[0.3, 0.4], [3.0, 4.2], [3.0, 4.3], [3.2, 4.0], [3.0, 4.1]])
+    pull = (X[1:] - X[0]) / np.linalg.norm(X[1:] - X[0], axis=1)[:, None]
+    outward = X[0] / 0.5
+    aside = pull.sum(axis=0) - (pull.sum(axis=0) @ outward) * outward
+    assert pull.sum(axis=0) @ outward > 1.0 and 1e-3 < np.linalg.norm(aside) < 1.0
+    found = minimise_in_ball(MEDIAN, points(X), 0.5)
+    assert np.allclose(found.theta, X[0], rtol=0.0, atol=1e-15) and found.gap <= 1e-12
+
+
 @pytest.mark.parametrize("key", ["geometric_median", "smooth_median"])
 @pytest.mark.parametrize("radius", [0.3, 5.0])
 def test_minimisers_agree_with_an_independent_optimiser(key, radius):
@@ -397,6 +409,38 @@ def test_releases_of_a_point_are_measured_by_their_excess_risk_alone(key):
     assert curve.metric == "excess_empirical_risk" and np.allclose(curve.draws, expected, atol=1e-13)
     assert np.allclose(curve.noiseless, 0.0, atol=1e-13) and curve.reference == 0.0
     assert risk(loss, thetas[0, 0], split.train) == pytest.approx(plain_risk(key, split.train.X, thetas[0, 0]))
+
+
+@every_location_loss
+def test_an_experiment_with_points_measures_excess_risk_and_nothing_else(key):
+    sweep = Axis("epsilon", (0.5, 5.0))
+    experiment = Experiment("synthetic_location", ("noisy_gd",), n=200, p=3, loss=key, sweep=sweep, repetitions=8)
+    table = dpcore.run(experiment)
+    assert list(table.metric) == ["excess_empirical_risk"] * 2 and set(table.status) == {"ok"}
+    assert (table["mean"] > -1e-9).all() and (table["reference_gap"] <= 1e-9).all()
+    assert table["mean"].iloc[1] < table["mean"].iloc[0] < 0.5
+
+
+def test_points_are_released_without_labels():
+    X = data.load("synthetic_location", 300, 3, 0).train.X
+    facts = dict(epsilon=1.0, delta=1e-6, loss="smooth_median", radius=1.0, seed=0)
+    thetas = [dpcore.solve("noisy_gd", table, **facts).theta for table in (X, csr_array(X), X.tolist())]
+    labelled = dpcore.solve("noisy_gd", X, np.linspace(-1.0, 1.0, 300), **facts).theta
+    assert np.allclose(thetas, labelled, rtol=0.0, atol=1e-12) and thetas[0].shape == (3,)
+
+
+def test_regret_has_no_points_to_count_where_nothing_is_predicted():
+    assert cases(["synthetic_location"]) == [] and len(cases(["synthetic_location", "iris"])) == len(cases(["iris"]))
+    with pytest.raises(ValueError, match="sources must name one whose records are predicted, got synthetic_location"):
+        regret_table(["synthetic_location"], seeds=2)
+    with pytest.raises(ValueError, match="source must be one whose records are predicted, got 'synthetic_location'"):
+        regret_at(Experiment("synthetic_location", loss="mean"), 1.0)
+
+
+def test_the_pages_do_not_offer_points():
+    from pages.ui.pickers import SHOWN
+
+    assert "synthetic_location" not in SHOWN and "synthetic" in SHOWN
 
 
 @pytest.mark.parametrize(

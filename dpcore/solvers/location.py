@@ -29,8 +29,9 @@ _NEAR, _BLOCK = 1e-6, 2_000_000
 
 def location_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
     """A minimiser of F over the ball for a location loss; residual: F(theta) - min F is at most this, and <= tol."""
+    # For squared distances F(theta) = ||theta - mean||^2 + the mean of ||x_i - mean||^2, smallest at the point of the
+    # ball that is nearest to the mean. The medians begin there.
     theta = _shortened(np.asarray(data.X.mean(axis=0)).ravel(), radius)
-    # F(theta) = ||theta - mean||^2 + a constant: smallest at the point of the ball that is nearest to the mean.
     point = Point(theta, _certificate(loss, data, theta, radius), 0)
     if loss.key != "mean":
         point = _median(loss, data, radius, tol, point)
