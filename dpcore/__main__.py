@@ -96,7 +96,7 @@ def _section(text: str, name: str) -> str:
     "--lam",
     default="auto",
     show_default=True,
-    help=f"Regularisation of the average loss, > 0, or one of {', '.join(LAM_RULES)}.",
+    help=f"Regularisation of the average loss, >= 0, or one of {', '.join(LAM_RULES)}.",
 )
 @click.option("--R", "R", required=True, type=float, help="Public bound on ||x||_2; rows beyond it are refused.")
 @click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; how many is printed, and not private.")
@@ -167,7 +167,7 @@ def _number(lam: str) -> float:
     try:
         return float(lam)
     except ValueError:
-        raise ValueError(f"lam must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {lam!r}") from None
+        raise ValueError(f"lam must be a finite number >= 0 or one of {', '.join(LAM_RULES)}, got {lam!r}") from None
 
 
 @cli.command()

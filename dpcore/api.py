@@ -9,8 +9,9 @@ import numpy as np
 
 from .checks import integer, shown
 from .data import clip_rows
+from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism
-from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec
+from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, as_matrix
 
 
 def calibrate(
@@ -32,7 +33,7 @@ def calibrate(
     """Everything public about a release, from public facts only: no data is seen.
 
     key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
-    loss: key of a loss. lam: regularisation of the *average* loss, > 0, or a rule: "auto", "published" or "population"
+    loss: key of a loss. lam: regularisation of the *average* loss, >= 0, or a rule: "auto", "published" or "population"
     (see `Spec`). R: bound on ||x||_2. y_max: bound on |y|. radius: the minimiser is sought in the L2 ball of this
     radius, None for everywhere. theta_norm: public guess of a good model's norm. accounting, knobs: see the mechanism.
 
@@ -67,10 +68,10 @@ def solve(
     """Release one private parameter vector.
 
     X: [n, p] numbers: an array, lists, a data frame or a scipy.sparse matrix, every row with ||x||_2 <= R (refused
-    otherwise). y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression. clip: scale rows beyond R down
-    to norm R instead, and count them in `Release.clipped`. seed: None draws the noise from the operating system's
-    entropy, and only then does the release carry its promise; an integer repeats a run, for teaching and tests. Other
-    arguments as in `calibrate`.
+    otherwise). y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression, not used
+    by location losses, for which it may be left out. clip: scale rows beyond R down to norm R instead, and count them
+    in `Release.clipped`. seed: None draws the noise from the operating system's entropy, and only then does the release
+    carry its promise; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
 
     Records are refused one by one, for what each of them is. A single class or a constant column is legal: to refuse
     what only the records together show would itself tell neighbours apart.
@@ -83,7 +84,10 @@ def solve(
     ((2,), 1.0, True)
     """
     if y is None:
-        raise ValueError(f"y must be given for {key}, got None")
+        if get_loss(loss).linear:
+            raise ValueError(f"y must be given for {key}, got None")
+        X = as_matrix(X)
+        y = np.zeros(X.shape[:1])
     data = Data(X, y)
     plan = calibrate(
         key,

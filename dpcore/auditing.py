@@ -1,9 +1,10 @@
 """Empirical audits: an attacker who may choose the worst two data sets tries to refute a mechanism's promise.
 
 The game: in every run a fair coin picks D0 or D1 (two neighbours), the real code releases once with fresh noise, and
-the score is the exact log-likelihood ratio ln p(output | D1) / p(output | D0) of the law that the plan claims. From the
-scores come lower bounds on what leaks, each with a confidence (`dpcore.certificates`). A bound above the claim refutes
-it; a bound below the claim proves nothing.
+the score is the exact log-likelihood ratio ln p(seen | D1) / p(seen | D0) of the law that the plan claims, where what
+is seen is the release, or for gradient perturbation every step of it. From the scores come lower bounds on what leaks,
+each with a confidence (`dpcore.certificates`). A bound above the claim refutes it; a bound below the claim proves
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .mechanisms import Mechanism, make_mechanism
 from .mechanisms.base import Prepared
 from .sabotages import ReleaseMany, get_sabotage, release_of
 from .tradeoffs import Curve
-from .types import Array, Budget, Plan, Spec
+from .types import Array, Budget, Plan
 
 Verdict = Literal["no contradiction", "suspicious", "contradicted"]
 
@@ -186,8 +187,8 @@ def run_audit(
 
 
 def _worst_plan(key: str) -> Plan:
-    """lam is so large that the model stays near 0, where a record whose label flips pulls with all its force."""
-    return make_mechanism(key).calibrate(Spec("huber_hinge", n=10, p=3, lam=1e4), Budget(1.0, 1e-5))
+    mechanism = make_mechanism(key)
+    return mechanism.calibrate(mechanism.worst_spec(), Budget(1.0, 1e-5))
 
 
 def _claimed(plan: Plan) -> tuple[Plan, str, Curve | None]:
@@ -209,14 +210,14 @@ def _play(
     coins, *noise = np.random.default_rng([seed, zlib.crc32(mechanism.key.encode())]).spawn(3)
     bits = coins.random(runs) < 0.5
     scores = np.empty(runs)
-    step = max(1, _BATCH_NUMBERS // claimed.spec.p)
+    step = max(1, _BATCH_NUMBERS // (claimed.spec.p * claimed.steps))
     for side, prepared in enumerate((zero, one)):
         of_side = np.flatnonzero(bits == side)
         for start in range(0, len(of_side), step):
             batch = of_side[start : start + step]
             # One stream for all runs on these records: each release takes what the one before has left.
-            outputs = release(prepared, [noise[side]] * len(batch))
-            scores[batch] = mechanism.log_ratio(claimed, zero, one, outputs)
+            seen = release(prepared, [noise[side]] * len(batch))
+            scores[batch] = mechanism.log_ratio(claimed, zero, one, seen)
     return np.round(scores, _SCORE_DECIMALS), bits
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from .checks import check_real
 from .types import Bound, Budget, NoiseLaw
 
 
@@ -134,3 +135,75 @@ def earlier_objective_rate(
     value = L * R * theta_norm * growth / (budget.epsilon * math.sqrt(n))
     says = f"a population minimiser of norm {theta_norm:g}"
     return rate(value, f"{source}, as cited by Jain and Thakurta 2014", says)
+
+
+def last_iterate_bound(diameter: float, G: float, steps: int) -> float:
+    """E F(theta_T) - min F <= D G (2.5 + 1.5 ln T) / sqrt(T) after T = `steps` steps of eta_t = D / (G sqrt(t)).
+
+    theta_t = Proj(theta_{t-1} - eta_t g_t) in a convex set of diameter D, from any theta_0; F is convex, E g_t is a
+    subgradient and E ||g_t||^2 <= G^2. With c = D / G and any w in the set that is known before step s + 1, for t >= s
+        E ||theta_{t+1} - w||^2 <= E ||theta_t - w||^2 - 2 eta_{t+1} E[F(theta_t) - F(w)] + eta_{t+1}^2 G^2.
+    Divided by 2 eta_{t+1} and summed over t = s, ..., T - 1 with w = theta_s: for the mean S_k of the last k + 1 of
+    E F(theta_0), ..., E F(theta_{T-1}), s = T - 1 - k,
+        S_k - E F(theta_s) <= [D^2 / (2c) k / (k + 1) + c G^2] / sqrt(T),
+    since sqrt(T) - sqrt(T - k) <= k / sqrt(T). As k S_{k-1} = (k + 1) S_k - E F(theta_s), each S_{k-1} - S_k is at most
+    1/k of that. Summed over k = 1, ..., T - 1, with S_{T-1} - F* <= [D^2 / (2c) + c G^2] / sqrt(T):
+        E F(theta_{T-1}) - F* <= [D^2 / (2c) (1 + ln T) + c G^2 (2 + ln T)] / sqrt(T),
+    which is the value above, for one step less than T. It falls in T from T = 2 on and no excess exceeds D G, so it
+    holds after T steps too. It is above D G, and says nothing, below T = 84.
+
+    Source: Shamir and Zhang 2013, Theorem 2 (Theorem 2 of the lecture); constants derived here (explicit).
+
+    >>> last_iterate_bound(2.0, 1.0, 1), round(last_iterate_bound(2.0, 1.0, 10_000), 4)
+    (5.0, 0.3263)
+    """
+    return diameter * G * (2.5 + 1.5 * math.log(steps)) / math.sqrt(steps)
+
+
+def averaged_bound(R0: float, G: float, steps: int) -> float:
+    """E F(average) - min F <= (R0 G / sqrt(T)) (1 + 1 / (2T)) with T = `steps` steps of eta = R0 / (G sqrt(T)).
+
+    As `last_iterate_bound`, with ||theta_0 - theta*|| <= R0. The sum over t = 0, ..., T - 1 with w = theta* gives
+    R0^2 / (2 eta T) + eta G^2 / 2 = R0 G / sqrt(T) for the mean of theta_0, ..., theta_{T-1}. The mean of
+    theta_1, ..., theta_T starts one step later, where E ||theta_1 - theta*||^2 <= R0^2 + eta^2 G^2 = R0^2 (1 + 1/T);
+    the value holds for both.
+
+    Source: Nemirovski and others 2009; constants derived here (explicit).
+
+    >>> round(averaged_bound(1.0, 1.0, 100), 6)
+    0.1005
+    """
+    return R0 * G / math.sqrt(steps) * (1.0 + 0.5 / steps)
+
+
+def smooth_bound(R0: float, eta: float, steps: int, V: float, beta: float) -> float:
+    """E F(mean of theta_1, ..., theta_T) - min F <= R0^2 / (2 eta T) + eta V / (2 (1 - eta beta)), T = `steps`.
+
+    For a beta-smooth convex F, a constant step eta in (0, 1/beta), an unbiased estimate g = grad F(theta) + xi with
+    E ||xi||^2 <= V (sampling and noise) and ||theta_0 - theta*|| <= R0. With theta' = Proj(theta - eta g) and
+    d = theta' - theta, smoothness and convexity give
+        F(theta') - F* <= <grad F(theta), theta' - theta*> + (beta/2) ||d||^2,
+    the projection <g, theta' - theta*> <= [||theta - theta*||^2 - ||theta' - theta*||^2 - ||d||^2] / (2 eta), and
+    -<xi, theta' - theta*> has the mean of
+        -<xi, d> <= eta ||xi||^2 / (2 (1 - eta beta)) + (1 - eta beta) ||d||^2 / (2 eta):
+    the terms in ||d||^2 cancel and the distances telescope.
+
+    Source: derived here (explicit).
+
+    >>> smooth_bound(1.0, 0.5, 100, V=0.02, beta=1.0)
+    0.02
+    """
+    rule = f"in (0, 1/beta = {1.0 / beta:g})"
+    eta = check_real("eta", eta, rule, lambda v: 0 < v < 1.0 / beta)
+    return R0**2 / (2.0 * eta * steps) + eta * V / (2.0 * (1.0 - eta * beta))
+
+
+def published_gradient_rate(G: float, n: int, p: int, theta_norm: float, budget: Budget) -> float:
+    """B G sqrt(p ln(1/delta)) / (n epsilon), the order of private SGD without its logarithms; shape only.
+
+    Source: Bassily, Smith and Thakurta 2014; the lecture's section "Private Stochastic Gradient Descent".
+
+    >>> round(published_gradient_rate(1.0, 10_000, 4, 1.0, Budget(1.0, 1e-6)), 6)
+    0.000743
+    """
+    return theta_norm * G * math.sqrt(p * -math.log(budget.delta)) / (n * budget.epsilon)

@@ -23,7 +23,7 @@ from .caching import BoundedCache
 from .losses import get_loss
 from .mechanisms import Mechanism
 from .mechanisms.base import AdditiveMechanism, Prepared, SampledMechanism
-from .types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec
+from .types import Bound, Budget, Data, NotApplicable, Plan, Spec
 
 
 @dc.dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     if not plans:
         return rows
 
-    prepared = _prepare(cell.mechanism, plans, split.train, cancelled)
+    prepared = cell.mechanism.prepare_many(plans, split.train, cancelled)
     _unless(cancelled)
     population = split.population if cell.population else None
     curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
@@ -143,45 +143,25 @@ def _curves(
 ) -> tuple[evaluate.Curve, ...]:
     """The metrics of a cell along its plans; the population's only where it is known."""
     loss, mechanism, key = get_loss(cell.loss), cell.mechanism, cell.mechanism.key
-    centres = np.stack([p.theta for p in prepared])
     if isinstance(mechanism, AdditiveMechanism):
         rngs = [generator(cell.seed, key, r) for r in range(cell.repetitions)]
         releases = evaluate.Additive(
-            centres,
+            np.stack([p.theta for p in prepared]),
             scales=np.array([plan.scale for plan in plans]),
             directions=np.stack([mechanism.law.direction(cell.p, train.active, rng) for rng in rngs]),
             spread=mechanism.law.spread(cell.p),
         )
-        curves = evaluate.additive_curves(loss, train, test, reference, releases)
+        exact = evaluate.additive_curves(loss, train, test, reference, releases)
         if population is None:
-            return curves
-        return (*curves, evaluate.population_curve(loss, population, reference.radius, releases))
+            return exact
+        return (*exact, evaluate.population_curve(loss, population, reference.radius, releases))
     # Draws come in pairs, and a standard error needs two pairs.
     rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
-    thetas, risks = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
-    curves = evaluate.released_curves(loss, train, test, reference, centres, thetas, risks)
+    drawn = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
+    measured = evaluate.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
     if population is None:
-        return curves
-    return (*curves, evaluate.population_released(loss, population, reference.radius, centres, thetas))
-
-
-def _prepare(mechanism: Mechanism, plans: list[Plan], train: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
-    """One solve for each distinct lam, from large to small, started where the last two point in log lam."""
-    by_lam: dict[float, Prepared] = {}
-    path: list[tuple[float, Array]] = []
-    for lam in sorted({float(plan.spec.lam) for plan in plans}, reverse=True):
-        _unless(cancelled)
-        plan = next(plan for plan in plans if plan.spec.lam == lam)
-        by_lam[lam] = mechanism.prepare(plan, train, _extrapolated(path, math.log(lam)))
-        path.append((math.log(lam), by_lam[lam].theta))
-    return [by_lam[float(plan.spec.lam)] for plan in plans]
-
-
-def _extrapolated(path: list[tuple[float, Array]], at: float) -> Array | None:
-    if len(path) < 2:
-        return path[-1][1] if path else None
-    (x0, theta0), (x1, theta1) = path[-2:]
-    return theta1 + (theta1 - theta0) * ((at - x1) / (x1 - x0))
+        return measured
+    return (*measured, evaluate.population_released(loss, population, reference.radius, drawn.centres, drawn.thetas))
 
 
 def _public(cell: Cell, epsilon: float) -> dict[str, Any]:

@@ -58,14 +58,14 @@ class _PrivateEstimator:
             return self._fit_alone(X, y, refit, classes)
 
     def _fit_alone(self, X: Any, y: Any, refit: bool, classes: np.ndarray | None) -> Self:
-        name, classification = type(self).__name__, self._estimator_type == "classifier"
+        name, task = type(self).__name__, "classification" if self._estimator_type == "classifier" else "regression"
         if not isinstance(self.domain, Domain):
             raise ValueError(
                 f"domain must be a dpcore.Domain, the public promise about every record, for {name}.fit, "
                 f"got {shown(self.domain)}"
             )
-        if get_loss(self.loss).classification is not classification:
-            fitting = [loss.key for loss in LOSSES.values() if loss.classification is classification]
+        if get_loss(self.loss).task != task:
+            fitting = [loss.key for loss in LOSSES.values() if loss.task == task]
             raise ValueError(f"loss must be one of {', '.join(fitting)} for {name}, got {shown(self.loss)}")
         if self.random_state is not None:
             integer("random_state", self.random_state, at_least=0)

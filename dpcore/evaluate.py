@@ -73,8 +73,8 @@ def r_squared(theta: Array, data: Data) -> float:
 
 
 def risk(loss: Loss, theta: Array, data: Data) -> float:
-    """F(theta) = (1/n) sum_i l(<x_i, theta>; y_i)."""
-    return float(loss.value(data.X @ theta, data.y).mean())
+    """F(theta) = (1/n) sum_i l(z_i; y_i), z_i the prediction or, for location, the distance."""
+    return float(loss.value(loss.predictions(data, theta[None])[0], data.y).mean())
 
 
 @dc.dataclass(frozen=True)
@@ -165,8 +165,8 @@ def released_curves(
     centres: Array,
     thetas: Array,
     risks: Array | None = None,
-) -> tuple[Curve, Curve]:
-    """The metrics of `additive_curves` for any releases, whose means are those of the draws.
+) -> tuple[Curve, ...]:
+    """The metrics of `additive_curves` for any releases, whose means are those of the draws; of location the last only.
 
     centres: [K, r], before noise. thetas: [K, R, r], R >= 4 and even: repetitions 2i and 2i + 1 are a pair, which may
     share a direction of the noise with opposite signs; pairs are independent. se is that of the pairs, from which the
@@ -178,6 +178,8 @@ def released_curves(
         risks = _mean_losses(loss, train, thetas)
     best = reference.risk
     excess = _paired_curve("excess_empirical_risk", risks - best, _mean_losses(loss, train, centres) - best, 0.0)
+    if not loss.linear:
+        return (excess,)
     if loss.classification:
         right = accuracy(reference.theta, test)
         return _paired_curve("accuracy", _accuracies(test, thetas), _accuracies(test, centres), right), excess
@@ -205,7 +207,7 @@ def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:
     """F(theta) for thetas [..., k, r], shape [..., k]."""
     if thetas.ndim > 2:
         return np.stack([_mean_losses(loss, data, t) for t in thetas])
-    return loss.row_means(np.zeros(data.n), data.margins(thetas), 1.0, data.y)
+    return loss.row_means(np.zeros(data.n), loss.predictions(data, thetas), 1.0, data.y)
 
 
 def _accuracies(data: Data, thetas: Array) -> Array:

@@ -92,8 +92,8 @@ class Experiment:
 
     source: key of a data set (`dpcore.data.SOURCES`). mechanisms: keys or mechanism objects (which carry knobs).
     n: training records, p: columns, theta_norm: as in `dpcore.solve`; None takes the source's own. epsilon, delta,
-    loss, lam, radius: as in `dpcore.solve`; classification losses go with classification sources, regression losses
-    with regression sources. The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
+    loss, lam, radius: as in `dpcore.solve`; a loss goes with the sources of its own task (classification, regression
+    or location). The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
     that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
     point, from 2 to 100,000 and at most 2 * 10^8 / n. seed: of the data and the noise. population: also the
     excess population risk, for synthetic sources, whose law is known.
@@ -119,8 +119,8 @@ class Experiment:
 
     def __post_init__(self) -> None:
         info = records.get_source(self.source)
-        if get_loss(self.loss).classification is not (info.task == "classification"):
-            fitting = [loss.key for loss in LOSSES.values() if loss.classification is (info.task == "classification")]
+        if get_loss(self.loss).task != info.task:
+            fitting = [loss.key for loss in LOSSES.values() if loss.task == info.task]
             raise ValueError(
                 f"loss must be a {info.task} loss ({', '.join(fitting)}) for source {self.source!r}, "
                 f"got {shown(self.loss)}"
@@ -129,6 +129,8 @@ class Experiment:
             raise ValueError(f"population must be true or false, got {shown(self.population)}")
         if self.population and info.size is not None:
             raise ValueError(f"population must be false for source {self.source!r}: nobody knows its law")
+        if self.population and info.task == "location":
+            raise ValueError(f"population must be false for source {self.source!r}: nobody worked out its risks")
         set_field = object.__setattr__
         set_field(self, "mechanisms", _mechanisms(self.mechanisms))
         if not isinstance(self.sweep, Axis):

@@ -26,6 +26,9 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     1 + e^epsilon + ... + e^((k-1) epsilon). So the larger of the two mean excesses is at least g (1 - cap). The best k
     is taken, among those whose minimum lies within ||theta|| <= theta_norm; only then is no excess negative.
 
+    For location losses the records lie at R u and -R u instead, and z = <u, theta>: a model beside their line is
+    farther from all of them than its projection.
+
     Source: two-point method (Le Cam); constants derived here (explicit).
 
     >>> from dpcore.losses import get_loss
@@ -33,8 +36,12 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
     >>> round(bound.value * 1000 * 0.1, 3)
     0.278
     """
-    y = 1.0 if loss.classification else spec.domain.y_max
-    k, gains = _gains(loss, spec.n, y, spec.domain.R * min(spec.theta_norm, spec.radius or math.inf))
+    ball = min(spec.theta_norm, spec.radius or math.inf)
+    if loss.linear:
+        y = 1.0 if loss.classification else spec.domain.y_max
+        k, gains = _gains(loss, spec.n, y, spec.domain.R * ball)
+    else:
+        k, gains = _gains(loss, spec.n, spec.domain.R, ball)
     group = np.minimum(k * budget.epsilon, 700.0)
     # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
     grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
@@ -47,19 +54,22 @@ def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
 
 
 @functools.lru_cache(maxsize=64)
-def _gains(loss: Loss, n: int, y: float, reach: float) -> tuple[Array, Array]:
-    """k, with the parity of n, ever sparser; and F_D(0) - min F_D for each, 0 where the minimum is beyond `reach`."""
+def _gains(loss: Loss, n: int, end: float, reach: float) -> tuple[Array, Array]:
+    """k, with the parity of n, ever sparser; and F_D(0) - min F_D for each, 0 where the minimum is beyond `reach`.
+
+    end: the label of the larger group or, for location, its place; the smaller group has -end.
+    """
     k = np.unique(np.geomspace(1.0, n - 1.0, _SWAPS).astype(np.int64))
     k = np.unique(k + (n - k) % 2)
     k = k[k < n]
     up, down = (n + k) / (2.0 * n), (n - k) / (2.0 * n)
-    up_label, down_label = np.full(len(k), y), np.full(len(k), -y)
+    ups, downs = np.full(len(k), end), np.full(len(k), -end)
 
     def slope(z: Array) -> Array:
-        return up * loss.derivative(z, up_label) + down * loss.derivative(z, down_label)
+        return up * _slope(loss, z, ups) + down * _slope(loss, z, downs)
 
     def risk(z: Array) -> Array:
-        return up * loss.value(z, up_label) + down * loss.value(z, down_label)
+        return up * _value(loss, z, ups) + down * _value(loss, z, downs)
 
     # The risks are convex: bisection on their slopes, for all k at once.
     low, high = np.zeros(len(k)), np.full(len(k), reach)
@@ -69,3 +79,14 @@ def _gains(loss: Loss, n: int, y: float, reach: float) -> tuple[Array, Array]:
         low, high = np.where(falling, middle, low), np.where(falling, high, middle)
     inside = slope(np.full(len(k), reach)) >= 0.0
     return k.astype(float), np.where(inside, risk(np.zeros(len(k))) - risk(high), 0.0)
+
+
+def _value(loss: Loss, z: Array, ends: Array) -> Array:
+    return loss.value(z, ends) if loss.linear else loss.value(np.abs(z - ends), ends)
+
+
+def _slope(loss: Loss, z: Array, ends: Array) -> Array:
+    """In z; 0 for the distance to a point that z meets, which is one of its slopes there."""
+    if loss.linear:
+        return loss.derivative(z, ends)
+    return np.sign(z - ends) * loss.derivative(np.abs(z - ends), ends)

@@ -101,6 +101,8 @@ def regret_at(experiment: Experiment, epsilon: float) -> float:
 def cases(sources: Iterable[str]) -> list[tuple[str, str, str]]:
     """Every (source, loss, mechanism) in which the loss fits the source's labels and the mechanism the loss.
 
+    Sources for location losses have none: nothing is predicted there whose quality could be compared in points.
+
     >>> len(cases(["diabetes"]))  # objective perturbation refuses squared loss
     6
     """
@@ -108,7 +110,7 @@ def cases(sources: Iterable[str]) -> list[tuple[str, str, str]]:
         (source, loss.key, mechanism)
         for source in sources
         for loss in LOSSES.values()
-        if loss.classification == (records.get_source(source).task == "classification")
+        if loss.linear and loss.task == records.get_source(source).task
         for mechanism in list_mechanisms()
         if _takes(mechanism, loss.key)
     ]

@@ -32,7 +32,7 @@ class Sabotage:
 def release_of(plan: Plan) -> ReleaseMany:
     """The mechanism's own releases under this plan, one per generator."""
     mechanism = cast(Mechanism, plan.mechanism)
-    return lambda prepared, rngs: mechanism.release_many(plan, prepared, rngs)
+    return lambda prepared, rngs: mechanism.transcripts(plan, prepared, rngs)
 
 
 def get_sabotage(key: str) -> Sabotage:

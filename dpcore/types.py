@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 NoiseLaw = Literal["gaussian", "gamma"]
 LamRule = Literal["auto", "published", "population"]
 LAM_RULES = get_args(LamRule)
+Sampling = Literal["all", "poisson", "uniform"]
 
 
 class NotApplicable(ValueError):
@@ -90,8 +91,9 @@ class Spec:
     R^p, or over the L2 ball of `radius` where that is set.
 
     loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1.
-    lam: > 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
-    "published" (the source's) or "population" (which minimises the Lipschitz form of the bound on fresh records).
+    lam: >= 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
+    "published" (the source's) or "population" (which minimises the Lipschitz form of the bound on fresh records). Only
+    mechanisms that perturb gradients take 0, no regularisation.
     theta_norm: B > 0, a public guess of the norm of a good model: bounds compare with the best model of that norm, and
     every rule for lam depends on it.
     """
@@ -108,9 +110,11 @@ class Spec:
         object.__setattr__(self, "n", integer("n", self.n, at_least=2))
         object.__setattr__(self, "p", integer("p", self.p, at_least=1))
         if not isinstance(self.lam, str):
-            object.__setattr__(self, "lam", positive("lam", self.lam))
+            lam = check_real("lam", self.lam, "a finite number >= 0", lambda v: v >= 0)
+            object.__setattr__(self, "lam", positive("lam", lam) if lam else 0.0)
         elif self.lam not in LAM_RULES:
-            raise ValueError(f"lam must be a finite number > 0 or one of {', '.join(LAM_RULES)}, got {shown(self.lam)}")
+            rule = f"a finite number >= 0 or one of {', '.join(LAM_RULES)}"
+            raise ValueError(f"lam must be {rule}, got {shown(self.lam)}")
         if self.radius is not None:
             object.__setattr__(self, "radius", positive("radius", self.radius))
         object.__setattr__(self, "theta_norm", positive("theta_norm", self.theta_norm))
@@ -235,7 +239,8 @@ class Event:
 
     scale and sensitivity share a unit (that of the noised vector), so `scale / sensitivity` is the
     noise multiplier that accounting works with. charge: privacy loss that comes on top of the noise's (objective
-    perturbation's change of variables).
+    perturbation's change of variables). sampling, rate: which records enter each use: "all"; each on its own with
+    probability `rate` ("poisson"); or a single one drawn uniformly, rate = 1 / n ("uniform").
     """
 
     noise: NoiseLaw
@@ -243,6 +248,21 @@ class Event:
     sensitivity: float
     times: int = 1
     charge: float = 0.0
+    sampling: Sampling = "all"
+    rate: float = 1.0
+
+
+@dc.dataclass(frozen=True)
+class Descent:
+    """How a model descends from 0: theta_t = Proj(theta_{t-1} - eta_t (noisy gradient at theta_{t-1})).
+
+    step: eta_t, or eta_t sqrt(t) where it is `decaying`. first: the release is the mean of theta_first to theta_steps,
+    where theta_0 = 0; first = steps is the last alone.
+    """
+
+    step: float
+    decaying: bool
+    first: int
 
 
 class Planner(Protocol):
@@ -267,8 +287,9 @@ class Plan:
     ledger: the privacy events. steps: noisy steps (1 for output perturbation).
     scale: the noise's own scale parameter as it is added, in J's normalisation: for output perturbation the standard
     deviation of each coordinate (gaussian), or s in the density exp(-||b|| / s) (gamma); for objective perturbation the
-    same of the linear term that is added to J.
-    tol: certified distance ||theta - theta_hat|| below which an inexact minimiser may be released.
+    same of the linear term that is added to J; for gradient perturbation the same of each step's noise.
+    tol: certified distance ||theta - theta_hat|| below which an inexact minimiser may be released. descent: how the
+    steps go, for gradient perturbation.
     """
 
     mechanism: Planner
@@ -280,6 +301,7 @@ class Plan:
     noise: NoiseLaw
     scale: float
     tol: float
+    descent: Descent | None = None
 
     def weakened(self, factor: float) -> Plan:
         """A deliberately broken copy with `factor` times the noise: tests and audits must catch it."""

@@ -17,6 +17,11 @@ from .types import Data
 
 # Narrow and wide noise take different compiled paths.
 _EPSILONS = (0.01, 10.0)
+_SOURCES = {
+    "classification": "synthetic",
+    "regression": "synthetic_regression",
+    "location": "synthetic_location",
+}
 
 
 def warm_up() -> Iterator[str]:
@@ -26,7 +31,7 @@ def warm_up() -> Iterator[str]:
         yield f"removed {pruned} cache folders of earlier versions"
     for key in list_mechanisms():
         for loss, record in LOSSES.items():
-            source = "synthetic" if record.classification else "synthetic_regression"
+            source = _SOURCES[record.task]
             sweep = Axis("epsilon", _EPSILONS)
             run(Experiment(source=source, n=50, mechanisms=(key,), loss=loss, sweep=sweep, repetitions=2))
             yield f"{key} with {loss}"

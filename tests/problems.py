@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dpcore import Data
-from dpcore.losses import get_loss
+from dpcore.losses import LOSSES, get_loss
+
+# Losses of a linear prediction; the others, of a point, have tests of their own (test_location).
+LINEAR = [key for key, loss in LOSSES.items() if loss.linear]
+LOCATION = [key for key, loss in LOSSES.items() if not loss.linear]
 
 
 def random_records(n: int, p: int, *, seed: int, separable: bool = False) -> Data:

@@ -10,6 +10,7 @@ import pytest
 
 import dpcore
 from dpcore.data import check_learnable, read_csv, read_libsvm
+from dpcore.losses import LOSSES
 from tests.test_cli import call
 
 NAN, INF = float("nan"), float("inf")
@@ -21,15 +22,16 @@ GOOD = {"epsilon": 1.0, "delta": 1e-5, "lam": 0.1, "R": 1.0}
 ARGUMENTS = [
     *(("epsilon", value, f"epsilon must be a finite number > 0, got {float(value)}") for value in (0, -1, NAN, INF)),
     *(("delta", value, f"delta must be in [0, 1), got {float(value)}") for value in (-1e-9, 1, 1.5, NAN, INF)),
-    *(("lam", value, f"lam must be a finite number > 0, got {float(value)}") for value in (0, -0.1, NAN, INF)),
+    *(("lam", value, f"lam must be a finite number >= 0, got {float(value)}") for value in (-0.1, NAN, INF)),
+    ("lam", 0, "needs lam > 0"),
     *(("R", value, f"R must be a finite number > 0, got {float(value)}") for value in (0, -1, NAN, INF)),
     *(("y_max", value, f"y_max must be a finite number > 0, got {float(value)}") for value in (0, -1, NAN, INF)),
     *(("radius", value, f"radius must be a finite number > 0, got {float(value)}") for value in (0, NAN)),
     *(("theta_norm", value, f"theta_norm must be a finite number > 0, got {float(value)}") for value in (0, INF)),
     ("epsilon", 1e200, "epsilon must be between 1e-100 and 1e100, got 1e+200"),
-    ("lam", "small", "lam must be a finite number > 0 or one of auto, published, population, got 'small'"),
+    ("lam", "small", "lam must be a finite number >= 0 or one of auto, published, population, got 'small'"),
     ("delta", 0.0, "Gaussian noise needs delta > 0, got delta = 0"),
-    ("loss", "zero_one", "loss must be one of logistic, huber_hinge, hinge, squared, huber, got 'zero_one'"),
+    ("loss", "zero_one", f"loss must be one of {', '.join(LOSSES)}, got 'zero_one'"),
     ("accounting", "loose", "accounting must be one of tight, published, classical, got 'loose'"),
     ("seed", -1, "seed must be an integer >= 0, got -1"),
     ("R", 0.2, "X must have ||x||_2 <= R = 0.2 in every row, got 4 of 4 rows beyond it"),
@@ -222,13 +224,13 @@ EXPERIMENTS = {
     '{"epsilon": 0}': "epsilon must be a finite number > 0, got 0",
     '{"epsilon": NaN}': "epsilon must be a finite number > 0, got nan",
     '{"delta": 1}': "delta must be in [0, 1), got 1.0",
-    '{"lam": -1}': "lam must be a finite number > 0, got -1.0",
+    '{"lam": -1}': "lam must be a finite number >= 0, got -1.0",
     '{"radius": 0}': "radius must be a finite number > 0, got 0.0",
     '{"source": "moon"}': "source must be one of",
     '{"source": "diabetes"}': "loss must be a regression loss (squared, huber) for source 'diabetes', got 'logistic'",
     '{"loss": "squared"}': "loss must be a classification loss (logistic, huber_hinge, hinge) for source 'b",
     '{"mechanisms": 3}': "mechanisms must be a list of keys or of objects with a key, got 3",
-    '{"mechanisms": [{"noise": "none"}]}': "objective_gaussian, objective_gamma, got ''",
+    '{"mechanisms": [{"noise": "none"}]}': "objective_gaussian, objective_gamma, noisy_gd, got ''",
     '{"mechanisms": [{"key": "output_gamma", "noise": "none"}]}': "output_gamma has no knob 'noise'; it has accounting",
     '{"sweep": 3}': 'sweep must be an object {"name": ..., "values": [...]}, got 3',
     '{"sweep": {"name": "epsilon"}}': 'sweep must be an object {"name": ..., "values": [...]}',
@@ -289,7 +291,7 @@ def test_the_single_class_that_the_shell_refuses_is_legal_in_python():
             {"loss": "squared", "lam": "published", "theta_norm": 1e-100, "y_max": 1e50},
             "lam must be a number where the rule 'published' gives none between 1e-100 and 1e100",
         ),
-        ({"lam": np.ones(3)}, "lam must be a finite number > 0"),
+        ({"lam": np.ones(3)}, "lam must be a finite number >= 0"),
     ],
 )
 def test_odd_arguments_of_any_size_are_one_line(change, sentence):

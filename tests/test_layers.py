@@ -47,9 +47,28 @@ LAYER = {
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
-    "mechanisms": {"base", "shared", "output_perturbation", "objective_perturbation", "objective_lam"},
-    "kernels": {"elementary", "apply", "batch", "losses", "rows", "single"},
-    "solvers": {"problem", "smooth", "hinge", "ball", "lockstep", "batched", "many"},
+    "mechanisms": {
+        "base",
+        "shared",
+        "output_perturbation",
+        "objective_perturbation",
+        "objective_lam",
+        "gradient_perturbation",
+        "descent_rules",
+    },
+    "kernels": {"elementary", "apply", "batch", "descent", "losses", "rows", "single"},
+    "solvers": {
+        "problem",
+        "smooth",
+        "hinge",
+        "ball",
+        "lockstep",
+        "batched",
+        "many",
+        "location",
+        "stochastic",
+        "descent",
+    },
     "figures": {"style", "cost", "clouds", "dimension", "doors", "door_zero"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }

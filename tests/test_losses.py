@@ -9,9 +9,9 @@ import dpcore
 from dpcore import Data, Domain, Spec
 from dpcore.losses import LOSSES, get_loss
 from dpcore.solvers import minimise
-from tests.problems import PROBLEMS, for_loss
+from tests.problems import LINEAR, PROBLEMS, for_loss
 
-every_loss = pytest.mark.parametrize("key", LOSSES)
+every_loss = pytest.mark.parametrize("key", LINEAR)
 SQUARED = get_loss("squared")
 
 
@@ -20,9 +20,7 @@ def squared_spec(lam, *, n=2, R=1.0, y_max=1.0, radius=None) -> Spec:
 
 
 def test_an_unknown_loss_is_refused_by_name():
-    with pytest.raises(
-        ValueError, match="loss must be one of logistic, huber_hinge, hinge, squared, huber, got 'zero_one'"
-    ):
+    with pytest.raises(ValueError, match=r"loss must be one of logistic, huber_hinge, .*, mean, got 'zero_one'"):
         get_loss("zero_one")
 
 

@@ -11,7 +11,8 @@ import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
-from tests.problems import PROBLEMS, for_loss
+from dpcore.mechanisms.gradient_perturbation import GradientPerturbation
+from tests.problems import LOCATION, PROBLEMS, for_loss
 
 KEYS = dpcore.list_mechanisms()
 BUDGET = Budget(1.0, 1e-5)
@@ -21,8 +22,8 @@ REFUSED = {
     (key, loss): reason
     for key in KEYS
     if key.startswith("objective")
-    for loss, reason in (("hinge", "kinks"), ("squared", "bounded slope"))
-}
+    for loss, reason in (("hinge", "kinks"), ("squared", "bounded slope"), *((loss, "full rank") for loss in LOCATION))
+} | {(key, loss): "linear prediction" for key in KEYS if key.startswith("output") for loss in LOCATION}
 PAIRS = [(key, loss) for key in KEYS for loss in LOSSES if (key, loss) not in REFUSED]
 every_pair = pytest.mark.parametrize("key, loss", PAIRS)
 
@@ -93,7 +94,9 @@ def test_specs_pickle():
 
 @every_mechanism
 def test_noise_falls_with_every_resource(key):
-    mechanism = dpcore.make_mechanism(key)
+    # The rules for steps know n and epsilon too; by hand, the noise of gradients does not depend on lam.
+    gradient = issubclass(mechanism_class(key), GradientPerturbation)
+    mechanism = dpcore.make_mechanism(key, **({"steps": 50} if gradient else {}))
 
     def scale(n=1000, lam=0.1, R=1.0, epsilon=1.0, delta=1e-6):
         return mechanism.calibrate(Spec("logistic", n, 4, lam, Domain(R=R)), Budget(epsilon, delta)).scale
@@ -101,7 +104,7 @@ def test_noise_falls_with_every_resource(key):
     assert scale(epsilon=2.0) < scale()
     assert scale(delta=1e-4) < scale() if spends_delta(key) else scale(delta=0.0) == scale()
     assert scale(n=2000) <= scale() / 2 * (1 + 1e-6)
-    assert scale(lam=0.2) < scale()
+    assert scale(lam=0.2) == scale() if gradient else scale(lam=0.2) < scale()
     assert scale(R=3.0) >= scale() * 3 * (1 - 1e-6)
 
 
@@ -114,7 +117,8 @@ def test_releases_repeat_by_seed_and_many_agrees_with_one(key, data):
     many = mechanism.release_many(plan, prepared, [np.random.default_rng(s) for s in (1, 2, 1)])
     one = np.array([mechanism.release(plan, prepared, np.random.default_rng(s)) for s in (1, 2, 1)])
     # Where a solver stops is its own affair: within tol of the exact minimiser.
-    assert many.shape == (3, data.p) and np.linalg.norm(many - one, axis=1).max() <= 2.0 * plan.tol
+    rounding = 1e-12 * np.abs(one).max()
+    assert many.shape == (3, data.p) and np.linalg.norm(many - one, axis=1).max() <= 2.0 * plan.tol + rounding
     assert np.array_equal(one[0], one[2]) and np.linalg.norm(one[0] - one[1]) > 1e3 * plan.tol
 
 
@@ -128,7 +132,8 @@ def test_without_noise_the_optimum_comes_back(key, loss):
     theta = mechanism.release(plan, prepared, np.random.default_rng(0))
 
     def objective(at):
-        return get_loss(loss).value(data.X @ at, data.y).mean() + plan.spec.lam * (at @ at) / 2
+        z = get_loss(loss).predictions(data, at[None])[0]
+        return get_loss(loss).value(z, data.y).mean() + plan.spec.lam * (at @ at) / 2
 
     # mu grows like sqrt(2 epsilon): the noise is about Delta / 140,000 per coordinate, and J has its minimum there.
     rng = np.random.default_rng(1)

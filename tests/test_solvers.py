@@ -8,13 +8,13 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from dpcore import Data, Unconverged, kernels
-from dpcore.losses import LOSSES, get_loss
+from dpcore.losses import get_loss
 from dpcore.solvers import ball, hinge, minimise, minimise_in_ball, problem, smooth, tolerance
-from tests.problems import PROBLEMS, random_records
+from tests.problems import LINEAR, PROBLEMS, random_records
 
 every_problem = pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
-every_loss = pytest.mark.parametrize("loss", [get_loss(key) for key in LOSSES], ids=LOSSES)
-SMOOTH = [get_loss(key) for key in LOSSES if key != "hinge"]
+every_loss = pytest.mark.parametrize("loss", [get_loss(key) for key in LINEAR], ids=LINEAR)
+SMOOTH = [get_loss(key) for key in LINEAR if key != "hinge"]
 every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH, ids=[loss.key for loss in SMOOTH])
 HINGE = get_loss("hinge")
 SMALL = random_records(40, 4, seed=6)

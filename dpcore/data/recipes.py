@@ -1,4 +1,4 @@
-"""Synthetic records of a known law: generalised linear models with ||x||_2 <= 1 by construction."""
+"""Synthetic records with ||x||_2 <= 1 by construction: generalised linear models of a known law, and points."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from .sources import Source, Split
 TEST_RECORDS = 4_000
 _LOGISTIC_NORM = 6.0
 _REGRESSION_NORM, _REGRESSION_NOISE = 0.8, 0.2  # add up to 1, so that |y| <= 1
+# Of a location: most points lie within _SPREAD of the centre, the others as close to a place on the other side.
+_CENTRE_NORM, _OUTLIER_NORM, _OUTLIER_SHARE, _SPREAD = 0.4, 0.9, 0.2, 0.1
 
 _PEOPLE = Source(
     "synthetic",
@@ -54,16 +56,28 @@ RECIPES = {
             "most 0.2",
             task="regression",
         ),
+        dc.replace(
+            _PEOPLE,
+            key="synthetic_location",
+            label="synthetic people, a point each",
+            outcome="close to the centre",
+            theta_norm=1.0,
+            scaling="four of five points within 0.1 of a centre of norm 0.4, the others within 0.1 of a place of norm "
+            "0.9 on the other side of 0",
+            task="location",
+        ),
     )
 }
 
 
 def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
-    """n training and 4,000 test records of a recipe with p columns, and their population.
+    """n training and 4,000 test records of a recipe with p columns, and their population where its risk is known.
 
     Randomness: the truth first; then streams of their own, so that the first records, their labels and the test set do
     not change when n does.
     """
+    if RECIPES[key].task == "location":
+        return _draw_points(n, p, rng)
     population = _population(key, p, rng)
     features, labels, test_features, test_labels = rng.spawn(4)
 
@@ -76,6 +90,23 @@ def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
 
     test = draw(TEST_RECORDS, test_features, test_labels)
     return Split(draw(n, features, labels), test, Domain(), population)
+
+
+def _draw_points(n: int, p: int, rng: np.random.Generator) -> Split:
+    """Points around a centre, a share of them far outliers on one side, which pull the mean and not the median."""
+    direction = rng.standard_normal(p)
+    direction /= np.linalg.norm(direction)
+    sides, places, test_sides, test_places = rng.spawn(4)
+
+    def draw(count: int, sides: np.random.Generator, places: np.random.Generator) -> Data:
+        side, distance = sides.random((count, 2)).T
+        away = places.standard_normal((count, p))
+        away *= (_SPREAD * distance / np.linalg.norm(away, axis=1))[:, None]
+        along = np.where(side < _OUTLIER_SHARE, -_OUTLIER_NORM, _CENTRE_NORM)
+        return Data(along[:, None] * direction + away, np.zeros(count))
+
+    test = draw(TEST_RECORDS, test_sides, test_places)
+    return Split(draw(n, sides, places), test, Domain())
 
 
 def _population(key: str, r: int, rng: np.random.Generator) -> Population:

@@ -49,7 +49,7 @@ def clip_rows(data: Data, R: float) -> tuple[Data, int]:
 
 
 def check_records(data: Data, spec: Spec) -> None:
-    """Raise ValueError when records break what the plan was calibrated for.
+    """Raise ValueError when records break what the plan was calibrated for. Labels of location losses are not used.
 
     >>> check_records(Data(np.eye(2), np.array([0.0, 1.0])), Spec("logistic", 2, 2))
     Traceback (most recent call last):

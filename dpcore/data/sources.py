@@ -17,7 +17,8 @@ class Source:
     {things} so many are {outcome}" (y <x, theta> > 0). size: training records that exist, None where any number can be
     drawn. p: columns of its own, beyond which every column is zero; None where each of any number of columns is filled.
     theta_norm: public guess of a good model's norm, declared with the scaling it belongs to, never fitted. scaling: how
-    ||x||_2 <= R is kept, in one sentence. task: whether y is a class, -1 or +1, or a number in [-1, 1].
+    ||x||_2 <= R is kept, in one sentence. task: whether y is a class, -1 or +1, or a number in [-1, 1], or 0 because
+    only the points x matter (location, where nothing is counted and `outcome` says where the model should be).
     """
 
     key: str
@@ -30,7 +31,7 @@ class Source:
     p: int | None
     theta_norm: float
     scaling: str
-    task: Literal["classification", "regression"] = "classification"
+    task: Literal["classification", "regression", "location"] = "classification"
 
     @property
     def people(self) -> int:

@@ -83,6 +83,7 @@ def _numba_cache_in(folder: Path) -> Iterator[None]:
 with _numba_cache_in(CACHE_FOLDER):
     from .apply import apply, gaussian_mean, row_accuracies, row_means
     from .batch import apply_to_rows, mean_of_rows, means_of_rows, move_rows
+    from .descent import records_of, stochastic_descent
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
     from .rows import hinge_sweep, unsigned
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
@@ -104,8 +105,10 @@ __all__ = [
     "means_of_rows",
     "move_rows",
     "prune_old_caches",
+    "records_of",
     "row_accuracies",
     "row_means",
     "source_hash",
+    "stochastic_descent",
     "unsigned",
 ]

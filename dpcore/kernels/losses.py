@@ -1,8 +1,11 @@
 """Scalar loss functions as compiled functions over arrays, looked up by the loss's key.
 
 Every entry has the signature `void(z, y, h, out)`: predictions z = <x, theta>, labels y, a shape parameter h
-(unused by logistic loss) and the output, all of one length. Derivatives are with respect to z.
+(unused by losses without one) and the output, all of one length. Derivatives are with respect to z.
 `GAUSSIAN_MEAN` entries take `(z, y, sd, h, out)` and return E loss(z + sd * g; y) with g ~ N(0, 1).
+
+For the location losses z is a distance ||theta - x|| and y plays no part. They have no entry in `CURVATURE` and
+`GAUSSIAN_MEAN`: what these serve, Newton steps and noise in linear predictions, has another form for distances.
 """
 
 from __future__ import annotations
@@ -261,12 +264,54 @@ def huber_gaussian_mean(z, y, sd, h, out):
             out[i] = (u * u + s * s - beyond) / (2.0 * h)
 
 
+# Location: distance z, its smoothed form sqrt(z^2 + h^2) - h, written so that it does not cancel for small z, and z^2.
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def geometric_median_value(z, y, h, out):
+    for i in range(z.size):
+        out[i] = z[i]
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def geometric_median_derivative(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 1.0
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def smooth_median_value(z, y, h, out):
+    for i in range(z.size):
+        out[i] = z[i] * (z[i] / (math.sqrt(z[i] * z[i] + h * h) + h))
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def smooth_median_derivative(z, y, h, out):
+    for i in range(z.size):
+        out[i] = z[i] / math.sqrt(z[i] * z[i] + h * h)
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def mean_value(z, y, h, out):
+    for i in range(z.size):
+        out[i] = z[i] * z[i]
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def mean_derivative(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 2.0 * z[i]
+
+
 VALUE = {
     "logistic": logistic_value,
     "huber_hinge": huber_hinge_value,
     "hinge": hinge_value,
     "squared": squared_value,
     "huber": huber_value,
+    "geometric_median": geometric_median_value,
+    "smooth_median": smooth_median_value,
+    "mean": mean_value,
 }
 DERIVATIVE = {
     "logistic": logistic_derivative,
@@ -274,6 +319,9 @@ DERIVATIVE = {
     "hinge": hinge_derivative,
     "squared": squared_derivative,
     "huber": huber_derivative,
+    "geometric_median": geometric_median_derivative,
+    "smooth_median": smooth_median_derivative,
+    "mean": mean_derivative,
 }
 CURVATURE = {
     "logistic": logistic_curvature,

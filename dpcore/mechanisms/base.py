@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
+import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +32,33 @@ class Prepared:
 
     theta: Array
     distance: float
+
+
+@dc.dataclass(frozen=True)
+class PreparedRecords(Prepared):
+    """data: for mechanisms that look at the records again in every release."""
+
+    data: Data
+
+
+def records_of(prepared: Prepared) -> Data:
+    """The records behind a `PreparedRecords`; TypeError where there are none."""
+    if not isinstance(prepared, PreparedRecords):
+        raise TypeError(f"prepared must come from the mechanism's own prepare, got {type(prepared).__name__}")
+    return prepared.data
+
+
+@dc.dataclass(frozen=True)
+class Drawn:
+    """Releases for a picture.
+
+    centres: [K, r], what each plan would release without noise. thetas: [K, R, r]. risks: [K, R], their F on the
+    training records, where it is known.
+    """
+
+    centres: Array
+    thetas: Array
+    risks: Array | None = None
 
 
 @dc.dataclass(frozen=True)
@@ -72,6 +101,22 @@ class Mechanism(abc.ABC):
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         """Non-private work; `start` is a warm start. Refuses records that break the plan's promise, and Unconverged."""
 
+    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
+        """`prepare` for plans that may differ in budget and lam: one solve for each distinct lam.
+
+        lam falls from solve to solve, and each starts where the last two point in log lam. cancelled: asked before each
+        solve; when it says yes, CancelledError is raised.
+        """
+        by_lam: dict[float, Prepared] = {}
+        path: list[tuple[float, Array]] = []
+        for lam in sorted({float(plan.spec.lam) for plan in plans}, reverse=True):
+            if cancelled():
+                raise CancelledError
+            plan = next(plan for plan in plans if plan.spec.lam == lam)
+            by_lam[lam] = self.prepare(plan, data, _extrapolated(path, math.log(lam)))
+            path.append((math.log(lam), by_lam[lam].theta))
+        return [by_lam[float(plan.spec.lam)] for plan in plans]
+
     @abc.abstractmethod
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         """One private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""
@@ -79,6 +124,17 @@ class Mechanism(abc.ABC):
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """Independent releases, one per generator, shape [len(rngs), r]."""
         return np.stack([self.release(plan, prepared, rng) for rng in rngs])
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """All that an observer of the run sees, one row per generator: by default the releases themselves."""
+        return self.release_many(plan, prepared, rngs)
+
+    def worst_spec(self) -> Spec:
+        """A problem in which `worst_pair` attains the sensitivity.
+
+        lam is so large that the model stays near 0, where a record whose label flips pulls with all its force.
+        """
+        return Spec("huber_hinge", n=10, p=3, lam=1e4)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one."""
@@ -89,12 +145,19 @@ class Mechanism(abc.ABC):
         raise NotApplicable(f"{self.key} has no separation and cannot be audited")
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """ln p(output | one) / p(output | zero) under the plan's noise, for outputs [k, p]; shape [k]."""
+        """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for a row each; shape [k]."""
         raise NotApplicable(f"{self.key} has no log-likelihood ratio and cannot be audited")
 
     def claimed_curve(self, plan: Plan) -> Curve | None:
         """The trade-off curve that `plan.spent` stands for, or None where it is (epsilon, delta) and no more."""
         return None
+
+
+def _extrapolated(path: list[tuple[float, Array]], at: float) -> Array | None:
+    if len(path) < 2:
+        return path[-1][1] if path else None
+    (x0, theta0), (x1, theta1) = path[-2:]
+    return theta1 + (theta1 - theta0) * ((at - x1) / (x1 - x0))
 
 
 def check_certificate(distance: float, plan: Plan) -> None:
@@ -136,9 +199,9 @@ class SampledMechanism(Mechanism):
         prepared: Sequence[Prepared],
         rngs: Sequence[np.random.Generator],
         cancelled: Callable[[], bool],
-    ) -> tuple[Array, Array]:
-        """Releases for a picture, [K, 2 len(rngs), r], and their risks F on the training records, [K, 2 len(rngs)].
+    ) -> Drawn:
+        """2 len(rngs) releases of each plan, at display accuracy and never to be published.
 
-        They have display accuracy and are never to be published. Draws 2i and 2i + 1 use the noise of rngs[i] with
-        opposite signs, which are equally likely. plans: K, on the same records.
+        Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
+        same records.
         """

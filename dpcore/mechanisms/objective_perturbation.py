@@ -17,7 +17,7 @@ from ..losses import get_loss
 from ..lower_bounds import hardest_data
 from ..tradeoffs import ObjectiveCurve
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
-from .base import Prepared, SampledMechanism, check_certificate, knob
+from .base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
 from .objective_lam import rule_lam
 from .shared import opposite_labels
 
@@ -30,13 +30,6 @@ _TRACE_SHARE = 0.01
 # model may be as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
 _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
 _BATCH_NUMBERS = 1_000_000
-
-
-@dc.dataclass(frozen=True)
-class PreparedObjective(Prepared):
-    """theta, distance: the minimiser of J without noise. data: every release solves a problem of its own."""
-
-    data: Data
 
 
 @dc.dataclass(frozen=True)
@@ -87,7 +80,7 @@ class ObjectivePerturbation(SampledMechanism):
         spec = dc.replace(spec, lam=self._lam(spec, main)) if isinstance(spec.lam, str) else spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         charge = volume_charge(spec)
-        if self.accounting == "published":
+        if self.accounting == "published" and charge < math.inf:
             scale = self.published_scale(spec, budget)
             # Split like every budget: what audits claim of a plan starts from `spent` alone.
             paid = self.cost(spec, scale, main.delta, charge).epsilon
@@ -150,14 +143,14 @@ class ObjectivePerturbation(SampledMechanism):
         paid = self.cost(plan.spec, plan.scale, noise.delta, main.charge).epsilon + hidden.epsilon
         return min(curve.attack_limit(), acc.attack_cap(Budget(paid, plan.spent.delta)))
 
-    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedObjective:
+    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
         check_records(data, plan.spec)
         loss, lam = get_loss(plan.spec.loss), float(plan.spec.lam)
         minimiser = solvers.minimise(loss, data, lam, tol=plan.tol, start=start)
-        return PreparedObjective(minimiser.theta, minimiser.distance, data)
+        return PreparedRecords(minimiser.theta, minimiser.distance, data)
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        data, lam = _data_of(prepared), float(plan.spec.lam)
+        data, lam = records_of(prepared), float(plan.spec.lam)
         check_certificate(prepared.distance, plan)
         b = plan.scale * self.law.direction(plan.spec.p, len(prepared.theta), rng)
         trace = plan.ledger[1].scale * self.law.direction(plan.spec.p, len(prepared.theta), rng)
@@ -170,7 +163,7 @@ class ObjectivePerturbation(SampledMechanism):
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to what the solver may leave of the noise: at most 2 plan.tol."""
-        data, lam, r = _data_of(prepared), float(plan.spec.lam), len(prepared.theta)
+        data, lam, r = records_of(prepared), float(plan.spec.lam), len(prepared.theta)
         check_certificate(prepared.distance, plan)
         scales = plan.scale, plan.ledger[1].scale
         noise = np.array([[s * self.law.direction(plan.spec.p, r, rng) for s in scales] for rng in rngs])
@@ -185,9 +178,9 @@ class ObjectivePerturbation(SampledMechanism):
         prepared: Sequence[Prepared],
         rngs: Sequence[np.random.Generator],
         cancelled: Callable[[], bool],
-    ) -> tuple[Array, Array]:
+    ) -> Drawn:
         """Without the trace of noise, far smaller than the accuracy of a picture."""
-        data, spec = _data_of(prepared[0]), plans[0].spec
+        data, spec = records_of(prepared[0]), plans[0].spec
         halves = [self.law.direction(spec.p, data.active, rng) for rng in rngs]
         path = solvers.perturbed_minimisers(
             get_loss(spec.loss),
@@ -197,7 +190,7 @@ class ObjectivePerturbation(SampledMechanism):
             np.stack([sign * half for half in halves for sign in (1.0, -1.0)]),
             cancelled=cancelled,
         )
-        return path.thetas, path.risks
+        return Drawn(np.stack([p.theta for p in prepared]), path.thetas, path.risks)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         return opposite_labels(plan.spec)
@@ -205,14 +198,14 @@ class ObjectivePerturbation(SampledMechanism):
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """The larger distance between the two gradients at the two minimisers."""
         thetas = np.stack([zero.theta, one.theta])
-        gradients = [_gradients(plan.spec, _data_of(side), thetas)[0] for side in (zero, one)]
+        gradients = [_gradients(plan.spec, records_of(side), thetas)[0] for side in (zero, one)]
         return float(np.linalg.norm(gradients[1] - gradients[0], axis=1).max())
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """Of the exact minimisers' densities, f(-grad J(theta)) |det Hessian|; the trace of noise is not in it."""
         logs = []
         for side in (zero, one):
-            gradients, volumes = _gradients(plan.spec, _data_of(side), outputs)
+            gradients, volumes = _gradients(plan.spec, records_of(side), outputs)
             logs.append(self.law.log_density(gradients / plan.scale) + volumes)
         return logs[1] - logs[0]
 
@@ -220,6 +213,11 @@ class ObjectivePerturbation(SampledMechanism):
         loss = get_loss(spec.loss)
         if spec.domain.q != 2.0:
             raise NotApplicable(f"{self.key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+        if not loss.linear:
+            raise NotApplicable(
+                f"{self.key} is proved for losses of a linear prediction, where one record bends the objective in one "
+                f"direction only, got {loss.label}: there the Hessian of one record has full rank"
+            )
         if not math.isfinite(loss.curvature_bound):
             raise NotApplicable(
                 f"{self.key} needs a loss without kinks, got {loss.label}: the minimiser sticks to the kink of a "
@@ -249,6 +247,8 @@ class ObjectivePerturbation(SampledMechanism):
 
 def volume_charge(spec: Spec) -> float:
     """J = ln(1 + c R^2 / (n lam)): how far one replaced record can change the log-determinant of the Hessian."""
+    if spec.lam == 0.0:
+        return math.inf
     return math.log1p(get_loss(spec.loss).curvature_bound * spec.domain.R**2 / (spec.n * float(spec.lam)))
 
 
@@ -268,12 +268,6 @@ def _smallest_lam(spec: Spec, budget: Budget) -> float:
     """The lam at which the charge is the whole budget."""
     curvature = get_loss(spec.loss).curvature_bound * spec.domain.R**2
     return curvature / (spec.n * math.expm1(min(budget.epsilon, 700.0)))
-
-
-def _data_of(prepared: Prepared) -> Data:
-    if not isinstance(prepared, PreparedObjective):
-        raise TypeError(f"objective perturbation needs what its own prepare returned, got {type(prepared).__name__}")
-    return prepared.data
 
 
 def _gradients(spec: Spec, data: Data, thetas: Array) -> tuple[Array, Array]:

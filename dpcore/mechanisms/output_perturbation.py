@@ -47,6 +47,16 @@ class OutputPerturbation(AdditiveMechanism):
         """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         if spec.domain.q != 2.0:
             raise NotApplicable(f"{self.key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+        if not get_loss(spec.loss).linear:
+            raise NotApplicable(
+                f"{self.key} is proved here for losses of a linear prediction, got {get_loss(spec.loss).label}: how "
+                "far one record moves its minimiser, and how near a solver comes to it, is not certified"
+            )
+        if spec.lam == 0.0:
+            raise NotApplicable(
+                f"{self.key} needs lam > 0, got lam = 0: without regularisation nothing bounds how far one record can "
+                "move the minimiser"
+            )
         multiplier = self.multiplier(budget)
         spec = dc.replace(spec, lam=self._lam(spec, multiplier)) if isinstance(spec.lam, str) else spec
         loss, lam = get_loss(spec.loss), float(spec.lam)

@@ -22,7 +22,12 @@ def comparator_norm(spec: Spec) -> float:
 
 
 def auto_size(spec: Spec) -> float:
-    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto"."""
+    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto".
+
+    For location losses, which predict no label: a coordinate of theta, by a tenth of R.
+    """
+    if not get_loss(spec.loss).linear:
+        return _AUTO_LABEL * spec.domain.R
     if get_loss(spec.loss).classification:
         return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
     return _AUTO_LABEL * spec.domain.y_max
@@ -39,8 +44,12 @@ def opposite_labels(spec: Spec) -> tuple[Data, Data]:
     y is 1, or y_max where y is a number. The gradients of J differ by 2 |l'| R / n. The slope |l'| at the model is L
     for both hinges while R^2 / (n lam) <= 1/2, for Huber loss while R^2 / (n lam) <= y_max - 1/2, nearly L for squared
     loss and large lam, and L / 2 for logistic loss.
+
+    Location losses know no labels: (-R u) stands against (R u), and the gradients at 0 differ by 2 l'(R) / n.
     """
     X = np.zeros((spec.n, spec.p))
     X[-1] = spec.domain.R / math.sqrt(spec.p)
+    if not get_loss(spec.loss).linear:
+        return Data(X * -1.0, np.zeros(spec.n)), Data(X, np.zeros(spec.n))
     y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
     return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)

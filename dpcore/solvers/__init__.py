@@ -3,7 +3,7 @@
 `minimise` serves the mechanisms: it bounds the distance to the minimiser of the strongly convex J, by a gradient norm
 (`smooth`) or, for hinge loss, by a duality gap (`hinge`). `minimise_in_ball` serves the charts: on separable data no
 unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken over a ball and
-certified by a gap, which bounds F(theta) - F* from any feasible point (`ball`).
+certified by a gap, which bounds F(theta) - F* from any feasible point (`ball`, and `location` for losses of a point).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..types import Array, Data
 from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
 from .batched import perturbed_minimisers as perturbed_minimisers
 from .hinge import minimise_hinge, minimise_hinge_near
+from .location import location_in_ball
 from .many import minimise_many as minimise_many
 from .smooth import minimise_smooth
 
@@ -41,7 +42,7 @@ class Minimiser:
 class BallMinimum:
     """The smallest unregularised risk over an L2 ball with its certificate.
 
-    theta: [p], in the ball. risk: F(theta). gap: F(theta) - min F <= gap. radius: of the ball.
+    theta: [r], in the ball. risk: F(theta). gap: F(theta) - min F <= gap. radius: of the ball.
     """
 
     theta: Array
@@ -105,9 +106,10 @@ def minimise(
 
 
 def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> BallMinimum:
-    """Minimise F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) over ||theta||_2 <= radius.
+    """Minimise F(theta) = (1/n) sum_i l(z_i; y_i) over ||theta||_2 <= radius.
 
-    tol: certified gap, in units of risk.
+    z_i: the prediction <x_i, theta> or, for location losses, the distance ||theta - x_i||. tol: certified gap, in units
+    of risk.
 
     Raises Unconverged when the gap stays above tol.
 
@@ -118,9 +120,11 @@ def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9
     """
     positive("radius", radius)
     positive("tol", tol)
-    if np.isfinite(loss.curvature_bound):
+    if not loss.linear:
+        point = location_in_ball(loss, data, radius, tol)
+    elif np.isfinite(loss.curvature_bound):
         point = smooth_in_ball(loss, data, radius, tol)
     else:
         point = hinge_in_ball(loss, data, 0.0, radius, tol)
-    risk = float(loss.value(data.X @ point.theta, data.y).mean())
+    risk = float(loss.value(loss.predictions(data, point.theta[None])[0], data.y).mean())
     return BallMinimum(point.theta, risk, point.residual, radius)
