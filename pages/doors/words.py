@@ -39,8 +39,8 @@ with $|\ell'|\le L$ and $0\le\ell''\le c$.
 - **Every step** (gradient perturbation): descend, with fresh noise in each gradient. One replaced record moves a
   gradient by at most $\frac{2LR}n$; $T$ steps with noise of deviation $s$ are exactly Gaussian-private with
   $\mu=\frac{2LR}{n}\frac{\sqrt T}{s}$. No minimiser has to be exact, and no $\lambda$ is needed.
-- What the question pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of at most
-  $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is drawn;
+- What the question pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of
+  at most $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is drawn;
   where that is all of $\varepsilon$, the door is closed.
 - **Gaussian** noise promises $(\varepsilon,\delta)$. **Gamma** noise, with density $\propto e^{-\lVert b\rVert/s}$,
   promises $\varepsilon$ alone.
@@ -256,8 +256,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
     ok = table[table.status == "ok"]
     lam_line = {
         "auto": "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the "
-        "question's may be larger, because the curvature of the loss resists it. Noise in every step needs no λ, and auto "
-        "gives it none; its steps go on until their noise has twice that size. No record is seen.",
+        "question's may be larger, because the curvature of the loss resists it. Noise in every step needs no λ, and "
+        "auto gives it none; its steps go on until their noise has twice that size. No record is seen.",
         "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
     }.get(str(experiment.lam), "**λ** is the same at all doors.")
     lines = [
