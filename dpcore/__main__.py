@@ -184,7 +184,7 @@ def run(experiment: Path, output: Path, as_json: bool) -> None:
     with _replacing(output) as unfinished, _progress(expected, "points") as bar:
 
         def on_row(row: dict[str, Any]) -> None:
-            point = (row["mechanism"], row["accounting"], row["x"])
+            point = (row["mechanism"], row["accounting"], row["rule"], row["x"])
             if point not in done:
                 done.add(point)
                 bar.update(1)

@@ -169,6 +169,7 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
         "mechanism": cell.mechanism.key,
         "label": cell.mechanism.label,
         "accounting": getattr(cell.mechanism, "accounting", ""),
+        "rule": getattr(cell.mechanism, "rule", ""),
         "repetitions": cell.repetitions,
         "epsilon": epsilon,
         "delta": cell.delta,

@@ -27,7 +27,7 @@ class Cloud:
 
     thetas: [releases, 2]. theta_hat: [2], what it would release without noise. plan: how they were made, None where
     the mechanism does not apply, for the `reason`. path, quiet_path: [T + 1, 2], where the first release went step by
-    step, and where it would have gone without noise; None where there are no steps.
+    step, and where it would have gone without noise, where the scene asks for walks.
     """
 
     mechanism: str
@@ -60,7 +60,8 @@ class Clouds:
 class Scene:
     """What is released: `releases` times each of the mechanisms on n synthetic records with two columns.
 
-    epsilon, delta, lam, loss: as in `dpcore.solve`. seed: of records and noise, as in an `Experiment`.
+    epsilon, delta, lam, loss: as in `dpcore.solve`. seed: of records and noise, as in an `Experiment`. walks: also
+    where descents go step by step, in a window that holds the way.
     """
 
     mechanisms: tuple[Mechanism, ...]
@@ -71,6 +72,7 @@ class Scene:
     seed: int
     loss: str = "logistic"
     releases: int = 50
+    walks: bool = False
 
 
 _CLOUDS: BoundedCache[Clouds] = BoundedCache(128)
@@ -116,15 +118,18 @@ def _release(mechanism: Mechanism, spec: Spec, scene: Scene, train: records.Data
     if not isinstance(mechanism, NoisyGD):
         return Cloud(mechanism.key, thetas, prepared.theta, plan)
     path, quiet = mechanism.paths(plan, prepared, generator(scene.seed, mechanism.key, 0))
-    end = quiet[schedule_of(plan).first :].mean(axis=0)
-    return Cloud(mechanism.key, thetas, end, plan, path=path, quiet_path=quiet)
+    made = Cloud(mechanism.key, thetas, quiet[schedule_of(plan).first :].mean(axis=0), plan)
+    return dc.replace(made, path=path, quiet_path=quiet) if scene.walks else made
 
 
 def _window(best: Array, shown: list[Cloud]) -> tuple[Array, Array]:
-    """Coordinates [m] of a square half-way between the best model and those without noise; its side is a step of a
-    fixed ladder."""
+    """Coordinates [m] of a square half-way between the best model and those without noise, or the start of a walk; its
+    side is a step of a fixed ladder."""
     centre = (best + np.mean([cloud.theta_hat for cloud in shown] or [best], axis=0)) / 2.0
-    models = np.concatenate([best[None], *(np.vstack([c.theta_hat, c.thetas]) for c in shown)])
+    ways = [way for cloud in shown for way in (cloud.path, cloud.quiet_path) if way is not None]
+    if ways:
+        centre = (best + ways[0][0]) / 2.0
+    models = np.concatenate([best[None], *(np.vstack([c.theta_hat, c.thetas]) for c in shown), *ways])
     reach = np.abs(models - centre).max(axis=1)
     wanted = max(1.1 * float(np.quantile(reach, _INSIDE)), 1.3 * float(reach[0]), _SMALLEST)
     half = _STEP ** np.ceil(np.log(wanted) / np.log(_STEP))

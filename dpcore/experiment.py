@@ -33,7 +33,7 @@ EPSILON_GRID = (
 )
 
 COLUMNS = (
-    *("mechanism", "label", "accounting", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
+    *("mechanism", "label", "accounting", "rule", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
     *("q10", "q50", "q90", "noiseless", "reference", "reference_gap"),
     *("bound", "bound_form", "bound_source", "one_run_bound"),
     *("epsilon", "delta", "spent_epsilon", "spent_delta", "attack_limit", "attack_cap"),

@@ -1,12 +1,17 @@
-"""Published orders of growth along epsilon: shapes without constants."""
+"""Published statements along epsilon: orders of growth, without constants, and the lecture's bound with its own."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from . import bounds
 from . import data as records
 from .cells import Cell
-from .types import Array, Budget, Spec
+from .composition import lecture_multiplier
+from .losses import get_loss
+from .types import Array, Budget, NotApplicable, Spec
 
 
 def rate_shape(cell: Cell) -> tuple[str, Array]:
@@ -31,3 +36,28 @@ def rate_shape(cell: Cell) -> tuple[str, Array]:
             raise ValueError(f"mechanism must have a published rate, got {cell.mechanism.key}")
         found.append(rates[0])
     return found[0].source, np.array([rate.value for rate in found])
+
+
+def lecture_bound(cell: Cell) -> Array:
+    """What the lecture proves of its Algorithm 3 at each epsilon of a cell, [K]: Theorem 2 with its noise and T = n^2.
+
+    In averages: D sqrt(G^2 + p sigma^2) times the last-iterate factor of n^2 steps, D = 2 theta_norm, with sigma / G by
+    `composition.lecture_multiplier`; nan where the lecture's accounting does not apply.
+
+    >>> from dpcore import Experiment
+    >>> bound = lecture_bound(next(Experiment(source="synthetic", n=2000).cells()))
+    >>> bool(bound[-1] > 10.0)
+    True
+    """
+    domain = records.load(cell.source, cell.n, cell.p, cell.seed).domain
+    B = min(cell.theta_norm, cell.radius or math.inf)
+    G = get_loss(cell.loss).largest_gradient(Spec(cell.loss, cell.n, cell.p, 0.0, domain, B, B))
+    found = []
+    for epsilon in cell.epsilons:
+        try:
+            z = lecture_multiplier(cell.n, Budget(epsilon, cell.delta))
+        except NotApplicable:
+            found.append(math.nan)
+        else:
+            found.append(bounds.last_iterate_bound(2.0 * B, G * math.sqrt(1.0 + cell.p * z**2), cell.n**2))
+    return np.array(found)

@@ -74,7 +74,7 @@ def _timed(experiment: Experiment, cancelled: Callable[[], bool] = never) -> tup
     table = run(experiment, cancelled=cancelled)
     if table.status.isin(["unconverged", "cancelled"]).any():
         return table, math.inf
-    points = table.drop_duplicates(["mechanism", "accounting", "x"])  # a point has a row for each metric
+    points = table.drop_duplicates(["mechanism", "accounting", "rule", "x"])  # a point has a row for each metric
     seconds = float(points.seconds.sum())
     if len(_TOOK) >= _MOST_SHAPES:
         _TOOK.clear()  # which costs a few coarse pictures

@@ -14,6 +14,7 @@ from .mechanisms import list_mechanisms
 from .solvers import minimise
 from .solvers.problem import MAX_FACTOR
 from .types import Data
+from .work import work
 
 # Narrow and wide noise take different compiled paths.
 _EPSILONS = (0.01, 10.0)
@@ -35,6 +36,8 @@ def warm_up() -> Iterator[str]:
             sweep = Axis("epsilon", _EPSILONS)
             run(Experiment(source=source, n=50, mechanisms=(key,), loss=loss, sweep=sweep, repetitions=2))
             yield f"{key} with {loss}"
+    work("synthetic", n=4, p=2, seed=0)
+    yield "descent record by record"
     table = scipy.sparse.eye_array(MAX_FACTOR + 1, format="csr")
     minimise(get_loss("hinge"), Data(table, np.ones(MAX_FACTOR + 1)), 1.0, tol=1e-3)
     yield "hinge on large sparse tables"

@@ -38,6 +38,7 @@ LAYER = {
     "experiment": 7,
     "growth": 7,
     "rates": 7,
+    "work": 7,
     "estimators": 8,
     "figures": 8,
     "refinement": 8,

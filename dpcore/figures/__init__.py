@@ -6,6 +6,7 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 
 from .clouds import cloud_figure
 from .cost import cost_figure
+from .descent import RULE_NAMES, bounds_figure, work_figure
 from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
@@ -31,9 +32,11 @@ __all__ = [
     "GRID",
     "MUTED",
     "NOISES",
+    "RULE_NAMES",
     "TEXT",
     "Lower",
     "Theme",
+    "bounds_figure",
     "cloud_figure",
     "cost_figure",
     "curve_name",
@@ -49,4 +52,5 @@ __all__ = [
     "plain_number",
     "spread",
     "valley_figure",
+    "work_figure",
 ]

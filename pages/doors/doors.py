@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
-
 import streamlit as st
 
 import dpcore
 from dpcore import figures
-from dpcore.clouds import Scene, clouds
 from dpcore.rates import rate_shape
 from pages.doors import words
-from pages.doors.zero import show_door_zero
+from pages.doors.beside import SIDES, first_repetitions, show_beside
 from pages.ui.behind import behind
-from pages.ui.controls import LAMBDAS, PEOPLE, sidebar
+from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import pick_source, preset
 from pages.ui.readout import readout
@@ -24,11 +21,8 @@ HEIGHT = 390
 # Every draw through the question or by steps passes all records many times: few people to begin with, never too many.
 FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
 MAX_COLUMNS = 32
-REPETITIONS, VALLEY_REPETITIONS = 50, 20
-# Where one move of a slider would take longer than a reader waits, a few releases come first.
-FIRST_REPETITIONS, QUICK, STEPPING = 10, 10_000, 5  # QUICK: people times curves, of which one by steps counts so often
+REPETITIONS = 50
 LAYERS = {"bounds": "proved bounds", "bias": "without noise", "rates": "earlier rates", "lemma": "n-fold noise"}
-SIDES = ("Cloud", "λ valley", "Door zero")
 
 st.title("Where should the noise go: the answer, the question, or every step?", anchor=False)
 headline = st.empty()
@@ -85,8 +79,7 @@ experiment = dpcore.Experiment(
     repetitions=REPETITIONS,
     seed=controls.seed,
 )
-quick = controls.n * (len(mechanisms) + STEPPING * ("noisy_gd" in keys)) <= QUICK
-table, progress = refined(experiment, first=REPETITIONS if quick else FIRST_REPETITIONS)
+table, progress = refined(experiment, first=first_repetitions(experiment))
 here = table[table.x == controls.epsilon]
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 
@@ -108,7 +101,9 @@ with left:
         exhibits=exhibits,
     )
     live_figure(figure, key="doors", alt=plain(sentence), height=HEIGHT)
-    st.caption(" ".join(filter(None, (words.caption(experiment, table, controls.epsilon), progress))))
+    small = [words.caption(experiment, table, controls.epsilon)]
+    small += [words.lemma_caption(exhibit[exhibit.x == controls.epsilon]) for exhibit in exhibits.values()]
+    st.caption(" ".join(filter(None, (*small, progress))))
 with right:
     side = st.segmented_control(
         "Beside the chart",
@@ -117,28 +112,10 @@ with right:
         key="side",
         required=True,
         label_visibility="collapsed",
+        wrap=True,
         bind="query-params",
     )
-    if side == "Cloud":
-        scene = Scene(mechanisms, controls.n, controls.epsilon, controls.delta, controls.lam, controls.seed)
-        made = clouds(scene)
-        said = words.cloud_caption(made, controls.n)
-        live_figure(figures.cloud_figure(made, theme=theme, height=HEIGHT), key="cloud", alt=said, height=HEIGHT)
-        st.caption(said)
-    elif side == "λ valley":
-        numbers = tuple(lam for lam in LAMBDAS if not isinstance(lam, str))
-        sweep = dpcore.Axis("lam", numbers)
-        swept = dc.replace(
-            experiment, epsilon=controls.epsilon, sweep=sweep, repetitions=VALLEY_REPETITIONS, lam="auto"
-        )
-        valley, progress = refined(swept, first=VALLEY_REPETITIONS if quick else FIRST_REPETITIONS, key="valley")
-        lam = words.lam_at(here) if isinstance(controls.lam, str) else controls.lam
-        said = words.valley_caption(valley, here)
-        picture = figures.valley_figure(valley, lam=lam, theme=theme, height=HEIGHT)
-        live_figure(picture, key="valley", alt=said, height=HEIGHT)
-        st.caption(" ".join(filter(None, (said, progress))))
-    else:
-        show_door_zero(controls.seed, theme)
+    show_beside(side, experiment, controls, here, theme, HEIGHT)
 found = words.readouts(here, source)
 for card, (value, label) in zip(cards.columns(len(found)), found, strict=True):
     card.container(border=True, height="stretch").html(readout(value, label))

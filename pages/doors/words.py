@@ -12,7 +12,9 @@ import pandas as pd
 from dpcore import Experiment, make_mechanism
 from dpcore.clouds import Clouds
 from dpcore.data import Source
-from dpcore.figures import NOISES, door_of, family_of, noise_of, place_of
+from dpcore.figures import NOISES, RULE_NAMES, door_of, family_of, noise_of, place_of
+from dpcore.types import Array
+from dpcore.work import Work
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
 
@@ -40,8 +42,8 @@ with $|\ell'|\le L$ and $0\le\ell''\le c$.
   gradient by at most $\frac{2LR}n$; $T$ steps with noise of deviation $s$ are exactly Gaussian-private with
   $\mu=\frac{2LR}{n}\frac{\sqrt T}{s}$. No minimiser has to be exact, and no $\lambda$ is needed.
 - What the question pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of
-  at most $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is drawn;
-  where that is all of $\varepsilon$, the door is closed.
+  at most $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is
+  drawn; where that is all of $\varepsilon$, the door is closed.
 - **Gaussian** noise promises $(\varepsilon,\delta)$. **Gamma** noise, with density $\propto e^{-\lVert b\rVert/s}$,
   promises $\varepsilon$ alone.
 """
@@ -204,14 +206,68 @@ def cloud_caption(made: Clouds, n: int) -> str:
         low, high = np.array([made.x[0], made.y[0]]), np.array([made.x[-1], made.y[-1]])
         outside += int(((cloud.thetas < low) | (cloud.thetas > high)).any(axis=1).sum())
     releases = max(len(cloud.thetas) for cloud in made.clouds)
-    stepping = any(cloud.path is not None for cloud in made.clouds)
     said = (
         f"A problem with two features and {n:,} synthetic people, same promise and choice of λ: {releases} releases "
         f"each over rings of equal excess risk. Typical distance from × (no noise): {'; '.join(parts)}."
     )
-    if stepping:
-        said += " Thin: one run of the step's door, step by step; dotted: the same without noise."
     return f"{said} {outside} lie outside." if outside else said
+
+
+def path_caption(made: Clouds, n: int) -> str:
+    """How one descent went, and how far its noise led it away."""
+    (cloud,) = made.clouds
+    if cloud.plan is None or cloud.path is None or cloud.quiet_path is None:
+        return f"The step's door is closed: {readable(cloud.reason)}."
+    astray = float(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]))
+    end = float(np.linalg.norm(cloud.path[-1] - cloud.thetas[0]))
+    return (
+        f"Two features, {n:,} synthetic people: {cloud.plan.steps} noisy steps from 0. The last iterate lies "
+        f"{rounded(astray, 2)} from where the same steps end without noise (dotted); what is released is the mean of "
+        f"the second half of the way, {rounded(end, 2)} from it. Triangles: {len(cloud.thetas)} such releases."
+    )
+
+
+def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
+    """How far each rule's bound lies above what it promises, and why the lecture's has a panel of its own.
+
+    worst: the excess of the worst model of the ball.
+    """
+    rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+    parts = []
+    for rule, name in RULE_NAMES.items():
+        ratio = (rows.bound / rows["mean"])[rows.rule == rule].astype(float)
+        parts.append(f"{name} {rounded(ratio.min(), 2)} to {rounded(ratio.max(), 2)} times")
+    said = f"Each bound lies above what was measured, by a factor of: {'; '.join(parts)}."
+    told = lecture[np.isfinite(lecture)]
+    if len(told):
+        vacuous = "all" if (told > worst).all() else f"{int((told > worst).sum())} of {len(told)}"
+        said += (
+            f" The lecture's bound for its n² = {int(rows.n.iloc[0]) ** 2:,} steps exceeds {worst:g}, what the worst "
+            f"model of the ball can lose, at {vacuous} of these ε."
+        )
+    if len(told) < len(lecture):
+        said += " Where it is missing, its accounting does not hold: it needs ε < 2√ln(1/δ)."
+    return said
+
+
+def work_caption(made: Work, source: Source) -> str:
+    """Two ways to the same risk, and what they cost."""
+    full, single = (float(progress.risks[-1]) - made.best for progress in (made.full, made.single))
+    return (
+        f"No privacy here: {made.n} {source.records}, n² = {made.n**2:,} steps of D/(G√t) by both. All records a step "
+        f"take n³ = {int(made.full.gradients[-1]):,} gradients to an excess of {rounded(full)}, one record a step "
+        f"n² = {int(made.single.gradients[-1]):,} to {rounded(single)}. Theorem 2 bounds both by "
+        f"{rounded(made.bound[-1])}."
+    )
+
+
+def lemma_caption(table: pd.DataFrame) -> str:
+    """What n times the noise costs and what it really promises; table: its rows at the cursor."""
+    row = table[table.metric == "excess_empirical_risk"].iloc[0]
+    return (
+        f"Lemma 1 of the lecture bounds by 2n/λ what moves by 2L/λ at most: its noise is {row.n:,} times larger, "
+        f"leaves {rounded(row['mean'])} and really promises ε = {rounded(row.spent_epsilon, 2)}."
+    )
 
 
 def lam_at(table: pd.DataFrame) -> float | None:
