@@ -102,8 +102,8 @@ def _compute(scene: Scene) -> Clouds:
     loss = get_loss(scene.loss)
     excess = np.empty((_GRID, _GRID))
     for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
-        margins = split.train.margins(np.column_stack([x, np.full(_GRID, height)]))
-        excess[i] = loss.row_means(np.zeros(scene.n), margins, 1.0, split.train.y) - best.risk
+        z = loss.predictions(split.train, np.column_stack([x, np.full(_GRID, height)]))
+        excess[i] = loss.row_means(np.zeros(scene.n), z, 1.0, split.train.y) - best.risk
     return Clouds(made, best.theta, x, y, excess, B)
 
 

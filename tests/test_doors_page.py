@@ -13,7 +13,10 @@ from dpcore import Budget, data, figures
 from dpcore.bounds import published_output_rate
 from dpcore.clouds import Scene, clouds
 from dpcore.door_zero import median_leak, polynomial_fit, support_vector_leak
+from dpcore.rates import lecture_bound
+from dpcore.work import work
 from pages.doors import words, zero
+from pages.doors.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
 from pages.ui import controls
 from pages.ui.pickers import SHOWN
 from pages.ui.readout import readout
@@ -46,6 +49,8 @@ def captions(page: AppTest) -> str:
 def mechanisms_of(noise="gaussian"):
     laws = ("gaussian", "gamma") if noise == "both" else (noise,)
     keys = [f"{family}_{law}" for law in laws for family in ("output", "objective")]
+    if "gaussian" in laws:
+        keys.insert(2, "noisy_gd")
     return tuple(dpcore.make_mechanism(key) for key in keys)
 
 
@@ -54,13 +59,14 @@ def table_of(noise="gaussian", **changes) -> pd.DataFrame:
     return dpcore.run(dpcore.Experiment(mechanisms=mechanisms_of(noise), **fields))
 
 
-def rows(answer, question, se=0.001, noise="gaussian", **more) -> pd.DataFrame:
+def rows(answer, question, *step, se=0.001, noise="gaussian", **more) -> pd.DataFrame:
     """The rows at the cursor as `dpcore.run` gives them, with chosen excess risks; None: not applicable."""
     made = []
-    for family, value, error in (("output", answer, 0.0), ("objective", question, se)):
-        about = {"mechanism": f"{family}_{noise}", "epsilon": 0.5, "n": 1000, "repetitions": 50, "lam": 0.01}
+    found = [(f"output_{noise}", answer, 0.0), (f"objective_{noise}", question, se)]
+    for key, value, error in [*found, *(("noisy_gd", value, se) for value in step)]:
+        about = {"mechanism": key, "epsilon": 0.5, "n": 1000, "repetitions": 50, "lam": 0.01}
         if value is None:
-            reason = f"{family}_{noise} needs lam > 0.02 for epsilon = 0.5 and n = 1000, got 0.01: below that"
+            reason = f"{key} needs lam > 0.02 for epsilon = 0.5 and n = 1000, got 0.01: below that"
             made.append(about | {"metric": None, "mean": None, "status": "not applicable", "reason": reason})
         else:
             budget = {"spent_epsilon": 0.5, "spent_delta": 1e-6 if noise == "gaussian" else 0.0}
@@ -72,18 +78,29 @@ def rows(answer, question, se=0.001, noise="gaussian", **more) -> pd.DataFrame:
 def test_the_sentence_names_the_winner_and_by_how_much():
     said = words.takeaway(rows(0.02, 0.005), PEOPLE)
     assert said == (
-        "At ε = 0.5 with 1,000 people, noise in the **question** leaves **4.0 times less** excess risk than in the "
-        "answer: 0.005 against 0.02."
+        "At ε = 0.5 with 1,000 people, noise in **the question** leaves **4.0 times less** excess risk than in "
+        "the answer: 0.005 against 0.02."
+    )
+    said = words.takeaway(rows(0.02, 0.005, 0.001), PEOPLE)
+    assert said.endswith(
+        "noise in **every step** leaves **5.0 times less** excess risk than in the question and 20 times less than in "
+        "the answer: 0.001 against 0.005 and 0.02."
     )
     said = words.takeaway(rows(0.02, 0.05), PEOPLE)
-    assert "noise in the **answer** leaves **2.5 times less**" in said and "0.02 against 0.05" in said
+    assert "noise in **the answer** leaves **2.5 times less**" in said and "0.02 against 0.05" in said
     assert words.winner(rows(0.02, 0.05)) == "output" and words.winner(rows(0.02, 0.005)) == "objective"
+    assert words.winner(rows(0.02, 0.05, 0.01)) == "gradient"
 
 
 def test_what_the_draws_cannot_tell_is_called_too_close():
     said = words.takeaway(rows(0.02, 0.0185, se=0.001), PEOPLE)
     assert "too close to call" in said and "0.0185 and 0.02, ± 0.001 from 50 draws" in said and "less" not in said
     assert "less" in words.takeaway(rows(0.02, 0.0185, se=0.0001), PEOPLE)
+    said = words.takeaway(rows(0.5, 0.02, 0.0185, se=0.001), PEOPLE)
+    assert (
+        "in **every step** and in the question leave excess risks too close to call: 0.0185 and 0.02, ± 0.001" in said
+    )
+    assert said.endswith("; in the answer it is 0.5.")
 
 
 def test_a_closed_door_is_named_with_its_reason_and_what_the_other_costs():
@@ -95,7 +112,7 @@ def test_a_closed_door_is_named_with_its_reason_and_what_the_other_costs():
     assert words.winner(rows(None, None)) == "output"
     both = pd.concat([rows(0.3, None), rows(0.2, 0.1, noise="gamma")])
     said = words.takeaway(both, PEOPLE)
-    assert "Gamma noise in the **question** leaves" in said and "closed** to Gaussian noise" in said
+    assert "Gamma noise in **the question** leaves" in said and "closed** to Gaussian noise" in said
 
 
 def test_different_promises_are_never_called_the_same():
@@ -126,12 +143,13 @@ def test_the_default_state_teaches_without_a_click():
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == plain(words.takeaway(here, PEOPLE))
-    assert "noise in the question leaves" in said and "times less" in said
+    assert "noise in every step leaves" in said and "times less" in said
     assert "Same promise: (1, 10⁻⁶)" in texts(page)
     made = clouds(Scene(mechanisms_of(), 2000, 1.0, 1e-6, "auto", 7))
     assert words.cloud_caption(made, 2000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
-    assert f"answer: {rounded(away[0], 2)}; question: {rounded(away[1], 2)}." in captions(page)
+    named = "; ".join(f"{door}: {rounded(d, 2)}" for door, d in zip(("answer", "question", "step"), away, strict=True))
+    assert f"{named}." in captions(page)
     for value, label in words.readouts(here, PEOPLE):
         assert readout(value, label) in texts(page)
 
@@ -140,7 +158,7 @@ def test_unused_controls_are_visible_disabled_and_say_why():
     page = open_page()
     sliders = {slider.label: slider for slider in page.sidebar.select_slider}
     said = [caption.value for caption in page.sidebar.caption]
-    assert sliders["**m** samples"].disabled and "neither door draws samples" in said
+    assert sliders["**m** samples"].disabled and "no door draws samples" in said
     assert not sliders["**λ** regularisation"].disabled
     assert sliders["**n** people"].options[-1] == "10,000", "every draw is a minimisation"
     assert "**n** stops at 10,000" in texts(open_page(behind="Assumptions"))
@@ -158,9 +176,9 @@ def test_random_states_show_no_error_and_true_numbers(case):
         "n": rng.choice([200, 300, 500]),
         "lam": rng.choice(controls.LAMBDAS),
         "seed": rng.randrange(100),
-        "side": rng.choice(["Cloud", "λ valley", "Door zero"]),
+        "side": rng.choice(SIDES),
         "leak": rng.choice(list(zero.LEAKS)),
-        "layers": rng.sample(["bounds", "bias", "rates"], rng.randrange(4)),
+        "layers": rng.sample(["bounds", "bias", "rates", "lemma"], rng.randrange(5)),
         "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
     }
     same = ("noise", "delta", "n", "lam", "seed")
@@ -183,6 +201,55 @@ def test_the_valley_s_floor_is_the_table_s():
     excess = swept[(swept.metric == "excess_empirical_risk") & (swept.mechanism == "output_gaussian")]
     best = excess.loc[excess["mean"].astype(float).idxmin()]
     assert f"answer: {rounded(best['mean'])} at λ = {best.x:g};" in captions(page)
+
+
+def test_the_path_says_how_far_noise_led_it():
+    (cloud,) = clouds(Scene((dpcore.make_mechanism("noisy_gd"),), 300, 1.0, 1e-6, "auto", 7, walks=True)).clouds
+    said = captions(open_page(side="Path"))
+    assert f"{cloud.plan.steps} noisy steps from 0" in said
+    assert f"lies {rounded(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]), 2)} from where" in said
+
+
+def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
+    page = open_page(side="Bounds", seed=5)
+    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
+    sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
+    tables = [
+        dpcore.run(
+            dpcore.Experiment(source="synthetic", mechanisms=rules, n=300, sweep=sweep, repetitions=repetitions, seed=5)
+        )
+        for repetitions in (FEWEST, BOUND_REPETITIONS)
+    ]
+    lecture = lecture_bound(next(dpcore.Experiment(source="synthetic", n=300, sweep=sweep).cells()))
+    said = captions(page)
+    assert any(words.bounds_caption(table, lecture, 20.0) in said for table in tables)
+    assert "n² = 90,000 steps exceeds 20" in said and "it needs ε < 2√ln(1/δ)" in said
+    ratios = tables[0].bound / tables[0]["mean"]
+    assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
+
+
+def test_work_counts_gradients():
+    page = open_page(side="Work")
+    done = work("synthetic", WORK_PEOPLE, 8, 7)
+    assert words.work_caption(done, PEOPLE) in captions(page)
+    assert f"n³ = {WORK_PEOPLE**3:,} gradients" in captions(page) and f"n² = {WORK_PEOPLE**2:,} to" in captions(page)
+
+
+def test_n_fold_noise_says_what_it_costs_and_what_it_promises():
+    page = open_page(layers=["lemma"], epsilon=0.5)
+    wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
+    table = dpcore.run(dpcore.Experiment(source="synthetic", mechanisms=(wasteful,), n=300, seed=7))
+    row = table[(table.x == 0.5) & (table.metric == "excess_empirical_risk")].iloc[0]
+    said = captions(page)
+    assert "its noise is 300 times larger" in said and f"leaves {rounded(row['mean'])} and really" in said
+    assert f"promises ε = {rounded(row.spent_epsilon, 2)}." in said and row.spent_epsilon < 0.01
+    assert "n times the noise" not in headline(page), "an exhibit never wins"
+
+
+def test_pure_noise_has_two_doors_and_says_why():
+    page = open_page(noise="gamma")
+    assert "Noise in every step has no pure form here" in captions(page)
+    assert "every step" not in headline(page)
 
 
 def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
@@ -217,9 +284,9 @@ def test_door_zero_prints_the_records_it_names(seed):
 
 def test_a_heavy_state_begins_with_few_draws_and_says_so():
     said = captions(open_page(n=10_000, noise="both", seed=91))
-    assert "for the question from 10 draws" in said and "10 of 50 releases, refining" in said
+    assert "else from 10 draws" in said and "10 of 50 releases, refining" in said
     light = captions(open_page(n=300, noise="both", seed=91))
-    assert "for the question from 50 draws" in light and "refining" not in light
+    assert "else from 50 draws" in light and "refining" not in light
 
 
 def test_chips_set_the_controls():
@@ -238,7 +305,7 @@ def test_another_data_set_starts_with_its_own_people():
     assert page.session_state["n"] == 2000, "what can be drawn at once, not all 5,000"
 
 
-@pytest.mark.parametrize("layers", [["bias"], ["bounds", "rates"]])
+@pytest.mark.parametrize("layers", [["bias"], ["bounds", "rates"], ["lemma"]])
 def test_the_code_redraws_the_chart(monkeypatch, layers):
     import plotly.graph_objects as go
 
@@ -246,7 +313,9 @@ def test_the_code_redraws_the_chart(monkeypatch, layers):
     drawn = []
     monkeypatch.setattr(go.Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
-    table = table_of("both", lam=0.01)
+    fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "lam": 0.01, "repetitions": 50, "seed": 7}
+    experiment = dpcore.Experiment(mechanisms=mechanisms_of("both"), **fields)
+    table = dpcore.run(experiment)
     published = [published_output_rate(1.0, 1.0, 300, 10.0, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
     expected = figures.doors_figure(
         table,
@@ -256,6 +325,7 @@ def test_the_code_redraws_the_chart(monkeypatch, layers):
         bounds="bounds" in layers,
         bias="bias" in layers,
         rates={words.RATE: np.array(published)} if "rates" in layers else {},
+        exhibits={words.LEMMA: dpcore.run(words.lemma(experiment))} if "lemma" in layers else {},
     )
     assert [t.name for t in drawn[0].data] == [t.name for t in expected.data]
     for one, other in zip(drawn[0].data, expected.data, strict=True):

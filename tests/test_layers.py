@@ -71,7 +71,7 @@ WITHIN = {
         "descent",
         "projected",
     },
-    "figures": {"style", "cost", "clouds", "dimension", "doors", "door_zero"},
+    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

@@ -259,3 +259,17 @@ def test_the_smallest_deltas_are_ordinary(accounting):
     assert 0 < plan.spent.epsilon <= 0.5 and math.isfinite(plan.scale)
     with pytest.raises(NotApplicable, match="delta >= 1e-300"):
         dpcore.calibrate("output_gaussian", n=50, p=2, epsilon=0.5, delta=1e-310, lam=0.1, accounting=accounting)
+
+
+@pytest.mark.parametrize("n", [20, 500])
+def test_the_lecture_s_lemma_asks_for_n_times_the_noise_and_promises_far_less_than_it_costs(n):
+    """Its 2n/lambda against 2L/lambda; lam stays that of the right sensitivity."""
+    right, lecture = (
+        dpcore.calibrate("output_gaussian", n=n, p=3, epsilon=1.0, delta=1e-6, accounting=accounting)
+        for accounting in ("tight", "lecture")
+    )
+    assert lecture.scale == pytest.approx(n * right.scale, rel=1e-12) and lecture.spec == right.spec
+    assert lecture.spent.epsilon == pytest.approx(
+        gaussian_epsilon(1.0 / (n * right.scale / right.ledger[0].sensitivity), 1e-6)
+    )
+    assert lecture.spent.epsilon < 0.05 < lecture.requested.epsilon

@@ -51,7 +51,7 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
         proved = line(rows.x, rows.bound, colour, f"{name}: bound", "y", dash="dash")
         traces.append(proved | {"mode": "lines+markers", "marker": marker | {"symbol": f"{_SYMBOLS[rule]}-open"}})
     traces.append(line(places, lecture, MUTED[theme], "lecture: bound", "y2", dash="dash"))
-    low = decades(excess, ("mean", "bound"), _DEPTH)
+    low, top = decades(excess, ("mean", "bound"), _DEPTH)
     values = lecture[np.isfinite(lecture)]
     high = (math.log10(values.min()) - 0.2, math.log10(values.max()) + 0.2) if len(values) else (1.0, 2.0)
 
@@ -62,7 +62,7 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
     made |= {
         "showlegend": True,
         "xaxis": log_axis(theme, math.log10(places[0]), math.log10(places[-1])) | {"title": words, "anchor": "y"},
-        "yaxis": log_axis(theme, *low) | {"domain": [0, 1 - _UPPER - _BREAK]},
+        "yaxis": log_axis(theme, low, top + 0.4) | {"domain": [0, 1 - _UPPER - _BREAK]},
         "yaxis2": log_axis(theme, *high) | {"domain": [1 - _UPPER, 1]},
         "shapes": [vertical(epsilon, MUTED[theme])],
         "annotations": [

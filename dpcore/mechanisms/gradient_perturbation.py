@@ -94,7 +94,7 @@ class GradientPerturbation(SampledMechanism):
                 ]
                 if math.isfinite(value)
             ),
-            *(hardest_data(loss, spec, plan.spent) if loss.linear else ()),
+            *hardest_data(loss, spec, plan.spent),
             Bound(
                 "excess_empirical_risk",
                 "rate",

@@ -87,7 +87,7 @@ class NoisyGD(GradientPerturbation):
         stored = data.active if linear else data.p
         thetas = _descend(plans, data, stored, rngs, np.array([1.0, -1.0]), pictures=True, cancelled=cancelled)
         centres = _descend(plans, data, stored, rngs[:1], np.zeros(1), pictures=True, cancelled=cancelled)[:, 0]
-        return Drawn(centres[:, : data.active], thetas[:, :, : data.active])
+        return Drawn(centres, thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""

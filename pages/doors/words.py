@@ -18,6 +18,7 @@ from dpcore.work import Work
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
 
+_FLOOR = 1e-9  # F* is certified to 10⁻⁹
 RATE = "published rate,<br>shape only"
 LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
@@ -252,11 +253,12 @@ def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
 
 def work_caption(made: Work, source: Source) -> str:
     """Two ways to the same risk, and what they cost."""
-    full, single = (float(progress.risks[-1]) - made.best for progress in (made.full, made.single))
+    excesses = (float(progress.risks[-1]) - made.best for progress in (made.full, made.single))
+    full, single = (rounded(excess) if excess > _FLOOR else "less than 10⁻⁹" for excess in excesses)
     return (
         f"No privacy here: {made.n} {source.records}, n² = {made.n**2:,} steps of D/(G√t) by both. All records a step "
-        f"take n³ = {int(made.full.gradients[-1]):,} gradients to an excess of {rounded(full)}, one record a step "
-        f"n² = {int(made.single.gradients[-1]):,} to {rounded(single)}. Theorem 2 bounds both by "
+        f"take n³ = {int(made.full.gradients[-1]):,} gradients to an excess of {full}, one record a step "
+        f"n² = {int(made.single.gradients[-1]):,} to {single}. Theorem 2 bounds both by "
         f"{rounded(made.bound[-1])}."
     )
 

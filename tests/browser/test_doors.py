@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 # Few records: these tests look at the page, and every draw through the question is a minimisation.
 STATE = "n=300"
-SIDES = {"cloud": "side=Cloud", "valley": "side=λ+valley"}
+SIDES = {"cloud": "side=Cloud", "valley": "side=λ+valley", "proved": "side=Bounds", "work": "side=Work"}
 
 
 def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> Chart:
@@ -78,7 +78,7 @@ def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: 
     chart = open_doors(page, server.url, "n=10,000&noise=both&seed=92&side=Door+zero")
     expect(page.get_by_text("10 of 50 releases, refining")).to_be_visible()
     chart.look("it.mark = 'same node'")
-    expect(page.get_by_text("for the question from 50 draws")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("else from 50 draws")).to_be_visible(timeout=60_000)
     expect(page.get_by_text("refining")).to_have_count(0)
     assert chart.look("it.mark") == "same node"
     assert complaints == []
@@ -98,11 +98,13 @@ def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int
     page = browser.new_page(viewport={"width": width, "height": height})
     for more, side in (
         ("", "cloud"),
-        ("noise=both&layers=proved+bounds&layers=regularisation&layers=earlier+rates", "valley"),
+        ("noise=both&layers=proved+bounds&layers=without+noise&layers=earlier+rates&layers=n-fold+noise", "valley"),
         ("lam=0.0001&epsilon=0.01", "valley"),
         ("noise=both&lam=0.05&epsilon=10", "cloud"),
         ("epsilon=0.01&leak=a+classifier", "zero_vector"),
         ("leak=a+curve", "zero_curve"),
+        ("layers=n-fold+noise", "proved"),
+        ("epsilon=10", "work"),
     ):
         hero = open_doors(page, server.url, f"{more}&{STATE}&{SIDES.get(side, 'side=Door+zero')}")
         beside = Chart(page, side)
