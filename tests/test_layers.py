@@ -33,6 +33,7 @@ LAYER = {
     "orthant": 5,
     "sabotages": 5,
     "cells": 6,
+    "ledgers": 6,
     "auditing": 6,
     "clouds": 7,
     "experiment": 7,
@@ -69,7 +70,7 @@ WITHIN = {
         "stochastic",
         "descent",
     },
-    "figures": {"style", "cost", "clouds", "dimension", "doors", "door_zero"},
+    "figures": {"style", "cost", "clouds", "dimension", "doors", "door_zero", "ledger"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

@@ -9,6 +9,7 @@ from .cost import cost_figure
 from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
+from .ledger import accounting_name, ledger_figure, noise_figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -33,6 +34,7 @@ __all__ = [
     "TEXT",
     "Lower",
     "Theme",
+    "accounting_name",
     "cloud_figure",
     "cost_figure",
     "curve_name",
@@ -42,6 +44,8 @@ __all__ = [
     "family_of",
     "fit_figure",
     "leak_figure",
+    "ledger_figure",
+    "noise_figure",
     "noise_of",
     "orthant_figure",
     "plain_number",
