@@ -21,5 +21,6 @@ run_pages(
         "Start": "start/start.py",
         "Doors": "doors/doors.py",
         "Dimension": "dimension/dimension.py",
+        "Trust": "trust/trust.py",
     },
 )

@@ -33,6 +33,7 @@ LAYER = {
     "orthant": 5,
     "sabotages": 5,
     "cells": 6,
+    "ledgers": 6,
     "auditing": 6,
     "clouds": 7,
     "experiment": 7,
@@ -71,7 +72,7 @@ WITHIN = {
         "descent",
         "projected",
     },
-    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero"},
+    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

@@ -10,6 +10,7 @@ from .descent import RULE_NAMES, bounds_figure, work_figure
 from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
+from .ledger import accounting_name, ledger_figure, noise_figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -36,6 +37,7 @@ __all__ = [
     "TEXT",
     "Lower",
     "Theme",
+    "accounting_name",
     "bounds_figure",
     "cloud_figure",
     "cost_figure",
@@ -46,6 +48,8 @@ __all__ = [
     "family_of",
     "fit_figure",
     "leak_figure",
+    "ledger_figure",
+    "noise_figure",
     "noise_of",
     "orthant_figure",
     "place_of",

@@ -27,7 +27,7 @@ def behind(assumptions: Callable[[], str], formula: str, code: Callable[[], str]
     elif chosen == "Code":
         st.code(code(), language="python")
     elif chosen == "Data":
-        shown = table.drop(columns=["label", "axis", "x", "seconds"]).dropna(axis="columns", how="all")
+        shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
         st.dataframe(shown, hide_index=True)
         st.download_button(
             "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"

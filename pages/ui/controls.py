@@ -109,15 +109,22 @@ def sidebar(
         n = _slider("n", "**n** people", people, "{:,}".format, default_people)
         if text := delta_note(delta, n):
             note.caption(text)
-        p = _dimension(columns, max_columns, default_columns)
-        lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text)
+        p = _dimension(columns, max_columns, default_columns, unused.get("p"))
+        lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text, reason=unused.get("lam"))
         m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
         _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
         number, reroll = st.columns([3, 2], vertical_alignment="bottom")
+        still = "seed" in unused
         seed = number.number_input(
-            "**seed** of chance", 0, LARGEST_SEED, DEFAULTS["seed"], step=1, key="seed", bind="query-params"
+            *("**seed** of chance", 0, LARGEST_SEED, DEFAULTS["seed"]),
+            step=1,
+            key="seed",
+            bind="query-params",
+            disabled=still,
         )
-        reroll.button("Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.")
+        reroll.button("Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.", disabled=still)
+        if still:
+            st.caption(unused["seed"])
     return Controls(epsilon, delta, n, p, lam, m, int(seed))
 
 
@@ -169,11 +176,11 @@ def _settle(key: str, value: Any, default: Any) -> None:
         st.session_state[key] = value
 
 
-def _dimension(columns: int | None, max_columns: int, default: int | None) -> int:
+def _dimension(columns: int | None, max_columns: int, default: int | None, reason: str | None) -> int:
     label = "**p** dimension"
     if columns is None:
         columns_to = [p for p in DIMENSIONS if p <= max_columns]
-        return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default)
+        return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default, reason)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.
     st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
     st.caption(f"this data set has {columns} columns")

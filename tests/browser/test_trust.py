@@ -1,0 +1,122 @@
+"""The trust page as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dpcore import figures
+
+from ..harness import Server
+from .looks import CUT, Chart
+
+pytestmark = pytest.mark.browser
+
+QUESTION = "Can I believe the number on the label?"
+
+
+def open_trust(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
+    page.goto(f"{url}/trust{query}")
+    ledger, noise = Chart(page, "ledger"), Chart(page, "noise")
+    ledger.shown()
+    noise.shown()
+    return ledger, noise
+
+
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
+    open_trust(page, fresh_server.url, "?noise_of=proved&steps=1%2C000&batch=100&epsilon=3")
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    expect(page.get_by_text("ε = 3 over 1,000 steps, each on 100 of 2,000 records")).to_be_visible()
+    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert page.get_by_role("dialog").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []
+
+
+def test_the_navigation_leads_here_and_the_shared_controls_come_along(
+    server: Server, page: Page, complaints: list[str]
+):
+    page.goto(f"{server.url}/?epsilon=0.1")
+    expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Trust").click()
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("With the lecture's noise for ε = 0.1")).to_be_visible()
+    page.get_by_role("link", name="Start").click()
+    expect(page.get_by_role("heading", name="What does privacy cost, and what does it buy?")).to_be_visible()
+    assert complaints == []
+
+
+def test_moving_the_sliders_changes_the_charts_in_place(server: Server, page: Page, complaints: list[str]):
+    ledger, noise = open_trust(page, server.url, "?steps=10%2C000")
+    for chart in (ledger, noise):
+        chart.look("it.mark = 'same node'")
+    zoomed = ledger.zoom()
+    ledger.press("steps", "ArrowRight", "it.layout.shapes[0].x0 === 20000")
+    expect(page.get_by_text("20,000 steps, each on one of 2,000 records")).to_be_visible()
+    assert ledger.look(ledger.ranges) == zoomed, "published noise does not change with the steps"
+    ledger.press("batch", "ArrowRight", "it._fullData.some(t => t.name === 'basic')")
+    expect(page.get_by_text("20,000 steps, each on 2 of 2,000 records")).to_be_visible()
+    noise.press("epsilon", "ArrowRight", "it.layout.shapes[0].x0 === 1.5")
+    page.get_by_role("radio", name="proved").click()
+    expect(page.get_by_text("keeps ε = 1.5 over 20,000 steps")).to_be_visible()
+    for chart in (ledger, noise):
+        assert chart.look("it.mark") == "same node"
+    assert "batch=2" in page.url and "noise_of=proved" in page.url, "the address carries the state"
+    assert complaints == []
+
+
+STATES = (
+    "",
+    "?noise_of=proved&batch=all&steps=500",
+    "?n=100%2C000&epsilon=0.01&batch=1%2C000",
+    "?steps=1&batch=50&noise_of=proved&epsilon=10",
+)
+
+
+@pytest.mark.parametrize("scheme, states", [("light", STATES), ("dark", STATES[:1])])
+@pytest.mark.parametrize("width, height, beside", [(1440, 900, True), (1024, 768, False), (390, 844, False)])
+def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
+    server: Server,
+    browser: Browser,
+    width: int,
+    height: int,
+    beside: bool,
+    scheme: figures.Theme,
+    states: tuple[str, ...],
+):
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    for state in states:
+        charts = open_trust(page, server.url, state)
+        page.wait_for_timeout(300)  # fonts
+        for chart in charts:
+            chart.wait(f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
+            assert chart.broken_labels() == [], state
+        assert page.evaluate(CUT) == [], state
+        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert scroll <= 0, "the page scrolls sideways"
+        ledger, noise = (page.locator(chart.where).bounding_box() for chart in charts)
+        assert ledger and noise
+        assert (noise["x"] > ledger["x"] + ledger["width"]) is beside
+        assert (noise["y"] > ledger["y"] + ledger["height"]) is not beside
+    page.close()
+
+
+def test_the_first_screen_holds_sentence_and_both_charts(server: Server, browser: Browser):
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    ledger, noise = open_trust(page, server.url)
+    for where in ("text=With the lecture's noise", f"{ledger.where} .annotation-text:has-text('T = ')", noise.where):
+        box = page.locator(where).first.bounding_box()
+        assert box and box["y"] + box["height"] < 900
+    page.close()
+
+
+def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
+    open_trust(page, server.url, "?behind=Data")
+    expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download CSV").click()
+    lines = waiting.value.path().read_text().splitlines()
+    assert lines[0] == "accounting,proved,steps,epsilon"
+    assert sum(line.startswith("basic,True,4000000,") for line in lines) == 1
+    assert complaints == []
