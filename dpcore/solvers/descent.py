@@ -54,7 +54,8 @@ class Streams:
     not stored.
 
     Randomness: from each generator blocks of steps, at most 2^14 normals in a block: one normal a step and stored
-    column; then, with idle columns, one normal a step, then one chi-square a step.
+    column; then, with idle columns, one normal a step, then one chi-square a step, always of whole blocks. A shorter
+    descent meets the first steps of the same noise.
     """
 
     rngs: Sequence[np.random.Generator]
@@ -67,8 +68,8 @@ class Streams:
         block = max(1, _BLOCK_NUMBERS // self.stored)
         for start in range(0, steps, block):
             length = min(block, steps - start)
-            drawn = [_block(rng, length, self.stored, self.idle) for rng in self.rngs]
-            xi, along, across = (np.stack(parts, axis=1) for parts in zip(*drawn, strict=True))
+            drawn = [_block(rng, block if self.idle else length, self.stored, self.idle) for rng in self.rngs]
+            xi, along, across = (np.stack(parts, axis=1)[:length] for parts in zip(*drawn, strict=True))
             yield from zip(xi, along, across, strict=True)
 
 
