@@ -269,24 +269,29 @@ def audit(key: str, as_json: bool, **arguments: Any) -> None:
 
 @cli.command()
 @click.option("--source", "sources", multiple=True, help="A data set; may be given again. Default: all.")
+@click.option("--mechanism", "mechanisms", multiple=True, help="A key; may be given again. Default: all.")
 @click.option("--seeds", default=8, show_default=True, type=int, help="Splits or draws of the records, >= 2.")
 @click.option("--rule", default="auto", show_default=True, help="The rule for lam: auto, published or population.")
 @_JSON
-def regret(sources: tuple[str, ...], seeds: int, rule: str, as_json: bool) -> None:
-    """Print what a rule for lam loses against the best lam of a grid, in points, with standard errors."""
+def regret(sources: tuple[str, ...], mechanisms: tuple[str, ...], seeds: int, rule: str, as_json: bool) -> None:
+    """Print what automatic settings lose against the best of a grid, in points, with standard errors.
+
+    The grid is one of lam; for gradient perturbation, whose lam is 0, one of schedules set by hand.
+    """
     from . import data
     from .regret import EPSILONS, cases, check_request, regret_table
 
     check_request(seeds, rule)
     chosen = tuple(dict.fromkeys(sources or data.SOURCES))
-    with _progress(len(cases(chosen)), "cases") as bar:
-        table = regret_table(chosen, seeds, rule=rule, on_step=lambda: bar.update(1))
+    keys = mechanisms or None
+    with _progress(len(cases(chosen, keys)), "cases") as bar:
+        table = regret_table(chosen, seeds, mechanisms=keys, rule=rule, on_step=lambda: bar.update(1))
     if as_json:
         click.echo(table.to_json(orient="records"))
         return
     table["shown"] = [f"{row.regret:.1f} ({row.se:.1f})" for row in table.itertuples()]
     wide = table.pivot(index=["source", "loss", "mechanism"], columns="epsilon", values="shown")
-    click.echo(f"points lost by lam = {rule} to the best lam (standard error), by epsilon {EPSILONS}")
+    click.echo(f"points lost by lam = {rule} to the best settings (standard error), by epsilon {EPSILONS}")
     click.echo(wide.reindex(table.set_index(wide.index.names).index.unique()).to_string())
     worst = table.loc[table.regret.idxmax()]
     where = f"{worst.source}, {worst.loss}, {worst.mechanism}, epsilon = {worst.epsilon:g}"

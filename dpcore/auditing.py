@@ -194,9 +194,12 @@ def _worst_plan(key: str) -> Plan:
 def _claimed(plan: Plan) -> tuple[Plan, str, Curve | None]:
     """The plan with the noise that its spent budget asks for, the claim in words, and as a whole curve if it is one.
 
-    Neither `plan.scale` nor the ledger's scale is the claim: the fault may be in both.
+    Neither `plan.scale` nor the ledger's scale is the claim: the fault may be in both. All knobs but the accounting are
+    the plan's: they decide what an observer sees.
     """
-    mechanism = make_mechanism(plan.mechanism.key)
+    made = cast(Mechanism, plan.mechanism)
+    knobs = {field.name: getattr(made, field.name) for field in dc.fields(made) if field.init}
+    mechanism = make_mechanism(made.key, **(knobs | {"accounting": "tight"}))
     whole = mechanism.claimed_curve(plan)
     words = f"(epsilon = {plan.spent.epsilon:.6g}, delta = {plan.spent.delta:g})-private"
     return mechanism.calibrate(plan.spec, plan.spent), f"{words} by {whole.words}" if whole else words, whole

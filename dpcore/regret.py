@@ -1,4 +1,4 @@
-"""What a rule for lam loses against the best lam, which only a look at the private records could find."""
+"""What automatic settings lose against the best ones, which only a look at the private records could find."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from . import data as records
 from .checks import integer, one_of
 from .experiment import Axis, Experiment, run
 from .losses import LOSSES
-from .mechanisms import list_mechanisms, make_mechanism, mechanism_class
+from .mechanisms import Mechanism, list_mechanisms, make_mechanism, mechanism_class
 from .mechanisms.base import AdditiveMechanism
+from .mechanisms.descent_rules import RULES
+from .mechanisms.gradient_perturbation import GradientPerturbation
 from .types import LAM_RULES, Array, Budget, NotApplicable, Spec
 
 if TYPE_CHECKING:
@@ -21,40 +23,75 @@ if TYPE_CHECKING:
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 LAMS = tuple(float(f"{lam:.3g}") for lam in 10.0 ** np.arange(-5.0, 1.01, 0.25))
+# Schedules for gradient perturbation that somebody might set by hand.
+STEPS = (25, 100, 400)
+STEP_SIZES = tuple(float(f"{step:.3g}") for step in 10.0 ** np.arange(-3.0, 1.01, 0.5))
 _SYNTHETIC_PEOPLE = 1000
 _REPETITIONS = 40
+
+
+@dc.dataclass(frozen=True)
+class Choice:
+    """One way to set a mechanism up. name: its lam, or its schedule in words. lam: a number or a rule."""
+
+    name: float | str
+    mechanism: Mechanism
+    lam: float | str
+
+
+def alternatives(key: str) -> list[Choice]:
+    """What the automatic settings of a mechanism are compared with.
+
+    Each lam of `LAMS`; for gradient perturbation, without regularisation, constant steps (`STEPS` times `STEP_SIZES`,
+    mean of the second half) and every other rule with its own choices.
+
+    >>> [choice.name for choice in alternatives("noisy_gd")[-4:]]
+    ['400 steps of 10', 'smooth', 'averaging', 'last_iterate']
+    """
+    if not issubclass(mechanism_class(key), GradientPerturbation):
+        return [Choice(lam, make_mechanism(key), lam) for lam in LAMS]
+    by_hand = [
+        Choice(f"{steps} steps of {step:g}", make_mechanism(key, steps=steps, step=step), "auto")
+        for steps in STEPS
+        for step in STEP_SIZES
+    ]
+    return by_hand + [Choice(rule, make_mechanism(key, rule=rule), "auto") for rule in RULES if rule != "auto"]
 
 
 def regret_table(
     sources: Iterable[str] = tuple(records.SOURCES),
     seeds: int = 8,
     *,
+    mechanisms: Iterable[str] | None = None,
     rule: str = "auto",
     on_step: Callable[[], object] = lambda: None,
 ) -> pd.DataFrame:
-    """Points of accuracy (of explained variance for regression) that `lam = rule` loses to the best of `LAMS`.
+    """Points of accuracy (of explained variance for regression) that automatic settings lose to the best of a list.
 
-    One row per source, fitting loss, mechanism and epsilon of `EPSILONS`. seeds: independent splits or draws of the
-    records; quality is the mean over the noise, exact for output perturbation and of 40 releases otherwise, averaged
-    over them. The best lam is picked on these very averages, which can only raise the regret. regret: in points of 100,
-    negative where the rule beats the whole grid. se: standard error of the difference over the seeds. on_step: called
-    after each source, loss and mechanism.
+    The settings are `lam = rule`, and for gradient perturbation its own schedule; the list is that of `alternatives`.
+    One row per source, fitting loss, mechanism (None: all) and epsilon of `EPSILONS`. seeds: independent splits or
+    draws of the records; quality is the mean over the noise, exact for output perturbation and of 40 releases
+    otherwise, averaged over them. The best alternative is picked on these very averages, which can only raise the
+    regret; `best` is its lam, or its schedule in words. regret: in points of 100, negative where the automatic settings
+    beat the whole list. se: standard error of the difference over the seeds. on_step: called after each source, loss
+    and mechanism.
 
-    Where the rule, or every lam of the grid, releases nothing there is no row.
+    Where the automatic settings, or all alternatives, release nothing there is no row.
 
-    Raises ValueError for an unknown source or rule, for seeds < 2 and where `cases` has none.
+    Raises ValueError for an unknown source, mechanism or rule, for seeds < 2 and where `cases` has none.
     """
     import pandas as pd
 
     check_request(seeds, rule)
     rows = []
-    listed = cases(asked := tuple(dict.fromkeys(sources)))
+    listed = cases(asked := tuple(dict.fromkeys(sources)), mechanisms)
     if not listed:
         raise ValueError(f"sources must name one whose records are predicted, got {', '.join(asked) or 'none'}")
     for case in listed:
-        source, loss, mechanism = case
-        ours = _quality(*case, rule, seeds)
-        grid = [_quality(*case, lam, seeds) for lam in LAMS]
+        source, loss, key = case
+        ours = _quality(source, loss, Choice(rule, make_mechanism(key), rule), seeds)
+        others = alternatives(key)
+        grid = [_quality(source, loss, other, seeds) for other in others]
         for k, epsilon in enumerate(EPSILONS):
             means = np.array([quality[:, k].mean() for quality in grid])
             if np.isnan(ours[:, k]).any() or np.isnan(means).all():
@@ -65,10 +102,10 @@ def regret_table(
                 {
                     "source": source,
                     "loss": loss,
-                    "mechanism": mechanism,
+                    "mechanism": key,
                     "epsilon": epsilon,
                     "quality": 100.0 * ours[:, k].mean(),
-                    "best_lam": LAMS[best],
+                    "best": others[best].name,
                     "regret": lost.mean(),
                     "se": lost.std(ddof=1) / np.sqrt(seeds),
                 }
@@ -103,45 +140,47 @@ def regret_at(experiment: Experiment, epsilon: float) -> float:
     return 100.0 * float(_means(run(grid)).max() - own.iloc[0])
 
 
-def cases(sources: Iterable[str]) -> list[tuple[str, str, str]]:
+def cases(sources: Iterable[str], mechanisms: Iterable[str] | None = None) -> list[tuple[str, str, str]]:
     """Every (source, loss, mechanism) in which the loss fits the source's labels and the mechanism the loss.
 
-    Sources for location losses have none: nothing is predicted there whose quality could be compared in points.
+    mechanisms: keys, None for all. Sources for location losses have none: nothing is predicted there whose quality
+    could be compared in points.
 
-    >>> len(cases(["diabetes"]))  # objective perturbation refuses squared loss
-    6
+    >>> len(cases(["diabetes"], ["output_gaussian", "objective_gaussian"]))  # objective perturbation: no squared loss
+    3
     """
+    keys = list_mechanisms()
+    chosen = keys if mechanisms is None else [one_of("mechanism", key, keys) for key in dict.fromkeys(mechanisms)]
     return [
-        (source, loss.key, mechanism)
+        (source, loss.key, key)
         for source in sources
         for loss in LOSSES.values()
         if loss.linear and loss.task == records.get_source(source).task
-        for mechanism in list_mechanisms()
-        if _takes(mechanism, loss.key)
+        for key in chosen
+        if _takes(key, loss.key)
     ]
 
 
-def _takes(mechanism: str, loss: str) -> bool:
+def _takes(key: str, loss: str) -> bool:
     try:
-        make_mechanism(mechanism).calibrate(Spec(loss, _SYNTHETIC_PEOPLE, 1, 1.0), Budget(1.0, 1e-6))
+        make_mechanism(key).calibrate(Spec(loss, _SYNTHETIC_PEOPLE, 1, 1.0), Budget(1.0, 1e-6))
     except NotApplicable:
         return False
     return True
 
 
-def _quality(source: str, loss: str, mechanism: str, lam: float | str, seeds: int) -> Array:
+def _quality(source: str, loss: str, choice: Choice, seeds: int) -> Array:
     """Mean quality on fresh records, [seeds, epsilons]; NaN where nothing is released."""
-    exact = issubclass(mechanism_class(mechanism), AdditiveMechanism)
     tables = (
         run(
             Experiment(
                 source=source,
-                mechanisms=(mechanism,),
+                mechanisms=(choice.mechanism,),
                 n=records.get_source(source).size or _SYNTHETIC_PEOPLE,
                 loss=loss,
-                lam=lam,
+                lam=choice.lam,
                 sweep=Axis("epsilon", EPSILONS),
-                repetitions=2 if exact else _REPETITIONS,
+                repetitions=2 if isinstance(choice.mechanism, AdditiveMechanism) else _REPETITIONS,
                 seed=seed,
             )
         )

@@ -161,8 +161,11 @@ def _longest(terrain: Terrain, steps: int, error: float) -> float:
 def _tail_bound(terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
     """The better of the bounds for smooth losses and for any, for constant steps and a mean of the last iterates.
 
-    Before theta_first, a step adds at most (eta error)^2 / (1 - eta beta) to the mean squared distance from the best
-    model.
+    Smooth: with D_t the mean squared distance of theta_t from the best model w and a_t = E F(theta_t) - F(w),
+    `bounds.smooth_bound` sums 2 eta a_t <= D_{t-1} - D_t + (eta error)^2 / (1 - eta beta). If no a_t before theta_first
+    is negative, each step before it adds at most the last term to D, which starts at B^2. Else (a model that leaves the
+    ball of B can be better than w) let theta_s be the last with a_s <= 0: the sum begins there, with theta_s in the
+    place of w and D_s = 0, and its terms before theta_first can be left out. That is smaller.
     """
     found = _kinked_bound(terrain, steps, descent, error)
     eta, beta = descent.step, terrain.curvature
@@ -174,7 +177,10 @@ def _tail_bound(terrain: Terrain, steps: int, descent: Descent, error: float) ->
 
 
 def _kinked_bound(terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
-    """(B^2 + f eta^2 G^2) / (2 eta N) + eta G^2 / 2 for the mean of theta_f to theta_T, N = T - f + 1 of them."""
+    """(B^2 + f eta^2 G^2) / (2 eta N) + eta G^2 / 2 for the mean of theta_f to theta_T, N = T - f + 1 of them.
+
+    As in `_tail_bound` from 2 eta a_t <= D_t - D_{t+1} + (eta G)^2.
+    """
     eta, counted = descent.step, steps - descent.first + 1
     moved = eta * _second_moment(terrain, error)
     return (terrain.norm**2 + (descent.first + counted) * moved * moved) / (2.0 * eta * counted)

@@ -74,7 +74,9 @@ class NoisyGD(GradientPerturbation):
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to rounding."""
         check_certificate(prepared.distance, plan)
-        return _descend([plan], records_of(prepared), len(prepared.theta), rngs, np.ones(1))[0]
+        data, asked = records_of(prepared), len(prepared.theta)
+        stored = asked if get_loss(plan.spec.loss).linear else data.p
+        return _descend([plan], data, stored, rngs, np.ones(1))[0][:, :asked]
 
     def draws(
         self,

@@ -7,6 +7,7 @@ L2 ball and xi_t is standard normal. The models of one repetition share their xi
 from __future__ import annotations
 
 import dataclasses as dc
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 
@@ -16,8 +17,8 @@ from ..losses import Loss
 from ..types import Array, Data
 from .lockstep import Records
 
-# Normals of one repetition that are drawn at once; it is part of what a seed means.
-_BLOCK_NUMBERS = 1 << 14
+# Steps of one repetition whose noise is drawn at once, and normals at most; both are part of what a seed means.
+_BLOCK_STEPS, _BLOCK_NUMBERS = 32, 1 << 14
 # Predictions [models, n] that fit into a processor's own cache.
 _CACHED_NUMBERS = 1 << 17
 
@@ -53,8 +54,9 @@ class Streams:
     """Where the noise comes from: a generator per repetition; idle columns are those that no record fills and that are
     not stored.
 
-    Randomness: from each generator blocks of steps, at most 2^14 normals in a block: one normal a step and stored
-    column; then, with idle columns, one normal a step, then one chi-square a step.
+    Randomness: from each generator whole blocks of 32 steps, or of fewer where 2^14 normals are: one normal a step and
+    stored column; then, with idle columns, one normal a step, then one chi-square a step. So a shorter descent meets
+    the first steps of the same noise.
     """
 
     rngs: Sequence[np.random.Generator]
@@ -64,12 +66,11 @@ class Streams:
     def draw(self, steps: int) -> Iterator[tuple[Array, Array, Array]]:
         """For each step xi [R, stored], and of the noise in idle columns its share along theta [R] and the squared
         length of the rest [R]."""
-        block = max(1, _BLOCK_NUMBERS // self.stored)
+        block = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // self.stored))
         for start in range(0, steps, block):
-            length = min(block, steps - start)
-            drawn = [_block(rng, length, self.stored, self.idle) for rng in self.rngs]
+            drawn = [_block(rng, block, self.stored, self.idle) for rng in self.rngs]
             xi, along, across = (np.stack(parts, axis=1) for parts in zip(*drawn, strict=True))
-            yield from zip(xi, along, across, strict=True)
+            yield from itertools.islice(zip(xi, along, across, strict=True), steps - start)
 
 
 def _block(rng: np.random.Generator, length: int, stored: int, idle: int) -> tuple[Array, Array, Array]:
