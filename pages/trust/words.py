@@ -131,7 +131,7 @@ def noise_takeaway(here: Mapping[Noise, float], n: int, epsilon: float, refused:
         )
     ratios = [rounded(here["published"] / here[kind]) for kind in ("uniform", "poisson")]
     return (
-        f"At ε = {epsilon:g} the published noise for {run} is **{ratios[0]} times** what the literal algorithm needs, "
+        f"At ε = {epsilon:g} the published noise for {run} is **{ratios[0]} times** what a random index needs, "
         f"and **{ratios[1]} times** what Poisson batches need."
     )
 
