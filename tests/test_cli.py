@@ -263,7 +263,7 @@ class Terminal(io.StringIO):
 
 def test_regret_shows_a_bar_to_whoever_watches_and_to_nobody_else(capsys, monkeypatch):
     monkeypatch.setattr(regret, "LAMS", (0.1,))
-    words = ["regret", "--source", "iris", "--seeds", "2"]
+    words = ["regret", "--source", "iris", "--seeds", "2", "--mechanism", "output_gamma"]
     code, out, err = call(capsys, *words)
     assert (code, err) == (0, "") and "points lost by lam = auto" in out
     with monkeypatch.context() as patch:
@@ -279,6 +279,7 @@ def test_regret_shows_a_bar_to_whoever_watches_and_to_nobody_else(capsys, monkey
         (["--rule", "0.1"], "rule must be one of auto, published, population, got '0.1'"),
         (["--rule", "best"], "rule must be one of auto, published, population, got 'best'"),
         (["--source", "moon"], "source must be one of"),
+        (["--source", "iris", "--mechanism", "oracle"], "mechanism must be one of"),
     ],
 )
 def test_regret_refuses_its_arguments_before_a_bar_begins(monkeypatch, words, sentence):
