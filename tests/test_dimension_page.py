@@ -15,24 +15,14 @@ from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import controls
 from pages.ui.text import emphasised, plain
 from tests.harness import ROOT
+from tests.pages import headline, open_script, texts
 
 SOURCE = data.get_source("synthetic_padded")
 PS = (8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 2**20)
 
 
 def open_page(**state) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "pages" / "dimension" / "dimension.py"), default_timeout=60)
-    for key, value in state.items():
-        page.session_state[key] = value
-    return page.run()
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.caption, *page.get("html")])
-
-
-def headline(page: AppTest) -> str:
-    return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
+    return open_script("dimension/dimension.py", **state)
 
 
 def experiment_of(noise_in="answer", ps=PS, **changes) -> dpcore.Experiment:

@@ -21,29 +21,13 @@ from pages.ui import controls
 from pages.ui.pickers import SHOWN
 from pages.ui.readout import readout
 from pages.ui.text import emphasised, plain, readable, rounded
-from tests.harness import ROOT
+from tests.pages import captions, headline, open_app, texts
 
 PEOPLE = data.SOURCES["synthetic"]
 
 
 def open_page(**state) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
-    page.switch_page("doors/doors.py")
-    for key, value in ({"n": 300} | state).items():
-        page.session_state[key] = value
-    return page.run()
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.get("html")])
-
-
-def headline(page: AppTest) -> str:
-    return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
-
-
-def captions(page: AppTest) -> str:
-    return "\n".join(caption.value for caption in page.caption)
+    return open_app("doors/doors.py", **({"n": 300} | state))
 
 
 def mechanisms_of(noise="gaussian"):

@@ -15,23 +15,13 @@ from pages.trust import words
 from pages.ui import controls
 from pages.ui.text import emphasised, rounded
 from tests.harness import ROOT
+from tests.pages import headline, open_script, texts
 
 MAIN, GREEN = ROOT / "pages" / "main.py", "#1A7060"
 
 
 def open_page(**state) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "pages" / "trust" / "trust.py"), default_timeout=60)
-    for key, value in state.items():
-        page.session_state[key] = value
-    return page.run()
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.caption, *page.get("html")])
-
-
-def headline(page: AppTest) -> str:
-    return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
+    return open_script("trust/trust.py", **state)
 
 
 def said(page: AppTest) -> str:

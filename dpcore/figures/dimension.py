@@ -26,9 +26,11 @@ from .style import (
     family_of,
     flag,
     frame,
+    last_drawn,
     line,
     log_axis,
     note,
+    thinned,
     vertical,
 )
 
@@ -87,7 +89,7 @@ def dimension_figure(
         for trace, label in _lower_traces(ok, growth[key], lower, both, p, theme):
             traces.append(trace)
             shown.append(trace["y"])
-            ends.append(("y2", _last(trace["y"]), label, colour))
+            ends.append(("y2", last_drawn(trace["y"]), label, colour))
     if lower == "distance" and keys:
         length = growth[keys[0]].length
         traces.append(
@@ -224,13 +226,7 @@ def _p_axis(theme: Theme, span: Sequence[float], p: int, width: float) -> dict[s
     """A log axis whose tick labels leave room for the cursor's flag where the drawing is `width` px wide or wider."""
     low, high = math.log10(span[0]) - 0.1, math.log10(span[1]) + 0.1
     room = _FLAG / 2 / width * (high - low) + 0.15
-    made = log_axis(theme, low, high)
-    every = 2 if width < 300 else 1
-    shown = [
-        text if abs(math.log10(tick) - math.log10(p)) > room and k % every == 0 else ""
-        for k, (tick, text) in enumerate(zip(made["tickvals"], made["ticktext"], strict=True))
-    ]
-    return made | {"ticktext": shown}
+    return thinned(log_axis(theme, low, high), p, room, width)
 
 
 def _top(ok: pd.DataFrame) -> float:
@@ -249,9 +245,3 @@ def _decades(curves: Sequence[Array]) -> tuple[float, float]:
     low, high = math.log10(values.min()), math.log10(values.max())
     room = max(0.3, 0.1 * (high - low))  # for labels and the larger marker at the edges
     return low - room, high + room
-
-
-def _last(values: Array) -> float:
-    """The last value that is drawn, nan without one."""
-    drawn = values[np.isfinite(values)]
-    return float(drawn[-1]) if len(drawn) else math.nan

@@ -22,9 +22,11 @@ from .style import (
     end_labels,
     flag,
     frame,
+    last_drawn,
     line,
     log_axis,
     note,
+    thinned,
     vertical,
 )
 
@@ -81,7 +83,7 @@ def ledger_figure(
 
     low, high = _powers(curves, label)
     top = 10.0**high  # where curves leave the drawing
-    ends = [("y", min(_last(curve.epsilon), top), names[curve.kind], colour) for curve in curves]
+    ends = [("y", min(last_drawn(curve.epsilon), top), names[curve.kind], colour) for curve in curves]
     ends.append(("y", label, across, FAMILIES[theme]["reference"]))
     drawing = height - _TOP - _BOTTOM
     labels = end_labels(ends, {"y": ((low, high), drawing)}, logarithmic=("y",))
@@ -194,20 +196,8 @@ def _powers(curves: Sequence[Curve], label: float) -> tuple[float, float]:
     return low - 0.3, high + 0.3
 
 
-def _last(values: Array) -> float:
-    """The last value that is drawn, nan without one."""
-    drawn = values[np.isfinite(values)]
-    return float(drawn[-1]) if len(drawn) else math.nan
-
-
 def _steps_axis(theme: Theme, x: Array, at: int, width: float) -> dict[str, Any]:
     """A log axis whose tick labels leave room for the cursor's flag where the drawing is `width` px wide or wider."""
     low, high = math.log10(x[0]) - 0.05, math.log10(x[-1]) + 0.05
     room = (_FLAG / 2 + 18) / width * (high - low)
-    made = log_axis(theme, low, high)
-    every = 2 if width < 300 else 1
-    shown = [
-        text if abs(math.log10(tick) - math.log10(at)) > room and k % every == 0 else ""
-        for k, (tick, text) in enumerate(zip(made["tickvals"], made["ticktext"], strict=True))
-    ]
-    return made | {"ticktext": shown}
+    return thinned(log_axis(theme, low, high), at, room, width)

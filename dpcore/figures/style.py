@@ -155,6 +155,23 @@ def log_axis(theme: Theme, low: float, high: float) -> dict[str, Any]:
     }
 
 
+def thinned(made: dict[str, Any], at: float, room: float, width: float) -> dict[str, Any]:
+    """A log axis without the tick labels that are closer than `room` powers of ten to the cursor `at`; on a drawing
+    narrower than 300 px, without every other one."""
+    every = 2 if width < 300 else 1
+    shown = [
+        text if abs(math.log10(tick) - math.log10(at)) > room and k % every == 0 else ""
+        for k, (tick, text) in enumerate(zip(made["tickvals"], made["ticktext"], strict=True))
+    ]
+    return made | {"ticktext": shown}
+
+
+def last_drawn(values: Any) -> float:
+    """The last value of a curve that is drawn, nan without one."""
+    drawn = values[np.isfinite(values)]
+    return float(drawn[-1]) if len(drawn) else math.nan
+
+
 def decades(
     rows: pd.DataFrame, columns: Sequence[str] = ("mean", "bound", "noiseless"), depth: float = 5.0
 ) -> tuple[float, float]:

@@ -1,0 +1,40 @@
+"""Pages without a browser: open one in a chosen state, and read what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from tests.harness import ROOT
+
+
+def open_script(script: str, **state: Any) -> AppTest:
+    """A page by itself: its script below pages/, with these controls."""
+    return _run(AppTest.from_file(str(ROOT / "pages" / script), default_timeout=60), state)
+
+
+def open_app(script: str = "", **state: Any) -> AppTest:
+    """The app at the page of this script below pages/, the first one by default, with these controls."""
+    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    if script:
+        page.switch_page(script)
+    return _run(page, state)
+
+
+def _run(page: AppTest, state: dict[str, Any]) -> AppTest:
+    for key, value in state.items():
+        page.session_state[key] = value
+    return page.run()
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.caption, *page.get("html")])
+
+
+def headline(page: AppTest) -> str:
+    return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
+
+
+def captions(page: AppTest) -> str:
+    return "\n".join(caption.value for caption in page.caption)
