@@ -88,7 +88,7 @@ def _gap(rate, n, rng):
 @njit(**_OPTIONS)
 def stochastic_descent(
     derivative, records, y, h, radial, lam, step, decaying, rate, sigma, radius, idle_columns, rng, steps,
-    theta, first, average, keep, kept,
+    theta, first, average, keep, kept, seen,
 ):  # fmt: skip
     """`steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), Proj onto ||theta||_2 <= radius.
 
@@ -102,8 +102,8 @@ def stochastic_descent(
     factor by which a step without noise shrinks them; the projection then scales u like the rest.
 
     theta [s]: start, then last iterate; s >= r, the records are zero beyond r. average [s]: mean of the iterates after
-    the steps first, ..., steps. kept [m, s]: the iterates after the steps `keep` [m], ascending. Returns u after the
-    last step.
+    the steps first, ..., steps. kept [m, s]: the iterates after the steps `keep` [m], ascending. seen [steps, s], or
+    [0, s] where nobody looks: estimate + lam theta + sigma g of each step. Returns u after the last step.
 
     Draws of one step, in this order: rate 0: floor(n U). 0 < rate < 1: the gap to the next record of the batch,
     floor(ln(1 - U) / ln(1 - rate)), until it leads beyond the last record. sigma != 0: s normals, then one more and a
@@ -133,8 +133,11 @@ def stochastic_descent(
                 estimate[j] += sigma * rng.standard_normal()
         square = 0.0
         for j in range(s):
-            theta[j] -= eta * (estimate[j] + lam * theta[j])
+            estimate[j] += lam * theta[j]
+            theta[j] -= eta * estimate[j]
             square += theta[j] * theta[j]
+        if seen.shape[0] > 0:
+            seen[t - 1] = estimate
         if idle_columns > 0 and sigma != 0.0:
             along = (1.0 - eta * pull) * idle + eta * sigma * rng.standard_normal()
             across = 2.0 * rng.standard_gamma(0.5 * (idle_columns - 1)) if idle_columns > 1 else 0.0
