@@ -77,11 +77,11 @@ def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slop
 
 
 @njit(forceinline=True, **_OPTIONS)
-def _gap(rate, n, rng):
+def _gap(log_absent, n, rng):
     """How many records are passed over before the next one of a batch; n where none is left in any case."""
-    if rate >= 1.0:
+    if log_absent == -math.inf:
         return 0
-    gap = math.log1p(-rng.random()) / math.log1p(-rate)
+    gap = math.log1p(-rng.random()) / log_absent
     return int(gap) if gap < n else n
 
 
@@ -113,13 +113,14 @@ def stochastic_descent(
     estimate = np.empty(s)
     z, label, slope = np.empty(1), np.empty(1), np.empty(1)
     idle, taken = 0.0, 0
+    log_absent = math.log1p(-rate) if rate < 1.0 else -math.inf
     average[:] = 0.0
     for t in range(1, steps + 1):
         eta = step / math.sqrt(t) if decaying else step
         share = 1.0 / (rate * n) if rate > 0.0 else 1.0
         pull = lam
         estimate[:] = 0.0
-        i = _gap(rate, n, rng) if rate > 0.0 else int(n * rng.random())
+        i = _gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
         while i < n:
             label[0] = y[i]
             if radial:
@@ -127,7 +128,7 @@ def stochastic_descent(
                 pull += _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope, estimate)
             else:
                 _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate)
-            i += 1 + _gap(rate, n, rng) if rate > 0.0 else n
+            i += 1 + _gap(log_absent, n, rng) if rate > 0.0 else n
         if sigma != 0.0:
             for j in range(s):
                 estimate[j] += sigma * rng.standard_normal()

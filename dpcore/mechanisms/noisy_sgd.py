@@ -178,8 +178,8 @@ class NoisySGD(GradientPerturbation):
         return np.stack([_run(plan, data, rng, plan.scale, stored=data.p, watch=True).seen.ravel() for rng in rngs])
 
     def worst_spec(self) -> Spec:
-        """As for full batches, with so many records that a batch is a fifth of them; one column, for speed."""
-        return dc.replace(super().worst_spec(), n=100, p=1)
+        """As for full batches, with so many records that a batch is a twentieth of them; one column, for speed."""
+        return dc.replace(super().worst_spec(), n=400, p=1)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the estimates at the start of batches with the record that differs."""
@@ -195,13 +195,14 @@ class NoisySGD(GradientPerturbation):
         """
         loss, schedule, rate = get_loss(plan.spec.loss), schedule_of(plan), plan.ledger[0].rate
         if not loss.linear or any(records_of(side).row_norms[:-1].any() for side in (zero, one)):
-            raise NotApplicable(f"{self.key} is audited where all records but the last have no gradient")
+            raise NotApplicable(f"{self.key} can be audited only where all records but the last have no gradient")
+        ends = [Data(side.X[-2:], side.y[-2:]) for side in map(records_of, (one, zero))]
         absent = math.log1p(-rate) if rate < 1.0 else -math.inf
         ratio, theta = np.zeros(len(outputs)), np.zeros((len(outputs), plan.spec.p))
         for t, seen in enumerate(np.split(outputs, plan.steps, axis=1)):
             noise = seen - schedule.lam * theta
-            for side, sign in ((one, 1.0), (zero, -1.0)):
-                shift = loss.gradients(records_of(side), theta) / rate
+            for end, sign in zip(ends, (1.0, -1.0), strict=True):
+                shift = loss.gradients(end, theta) * 2.0 / (rate * plan.spec.n)
                 present = np.sum((noise - 0.5 * shift) * shift, axis=1) / plan.scale**2
                 ratio += sign * np.logaddexp(absent, math.log(rate) + present)
             theta = schedule.after(t, theta, seen, plan.spec.radius)
