@@ -11,7 +11,8 @@ from .caching import BoundedCache
 from .cells import generator, reference_minimum
 from .losses import get_loss
 from .mechanisms import Mechanism
-from .mechanisms.noisy_gd import NoisyGD, schedule_of
+from .mechanisms.gradient_perturbation import schedule_of
+from .mechanisms.noisy_gd import NoisyGD
 from .types import Array, Budget, NotApplicable, Plan, Spec
 
 _SOURCE, _COLUMNS = "synthetic", 2

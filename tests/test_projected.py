@@ -105,7 +105,8 @@ def test_noisy_runs_stay_under_the_bounds_of_their_step_rules(sigma, rate):
         return float(last), float(np.mean([risk(loss, data, run.average) for run in runs]) - lowest)
 
     assert means(2 * RADIUS / G, decaying=True)[0] <= last_iterate_bound(2 * RADIUS, G, steps)
-    assert means(RADIUS / (G * math.sqrt(steps)), decaying=False)[1] <= averaged_bound(RADIUS, G, steps)
+    step = RADIUS / (G * math.sqrt(steps))
+    assert means(step, decaying=False)[1] <= averaged_bound(RADIUS, step, steps, G)
     assert means(eta, decaying=False)[1] <= smooth_bound(RADIUS, eta, steps, V, beta)
 
 
@@ -116,7 +117,7 @@ def test_the_averaged_bound_is_within_two_percent_of_an_adversary():
     for t in range(steps):
         assert path[-1][t] == path[-1].max()  # e_t is a subgradient
         path.append(project(path[-1] - eta * np.eye(steps + 1)[t], radius))
-    lowest, bound = -radius / math.sqrt(steps + 1), averaged_bound(radius, 1.0, steps)
+    lowest, bound = -radius / math.sqrt(steps + 1), averaged_bound(radius, eta, steps, 1.0)
     for average in (np.mean(path[:-1], axis=0), np.mean(path[1:], axis=0)):
         assert 0.98 * bound <= average.max() - lowest <= bound
 
@@ -140,16 +141,22 @@ def test_the_last_iterate_loses_a_logarithm_to_an_adversary_and_stays_under_its_
     assert last > 2.5 * average
 
 
-@pytest.mark.parametrize("steps", [2, 5, 100, 10_000])
+@pytest.mark.parametrize("steps", [1, 2, 5, *range(15, 25), 100, 10_000, 1_000_000])
 def test_the_last_iterate_bound_is_the_sums_of_its_proof_rounded_up(steps):
-    """The same induction with square roots as they are, where the proof takes sqrt(T) - sqrt(T - k) <= k / sqrt(T)."""
+    """The sums of the proof as they are, or where these say nothing the largest excess.
+
+    Power: 5% less would be below the sums from 100 steps on.
+    """
     D, G, T = 3.0, 0.5, steps + 1
     c, k = D / G, np.arange(1, T)
     roots = np.append(0.0, np.cumsum(1.0 / np.sqrt(np.arange(1, T + 1))))
     first = (D**2 / (2 * c) * math.sqrt(T) + 0.5 * c * G**2 * roots[T]) / T
     drift = D**2 / (2 * c) * (math.sqrt(T) - np.sqrt(T - k)) + 0.5 * c * G**2 * (roots[T] - roots[T - k - 1])
     exact = first + float(np.sum(drift / (k * (k + 1.0))))
-    assert exact <= last_iterate_bound(D, G, steps) <= 1.9 * exact
+    bound = last_iterate_bound(D, G, steps)
+    assert min(exact, D * G) <= bound
+    assert steps < 19 or bound <= 1.15 * exact
+    assert steps < 100 or 0.95 * bound < exact
 
 
 @pytest.mark.parametrize("eta", [0.01, 0.1, 0.5, 0.9])

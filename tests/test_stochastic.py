@@ -45,7 +45,7 @@ def compiled(run: Run, data: Data, seed: int, *, steps: int = STEPS, first: int 
     idle = kernels.stochastic_descent(
         kernels.DERIVATIVE[run.key], kernels.records_of(data.X), data.y, run.loss.shape, not run.loss.linear, run.lam,
         run.step, run.decaying, run.rate, run.sigma, run.radius, run.idle, np.random.default_rng(seed), steps,
-        theta, first, average, keep, kept,
+        theta, first, average, keep, kept, np.empty((0, stored)),
     )  # fmt: skip
     return theta, average, kept, idle
 

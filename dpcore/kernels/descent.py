@@ -77,18 +77,18 @@ def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slop
 
 
 @njit(forceinline=True, **_OPTIONS)
-def _gap(rate, n, rng):
+def _gap(log_absent, n, rng):
     """How many records are passed over before the next one of a batch; n where none is left in any case."""
-    if rate >= 1.0:
+    if log_absent == -math.inf:
         return 0
-    gap = math.log1p(-rng.random()) / math.log1p(-rate)
+    gap = math.log1p(-rng.random()) / log_absent
     return int(gap) if gap < n else n
 
 
 @njit(**_OPTIONS)
 def stochastic_descent(
     derivative, records, y, h, radial, lam, step, decaying, rate, sigma, radius, idle_columns, rng, steps,
-    theta, first, average, keep, kept,
+    theta, first, average, keep, kept, seen,
 ):  # fmt: skip
     """`steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), Proj onto ||theta||_2 <= radius.
 
@@ -102,8 +102,8 @@ def stochastic_descent(
     factor by which a step without noise shrinks them; the projection then scales u like the rest.
 
     theta [s]: start, then last iterate; s >= r, the records are zero beyond r. average [s]: mean of the iterates after
-    the steps first, ..., steps. kept [m, s]: the iterates after the steps `keep` [m], ascending. Returns u after the
-    last step.
+    the steps first, ..., steps. kept [m, s]: the iterates after the steps `keep` [m], ascending. seen [steps, s], or
+    [0, s] where nobody looks: estimate + lam theta + sigma g of each step. Returns u after the last step.
 
     Draws of one step, in this order: rate 0: floor(n U). 0 < rate < 1: the gap to the next record of the batch,
     floor(ln(1 - U) / ln(1 - rate)), until it leads beyond the last record. sigma != 0: s normals, then one more and a
@@ -113,13 +113,14 @@ def stochastic_descent(
     estimate = np.empty(s)
     z, label, slope = np.empty(1), np.empty(1), np.empty(1)
     idle, taken = 0.0, 0
+    log_absent = math.log1p(-rate) if rate < 1.0 else -math.inf
     average[:] = 0.0
     for t in range(1, steps + 1):
         eta = step / math.sqrt(t) if decaying else step
         share = 1.0 / (rate * n) if rate > 0.0 else 1.0
         pull = lam
         estimate[:] = 0.0
-        i = _gap(rate, n, rng) if rate > 0.0 else int(n * rng.random())
+        i = _gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
         while i < n:
             label[0] = y[i]
             if radial:
@@ -127,14 +128,17 @@ def stochastic_descent(
                 pull += _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope, estimate)
             else:
                 _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate)
-            i += 1 + _gap(rate, n, rng) if rate > 0.0 else n
+            i += 1 + _gap(log_absent, n, rng) if rate > 0.0 else n
         if sigma != 0.0:
             for j in range(s):
                 estimate[j] += sigma * rng.standard_normal()
         square = 0.0
         for j in range(s):
-            theta[j] -= eta * (estimate[j] + lam * theta[j])
+            estimate[j] += lam * theta[j]
+            theta[j] -= eta * estimate[j]
             square += theta[j] * theta[j]
+        if seen.shape[0] > 0:
+            seen[t - 1] = estimate
         if idle_columns > 0 and sigma != 0.0:
             along = (1.0 - eta * pull) * idle + eta * sigma * rng.standard_normal()
             across = 2.0 * rng.standard_gamma(0.5 * (idle_columns - 1)) if idle_columns > 1 else 0.0

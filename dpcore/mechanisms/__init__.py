@@ -8,14 +8,14 @@ from importlib import import_module
 from ..checks import one_of
 from .base import Mechanism
 
-_MODULES = ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma", "noisy_gd")
+_MODULES = ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma", "noisy_gd", "noisy_sgd")
 
 
 def list_mechanisms() -> list[str]:
     """Keys of all registered mechanisms, in a fixed order.
 
     >>> list_mechanisms()
-    ['output_gaussian', 'output_gamma', 'objective_gaussian', 'objective_gamma', 'noisy_gd']
+    ['output_gaussian', 'output_gamma', 'objective_gaussian', 'objective_gamma', 'noisy_gd', 'noisy_sgd']
     """
     return list(_MODULES)
 

@@ -24,8 +24,9 @@ class Terrain:
     """Public facts about F + (lam/2) ||theta||^2.
 
     norm: B, how far the best model is from the start. reach: radius of the ball that theta stays in, or inf. gradient:
-    a bound on the norm of a record's gradient. curvature: smoothness, inf where the loss has kinks. dimensions: in
-    which noise counts. size: by how much noise may move a coordinate of theta under "auto".
+    a bound on the norm of a record's gradient, or less if E ||noisy gradient||^2 <= gradient^2 + error^2 all the same.
+    curvature: smoothness, inf where the loss has kinks. dimensions: in which noise counts. size: by how much noise may
+    move a coordinate of theta under "auto".
     """
 
     norm: float
@@ -177,10 +178,8 @@ def _tail_bound(terrain: Terrain, steps: int, descent: Descent, error: float) ->
 
 
 def _kinked_bound(terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
-    """(B^2 + f eta^2 G^2) / (2 eta N) + eta G^2 / 2 for the mean of theta_f to theta_T, N = T - f + 1 of them.
+    """`bounds.averaged_bound` for the mean of theta_f to theta_T.
 
     As in `_tail_bound` from 2 eta a_t <= D_t - D_{t+1} + (eta G)^2.
     """
-    eta, counted = descent.step, steps - descent.first + 1
-    moved = eta * _second_moment(terrain, error)
-    return (terrain.norm**2 + (descent.first + counted) * moved * moved) / (2.0 * eta * counted)
+    return bounds.averaged_bound(terrain.norm, descent.step, steps, _second_moment(terrain, error), descent.first)

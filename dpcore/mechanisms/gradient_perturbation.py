@@ -15,6 +15,7 @@ from ..checks import integer, positive
 from ..data import check_records
 from ..losses import get_loss
 from ..lower_bounds import hardest_data
+from ..solvers.descent import Schedule
 from ..types import Array, Bound, Budget, Data, Descent, NotApplicable, Plan, Spec
 from .base import Prepared, PreparedRecords, SampledMechanism, knob
 from .descent_rules import AUTO_FACTOR, RULES, Terrain
@@ -68,6 +69,15 @@ class GradientPerturbation(SampledMechanism):
     def estimate_error(self, plan: Plan) -> float:
         """The root of E ||error of a step's gradient||^2: of its noise and of its choice of records."""
 
+    @property
+    def chosen_rule(self) -> str:
+        """The rule that `rule` stands for."""
+        return self.rule
+
+    def land(self, spec: Spec) -> Terrain:
+        """What the rules are told of a resolved problem."""
+        return terrain(spec)
+
     def resolved(self, spec: Spec, rule: str) -> Spec:
         """The problem with lam as a number, and with the ball that the loss or the rule for the steps needs."""
         if spec.domain.q != 2.0:
@@ -83,15 +93,14 @@ class GradientPerturbation(SampledMechanism):
         """Over the best model of norm theta_norm, on average over the noise; and the published order of growth."""
         spec, loss = plan.spec, get_loss(plan.spec.loss)
         B = comparator_norm(spec)
-        found = RULES[self.rule].bound(terrain(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
+        rule = RULES[self.chosen_rule]
+        found = rule.bound(self.land(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
         ball = f"comparator in the ball of {B:g}"
         G = loss.largest_gradient(spec)
         return (
             *(
                 Bound("excess_empirical_risk", "upper", value, "expectation", source, ball)
-                for value, source in [
-                    (found + bounds.regularisation_bias(float(spec.lam), B, math.inf), RULES[self.rule].source)
-                ]
+                for value, source in [(found + bounds.regularisation_bias(float(spec.lam), B, math.inf), rule.source)]
                 if math.isfinite(value)
             ),
             *hardest_data(loss, spec, plan.spent),
@@ -137,3 +146,10 @@ def descent_of(plan: Plan) -> Descent:
     if plan.descent is None:
         raise TypeError(f"plan must come from gradient perturbation, got one of {plan.mechanism.key}")
     return plan.descent
+
+
+def schedule_of(plan: Plan) -> Schedule:
+    """The steps of a plan as its solver takes them."""
+    descent, steps = descent_of(plan), np.arange(1, plan.steps + 1)
+    etas = descent.step / np.sqrt(steps) if descent.decaying else np.full(plan.steps, descent.step)
+    return Schedule(etas, plan.scale, float(plan.spec.lam), descent.first)

@@ -10,12 +10,12 @@ import numpy as np
 
 from .. import accounting as acc
 from ..losses import get_loss
-from ..solvers.descent import Schedule, Streams, gradient_descent
+from ..solvers.descent import Streams, gradient_descent
 from ..tradeoffs import GaussianCurve
 from ..types import Array, Budget, Data, Event, NoiseLaw, Plan, Spec
 from .base import Drawn, Prepared, check_certificate, records_of
 from .descent_rules import RULES
-from .gradient_perturbation import GradientPerturbation, descent_of, terrain
+from .gradient_perturbation import GradientPerturbation, schedule_of, terrain
 
 
 @dc.dataclass(frozen=True)
@@ -126,13 +126,6 @@ class NoisyGD(GradientPerturbation):
                 ratio += sign * self.law.log_density((seen - mean) / plan.scale)
             theta = schedule.after(t, theta, seen, plan.spec.radius)
         return ratio
-
-
-def schedule_of(plan: Plan) -> Schedule:
-    """The steps of a plan as its solver takes them."""
-    descent, steps = descent_of(plan), np.arange(1, plan.steps + 1)
-    etas = descent.step / np.sqrt(steps) if descent.decaying else np.full(plan.steps, descent.step)
-    return Schedule(etas, plan.scale, float(plan.spec.lam), descent.first)
 
 
 def _descend(

@@ -16,11 +16,13 @@ class Iterates:
     """What a run leaves: the first s coordinates of its iterates; theta_t is the one after step t.
 
     last: theta_T, [s]. average: mean of theta_first, ..., theta_T, [s]. kept: theta_t at the t asked for, [m, s].
+    seen: the noisy gradient of every step, [T, s], or [0, s] where `watch` was not asked for.
     """
 
     last: Array
     average: Array
     kept: Array
+    seen: Array
 
 
 def noisy_descent(
@@ -38,6 +40,7 @@ def noisy_descent(
     first: int = 1,
     keep: np.ndarray | None = None,
     stored: int | None = None,
+    watch: bool = False,
 ) -> Iterates:
     """T = `steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), from theta_0 = 0.
 
@@ -49,7 +52,8 @@ def noisy_descent(
     sigma: standard deviation of the noise in each coordinate; with -sigma the same rng draws the opposite noise.
     first: in 1, ..., steps; the iterates from there on are averaged. keep: ascending steps whose iterates are kept,
     integers [m]. stored: s in r, ..., p, the coordinates that are followed, by default the r columns that data stores;
-    the others enter through their norm, whose law is exact. Dense or CSR records. Nothing is validated here.
+    the others enter through their norm, whose law is exact. watch: keep estimate + lam theta + sigma g of every step.
+    Dense or CSR records. Nothing is validated here.
 
     Randomness: see `dpcore.kernels.descent`; all of it from rng. Source: Kamath, CS 860 (2020), Lecture 13,
     Algorithms 2 and 3, in averages.
@@ -67,10 +71,10 @@ def noisy_descent(
     idle = data.p - stored if math.isfinite(radius) or not loss.linear else 0
     theta, average = np.zeros(stored), np.empty(stored)
     keep = np.empty(0, np.int64) if keep is None else np.asarray(keep, np.int64)
-    kept = np.empty((len(keep), stored))
+    kept, seen = np.empty((len(keep), stored)), np.empty((steps if watch else 0, stored))
     kernels.stochastic_descent(
         kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, not loss.linear, float(lam),
         float(step), decaying, float(rate), float(sigma), float(radius), idle, rng, steps,
-        theta, first, average, keep, kept,
+        theta, first, average, keep, kept, seen,
     )  # fmt: skip
-    return Iterates(theta, average, kept)
+    return Iterates(theta, average, kept, seen)
