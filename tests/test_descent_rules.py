@@ -122,7 +122,8 @@ def sphere(n: int, p: int) -> tuple[Data, float]:
 @pytest.mark.parametrize("n, p, epsilon, smooth, mean, averaged, last", TABLE)
 def test_bounds_and_means_are_those_of_the_sheet(n, p, epsilon, smooth, mean, averaged, last):
     """The smooth bound to three digits, with the sheet's 1,000 steps. The averaged bound to a per cent: it counts the
-    start, not theta_T, so ours is larger by 1 / (2T). The last-iterate bound to two digits. The measured mean comes
+    start, not theta_T, so ours is larger by 1 / (2T). The last-iterate bound to two digits, times what ours is sharper:
+    2.1 + 0.75 ln T in the place of 2.5 + 1.5 ln T. The measured mean comes
     from other records of the same law: within a quarter; the smooth bound lies 2 to 6 times above it."""
     spec, budget = Spec("logistic", n, p, 0.0, radius=5.0, theta_norm=5.0), Budget(epsilon, 1 / n**2)
 
@@ -132,7 +133,9 @@ def test_bounds_and_means_are_those_of_the_sheet(n, p, epsilon, smooth, mean, av
     assert upper(calibrated(rule="smooth", steps=1_000)) == pytest.approx(smooth, rel=5e-3)
     plan = calibrated(rule="averaging")
     assert upper(plan) / (1 + 0.5 / plan.steps) == pytest.approx(averaged, rel=5e-3)
-    assert upper(calibrated(rule="last_iterate")) == pytest.approx(last, abs=0.051)
+    plan = calibrated(rule="last_iterate")
+    sharper = (2.1 + 0.75 * math.log(plan.steps)) / (2.5 + 1.5 * math.log(plan.steps))
+    assert upper(plan) / sharper == pytest.approx(last, abs=0.051)
 
     data, best = sphere(n, p)
     plan = calibrated(rule="smooth")
@@ -190,7 +193,7 @@ def test_steps_are_so_many_that_more_would_gain_little():
 
 @pytest.mark.parametrize("rule", RULES)
 def test_steps_stay_between_their_limits_and_know_no_data(rule):
-    fewest, most = {"auto": (30, 400), "smooth": (30, 1_000)}.get(rule, (5, 400))
+    fewest, most = {"auto": (30, 300), "smooth": (30, 1_000)}.get(rule, (5, 400))
     assert at(epsilon=1e-3, rule=rule).steps == fewest and at(epsilon=100.0, rule=rule).steps == most
     many = [at(epsilon=epsilon, rule=rule).steps for epsilon in (0.03, 0.1, 0.3, 1.0, 3.0)]
     assert many == sorted(many)
@@ -207,7 +210,7 @@ def test_under_auto_noise_moves_a_coordinate_by_twice_the_size_that_lam_allows()
         assert descent_of(plan).step * plan.scale * math.sqrt(plan.steps) == pytest.approx(2 * size)
         # Little noise: the step is held to what is stable.
         quiet, land = at(spec, 1_000.0), terrain(spec)
-        stable = 0.5 / land.curvature
+        stable = 2 / 3 / land.curvature
         if math.isinf(land.curvature):
             stable = (
                 land.norm / math.hypot(land.gradient, quiet.mechanism.estimate_error(quiet)) / math.sqrt(quiet.steps)
@@ -231,7 +234,7 @@ def test_plans_do_not_depend_on_the_unit_of_the_features(key):
 def test_the_bound_on_a_tail_counts_the_noise_of_the_steps_before_it(key):
     """The smaller of B^2 / (2 eta N) + (T / N) eta V / (2 (1 - eta beta)) and B^2 / (2 eta N) + (T + 1) eta G^2 / (2 N)
     for the last N iterates."""
-    for knobs in ({}, {"steps": 11}, {"steps": 300, "step": 3.0}, {"steps": 300, "step": 5.0}):
+    for knobs in ({}, {"steps": 11}, {"steps": 300, "step": 2.0}, {"steps": 300, "step": 5.0}):
         plan = at(Spec(key, 2_000, 10, 0.0, radius=5.0, theta_norm=4.0), **knobs)
         T, N, eta = plan.steps, plan.steps - plan.steps // 2, descent_of(plan).step
         V, beta = 10 * plan.scale**2, get_loss(key).curvature_bound
