@@ -231,6 +231,7 @@ def test_plans_do_not_depend_on_the_unit_of_the_features(key):
 def test_the_bound_on_a_tail_counts_the_noise_of_the_steps_before_it(key):
     """The smaller of B^2 / (2 eta N) + (T / N) eta V / (2 (1 - eta beta)) and B^2 / (2 eta N) + (T + 1) eta G^2 / (2 N)
     for the last N iterates."""
+    smaller = set()
     for knobs in ({}, {"steps": 11}, {"steps": 300, "step": 3.0}, {"steps": 300, "step": 5.0}):
         plan = at(Spec(key, 2_000, 10, 0.0, radius=5.0, theta_norm=4.0), **knobs)
         T, N, eta = plan.steps, plan.steps - plan.steps // 2, descent_of(plan).step
@@ -239,7 +240,8 @@ def test_the_bound_on_a_tail_counts_the_noise_of_the_steps_before_it(key):
         smooth = start + T / N * eta * V / (2 * (1 - eta * beta)) if eta * beta < 1 else math.inf
         kinked = start + (T + 1) * eta * (1 + V) / (2 * N)
         assert upper(plan) == pytest.approx(min(smooth, kinked), rel=1e-12)
-        assert (kinked < smooth) == (key == "hinge" or eta == 5.0)
+        smaller.add("smooth" if smooth < kinked else "any")
+    assert smaller == ({"smooth", "any"} if key == "logistic" else {"any"})
 
 
 def test_the_last_iterate_has_a_bound_for_its_own_steps_only():
