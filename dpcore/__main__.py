@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -64,7 +64,8 @@ def info(key: str, as_json: bool) -> None:
         return
     click.echo(f"{cls.label}\n\n{text}\n\nKnobs:")
     for k in knobs:
-        click.echo(f"  {k['name']} = {k['default']}  one of {', '.join(k['choices'])}: {k['help']}")
+        choices = f"  one of {', '.join(k['choices'])}" if k["choices"] else ""
+        click.echo(f"  {k['name']} = {k['default']}{choices}: {k['help']}")
 
 
 def _section(text: str, name: str) -> str:
@@ -104,9 +105,12 @@ def _section(text: str, name: str) -> str:
 @click.option("--radius", default=None, type=float, help="Seek the model in the L2 ball of this radius.")
 @click.option("--theta-norm", default=10.0, show_default=True, type=float, help="Public guess of the model's norm.")
 @click.option("--accounting", default="tight", show_default=True, help="Which proof sets the noise.")
+@click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help="See `info`; may be given again.")
 @click.option("--seed", default=None, type=int, help="Repeat a run; such a run carries no promise.")
 @_JSON
-def solve(path: Path, label: str | None, p: int | None, lam: str, as_json: bool, **arguments: Any) -> None:
+def solve(
+    path: Path, label: str | None, p: int | None, lam: str, knobs: tuple[str, ...], as_json: bool, **arguments: Any
+) -> None:
     """Release one private model from the records of a file.
 
     A file of one class or of constant columns is refused here, for its curator's sake; the refusal depends on all
@@ -116,7 +120,7 @@ def solve(path: Path, label: str | None, p: int | None, lam: str, as_json: bool,
     check_learnable(records, get_loss(arguments["loss"]).classification)
     arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
     data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}
-    plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments)
+    plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments, **_knobs(knobs, arguments))
     release = api.release_once(plan, data, **draw)
     columns = [*records.columns, *(str(number + 1) for number in range(data.active, data.p))]
     facts = {
@@ -161,6 +165,20 @@ def _read(path: Path, label: str | None, p: int | None) -> Table:
     raise ValueError(
         f"--data must be a .csv, .libsvm, .svm or .txt file (the last three also as .gz), got {path.name!r}"
     )
+
+
+def _knobs(given: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """name=value: integers and other numbers where they read as such, text elsewhere."""
+    knobs: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or name in options:
+            raise ValueError(f"--knob must be NAME=VALUE for a knob without an option of its own, got {text!r}")
+        knobs[name] = value
+        for kind in (float, int):
+            with suppress(ValueError):
+                knobs[name] = kind(value)
+    return knobs
 
 
 def _number(lam: str) -> float:

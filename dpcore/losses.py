@@ -89,6 +89,18 @@ class Loss:
             raise ValueError(f"radius must be a number before gradients of {self.label} have a bound, got None")
         return self.lipschitz(spec) * (spec.domain.R if self.linear else 1.0)
 
+    def largest_replacement(self, spec: Spec) -> float:
+        """A bound on how far the gradient of a record moves when the record is replaced, theta in that same ball.
+
+        Twice the largest gradient; for squared distances theta cancels, and 2 ||x - x'|| <= 4 R is left.
+
+        >>> get_loss("mean").largest_replacement(Spec("mean", n=10, p=3, radius=2.0))
+        4.0
+        """
+        if self.key == "mean":
+            return 2.0 * self.curvature_bound * spec.domain.R
+        return 2.0 * self.largest_gradient(spec)
+
     def largest_curvature(self, spec: Spec) -> float:
         """A bound on the largest eigenvalue of d2l / d theta2 for one record of the domain; inf for a loss with kinks.
 

@@ -46,7 +46,7 @@ def lecture_bound(cell: Cell) -> Array:
 
     >>> from dpcore import Experiment
     >>> bound = lecture_bound(next(Experiment(source="synthetic", n=2000).cells()))  # delta = 1e-6, epsilon to 10
-    >>> bool(bound[-2] > 9.0), bool(np.isnan(bound[-1]))
+    >>> bool(bound[-2] > 5.0), bool(np.isnan(bound[-1]))
     (True, True)
     """
     domain = records.load(cell.source, cell.n, cell.p, cell.seed).domain

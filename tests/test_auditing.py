@@ -29,9 +29,9 @@ REPEATS = 20
 # What objective perturbation does not promise anything for, with words of the reason.
 OBJECTIVE = [key for key in KEYS if key.startswith("objective")]
 REASONS = {"hinge": "needs a loss without kinks", "squared": "needs a loss with bounded slope"}
-# What neither output nor objective perturbation does.
+# What no mechanism does or is audited on, except descent on all records.
 OF_POINTS = dict.fromkeys(LOCATION, "losses of a linear prediction")
-ONE_STEP = [key for key in KEYS if key.startswith(("output", "objective"))]
+NO_POINTS = [key for key in KEYS if key != "noisy_gd"]
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 
 
@@ -44,6 +44,10 @@ def plan_for(
 
 def verdicts(plan: Plan, *, runs: int = 20_000, repeats: int = REPEATS, sabotage: str | None = None) -> list[str]:
     return [dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=sabotage).verdict for seed in range(repeats)]
+
+
+# Settings under which a small audit meets random batches; the lecture's proof is for single records.
+KNOBS = {("noisy_sgd", "tight"): {"steps": 20, "batch": 2}, ("noisy_sgd", "published"): {"batches": "single"}}
 
 
 def accountings(key: str) -> tuple[str, ...]:
@@ -76,7 +80,7 @@ def conformance(runs: int, repeats: int) -> tuple[set[tuple[str, str, str]], dic
             for accounting in accountings(key):
                 case = key, loss, accounting
                 try:
-                    plan = plan_for(key, loss, accounting=accounting)
+                    plan = plan_for(key, loss, accounting=accounting, **KNOBS.get((key, accounting), {}))
                     found = verdicts(plan, runs=runs, repeats=repeats)
                 except NotApplicable as error:
                     excluded[case] = str(error)
@@ -87,7 +91,7 @@ def conformance(runs: int, repeats: int) -> tuple[set[tuple[str, str, str]], dic
 
 
 EXCLUDED = {(key, loss, accounting) for key in OBJECTIVE for loss in REASONS for accounting in ("tight", "published")}
-EXCLUDED |= {(key, loss, accounting) for key in ONE_STEP for loss in LOCATION for accounting in accountings(key)}
+EXCLUDED |= {(key, loss, accounting) for key in NO_POINTS for loss in LOCATION for accounting in accountings(key)}
 
 
 def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently():
@@ -113,23 +117,33 @@ def test_a_registered_mechanism_without_a_worst_pair_is_noticed(monkeypatch):
 
 NOT_APPLICABLE = {(f"{family}_gaussian", "wrong_gamma_shape") for family in ("output", "objective")}
 NOT_APPLICABLE |= {(f"{family}_gamma", "variance_as_deviation") for family in ("output", "objective")}
+NOT_APPLICABLE |= {("noisy_gd", "wrong_gamma_shape"), ("noisy_sgd", "wrong_gamma_shape")}
+NOT_APPLICABLE |= {("noisy_gd", "variance_as_deviation")}  # its noise is above 1
+# Renyi accounting leaves the attacker more room than a fifth of the noise hides: 57.2% where 55.4% is what he gets.
+UNSEEN = {("noisy_sgd", "noise_at_80_percent")}
 
 
 @every_mechanism
 @pytest.mark.parametrize("sabotage", SABOTAGES)
 def test_every_sabotage_is_caught_at_the_default_plan(key, sabotage):
-    """Missed with probability below 1e-6; a fifth of the noise takes more runs to be missed."""
+    """Missed with probability below 1e-6; a fifth of the noise takes more runs to be missed.
+
+    Random batches have no curve, whose bound on epsilon is the sharpest.
+    """
     if (key, sabotage) in NOT_APPLICABLE:
-        with pytest.raises(NotApplicable, match=f"{sabotage} needs"):
+        with pytest.raises(NotApplicable, match=f"{sabotage} (needs|takes noise away only from a scale below 1)"):
             dpcore.run_audit(key, sabotage=sabotage)
         return
     runs = 20_000
     if sabotage == "noise_at_80_percent" or (key == "objective_gaussian" and sabotage == "variance_as_deviation"):
         # About a fifth is missing; objective perturbation's bound on the attacker is loose.
         runs = 400_000 if key in OBJECTIVE else 130_000
+    if (key, sabotage) in UNSEEN:
+        assert dpcore.run_audit(key, runs=5_000, sabotage=sabotage).verdict == "no contradiction"
+        return
     report = dpcore.run_audit(key, runs=runs, sabotage=sabotage)
     assert report.verdict == "contradicted" and report.sabotage == sabotage
-    assert report.certified_epsilon > 0.9 * report.claimed_epsilon
+    assert report.certified_epsilon > (0.5 if key == "noisy_sgd" else 0.9) * report.claimed_epsilon
 
 
 def test_sabotages_are_what_their_sentences_say():
@@ -235,11 +249,11 @@ def test_the_worst_pair_is_one_replaced_record_and_moves_the_model_as_far_as_is_
     assert differs.sum() == 1
     report = dpcore.run_audit(plan, runs=100)
     # Hinges and Huber loss stay on a linear part; logistic loss has slope 1/2; squared loss is nearly at its steepest,
-    # but for gradient perturbation, which starts at 0 in a ball where slopes grow to 2 (R theta_norm + y_max).
+    # except at the start of a descent, from where it grows up to the end of the ball.
     n_lam = 10 * lam
     squared = n_lam / (n_lam + 2 * R**2) / (1 + R * math.sqrt(2 / lam))
-    if key not in ONE_STEP:
-        squared = y_max / (R * spec.theta_norm + y_max)
+    if key.startswith("noisy"):
+        squared = y_max / (y_max + spec.theta_norm * R)
     expected = {"logistic": 0.5, "squared": squared}.get(loss, 1.0)
     assert report.attained == pytest.approx(expected, rel=3e-3) and report.attained <= 1.0
 
@@ -309,7 +323,7 @@ def test_an_audit_repeats_by_seed_in_any_batch_and_differs_between_seeds(key, mo
     report = dpcore.run_audit(key, runs=1_001, seed=3)
     assert report == dpcore.run_audit(key, runs=1_001, seed=3)
     assert report.certificates != dpcore.run_audit(key, runs=1_001, seed=4).certificates
-    monkeypatch.setattr(auditing, "_BATCH_NUMBERS", 100)
+    monkeypatch.setattr(auditing, "_BATCH_NUMBERS", 100 * report.plan.steps)
     batched = dpcore.run_audit(key, runs=1_001, seed=3)
     for c, b in zip(report.certificates, batched.certificates, strict=True):
         assert dc.astuple(c) == dc.astuple(b)

@@ -47,7 +47,7 @@ def test_list_and_info(capsys):
     code, out, _ = call(capsys, "info", "output_gaussian")
     assert code == 0 and "Guarantee:" in out and "accounting = tight" in out
     facts = json.loads(call(capsys, "info", "output_gaussian", "--json")[1])
-    assert facts["knobs"][0]["choices"] == ["tight", "published", "classical"]
+    assert facts["knobs"][0]["choices"] == ["tight", "published", "classical", "lecture"]
 
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())
@@ -121,6 +121,15 @@ def test_options_of_solve_reach_the_plan(capsys, csv, monkeypatch):
     assert call(capsys, *SOLVE, "--data", csv, *words, "--lam", "population")[0] == 0
     facts = dict(n=DATA.n, p=DATA.p, epsilon=1.0, delta=1e-5, loss="squared", y_max=0.5, radius=2.0, theta_norm=3.0)
     assert plans == [calibrate("output_gaussian", **facts, lam="population", accounting="published")]
+
+
+@pytest.mark.parametrize("knob", ["steps", "=3", "accounting=tight", "pace=3", "steps=many"])
+def test_knobs_that_do_not_exist_or_have_no_value_are_refused(capsys, csv, knob):
+    words = ["solve", "noisy_sgd", "--data", csv, "--label", "sick", "--epsilon", "1", "--delta", "1e-5", "--R", "1"]
+    code, out, err = call(capsys, *words, "--knob", knob)
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    reason = {"steps": "NAME=VALUE", "=3": "no knob ''", "accounting=tight": "an option of its own", "pace=3": "'pace'"}
+    assert reason.get(knob, "steps must be") in err
 
 
 def test_clipping_is_printed_with_its_count(capsys, csv):

@@ -63,7 +63,8 @@ def record_gradients(key: str, X, y, thetas) -> np.ndarray:
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("steps", [1, 7, 400, "auto"])
 def test_the_scale_is_2_G_sqrt_T_over_n_mu(key, rule, steps):
-    slope = {"squared": 2 * (2.0 * 1.5 + 0.7), "mean": 2 * (1.5 + 2.0)}.get(key, 1.0)
+    # Of squared distances theta cancels in the difference of two gradients, 2 (x - x').
+    slope = {"squared": 2 * (2.0 * 1.5 + 0.7), "mean": 2 * 2.0}.get(key, 1.0)
     G = slope * (2.0 if key not in LOCATION else 1.0)
     if rule == "smooth" and key not in SMOOTH:
         with pytest.raises(NotApplicable, match="needs a loss without kinks"):
@@ -107,13 +108,14 @@ def test_no_gradient_in_the_domain_is_larger_than_G_and_some_are_as_large(key, r
 def test_no_replaced_record_moves_the_gradient_beyond_the_sensitivity(key):
     """Neighbours from the border of the domain, at models throughout the ball. Most losses attain twice their largest
     gradient, logistic loss in a large ball only, squared losses never: their two largest gradients are not opposite."""
+    assert plan_for(key, n=10, lam=0.3, radius=None).spec.radius == 4.0, "with a regulariser, the ball of theta_norm"
     plan = plan_for(key, n=10, lam=0.3, radius=20.0)
-    assert plan.spec.radius == 4.0, "a regulariser keeps theta in the ball of theta_norm"
+    assert plan.spec.radius == 20.0, "the ball that was asked for, even beyond theta_norm"
     X, y = extremes(key, 60, 3)
     gradients = record_gradients(key, X, y, models(plan.spec.radius, 60, 4)) / 10
     moves = np.linalg.norm(gradients[:, None] - gradients[None], axis=3)
     assert moves.max() <= plan.ledger[0].sensitivity * (1 + 1e-12)
-    reached = {"squared": 0.5, "mean": 0.3, "logistic": 0.8}.get(key, 0.99)
+    reached = {"squared": 0.5, "logistic": 0.8}.get(key, 0.99)
     assert moves.max() >= reached * plan.ledger[0].sensitivity
 
 
@@ -302,7 +304,7 @@ def test_audits_of_other_losses_pass_and_see_missing_noise(key):
     """Where the pair does not reach the sensitivity the report says by how much."""
     plan = plan_for(key, n=10, domain=Domain(), radius=0.4, steps=5)
     report = dpcore.run_audit(plan, runs=2_000)
-    reached = {"squared": 1 / 1.4, "mean": 1 / 1.4}.get(key, 1.0)
+    reached = {"squared": 1 / 1.4}.get(key, 1.0)
     assert report.verdict == "no contradiction" and report.attained == pytest.approx(reached, rel=1e-6)
     assert dpcore.run_audit(plan.weakened(0.4), runs=10_000).verdict == "contradicted"
 

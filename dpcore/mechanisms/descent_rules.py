@@ -12,7 +12,8 @@ from ..types import Descent, NotApplicable
 # "auto" lets the noise of all steps together move a coordinate of theta by twice the size that lam="auto" allows
 # output perturbation (docs/formulas.md, "steps").
 AUTO_FACTOR = 2.0
-_FEWEST, _MOST, _MOST_SMOOTH, _FEWEST_AVERAGED = 30, 300, 1000, 5
+_FEWEST, _MOST, _MOST_SMOOTH = 30, 300, 1000
+_FEWEST_AVERAGED, _MOST_AVERAGED = 5, 400
 # Steps of "auto" stay so far below 1 / curvature.
 _CAUTION = 1.5
 # "smooth" takes so many steps that what is left of the start is at most this share of what noise costs.
@@ -106,7 +107,7 @@ class Averaging(Rule):
     source = "Nemirovski and others 2009, with explicit constants"
 
     def steps(self, terrain: Terrain, drift: float) -> int:
-        return _between(_FEWEST_AVERAGED, terrain.gradient**2 / (terrain.dimensions * drift**2), _MOST)
+        return _between(_FEWEST_AVERAGED, terrain.gradient**2 / (terrain.dimensions * drift**2), _MOST_AVERAGED)
 
     def descent(self, terrain: Terrain, steps: int, error: float, step: float | None) -> Descent:
         step = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps)) if step is None else step

@@ -86,7 +86,7 @@ class GradientPerturbation(SampledMechanism):
             raise NotApplicable(f"{self.key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
         lam = 0.0 if isinstance(spec.lam, str) else spec.lam
         bounded = math.isfinite(get_loss(spec.loss).slope) and lam == 0.0 and not RULES[rule].needs_ball
-        ball = spec.radius if bounded else comparator_norm(spec)
+        ball = spec.theta_norm if spec.radius is None and not bounded else spec.radius
         return dc.replace(spec, lam=lam, radius=ball)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:

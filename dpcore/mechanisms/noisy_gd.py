@@ -22,8 +22,8 @@ from .gradient_perturbation import GradientPerturbation, schedule_of, terrain
 class NoisyGD(GradientPerturbation):
     """Release an average of the iterates theta <- Proj(theta - eta (grad F(theta) + lam theta + N(0, s^2 I_p))).
 
-    One replaced record moves grad F by at most D = 2 G / n, G the largest gradient of a record. T such steps are
-    exactly mu-GDP with mu = D sqrt(T) / s, whatever theta does in between, so s = D sqrt(T) / mu(epsilon, delta). For a
+    One replaced record moves grad F by at most D = 2 G / n, G the largest gradient of a record (squared distances:
+    4 R / n). T such steps are exactly mu-GDP with mu = D sqrt(T) / s, whatever theta does in between, so s = D sqrt(T) / mu(epsilon, delta). For a
     given budget the noise of all steps together does not depend on T.
 
     Rules: "auto" (constant steps, mean of the second half; the noise moves theta by a fixed size), "smooth" (minimises
@@ -47,7 +47,7 @@ class NoisyGD(GradientPerturbation):
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         spec, rule = self.resolved(spec, self.rule), RULES[self.rule]
-        sensitivity = 2.0 * get_loss(spec.loss).largest_gradient(spec) / spec.n
+        sensitivity = get_loss(spec.loss).largest_replacement(spec) / spec.n
         drift = sensitivity / acc.gaussian_mu(budget)
         land = terrain(spec)
         steps = rule.steps(land, drift) if self.steps == "auto" else int(self.steps)

@@ -52,9 +52,9 @@ class NoisySGD(GradientPerturbation):
     Randomness: see `dpcore.kernels.descent`, all from the one generator of a release.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
         gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
-    Not protected: which records enter which batch must stay secret; n, p, lam, steps, batch, the budget and the bounds
-        R, L, y_max and radius are public; running time, which tells the sizes of the batches; the low-order bits of
-        floating-point noise; a release whose seed is known.
+    Not protected: n, p, lam, steps, batch, the budget and the bounds R, L, y_max and radius are public; running time,
+        which tells how large the batches were while the proof needs them secret; the low-order bits of floating-point
+        noise; a release whose seed is known.
     """
 
     key: str = dc.field(default="noisy_sgd", init=False, repr=False)
@@ -195,7 +195,9 @@ class NoisySGD(GradientPerturbation):
         """
         loss, schedule, rate = get_loss(plan.spec.loss), schedule_of(plan), plan.ledger[0].rate
         if not loss.linear or any(records_of(side).row_norms[:-1].any() for side in (zero, one)):
-            raise NotApplicable(f"{self.key} can be audited only where all records but the last have no gradient")
+            raise NotApplicable(
+                f"{self.key} is audited on losses of a linear prediction, with one record that has a gradient"
+            )
         ends = [Data(side.X[-2:], side.y[-2:]) for side in map(records_of, (one, zero))]
         absent = math.log1p(-rate) if rate < 1.0 else -math.inf
         ratio, theta = np.zeros(len(outputs)), np.zeros((len(outputs), plan.spec.p))
