@@ -187,7 +187,7 @@ def test_steps_are_so_many_that_more_would_gain_little():
         assert upper(at(epsilon=epsilon, rule="smooth", steps=10**7)) == pytest.approx(limit, rel=1e-3)
     plan = at(epsilon=0.1, rule="averaging")
     limit = 5.0 * math.sqrt(10) * (2 / 2_000) / gaussian_mu(Budget(0.1, 1e-6))
-    assert 5 < plan.steps < 400 and upper(plan) == pytest.approx(math.sqrt(2) * limit, rel=0.05)
+    assert 5 < plan.steps < 300 and upper(plan) == pytest.approx(math.sqrt(2) * limit, rel=0.05)
     assert upper(at(epsilon=0.1, rule="averaging", steps=10**6)) == pytest.approx(limit, rel=1e-3)
 
 
@@ -234,7 +234,8 @@ def test_plans_do_not_depend_on_the_unit_of_the_features(key):
 def test_the_bound_on_a_tail_counts_the_noise_of_the_steps_before_it(key):
     """The smaller of B^2 / (2 eta N) + (T / N) eta V / (2 (1 - eta beta)) and B^2 / (2 eta N) + (T + 1) eta G^2 / (2 N)
     for the last N iterates."""
-    for knobs in ({}, {"steps": 11}, {"steps": 300, "step": 2.0}, {"steps": 300, "step": 5.0}):
+    smaller = set()
+    for knobs in ({}, {"steps": 11}, {"steps": 300, "step": 3.0}, {"steps": 300, "step": 5.0}):
         plan = at(Spec(key, 2_000, 10, 0.0, radius=5.0, theta_norm=4.0), **knobs)
         T, N, eta = plan.steps, plan.steps - plan.steps // 2, descent_of(plan).step
         V, beta = 10 * plan.scale**2, get_loss(key).curvature_bound
@@ -242,7 +243,8 @@ def test_the_bound_on_a_tail_counts_the_noise_of_the_steps_before_it(key):
         smooth = start + T / N * eta * V / (2 * (1 - eta * beta)) if eta * beta < 1 else math.inf
         kinked = start + (T + 1) * eta * (1 + V) / (2 * N)
         assert upper(plan) == pytest.approx(min(smooth, kinked), rel=1e-12)
-        assert (kinked < smooth) == (key == "hinge" or eta == 5.0)
+        smaller.add("smooth" if smooth < kinked else "any")
+    assert smaller == ({"smooth", "any"} if key == "logistic" else {"any"})
 
 
 def test_the_last_iterate_has_a_bound_for_its_own_steps_only():
