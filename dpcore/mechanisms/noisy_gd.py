@@ -22,9 +22,10 @@ from .gradient_perturbation import GradientPerturbation, schedule_of, terrain
 class NoisyGD(GradientPerturbation):
     """Release an average of the iterates theta <- Proj(theta - eta (grad F(theta) + lam theta + N(0, s^2 I_p))).
 
-    One replaced record moves grad F by at most D = 2 G / n, G the largest gradient of a record (squared distances:
-    4 R / n). T such steps are exactly mu-GDP with mu = D sqrt(T) / s, whatever theta does in between, so
-    s = D sqrt(T) / mu(epsilon, delta). For a given budget the noise of all steps together does not depend on T.
+    One replaced record moves grad F by at most D = 2 G / n, G the largest gradient of a record (for squared distances,
+    where theta cancels, by 4 R / n). T such steps are exactly mu-GDP with mu = D sqrt(T) / s, whatever theta does in
+    between, so s = D sqrt(T) / mu(epsilon, delta). For a given budget the noise of all steps together does not depend
+    on T.
 
     Rules: "auto" (constant steps, mean of the second half; the noise moves theta by a fixed size), "smooth" (minimises
     the bound for losses without kinks), "averaging" (constant steps for any loss, mean of all), "last_iterate" (steps
