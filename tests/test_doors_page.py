@@ -122,15 +122,15 @@ def test_reasons_are_read_with_the_page_s_letters():
 
 
 def test_the_default_state_teaches_without_a_click():
-    here = table_of(n=2000).query("x == 1.0")
-    page = open_page(n=2000)
+    here = table_of(n=1000).query("x == 1.0")
+    page = open_page(n=1000)
     assert not page.exception and not page.error
     said = re.sub(r"<[^>]+>", "", headline(page))
     assert said == plain(words.takeaway(here, PEOPLE))
     assert "noise in every step leaves" in said and "times less" in said
     assert "Same promise: (1, 10⁻⁶)" in texts(page)
-    made = clouds(Scene(mechanisms_of(), 2000, 1.0, 1e-6, "auto", 7))
-    assert words.cloud_caption(made, 2000) in captions(page)
+    made = clouds(Scene(mechanisms_of(), 1000, 1.0, 1e-6, "auto", 7))
+    assert words.cloud_caption(made, 1000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
     named = "; ".join(f"{door}: {rounded(d, 2)}" for door, d in zip(("answer", "question", "step"), away, strict=True))
     assert f"{named}." in captions(page)
@@ -286,7 +286,7 @@ def test_another_data_set_starts_with_its_own_people():
     page.selectbox(key="records").set_value("iris").run()
     assert page.session_state["n"] == 105 and not page.exception
     page.selectbox(key="records").set_value("synthetic").run()
-    assert page.session_state["n"] == 2000, "what can be drawn at once, not all 5,000"
+    assert page.session_state["n"] == 1000, "what can be drawn at once, not all 5,000"
 
 
 @pytest.mark.parametrize("layers", [["bias"], ["bounds", "rates"], ["lemma"]])

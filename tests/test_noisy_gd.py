@@ -213,7 +213,7 @@ def test_draws_are_pairs_around_a_run_without_noise_and_single_releases_of_the_s
     data = PROBLEMS["full rank"]
     mechanism = NoisyGD(steps=25)
     plans = [
-        mechanism.calibrate(Spec("logistic", data.n, data.p, radius=2.0), Budget(e, 1e-5)) for e in (0.5, 5.0, 1e9)
+        mechanism.calibrate(Spec("logistic", data.n, data.p, radius=2.0), Budget(e, 1e-5)) for e in (0.5, 30.0, 1e9)
     ]
     prepared = mechanism.prepare_many(plans, data, lambda: False)
     drawn = mechanism.draws(plans, prepared, list(map(np.random.default_rng, (4, 5))), lambda: False)

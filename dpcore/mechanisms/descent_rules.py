@@ -9,9 +9,9 @@ import math
 from .. import bounds
 from ..types import Descent, NotApplicable
 
-# "auto" lets the noise of all steps together move a coordinate of theta by twice the size that lam="auto" allows
-# output perturbation (docs/formulas.md, "steps").
-AUTO_FACTOR = 2.0
+# "auto" lets the noise of all steps together move a coordinate of theta by so many times the size that lam="auto"
+# allows output perturbation: for classes, and for numbers or points (docs/formulas.md, "Gradient perturbation").
+AUTO_CLASSES, AUTO_NUMBERS = 5.0, 2.0
 _FEWEST, _MOST, _MOST_SMOOTH = 30, 300, 1000
 _FEWEST_AVERAGED, _MOST_AVERAGED = 5, 400
 # Steps of "auto" stay so far below 1 / curvature.

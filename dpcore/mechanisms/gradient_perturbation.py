@@ -18,7 +18,7 @@ from ..lower_bounds import hardest_data
 from ..solvers.descent import Schedule
 from ..types import Array, Bound, Budget, Data, Descent, NotApplicable, Plan, Spec
 from .base import Prepared, PreparedRecords, SampledMechanism, knob
-from .descent_rules import AUTO_FACTOR, RULES, Terrain
+from .descent_rules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain
 from .shared import auto_size, comparator_norm, opposite_labels
 
 _MOST_STEPS = 10**8
@@ -138,7 +138,8 @@ def terrain(spec: Spec) -> Terrain:
     # Without a ball, noise at a right angle to all records changes no prediction.
     dimensions = min(spec.n, spec.p) if loss.linear and spec.radius is None else spec.p
     gradient = loss.largest_gradient(spec) + (lam * reach if lam else 0.0)
-    size = AUTO_FACTOR * auto_size(spec) / (spec.domain.R if loss.linear else 1.0)
+    factor = AUTO_CLASSES if loss.classification else AUTO_NUMBERS
+    size = factor * auto_size(spec) / (spec.domain.R if loss.linear else 1.0)
     return Terrain(B, reach, gradient, loss.largest_curvature(spec) + lam, dimensions, size)
 
 

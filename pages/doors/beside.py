@@ -26,7 +26,7 @@ BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 WORK_PEOPLE = 100  # all records in each of n^2 steps are n^3 gradients
 # Where one move of a slider would take longer than a reader waits, a few releases come first: beyond so many people
 # times curves, of which one by steps counts several times.
-QUICK, STEPPING, FIRST_REPETITIONS = 10_000, 5, 10
+QUICK, STEPPING, FIRST_REPETITIONS = 7_000, 5, 10
 
 
 def first_repetitions(experiment: Experiment) -> int:

@@ -19,7 +19,7 @@ from pages.ui.text import emphasised, framed, plain
 
 HEIGHT = 390
 # Every draw through the question or by steps passes all records many times: few people to begin with, never too many.
-FIRST_PEOPLE, MOST_PEOPLE = 2_000, 10_000
+FIRST_PEOPLE, MOST_PEOPLE = 1_000, 10_000
 MAX_COLUMNS = 32
 REPETITIONS = 50
 LAYERS = {"bounds": "proved bounds", "bias": "without noise", "rates": "earlier rates", "lemma": "n-fold noise"}

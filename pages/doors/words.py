@@ -315,7 +315,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
     lam_line = {
         "auto": "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the "
         "question's may be larger, because the curvature of the loss resists it. Noise in every step needs no λ, and "
-        "auto gives it none; its steps go on until their noise has twice that size. No record is seen.",
+        "auto gives it none; its steps go on until their noise has five times that size. No record is seen.",
         "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
     }.get(str(experiment.lam), "**λ** is the same at all doors.")
     lines = [
