@@ -187,7 +187,7 @@ def run_audit(
 
 
 def _worst_plan(key: str) -> Plan:
-    mechanism = make_mechanism(key)
+    mechanism = make_mechanism(key).audited()
     return mechanism.calibrate(mechanism.worst_spec(), Budget(1.0, 1e-5))
 
 
@@ -202,6 +202,9 @@ def _claimed(plan: Plan) -> tuple[Plan, str, Curve | None]:
     mechanism = make_mechanism(made.key, **(knobs | {"accounting": "tight"}))
     whole = mechanism.claimed_curve(plan)
     words = f"(epsilon = {plan.spent.epsilon:.6g}, delta = {plan.spent.delta:g})-private"
+    if whole is None and plan.ledger[0].sampling != "all":
+        event = plan.ledger[0]
+        words += f" by {event.times} steps on random batches, each a share of {event.rate:.4g} of the records"
     return mechanism.calibrate(plan.spec, plan.spent), f"{words} by {whole.words}" if whole else words, whole
 
 

@@ -182,7 +182,8 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
         broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2), *others))
         found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken).certificates}
         assert found.pop("sensitivity") is False and found.pop("point") is key.endswith("gamma")
-        assert len(found) == 2 and all(found.values())
+        # Random batches claim no whole curve.
+        assert len(found) == (1 if key == "noisy_sgd" else 2) and all(found.values())
         understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999), *others))
         refuted = [c.name for c in dpcore.run_audit(understated, runs=1_000).certificates if c.flagged > c.limit]
         assert refuted == ["sensitivity"]
@@ -196,9 +197,9 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key):
     limit = stats.binom.isf(1e-6, audits, 0.05)
     assert sum(r.verdict != "no contradiction" for r in reports) <= limit
     assert sum(r.certified_epsilon > r.claimed_epsilon for r in reports) <= limit
-    # The attacker that objective perturbation's curve allows is stronger than the one that its noise meets here.
-    least, runs = (0.5, 50_000) if key == "objective_gaussian" else (0.7, 50_000)
-    assert dpcore.run_audit(key, runs=runs).certified_epsilon > least
+    # The attackers that objective perturbation's curve and Renyi accounting allow are stronger than those met here.
+    least = {"objective_gaussian": 0.5, "noisy_sgd": 0.25}.get(key, 0.7)
+    assert dpcore.run_audit(key, runs=50_000).certified_epsilon > least
 
 
 def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():

@@ -24,6 +24,7 @@ from .gradient_perturbation import GradientPerturbation, descent_of, number_or_a
 
 # "auto": batches of n / 40 records, but not so few that the choice of records outweighs the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
+_AUDITED_STEPS = 40
 # Above, n^2 steps on single records take minutes.
 _MOST_PEOPLE = 3_000
 # Where the promise is read off for the attacker's limit: it is smallest between these.
@@ -177,9 +178,12 @@ class NoisySGD(GradientPerturbation):
         data = records_of(prepared)
         return np.stack([_run(plan, data, rng, plan.scale, stored=data.p, watch=True).seen.ravel() for rng in rngs])
 
+    def audited(self) -> NoisySGD:
+        return dc.replace(self, steps=_AUDITED_STEPS) if self.steps == "auto" else self
+
     def worst_spec(self) -> Spec:
-        """As for full batches, with so many records that a batch is a twentieth of them; one column, for speed."""
-        return dc.replace(super().worst_spec(), n=400, p=1)
+        """As for full batches, with so many records that a batch is a fifth of them; one column, for speed."""
+        return dc.replace(super().worst_spec(), n=100, p=1)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the estimates at the start of batches with the record that differs."""
