@@ -221,9 +221,12 @@ def test_other_axes(axis):
 
 def test_more_people_need_less_noise_at_the_same_lam():
     sweep = Axis("n", (100, 400))
+    # More people also change how many steps the rules take, and which share of the records a batch is.
+    by_hand = {"noisy_gd": {"steps": 30}, "noisy_sgd": {"steps": 30, "batch": 100}}
     for key in dpcore.list_mechanisms():
-        table = dpcore.run(Experiment(source="synthetic", mechanisms=(key,), lam=0.1, sweep=sweep, repetitions=2))
-        # Objective perturbation also saves on the volume element.
+        mechanism = dpcore.make_mechanism(key, **by_hand.get(key, {}))
+        table = dpcore.run(Experiment(source="synthetic", mechanisms=(mechanism,), lam=0.1, sweep=sweep, repetitions=2))
+        # Objective perturbation also saves on the volume element; secret batches hide a little more than their share.
         rel = 1e-6 if key.startswith("output") else 0.03
         assert table.scale.iloc[0] == pytest.approx(4 * table.scale.iloc[-1], rel=rel)
 

@@ -78,7 +78,8 @@ def test_draws_come_in_pairs_and_few_are_the_beginning_of_many(key):
 
     def draws(pairs: int) -> np.ndarray:
         rngs = [cells.generator(SEED, key, r) for r in range(pairs)]
-        thetas, risks = mechanism.draws([plan], prepared, rngs, cells.never)
+        drawn = mechanism.draws([plan], prepared, rngs, cells.never)
+        thetas, risks = drawn.thetas, drawn.risks
         values = get_loss("logistic").value((thetas[0] @ split.train.X.T).ravel(), np.tile(split.train.y, 2 * pairs))
         assert np.allclose(risks[0], values.reshape(-1, N).mean(axis=1), rtol=1e-5)
         return thetas[0]
