@@ -23,7 +23,7 @@ RATE = "published rate,<br>shape only"
 LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
 CHIPS: list[tuple[str, dict[str, Any]]] = [
-    ("one λ at both doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
+    ("one λ at all doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
     ("λ too small", {"lam": 0.0001, "epsilon": 0.1}),
     ("tiny ε", {"lam": 0.01, "epsilon": 0.01}),
     ("pure ε", {"noise": "gamma"}),
