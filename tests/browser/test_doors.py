@@ -106,6 +106,8 @@ def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int
         ("layers=n-fold+noise", "proved"),
         ("epsilon=10", "work"),
     ):
+        if width == 1024 and side.startswith("zero"):
+            continue  # as on a phone, the halves stand below one another
         hero = open_doors(page, server.url, f"{more}&{STATE}&{SIDES.get(side, 'side=Door+zero')}")
         beside = Chart(page, side)
         beside.shown()

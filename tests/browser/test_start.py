@@ -138,5 +138,6 @@ def test_data_table_and_download(server: Server, page: Page, complaints: list[st
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()
     lines = waiting.value.path().read_text().splitlines()
-    assert len(lines) == 1 + 2 * len(EPSILON_GRID) and lines[0].startswith("mechanism,label,accounting,axis,x,metric")
+    assert len(lines) == 1 + 2 * len(EPSILON_GRID)
+    assert lines[0].startswith("mechanism,label,accounting,rule,axis,x,metric")
     assert complaints == []
