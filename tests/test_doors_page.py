@@ -15,6 +15,7 @@ from dpcore.clouds import Scene, clouds
 from dpcore.door_zero import median_leak, polynomial_fit, support_vector_leak
 from dpcore.rates import lecture_bound
 from dpcore.work import work
+from pages.doors import captions as captions_of
 from pages.doors import words, zero
 from pages.doors.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
 from pages.ui import controls
@@ -130,7 +131,7 @@ def test_the_default_state_teaches_without_a_click():
     assert "noise in every step leaves" in said and "times less" in said
     assert "Same promise: (1, 10⁻⁶)" in texts(page)
     made = clouds(Scene(mechanisms_of(), 1000, 1.0, 1e-6, "auto", 7))
-    assert words.cloud_caption(made, 1000) in captions(page)
+    assert captions_of.cloud_caption(made, 1000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
     named = "; ".join(f"{door}: {rounded(d, 2)}" for door, d in zip(("answer", "question", "step"), away, strict=True))
     assert f"{named}." in captions(page)
@@ -206,7 +207,7 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
     ]
     lecture = lecture_bound(next(dpcore.Experiment(source="synthetic", n=300, sweep=sweep).cells()))
     said = captions(page)
-    assert any(words.bounds_caption(table, lecture, 20.0) in said for table in tables)
+    assert any(captions_of.bounds_caption(table, lecture, 20.0) in said for table in tables)
     assert "n² = 90,000 steps exceeds 20" in said and "it needs ε < 2√ln(1/δ)" in said
     ratios = tables[0].bound / tables[0]["mean"]
     assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
@@ -215,7 +216,7 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
 def test_work_counts_gradients():
     page = open_page(side="Work")
     done = work("synthetic", WORK_PEOPLE, 8, 7)
-    assert words.work_caption(done, PEOPLE) in captions(page)
+    assert captions_of.work_caption(done, PEOPLE) in captions(page)
     assert f"n³ = {WORK_PEOPLE**3:,} gradients" in captions(page) and f"n² = {WORK_PEOPLE**2:,} to" in captions(page)
 
 
@@ -238,12 +239,15 @@ def test_pure_noise_has_two_doors_and_says_why():
 
 def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
     here = rows(0.1, 0.2).assign(lam=[0.01, 0.0102])
-    assert words.lam_at(here) == 0.01 and words.lam_at(rows(None, None).drop(columns="lam").assign(lam=np.nan)) is None
+    assert (
+        captions_of.lam_at(here) == 0.01
+        and captions_of.lam_at(rows(None, None).drop(columns="lam").assign(lam=np.nan)) is None
+    )
     apart = here.assign(lam=[0.01, 0.02])
-    assert words.lam_at(apart) is None
+    assert captions_of.lam_at(apart) is None
     valley = rows(0.1, 0.2).assign(x=0.5)
-    assert "Now λ is 0.01 to 0.02" in words.valley_caption(valley, apart)
-    assert "Now λ" not in words.valley_caption(valley, here)
+    assert "Now λ is 0.01 to 0.02" in captions_of.valley_caption(valley, apart)
+    assert "Now λ" not in captions_of.valley_caption(valley, here)
 
 
 def test_a_closed_door_shows_on_every_part_of_the_page():

@@ -6,7 +6,6 @@ import abc
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,11 +21,6 @@ from .descent_rules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain
 from .shared import auto_size, comparator_norm, opposite_labels
 
 _MOST_STEPS = 10**8
-
-
-def number_or_auto(default: Any, help: str) -> Any:
-    """A knob that is "auto" or a number."""
-    return knob(default, help=help)
 
 
 @dc.dataclass(frozen=True)
@@ -47,8 +41,8 @@ class GradientPerturbation(SampledMechanism):
         choices=tuple(RULES),
         help="what sets the step sizes, and which iterates the release averages",
     )
-    steps: int | str = number_or_auto("auto", help='how many noisy steps: "auto" or an integer')
-    step: float | str = number_or_auto("auto", help='the step size (its first value, if it decays): "auto" or a number')
+    steps: int | str = knob("auto", help='how many noisy steps: "auto" or an integer')
+    step: float | str = knob("auto", help='the step size (its first value, if it decays): "auto" or a number')
 
     quantity = "excess_empirical_risk"
 

@@ -20,7 +20,7 @@ from ..subsampling import Sampling, subsampled_epsilon, subsampled_multiplier
 from ..types import Array, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, check_certificate, knob, records_of
 from .descent_rules import RULES, Terrain
-from .gradient_perturbation import GradientPerturbation, descent_of, number_or_auto, schedule_of, terrain
+from .gradient_perturbation import GradientPerturbation, descent_of, schedule_of, terrain
 
 # "auto": batches of n / 40 records, but not so few that the choice of records outweighs the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
@@ -66,7 +66,7 @@ class NoisySGD(GradientPerturbation):
     batches: str = knob(
         "poisson", choices=("poisson", "single"), help="each record on its own coin, or one uniform record a step"
     )
-    batch: float | str = number_or_auto("auto", help='poisson: expected records in a batch, "auto" or a number >= 1')
+    batch: float | str = knob("auto", help='poisson: expected records in a batch, "auto" or a number >= 1')
 
     label = "gradient perturbation, random batches"
     source = "Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014"

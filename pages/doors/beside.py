@@ -14,7 +14,7 @@ from dpcore.mechanisms import Mechanism
 from dpcore.mechanisms.noisy_gd import NoisyGD
 from dpcore.rates import lecture_bound
 from dpcore.work import work
-from pages.doors import words
+from pages.doors import captions
 from pages.doors.zero import show_door_zero
 from pages.ui.controls import LAMBDAS, Controls
 from pages.ui.live_figure import live_figure
@@ -50,7 +50,7 @@ def show_beside(
         _show_bounds(experiment, controls, theme, height)
     elif side == "Work":
         done = work(experiment.source, min(controls.n, WORK_PEOPLE), controls.p, controls.seed)
-        said = words.work_caption(done, dpcore.data.get_source(experiment.source))
+        said = captions.work_caption(done, dpcore.data.get_source(experiment.source))
         live_figure(figures.work_figure(done, theme=theme, height=height), key="work", alt=said, height=height)
         st.caption(said)
     else:
@@ -62,7 +62,7 @@ def _show_cloud(
 ) -> None:
     facts = (controls.n, controls.epsilon, controls.delta, controls.lam, controls.seed)
     made = clouds(Scene(mechanisms, *facts, walks=walks))
-    said = words.path_caption(made, controls.n) if walks else words.cloud_caption(made, controls.n)
+    said = captions.path_caption(made, controls.n) if walks else captions.cloud_caption(made, controls.n)
     live_figure(figures.cloud_figure(made, theme=theme, height=height), key="cloud", alt=said, height=height)
     st.caption(said)
 
@@ -73,8 +73,8 @@ def _show_valley(
     sweep = dpcore.Axis("lam", tuple(lam for lam in LAMBDAS if not isinstance(lam, str)))
     swept = dc.replace(experiment, epsilon=controls.epsilon, lam="auto", sweep=sweep, repetitions=VALLEY_REPETITIONS)
     valley, progress = refined(swept, first=first_repetitions(swept), key="valley")
-    lam = words.lam_at(here) if isinstance(controls.lam, str) else controls.lam
-    said = words.valley_caption(valley, here)
+    lam = captions.lam_at(here) if isinstance(controls.lam, str) else controls.lam
+    said = captions.valley_caption(valley, here)
     live_figure(
         figures.valley_figure(valley, lam=lam, theme=theme, height=height), key="valley", alt=said, height=height
     )
@@ -88,6 +88,6 @@ def _show_bounds(experiment: Experiment, controls: Controls, theme: figures.Them
     table, progress = refined(ruled, first=FEWEST, key="bounds")
     lecture = lecture_bound(next(ruled.cells()))
     picture = figures.bounds_figure(table, lecture=lecture, epsilon=controls.epsilon, theme=theme, height=height)
-    said = words.bounds_caption(table, lecture, worst=2.0 * (ruled.theta_norm or 0.0))
+    said = captions.bounds_caption(table, lecture, worst=2.0 * (ruled.theta_norm or 0.0))
     live_figure(picture, key="proved", alt=said, height=height)
     st.caption(" ".join(filter(None, (said, progress))))
