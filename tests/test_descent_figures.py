@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment, NotApplicable, bounds, composition, figures
+from dpcore import Axis, Experiment, NotApplicable, bounds, composition, data, figures
 from dpcore.clouds import Scene, clouds
+from dpcore.losses import get_loss
 from dpcore.rates import lecture_bound
 from dpcore.work import work
 
@@ -87,6 +88,11 @@ def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
     assert not cloud.path[0].any() and not cloud.quiet_path[0].any()
     assert cloud.path[first:].mean(axis=0) == pytest.approx(cloud.thetas[0], abs=1e-9)
     assert cloud.quiet_path[first:].mean(axis=0) == pytest.approx(cloud.theta_hat, abs=1e-12)
+    train, loss, theta = data.load("synthetic", 300, 2, 3).train, get_loss("logistic"), np.zeros(2)
+    for quiet in cloud.quiet_path:
+        assert quiet == pytest.approx(theta, abs=1e-12), "plain descent"
+        theta = theta - cloud.plan.descent.step * (loss.derivative(train.X @ theta, train.y) @ train.X) / 300
+    assert np.linalg.norm(cloud.path - cloud.quiet_path, axis=1).max() > 0.01
     assert made.x[0] < 0.0 < made.x[-1] and made.y[0] < 0.0 < made.y[-1], "the start is in the window"
     figure = figures.cloud_figure(made, theme="light", height=HEIGHT)
     assert np.array_equal(named(figure, "one run, step by step").x, cloud.path[:, 0])
@@ -99,7 +105,8 @@ def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
     table = dpcore.run(Experiment(source="synthetic", n=200, mechanisms=("output_gaussian", "noisy_gd"), repetitions=4))
     wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
     exhibit = dpcore.run(Experiment(source="synthetic", n=200, mechanisms=(wasteful,), repetitions=4))
-    figure = figures.doors_figure(table, epsilon=1.0, theme="light", height=HEIGHT, exhibits={"n-fold": exhibit})
+    look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT, "bounds": False}
+    figure = figures.doors_figure(table, **look, exhibits={"n-fold": exhibit})
     curve = named(figure, "n-fold")
     rows = exhibit[exhibit.metric == "excess_empirical_risk"]
     assert np.array_equal(curve.y, rows["mean"]) and curve.line.color == figures.FAMILIES["light"]["output"]
