@@ -92,7 +92,7 @@ def _section(text: str, name: str) -> str:
 )
 @click.option("--epsilon", required=True, type=float, help="Privacy budget, > 0.")
 @click.option("--delta", default=0.0, show_default=True, type=float, help="In [0, 1).")
-@click.option("--loss", default="logistic", show_default=True, help=f"One of {', '.join(LOSSES)}.")
+@click.option("--loss", default=None, help=f"One of {', '.join(LOSSES)}; logistic unless the mechanism has its own.")
 @click.option(
     "--lam",
     default="auto",
@@ -117,6 +117,7 @@ def solve(
     records together and is not private.
     """
     records = _read(path, label, p)
+    arguments["loss"] = arguments["loss"] or mechanism_class(arguments["key"]).usual_loss
     check_learnable(records, get_loss(arguments["loss"]).classification)
     arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
     data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}

@@ -10,7 +10,7 @@ import numpy as np
 from .checks import integer, shown
 from .data import clip_rows
 from .losses import get_loss
-from .mechanisms import Mechanism, make_mechanism
+from .mechanisms import Mechanism, make_mechanism, mechanism_class
 from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, as_matrix
 
 
@@ -21,7 +21,7 @@ def calibrate(
     p: int,
     epsilon: float,
     delta: float = 0.0,
-    loss: str = "logistic",
+    loss: str | None = None,
     lam: float | str = "auto",
     R: float = 1.0,
     y_max: float = 1.0,
@@ -33,9 +33,11 @@ def calibrate(
     """Everything public about a release, from public facts only: no data is seen.
 
     key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
-    loss: key of a loss. lam: regularisation of the *average* loss, >= 0, or a rule: "auto", "published" or "population"
-    (see `Spec`). R: bound on ||x||_2. y_max: bound on |y|. radius: the minimiser is sought in the L2 ball of this
-    radius, None for everywhere. theta_norm: public guess of a good model's norm. accounting, knobs: see the mechanism.
+    loss: key of a loss; None is logistic loss, and linear costs for "ftrl". lam: regularisation of the *average* loss,
+    >= 0, or a rule: "auto", "published" or "population" (see `Spec`). R: bound on ||x||_2; on ||x||_inf, the largest
+    entry, for mechanisms on the simplex. y_max: bound on |y|. radius: the minimiser is sought in the L2 ball of this
+    radius, None for everywhere, or on the simplex of this size, None for 1. theta_norm: public guess of a good model's
+    norm. accounting, knobs: see the mechanism.
 
     Raises ValueError for arguments out of range and NotApplicable where no guarantee exists.
 
@@ -43,8 +45,10 @@ def calibrate(
     >>> round(plan.scale, 6), plan.spent.epsilon, plan.steps
     (0.074613, 1.0, 1)
     """
-    spec = Spec(loss, n, p, lam, Domain(R=R, y_max=y_max), radius, theta_norm)  # type: ignore[arg-type]
-    return make_mechanism(key, accounting=accounting, **knobs).calibrate(spec, Budget(epsilon, delta))
+    mechanism = make_mechanism(key, accounting=accounting, **knobs)
+    domain = Domain(mechanism.q, R, y_max)
+    spec = Spec(loss or mechanism.usual_loss, n, p, lam, domain, radius, theta_norm, mechanism.set)  # type: ignore[arg-type]
+    return mechanism.calibrate(spec, Budget(epsilon, delta))
 
 
 def solve(
@@ -54,7 +58,7 @@ def solve(
     *,
     epsilon: float,
     delta: float = 0.0,
-    loss: str = "logistic",
+    loss: str | None = None,
     lam: float | str = "auto",
     R: float = 1.0,
     y_max: float = 1.0,
@@ -67,10 +71,10 @@ def solve(
 ) -> Release:
     """Release one private parameter vector.
 
-    X: [n, p] numbers: an array, lists, a data frame or a scipy.sparse matrix, every row with ||x||_2 <= R (refused
-    otherwise). y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression, not used
-    by location losses, for which it may be left out. clip: scale rows beyond R down to norm R instead, and count them
-    in `Release.clipped`. seed: None draws the noise from the operating system's entropy, and only then does the release
+    X: [n, p] numbers: an array, lists, a data frame or a scipy.sparse matrix, every row within R (refused otherwise).
+    y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression, not used by location losses and linear
+    costs, for which it may be left out. clip: scale rows beyond R down to norm R instead, and count them in
+    `Release.clipped`. seed: None draws the noise from the operating system's entropy, and only then does the release
     carry its promise; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
 
     Records are refused one by one, for what each of them is. A single class or a constant column is legal: to refuse
@@ -84,7 +88,7 @@ def solve(
     ((2,), 1.0, True)
     """
     if y is None:
-        if get_loss(loss).linear:
+        if get_loss(loss or mechanism_class(key).usual_loss).labelled:
             raise ValueError(f"y must be given for {key}, got None")
         X = as_matrix(X)
         y = np.zeros(X.shape[:1])
@@ -135,7 +139,7 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
         integer("seed", seed, at_least=0)
     clipped = 0
     if clip:
-        data, clipped = clip_rows(data, plan.spec.domain.R)
+        data, clipped = clip_rows(data, plan.spec.domain.R, plan.spec.domain.q)
     mechanism = cast(Mechanism, plan.mechanism)
     prepared = mechanism.prepare(plan, data)
     # Columns that no record fills are released like the others: leaving them out would tell which they are.

@@ -47,6 +47,7 @@ class Cell:
 
 _CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(256)
 _REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
+_ON_SIMPLEX: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
 
 
 def never() -> bool:
@@ -78,6 +79,30 @@ def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
 
 
+def spec_of(cell: Cell) -> Spec:
+    """The problem that a cell's mechanism is given: its source's promise, in the norm that the mechanism asks for."""
+    domain = records.load(cell.source, cell.n, cell.p, cell.seed).domain.implied(cell.mechanism.q, cell.p)
+    problem = (cell.loss, cell.n, cell.p, cell.lam, domain, cell.radius, cell.theta_norm, cell.mechanism.set)
+    return Spec(*problem)  # type: ignore[arg-type]
+
+
+def reference_of(cell: Cell) -> solvers.BallMinimum | solvers.SimplexMinimum:
+    """What excess risk is measured from: the best model in the ball, or on the simplex where the source says so."""
+    if records.get_source(cell.source).set == "simplex":
+        return simplex_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, cell.radius or 1.0)
+    ball = min(cell.theta_norm, cell.radius or math.inf)
+    return reference_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, ball)
+
+
+def simplex_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.SimplexMinimum:
+    """F* of a source's training records over the simplex of `radius`, certified, from a cache."""
+
+    def compute() -> solvers.SimplexMinimum:
+        return solvers.minimise_on_simplex(get_loss(loss), records.load(source, n, p, seed).train, radius)
+
+    return _ON_SIMPLEX.get((source, n, p, seed, loss, radius), compute)
+
+
 def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
     """F* of a source's training records over the L2 ball of `radius`, certified, from a cache.
 
@@ -104,9 +129,8 @@ def _unless(cancelled: Callable[[], bool]) -> None:
 def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     started = time.perf_counter()
     split = records.load(cell.source, cell.n, cell.p, cell.seed)
-    spec = Spec(cell.loss, cell.n, cell.p, cell.lam, split.domain, cell.radius, cell.theta_norm)  # type: ignore[arg-type]
-    ball = min(cell.theta_norm, cell.radius or math.inf)
-    reference = reference_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, ball)
+    spec = spec_of(cell)
+    reference = reference_of(cell)
 
     plans: list[Plan] = []
     rows: list[dict[str, Any]] = []

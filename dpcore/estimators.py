@@ -76,8 +76,9 @@ class _PrivateEstimator:
                 "already; fit(X, y, refit=True) spends again and adds up"
             )
         data = Data(X, y)
-        spec = Spec(self.loss, data.n, data.p, self.lam, self.domain, self.radius, self.theta_norm)  # type: ignore[arg-type]
         mechanism = make_mechanism(self.mechanism, accounting=self.accounting)
+        problem = (self.loss, data.n, data.p, self.lam, self.domain, self.radius, self.theta_norm, mechanism.set)
+        spec = Spec(*problem)  # type: ignore[arg-type]
         plan = mechanism.calibrate(spec, Budget(self.epsilon, self.delta))
         spent = plan.spent
         if earlier is not None:

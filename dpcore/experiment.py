@@ -131,6 +131,8 @@ class Experiment:
             raise ValueError(f"population must be false for source {self.source!r}: nobody knows its law")
         if self.population and info.task == "location":
             raise ValueError(f"population must be false for source {self.source!r}: nobody worked out its risks")
+        if self.population and info.set == "simplex":
+            raise ValueError(f"population must be false for source {self.source!r}: its risks are sums over all signs")
         set_field = object.__setattr__
         set_field(self, "mechanisms", _mechanisms(self.mechanisms))
         if not isinstance(self.sweep, Axis):
@@ -214,6 +216,12 @@ def _mechanisms(chosen: object) -> tuple[Mechanism, ...]:
     made = tuple(m if isinstance(m, Mechanism) else make_mechanism(m) for m in listed)
     if not made:
         raise ValueError("mechanisms must name at least one mechanism, got none")
+    for mechanism in made:
+        if mechanism.quantity == "regret":
+            raise ValueError(
+                f"mechanisms must learn from a table of records, got {mechanism.key}, which plays against a stream of "
+                "costs: see dpcore.streaming"
+            )
     return made
 
 

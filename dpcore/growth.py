@@ -13,10 +13,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from . import data as records
-from .cells import Cell
+from .cells import Cell, spec_of
 from .mechanisms.base import Mechanism
 from .mechanisms.objective_perturbation import ObjectivePerturbation
-from .types import Array, Bound, Budget, NotApplicable, Plan, Spec
+from .types import Array, Bound, Budget, NotApplicable, Plan
 
 
 @dc.dataclass(frozen=True)
@@ -66,7 +66,7 @@ def noise_length(mechanism: Mechanism, plan: Plan) -> float:
     most that with s / lam in place of s. An idle column holds exactly -b_j / lam and a trace of noise; the others move
     by at most ||b|| / lam, because J is lam-strongly convex.
 
-    >>> from dpcore import make_mechanism
+    >>> from dpcore import Spec, make_mechanism
     >>> gamma = make_mechanism("output_gamma")
     >>> plan = gamma.calibrate(Spec("logistic", n=100, p=3, lam=0.1), Budget(1.0))
     >>> round(noise_length(gamma, plan) / plan.scale, 6) == round(math.sqrt(3 * 4), 6)
@@ -84,9 +84,8 @@ def _growth(key: str, cells: list[Cell]) -> Growth:
     rates: dict[str, Array] = {}
     for k, cell in enumerate(cells):
         split = records.load(cell.source, cell.n, cell.p, cell.seed)
-        spec = Spec(cell.loss, cell.n, cell.p, cell.lam, split.domain, cell.radius, cell.theta_norm)  # type: ignore[arg-type]
         try:
-            plan = cell.mechanism.calibrate(spec, Budget(cell.epsilons[0], cell.delta))
+            plan = cell.mechanism.calibrate(spec_of(cell), Budget(cell.epsilons[0], cell.delta))
         except NotApplicable:
             continue
         if math.isnan(length):

@@ -1,9 +1,9 @@
 """Loss functions: constants for privacy proofs, values and gradients for solvers.
 
-A record enters a loss through one number z: its linear prediction <x, theta> or, for location losses, its distance
-||theta - x|| from the model, which is a point. One `Loss` serves proofs and solvers, so the sensitivity that scales
-the noise and the gradient that a solver follows cannot come from different losses. Compiled code is looked up by key
-on first use.
+A record enters a loss through one number z: its linear prediction <x, theta> (which can be its cost itself) or, for
+location losses, its distance ||theta - x|| from the model, which is a point. One `Loss` serves proofs and solvers, so
+the sensitivity that scales the noise and the gradient that a solver follows cannot come from different losses. Compiled
+code is looked up by key on first use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Loss:
     """A convex loss l(z; y) with its constants.
 
     key: name in the registry. label: for people. shape: the shape parameter h of the kernels. task: what y is: -1 or +1
-    (classification), any number with |y| <= y_max (regression), or nothing that matters (location: z = ||theta - x||).
+    (classification), any number with |y| <= y_max (regression), or nothing that matters (location: z = ||theta - x||;
+    cost: the loss is z itself).
     slope: sup |l'| over all z and y, inf where there is none. curvature_bound: sup l'' over z and y, inf where there is
     none; for location the same as a function of theta, sup of the largest eigenvalue of the Hessian.
     """
@@ -39,7 +40,7 @@ class Loss:
     label: str
     slope: float
     curvature_bound: float
-    task: Literal["classification", "regression", "location"]
+    task: Literal["classification", "regression", "location", "cost"]
     shape: float = 0.0
 
     @property
@@ -51,12 +52,18 @@ class Loss:
         """Whether z is a linear prediction: all losses but those of location."""
         return self.task != "location"
 
+    @property
+    def labelled(self) -> bool:
+        """Whether y matters."""
+        return self.task in ("classification", "regression")
+
     def lipschitz(self, spec: Spec) -> float:
         """L: a bound on |dl/dz| over every record of the domain and every theta where the minimiser can lie.
 
-        Squared loss has none without a bound on theta. `spec.radius` gives one; without it, J(theta_hat) <= J(0) puts
-        the minimiser within y_max sqrt(2 / lam), so that L = 2 (R y_max sqrt(2 / lam) + y_max) depends on lam. Squared
-        distances have none either; their minimiser is no farther from 0 than the records.
+        Squared loss has none without a bound on theta. `spec.radius` gives one, and so does the simplex, where
+        |z| <= R radius as well; without either, J(theta_hat) <= J(0) puts the minimiser within y_max sqrt(2 / lam), so
+        that L = 2 (R y_max sqrt(2 / lam) + y_max) depends on lam. Squared distances have none either; their minimiser
+        is no farther from 0 than the records.
 
         >>> from dpcore.types import Domain
         >>> get_loss("squared").lipschitz(Spec("squared", n=10, p=1, lam=0.5, domain=Domain(R=1.0, y_max=1.0)))
@@ -64,7 +71,7 @@ class Loss:
         """
         if math.isfinite(self.slope):
             return self.slope
-        reach = spec.radius
+        reach = spec.reach
         if not self.linear:
             return self.curvature_bound * ((reach or spec.domain.R) + spec.domain.R)
         if reach is None:
@@ -244,6 +251,7 @@ LOSSES = {
             task="regression",
             shape=_HALF_WIDTH,
         ),
+        Loss("linear", "linear cost", slope=1.0, curvature_bound=0.0, task="cost"),
         Loss("geometric_median", "geometric median", slope=1.0, curvature_bound=math.inf, task="location"),
         Loss(
             "smooth_median",

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import bounds
 from . import data as records
-from .cells import Cell
+from .cells import Cell, spec_of
 from .composition import lecture_multiplier
 from .losses import get_loss
 from .types import Array, Budget, NotApplicable, Spec
@@ -26,8 +26,7 @@ def rate_shape(cell: Cell) -> tuple[str, Array]:
     >>> source, round(float(values[0] / values[1]), 2)
     ('Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)', 9.69)
     """
-    domain = records.load(cell.source, cell.n, cell.p, cell.seed).domain
-    spec = Spec(cell.loss, cell.n, cell.p, cell.lam, domain, cell.radius, cell.theta_norm)  # type: ignore[arg-type]
+    spec = spec_of(cell)
     found = []
     for epsilon in cell.epsilons:
         plan = cell.mechanism.calibrate(spec, Budget(epsilon, cell.delta))

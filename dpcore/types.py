@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import check_real, integer, positive, shown
+from .checks import check_real, integer, one_of, positive, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
-NoiseLaw = Literal["gaussian", "gamma"]
+NoiseLaw = Literal["gaussian", "gamma", "gumbel"]
 LamRule = Literal["auto", "published", "population"]
 LAM_RULES = get_args(LamRule)
+SetName = Literal["ball", "simplex"]
+SETS = get_args(SetName)
 Sampling = Literal["all", "poisson", "uniform"]
 
 
@@ -82,13 +84,25 @@ class Domain:
         object.__setattr__(self, "R", positive("R", self.R))
         object.__setattr__(self, "y_max", positive("y_max", self.y_max))
 
+    def implied(self, q: float, p: int) -> Domain:
+        """What this promise means in the norm of order q for records of p columns.
+
+        ||x||_inf <= ||x||_2 <= sqrt(p) ||x||_inf, and both can be attained.
+
+        >>> Domain(q=math.inf, R=0.5).implied(2.0, p=16).R
+        2.0
+        """
+        widened = math.sqrt(p) if q < self.q else 1.0
+        return dc.replace(self, q=q, R=widened * self.R)
+
 
 @dc.dataclass(frozen=True)
 class Spec:
     """The public facts of one empirical risk minimisation; it holds no data.
 
-    The objective is J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||_2^2, minimised over
-    R^p, or over the L2 ball of `radius` where that is set.
+    set "ball": J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||_2^2, minimised over R^p, or over the
+    L2 ball of `radius` where that is set. set "simplex": theta = radius w with w >= 0 and sum_j w_j = 1 (radius None is
+    1), and J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + lam sum_j w_j ln w_j.
 
     loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1.
     lam: >= 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
@@ -105,8 +119,10 @@ class Spec:
     domain: Domain = Domain()
     radius: float | None = None
     theta_norm: float = 10.0
+    set: SetName = "ball"
 
     def __post_init__(self) -> None:
+        one_of("set", self.set, SETS)
         object.__setattr__(self, "n", integer("n", self.n, at_least=2))
         object.__setattr__(self, "p", integer("p", self.p, at_least=1))
         if not isinstance(self.lam, str):
@@ -118,6 +134,11 @@ class Spec:
         if self.radius is not None:
             object.__setattr__(self, "radius", positive("radius", self.radius))
         object.__setattr__(self, "theta_norm", positive("theta_norm", self.theta_norm))
+
+    @property
+    def reach(self) -> float | None:
+        """How large theta can be in the norm of its set: L2 for the ball, L1 for the simplex; None without a limit."""
+        return 1.0 if self.radius is None and self.set == "simplex" else self.radius
 
 
 @dc.dataclass(frozen=True)
@@ -166,6 +187,14 @@ class Data:
                 return np.linalg.norm(self.X, axis=1)
             return np.sqrt(self.X.power(2).sum(axis=1))
 
+    def norms(self, q: float) -> Array:
+        """||x_i||_q for q = 2 or inf, shape [n]."""
+        if q == 2.0:
+            return self.row_norms
+        if isinstance(self.X, np.ndarray):
+            return np.maximum(self.X.max(axis=1), -self.X.min(axis=1))
+        return abs(self.X).max(axis=1).toarray()
+
     @functools.cached_property
     def gram(self) -> Array:
         """X'X / n, shape [r, r]; computed once, since moving lam or epsilon does not change it."""
@@ -180,7 +209,7 @@ class Data:
 
     def check_domain(self, domain: Domain) -> None:
         """Raise ValueError when a record breaks the public promise; nothing is clipped."""
-        norms = self.row_norms if domain.q == 2.0 else np.asarray(abs(self.X).max(axis=1)).ravel()
+        norms = self.norms(domain.q)
         # Scaling rows to norm R exactly leaves a few ulps; they do not change a sensitivity visibly.
         beyond = int(np.count_nonzero(norms > domain.R * (1 + 1e-12)))
         if beyond:

@@ -7,9 +7,11 @@ import numpy as np
 from dpcore import Data
 from dpcore.losses import LOSSES, get_loss
 
-# Losses of a linear prediction; the others, of a point, have tests of their own (test_location).
-LINEAR = [key for key, loss in LOSSES.items() if loss.linear]
+# Losses of a linear prediction; the others, of a point, have tests of their own (test_location), and so have costs.
+LINEAR = [key for key, loss in LOSSES.items() if loss.labelled]
 LOCATION = [key for key, loss in LOSSES.items() if not loss.linear]
+# What mechanisms in the L2 geometry may be asked for.
+BALL = [*LINEAR, *LOCATION]
 
 
 def random_records(n: int, p: int, *, seed: int, separable: bool = False) -> Data:

@@ -11,14 +11,14 @@ from scipy.sparse import csr_array
 from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec, bounds
 from dpcore.accounting import gaussian_mu
 from dpcore.evaluate import risk
-from dpcore.losses import LOSSES, get_loss
+from dpcore.losses import get_loss
 from dpcore.mechanisms.descent_rules import RULES
 from dpcore.mechanisms.gradient_perturbation import descent_of, terrain
 from dpcore.mechanisms.noisy_gd import NoisyGD
 from dpcore.solvers import minimise_in_ball
-from tests.problems import PROBLEMS, for_loss, random_records
+from tests.problems import BALL, PROBLEMS, for_loss, random_records
 
-SMOOTH = [key for key, loss in LOSSES.items() if math.isfinite(loss.curvature_bound)]
+SMOOTH = [key for key in BALL if math.isfinite(get_loss(key).curvature_bound)]
 BUDGETS = tuple(Budget(epsilon, 1e-5) for epsilon in (0.1, 1.0, 10.0))
 # Settings by hand under which noise, and not the distance from the start, is what costs.
 LONG = {"rule": "auto", "steps": 300, "step": 0.09}
@@ -45,7 +45,7 @@ def upper(plan: Plan) -> float | None:
 def measured(every_shape: bool) -> dict[tuple[str, ...], tuple[Plan, float, float]]:
     """Mean excess over the best model of the comparator's ball, and its standard error, over 10 pairs of releases."""
     found = {}
-    for i, key in enumerate(LOSSES):
+    for i, key in enumerate(BALL):
         for j, (name, records) in enumerate(HARD.items()):
             data = for_loss(key, records)
             for shape in SHAPES if every_shape else [SHAPES[(i + j) % 3]]:
@@ -80,7 +80,7 @@ def test_no_mean_excess_is_above_its_upper_bound(monkeypatch):
     errors above its expectation in less than 0.05% of cases (Student's t); a bound that is met with equality would be
     needed, and most are far above. A twentieth of the bound, or one that forgets the noise, fails."""
     cases = measured(every_shape=False)
-    assert len(cases) == len(HARD) * len(BUDGETS) * (6 * len(SMOOTH) + 5 * (len(LOSSES) - len(SMOOTH)))
+    assert len(cases) == len(HARD) * len(BUDGETS) * (6 * len(SMOOTH) + 5 * (len(BALL) - len(SMOOTH)))
     assert all(upper(plan) is not None for plan, *_ in cases.values())
     assert exceeded(upper) == []
     assert exceeded(lambda plan: upper(plan) / 20)

@@ -10,12 +10,12 @@ from scipy.sparse import csr_array
 import dpcore
 from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Spec, data
 from dpcore.evaluate import released_curves, risk
-from dpcore.losses import LOSSES, SMOOTHING, get_loss
+from dpcore.losses import SMOOTHING, get_loss
 from dpcore.lower_bounds import hardest_data
 from dpcore.mechanisms.shared import opposite_labels
 from dpcore.regret import cases, regret_at, regret_table
 from dpcore.solvers import minimise_in_ball
-from tests.problems import LINEAR, LOCATION
+from tests.problems import BALL, LINEAR, LOCATION
 
 every_location_loss = pytest.mark.parametrize("key", LOCATION)
 MEDIAN, SMOOTH, MEAN = map(get_loss, ("geometric_median", "smooth_median", "mean"))
@@ -57,7 +57,7 @@ def test_a_smoothed_distance_keeps_its_digits_near_zero():
     assert SMOOTH.value(np.array([1e-9]), np.zeros(1))[0] == pytest.approx(1e-18 / (2 * SMOOTHING), rel=1e-12)
 
 
-@pytest.mark.parametrize("key", LOSSES)
+@pytest.mark.parametrize("key", BALL)
 @pytest.mark.parametrize("p", [0, 9])
 def test_gradients_match_finite_differences_dense_and_sparse(key, p):
     """p = 9: the last four columns are idle, once left out of the models and once a part of them."""
@@ -116,7 +116,7 @@ def test_many_models_near_many_records_are_taken_in_blocks(monkeypatch):
     assert np.allclose(MEDIAN.gradients(equal, thetas), at_once, rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("key", LOSSES)
+@pytest.mark.parametrize("key", BALL)
 def test_no_record_of_the_domain_pulls_harder_or_bends_more_than_the_constants_say(key):
     loss, R, radius, y_max = get_loss(key), 1.5, 2.0, 0.7
     spec = Spec(key, 2, 3, 0.1, Domain(R=R, y_max=y_max), radius)

@@ -13,17 +13,17 @@ import dpcore
 from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Spec
 from dpcore.accounting import gaussian_mu, hockey_stick
 from dpcore.evaluate import risk
-from dpcore.losses import LOSSES, get_loss
+from dpcore.losses import get_loss
 from dpcore.mechanisms.gradient_perturbation import descent_of
 from dpcore.mechanisms.noisy_gd import NoisyGD, schedule_of
 from dpcore.solvers import minimise_in_ball
-from tests.problems import LOCATION, PROBLEMS, for_loss
+from tests.problems import BALL, LOCATION, PROBLEMS, for_loss
 from tests.test_descent import plain_gradient
 
 BUDGET = Budget(1.0, 1e-5)
 RULES = ("auto", "smooth", "averaging", "last_iterate")
-SMOOTH = [key for key, loss in LOSSES.items() if math.isfinite(loss.curvature_bound)]
-every_loss = pytest.mark.parametrize("key", LOSSES)
+SMOOTH = [key for key in BALL if math.isfinite(get_loss(key).curvature_bound)]
+every_loss = pytest.mark.parametrize("key", BALL)
 DOMAIN = Domain(R=2.0, y_max=0.7)
 
 

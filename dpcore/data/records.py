@@ -28,10 +28,10 @@ def scale(values: Array, low: Array, high: Array) -> Array:
     return 2.0 * (values - low) / (high - low) - 1.0
 
 
-def clip_rows(data: Data, R: float) -> tuple[Data, int]:
-    """Every row x times min(1, R / ||x||_2), dense or CSR, and how many rows that changed.
+def clip_rows(data: Data, R: float, q: float = 2.0) -> tuple[Data, int]:
+    """Every row x times min(1, R / ||x||_q), dense or CSR, and how many rows that changed; q is 2 or inf.
 
-    Clipping each record by a public R keeps the promise ||x||_2 <= R whatever the records are, and changes what is
+    Clipping each record by a public R keeps the promise ||x||_q <= R whatever the records are, and changes what is
     learned. The count depends on the records: it is not private and belongs in no report.
 
     >>> clipped, changed = clip_rows(Data(np.array([[3.0, 4.0], [0.0, 0.5]]), np.array([1.0, -1.0])), 1.0)
@@ -39,8 +39,9 @@ def clip_rows(data: Data, R: float) -> tuple[Data, int]:
     ([[0.6, 0.8], [0.0, 0.5]], 1)
     """
     positive("R", R)
-    beyond = data.row_norms > R
-    factors = np.divide(R, data.row_norms, out=np.ones(data.n), where=beyond)
+    norms = data.norms(q)
+    beyond = norms > R
+    factors = np.divide(R, norms, out=np.ones(data.n), where=beyond)
     if isinstance(data.X, np.ndarray):
         return Data(data.X * factors[:, None], data.y, data.p), int(beyond.sum())
     X = data.X.copy()

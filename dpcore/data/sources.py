@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Literal
 
-from ..types import Data, Domain
+from ..types import Array, Data, Domain, SetName
 from .population import Population
 
 
@@ -18,7 +18,8 @@ class Source:
     drawn. p: columns of its own, beyond which every column is zero; None where each of any number of columns is filled.
     theta_norm: public guess of a good model's norm, declared with the scaling it belongs to, never fitted. scaling: how
     ||x||_2 <= R is kept, in one sentence. task: whether y is a class, -1 or +1, or a number in [-1, 1], or 0
-    because only the points x matter (location, where nothing is predicted or counted).
+    because only the points x matter (location, where nothing is predicted or counted). set: where its good models live,
+    and the best one is sought.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Source:
     theta_norm: float
     scaling: str
     task: Literal["classification", "regression", "location"] = "classification"
+    set: SetName = "ball"
 
     @property
     def people(self) -> int:
@@ -41,9 +43,13 @@ class Source:
 
 @dc.dataclass(frozen=True)
 class Split:
-    """Training and test records of a source, the promise that both keep, and their law where it is known."""
+    """Training and test records of a source, the promise that both keep, and their law where it is known.
+
+    truth: [p], the weights behind the labels of a mixture.
+    """
 
     train: Data
     test: Data
     domain: Domain
     population: Population | None = None
+    truth: Array | None = None

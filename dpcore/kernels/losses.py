@@ -264,6 +264,27 @@ def huber_gaussian_mean(z, y, sd, h, out):
             out[i] = (u * u + s * s - beyond) / (2.0 * h)
 
 
+# Linear costs.
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def linear_value(z, y, h, out):
+    for i in range(z.size):
+        out[i] = z[i]
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def linear_derivative(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 1.0
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def linear_curvature(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 0.0
+
+
 # Location: distance z, its smoothed form sqrt(z^2 + h^2) - h, written so that it does not cancel for small z, and z^2.
 
 
@@ -309,6 +330,7 @@ VALUE = {
     "hinge": hinge_value,
     "squared": squared_value,
     "huber": huber_value,
+    "linear": linear_value,
     "geometric_median": geometric_median_value,
     "smooth_median": smooth_median_value,
     "mean": mean_value,
@@ -319,6 +341,7 @@ DERIVATIVE = {
     "hinge": hinge_derivative,
     "squared": squared_derivative,
     "huber": huber_derivative,
+    "linear": linear_derivative,
     "geometric_median": geometric_median_derivative,
     "smooth_median": smooth_median_derivative,
     "mean": mean_derivative,
@@ -329,6 +352,7 @@ CURVATURE = {
     "hinge": hinge_curvature,
     "squared": squared_curvature,
     "huber": huber_curvature,
+    "linear": linear_curvature,
 }
 GAUSSIAN_MEAN = {
     "logistic": logistic_gaussian_mean,

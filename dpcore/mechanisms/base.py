@@ -14,7 +14,7 @@ import numpy as np
 from ..checks import one_of
 from ..noises import NOISES, Noise
 from ..tradeoffs import Curve
-from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, Spec, Unconverged
+from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, SetName, Spec, Unconverged
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -66,7 +66,8 @@ class Mechanism(abc.ABC):
     """Base of all mechanisms. A subclass is frozen; its fields are its knobs and it keeps no other state.
 
     key: registry key (a field, so that two mechanisms never hash alike). label, source: for charts and docs.
-    noise: the law of what it adds. quantity: the metric its bounds speak of.
+    noise: the law of what it adds. quantity: the metric its bounds speak of. set: where its models live.
+    usual_loss: what `dpcore.solve` takes where nobody says.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
@@ -75,11 +76,18 @@ class Mechanism(abc.ABC):
     label: ClassVar[str]
     source: ClassVar[str]
     quantity: ClassVar[str]
+    set: ClassVar[SetName] = "ball"
+    usual_loss: ClassVar[str] = "logistic"
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):
             if choices := field.metadata.get("choices"):
                 one_of(field.name, getattr(self, field.name), choices)
+
+    @property
+    def q(self) -> float:
+        """The norm order in which records are bounded: 2, or inf for models on the simplex."""
+        return math.inf if self.set == "simplex" else 2.0
 
     @property
     def law(self) -> Noise:

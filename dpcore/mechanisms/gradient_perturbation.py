@@ -18,7 +18,7 @@ from ..solvers.descent import Schedule
 from ..types import Array, Bound, Budget, Data, Descent, NotApplicable, Plan, Spec
 from .base import Prepared, PreparedRecords, SampledMechanism, knob
 from .descent_rules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain
-from .shared import auto_size, comparator_norm, opposite_labels
+from .shared import auto_size, check_ball, comparator_norm, opposite_labels
 
 _MOST_STEPS = 10**8
 
@@ -74,8 +74,7 @@ class GradientPerturbation(SampledMechanism):
 
     def resolved(self, spec: Spec, rule: str) -> Spec:
         """The problem with lam as a number, and with the ball that the loss or the rule for the steps needs."""
-        if spec.domain.q != 2.0:
-            raise NotApplicable(f"{self.key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+        check_ball(self.key, spec)
         if spec.lam == "population":
             raise NotApplicable(f"{self.key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
         lam = 0.0 if isinstance(spec.lam, str) else spec.lam

@@ -19,7 +19,7 @@ from ..tradeoffs import ObjectiveCurve
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
 from .objective_lam import rule_lam
-from .shared import opposite_labels
+from .shared import check_ball, opposite_labels
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
@@ -211,8 +211,7 @@ class ObjectivePerturbation(SampledMechanism):
 
     def _check(self, spec: Spec) -> None:
         loss = get_loss(spec.loss)
-        if spec.domain.q != 2.0:
-            raise NotApplicable(f"{self.key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+        check_ball(self.key, spec)
         if not loss.linear:
             raise NotApplicable(
                 f"{self.key} is proved for losses of a linear prediction, where one record bends the objective in one "

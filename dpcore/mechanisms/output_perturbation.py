@@ -14,7 +14,7 @@ from ..losses import get_loss
 from ..lower_bounds import hardest_data
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import AdditiveMechanism, Prepared
-from .shared import LARGEST_LOG, auto_size, comparator_norm, no_lam, opposite_labels
+from .shared import LARGEST_LOG, auto_size, check_ball, comparator_norm, no_lam, opposite_labels
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
@@ -49,8 +49,7 @@ class OutputPerturbation(AdditiveMechanism):
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         """See the class. Pure function of public facts; raises NotApplicable with the reason."""
-        if spec.domain.q != 2.0:
-            raise NotApplicable(f"{self.key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+        check_ball(self.key, spec)
         if not get_loss(spec.loss).linear:
             raise NotApplicable(
                 f"{self.key} is proved here for losses of a linear prediction, got {get_loss(spec.loss).label}: how "

@@ -7,13 +7,23 @@ import math
 import numpy as np
 
 from ..losses import get_loss
-from ..types import Data, Spec
+from ..types import Data, NotApplicable, Spec
 
 # lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
 # (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
 # (docs/formulas.md, "lam").
 _AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
 LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
+
+
+def check_ball(key: str, spec: Spec) -> None:
+    """Raise NotApplicable unless records have an L2 bound, models live in the L2 geometry and a loss has a scale."""
+    if spec.domain.q != 2.0:
+        raise NotApplicable(f"{key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+    if spec.set != "ball":
+        raise NotApplicable(f"{key} works on R^p or in an L2 ball, got set {spec.set!r}")
+    if get_loss(spec.loss).task == "cost":
+        raise NotApplicable(f"{key} has no use for {get_loss(spec.loss).label}s: they are for the simplex")
 
 
 def comparator_norm(spec: Spec) -> float:
