@@ -23,6 +23,8 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = str(VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
 STAMPS = VENV / "dev-stamps"
 OLDEST = (3, 11)
+# A process a core; the tests of one file stay together, they share what is costly to make.
+SPREAD = ("-n", "auto", "--dist", "loadfile")
 FILES = {"run": ("requirements.txt",), "test": ("requirements.txt", "requirements-dev.txt")}
 
 
@@ -154,7 +156,7 @@ def test(arguments):
         code = call(VENV_PYTHON, "-m", *tool)
         if code != 0:
             return code
-    return call(VENV_PYTHON, "-m", "pytest", *arguments)
+    return call(VENV_PYTHON, "-m", "pytest", *SPREAD, *arguments)
 
 
 def main(arguments):

@@ -1,7 +1,8 @@
 """Servers for tests, and what happens to browser tests where there is no browser.
 
 They are left out, the summary says which, and the exit status is 3 if everything else passed: neither a pass
-nor a failure. With REQUIRE_BROWSER=1 it is 1.
+nor a failure. With REQUIRE_BROWSER=1 it is 1. Where pytest-xdist spreads the tests over processes, each of these
+collects and leaves out the same tests, and the one that spread them says so.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -32,8 +34,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in wanting]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", [])
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, [])
+        return
     rest_passed = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
     if rest_passed and session.config.stash.get(LEFT_OUT, []):
         session.exitstatus = 1 if os.environ.get("REQUIRE_BROWSER") == "1" else 3

@@ -113,7 +113,8 @@ def test_checks_run_in_order_and_stop_at_the_first_failure(project):
     _, calls, codes = project
     codes["pytest"] = 5
     assert dev.test(["-k", "nothing"]) == 5
-    assert calls[-3:] == ["ruff check .", "mypy dpcore pages app.py", "pytest -k nothing"]
+    spread = " ".join(dev.SPREAD)
+    assert calls[-3:] == ["ruff check .", "mypy dpcore pages app.py", f"pytest {spread} -k nothing"]
     codes["mypy"] = 2
     assert dev.test([]) == 2
     assert calls[-1].startswith("mypy")
@@ -152,23 +153,30 @@ def run_pytest(folder: Path, *options: str, plain: str = "True", **environment: 
     )
 
 
-def test_without_a_browser_the_summary_says_so_and_the_status_is_3(tmp_path):
-    result = run_pytest(tmp_path)
+# In one process, and spread over several as `dev.py test` does it.
+spread = pytest.mark.parametrize("options", [(), dev.SPREAD], ids=["alone", "spread"])
+
+
+@spread
+def test_without_a_browser_the_summary_says_so_and_the_status_is_3(tmp_path, options):
+    result = run_pytest(tmp_path, *options)
     assert result.returncode == 3
     assert "1 browser tests did not run" in result.stdout
-    assert "tests/test_small.py::test_needy" in result.stdout
+    assert result.stdout.count("tests/test_small.py::test_needy") == 1
     assert all(remedy in result.stdout for remedy in REMEDIES)
-    assert "1 passed, 1 deselected" in result.stdout
+    assert ("1 passed" if options else "1 passed, 1 deselected") in result.stdout
 
 
-def test_a_required_browser_that_is_missing_is_a_failure(tmp_path):
-    result = run_pytest(tmp_path, REQUIRE_BROWSER="1")
+@spread
+def test_a_required_browser_that_is_missing_is_a_failure(tmp_path, options):
+    result = run_pytest(tmp_path, *options, REQUIRE_BROWSER="1")
     assert result.returncode == 1
     assert "1 browser tests did not run" in result.stdout
 
 
-def test_another_failure_outranks_the_missing_browser(tmp_path):
-    assert run_pytest(tmp_path, plain="False").returncode == 1
+@spread
+def test_another_failure_outranks_the_missing_browser(tmp_path, options):
+    assert run_pytest(tmp_path, *options, plain="False").returncode == 1
 
 
 def test_browser_tests_nobody_asked_for_are_not_missed(tmp_path):
