@@ -71,6 +71,7 @@ WITHIN = {
         "stochastic",
         "descent",
         "projected",
+        "entropic",
     },
     "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},

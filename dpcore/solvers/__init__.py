@@ -4,6 +4,8 @@
 (`smooth`) or, for hinge loss, by a duality gap (`hinge`). `minimise_in_ball` serves the charts: on separable data no
 unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken over a ball and
 certified by a gap, which bounds F(theta) - F* from any feasible point (`ball`, and `location` for losses of a point).
+Over the simplex, `minimise_entropic` certifies the logarithm of every weight and `minimise_on_simplex` is the charts'
+reference (`entropic`).
 """
 
 from __future__ import annotations
@@ -17,6 +19,10 @@ from ..losses import Loss
 from ..types import Array, Data
 from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
 from .batched import perturbed_minimisers as perturbed_minimisers
+from .entropic import SimplexMinimum as SimplexMinimum
+from .entropic import Weights as Weights
+from .entropic import minimise_entropic as minimise_entropic
+from .entropic import minimise_on_simplex as minimise_on_simplex
 from .hinge import minimise_hinge, minimise_hinge_near
 from .location import location_in_ball
 from .many import minimise_many as minimise_many
