@@ -58,7 +58,7 @@ WITHIN = {
         "gradient_perturbation",
         "descent_rules",
     },
-    "kernels": {"elementary", "apply", "batch", "descent", "losses", "rows", "single"},
+    "kernels": {"elementary", "apply", "batch", "descent", "losses", "rows", "single", "stream"},
     "solvers": {
         "problem",
         "smooth",
