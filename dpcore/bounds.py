@@ -258,3 +258,11 @@ def published_stream_rate(T: int, p: int, R: float, budget: Budget) -> float:
     With the lam above, costs (-R, R, ..., R) in every step have a regret of sqrt(8) ln p times that for large T.
     """
     return R * math.sqrt(T * math.log(p) * -math.log(budget.delta)) / budget.epsilon
+
+
+def earlier_stream_rate(T: int, p: int, R: float, budget: Budget) -> float:
+    """R sqrt(T p) / epsilon: private online learning before Jain and Thakurta 2014, as they cite it; shape only.
+
+    Their poly(ln T) is left out. Source: Dwork, Naor, Pitassi and Rothblum 2010.
+    """
+    return R * math.sqrt(T * p) / budget.epsilon

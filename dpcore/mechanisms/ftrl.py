@@ -111,9 +111,9 @@ class FTRL(Mechanism):
             Bound(
                 "regret",
                 "rate",
-                R * math.sqrt(T * p) / plan.requested.epsilon,
+                bounds.earlier_stream_rate(T, p, R, plan.requested),
                 "expectation",
-                "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without its logarithms",
+                "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without poly(ln T)",
                 "private online learning before it",
             )
         )
