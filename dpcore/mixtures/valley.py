@@ -33,8 +33,8 @@ class Valley:
     """Excess risk against the number of draws m, with what is proved of it; all arrays are [K].
 
     m: the numbers of draws. lam: with which; eta: the price of one draw; spent_epsilon: of all m, at the requested
-    delta. affordable: whether they cost at most the requested budget. sampling, bias, stability: the terms of the
-    bounds. training, fresh: what was measured. reasons: why a point has no values, "" where it has some. lam_is_free:
+    delta. sampling, bias, stability: the terms of the bounds. affordable: whether m draws cost at most the requested
+    budget. training, fresh: what was measured. reasons: why a point has no values, "" where it has some. lam_is_free:
     each m has a lam of its own. stored: the columns that are filled, of p; the others are zero in every record.
     epsilon: as requested. repetitions: behind each mean.
     """
@@ -43,10 +43,10 @@ class Valley:
     lam: Array
     eta: Array
     spent_epsilon: Array
-    affordable: np.ndarray
     sampling: Array
     bias: Array
     stability: Array
+    affordable: np.ndarray
     training: Measured
     fresh: Measured
     reasons: tuple[str, ...]
