@@ -29,7 +29,8 @@ class PriceOfColumns:
 
     p, stored: columns, and how many are filled. sampling: with the m and lam that it chooses itself. objective:
     objective_gaussian as released, in R^p, for records promised to have ||x||_2 <= sqrt(p); it can be below 0.
-    projected: the same releases moved to the nearest point of the simplex, which costs no privacy. m, lam: of sampling.
+    projected: the same releases moved to the nearest point of the simplex, which costs no privacy. nothing: of theta =
+    0, which has learned nothing. m, lam: of sampling.
     sampling_reasons, objective_reasons: why a point has no values. repetitions: behind each mean.
     """
 
@@ -38,6 +39,7 @@ class PriceOfColumns:
     sampling: Measured
     objective: Measured
     projected: Measured
+    nothing: Array
     m: Array
     lam: Array
     sampling_reasons: tuple[str, ...]
@@ -81,9 +83,11 @@ def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: t
     draws, quiet = np.full((3, len(ps), repetitions), np.nan), np.full((3, len(ps)), np.nan)
     m, lam = np.full(len(ps), np.nan), np.full(len(ps), np.nan)
     reasons = [[""] * len(ps), [""] * len(ps)]
+    nothing = np.empty(len(ps))
     for k, p in enumerate(ps):
         train = split_of(n, p, seed).train
         best = minimum_of(loss, n, p, seed).risk
+        nothing[k] = risks_of(get_loss(loss), train, np.zeros((1, train.active)))[0] - best
         try:
             plan = SimplexSampling().calibrate(spec_of(loss, n, p, "auto", seed), budget)
             weights = cast(PreparedWeights, SimplexSampling().prepare(plan, train))
@@ -105,7 +109,7 @@ def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: t
                 quiet[row, k] = risks_of(get_loss(loss), train, centre[None])[0] - best
     curves = [measured_of(draws[row], quiet[row]) for row in range(3)]
     stored = np.array([stored_columns(n, p) for p in ps], float)
-    return PriceOfColumns(np.array(ps, float), stored, *curves, m, lam, *map(tuple, reasons), repetitions)
+    return PriceOfColumns(np.array(ps, float), stored, *curves, nothing, m, lam, *map(tuple, reasons), repetitions)
 
 
 def _objective_models(
