@@ -19,6 +19,7 @@ LAYER = {
     "accounting": 2,
     "bounds": 2,
     "composition": 2,
+    "bounded_range": 3,
     "solvers": 3,
     "data": 3,
     "lower_bounds": 3,
@@ -58,8 +59,9 @@ WITHIN = {
         "objective_lam",
         "gradient_perturbation",
         "descent_rules",
+        "simplex_rules",
     },
-    "kernels": {"elementary", "apply", "batch", "descent", "losses", "rows", "single"},
+    "kernels": {"elementary", "apply", "batch", "descent", "losses", "rows", "sampling", "single"},
     "solvers": {
         "problem",
         "smooth",
