@@ -32,7 +32,7 @@ from .style import (
     with_opacity,
 )
 
-_TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 30, 54, 58, 150, 58
+_TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 30, 54, 58, 156, 58
 _NARROW = {"l": 54, "r": 34, "t": _TOP}  # half a cursor flag on the right
 _UPPER = 0.72  # of the drawing height
 _BELOW = 0.6  # powers of ten that an axis goes on below the smallest measured mean, where curves of theory end
@@ -88,7 +88,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         note(words, x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
     ]
     closed = [_shade(*interval, muted) for interval, _ in _closed(valley)]
-    notes += [_upright(text, interval, split, TEXT[theme]) for interval, text in _closed(valley)]
+    notes += [_at_right(text, interval, TEXT[theme]) for interval, text in _closed(valley)]
     cursor = flag(f"m = {m:,}", m, TEXT[theme], BACKGROUND[theme])
     labels = end_labels(
         ends, {"y": (powers, _UPPER * drawing), "y2": (lower_powers, (1 - _UPPER) * drawing)}, ("y", "y2")
@@ -104,7 +104,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         "annotations": [*titles, cursor, *notes, *labels],
     }
     narrow = _narrow(traces, height) | {
-        "xaxis": _log_axis(theme, span, m, 260) | {"anchor": "y2", "title": title},
+        "xaxis": _log_axis(theme, span, m, 300) | {"anchor": "y2", "title": title},
         "annotations": [*titles, cursor, *notes],
     }
     return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
@@ -119,7 +119,9 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
     groups = [(support.other_columns, "others", support.other_weight, support.other_drawn)]
     groups.append((support.idle_columns, "idle", support.idle_weight, support.idle_drawn))
     groups = [group for group in groups if group[0]]
-    names = [f"{column + 1:,}" for column in support.columns] + [f"{count:,}<br>{word}" for count, word, *_ in groups]
+    listed = [f"{column + 1:,}" for column in support.columns]
+    names = listed + [f"{count:,}<br>{word}" for count, word, *_ in groups]
+    short = listed + [f"{plain_number(float(f'{count:.2g}'))}<br>{word}" for count, word, *_ in groups]
     truth = np.append(support.truth, np.zeros(len(groups)))
     weights = np.append(support.weights, [group[2] for group in groups])
     drawn = np.append(support.drawn, [group[3] for group in groups])
@@ -133,7 +135,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
         | {"marker": {"color": colour}, "hovertemplate": hover},
         bar
         | {"y": truth, "width": 0.74, "name": "the truth"}
-        | {"marker": {"color": "rgba(0,0,0,0)", "line": {"color": FAMILIES[theme]["reference"], "width": 1.5}}}
+        | {"marker": {"color": "rgba(0,0,0,0)", "line": {"color": MUTED[theme], "width": 1.5}}}
         | {"hovertemplate": hover},
         {
             "type": "scatter",
@@ -142,7 +144,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
             "y": weights,
             "customdata": bar["customdata"],
             "name": "θ̂, before the draws",
-            "marker": {"symbol": "line-ew", "size": 20, "line": {"color": FAMILIES[theme]["objective"], "width": 3}},
+            "marker": {"symbol": "line-ew", "size": 18, "line": {"color": FAMILIES[theme]["reference"], "width": 3}},
             "hovertemplate": hover,
         },
     ]
@@ -165,7 +167,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
         "height": tall,
         "margin": {"l": 44, "r": 8, "t": _TOP, "b": low},
         "legend": LEGEND | {"y": -(_BOTTOM + 18) / (tall - _TOP - low)},
-        "xaxis": layout["xaxis"] | {"tickfont": {"color": TEXT[theme], "size": 10}},
+        "xaxis": layout["xaxis"] | {"ticktext": short, "tickangle": 0, "tickfont": {"color": TEXT[theme], "size": 10}},
     }
     return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
 
@@ -220,7 +222,7 @@ def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) 
         "annotations": [*notes, *end_labels(ends, {"y": (powers, height - _TOP - _BOTTOM)}, ("y",))],
     }
     narrow = _narrow(traces, height) | {
-        "xaxis": _log_axis(theme, span, p, 260) | {"title": title},
+        "xaxis": _log_axis(theme, span, p, 300) | {"title": title},
         "annotations": notes,
     }
     return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
@@ -297,8 +299,8 @@ def _means(
 def _leaving(x: Array, inside: Array, text: str, colour: str) -> dict[str, Any]:
     """A label where a curve leaves the chart through its lower edge."""
     last = np.flatnonzero(np.isfinite(inside))[-1]
-    place = {"xref": "x", "x": math.log10(x[last]), "yref": "y", "y": math.log10(inside[last]), "yanchor": "middle"}
-    return note(text, x=0, y=0, colour=colour, size=13, xshift=8) | place
+    place = {"xref": "x", "x": math.log10(x[last]), "yref": "y", "y": math.log10(inside[last]), "yanchor": "bottom"}
+    return note(text, x=0, y=0, colour=colour, size=13, xshift=8, yshift=2) | place
 
 
 def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:
@@ -319,10 +321,10 @@ def _shade(low: float, high: float, colour: str) -> dict[str, Any]:
     return place | {"fillcolor": with_opacity(colour, 0.14), "line": {"width": 0}}
 
 
-def _upright(text: str, interval: tuple[float, float], bottom: float, colour: str) -> dict[str, Any]:
-    """Words along the left edge of a shaded interval, in the upper panel."""
-    place = {"xref": "x", "x": math.log10(interval[0]), "textangle": -90, "yanchor": "bottom", "xshift": 3}
-    return note(text, x=0, y=bottom + 0.02, colour=colour, size=13) | place
+def _at_right(text: str, interval: tuple[float, float], colour: str) -> dict[str, Any]:
+    """Words in the upper right corner of a shaded interval, where no curve is."""
+    place = {"xref": "x", "x": math.log10(interval[1]), "xanchor": "right", "yanchor": "top", "xshift": -4}
+    return note(text, x=0, y=0.99, colour=colour, size=13) | place
 
 
 def _log_axis(theme: Theme, span: Sequence[float], cursor: int, width: float) -> dict[str, Any]:

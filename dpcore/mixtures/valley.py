@@ -10,7 +10,6 @@ from typing import Literal, cast
 import numpy as np
 
 from .. import bounds
-from .. import data as records
 from ..caching import BoundedCache
 from ..cells import generator
 from ..losses import Loss, get_loss
@@ -154,26 +153,34 @@ def _measure(
 ) -> tuple[Measured, Measured, tuple[str, ...]]:
     """Excess on the training and on the test records for pairs of m and lam, and why there is none."""
     loss, split = get_loss(loss_key), split_of(n, p, seed)
-    draws, quiet = np.full((2, len(wanted), repetitions), np.nan), np.full((2, len(wanted)), np.nan)
     failures = [""] * len(wanted)
+    models = np.full((len(wanted), repetitions + 1, split.train.active), np.nan)  # the last is before the draws
     path: list[tuple[float, Array]] = []
     for lam in sorted({lam for _, lam in wanted if lam is not None}, reverse=True):
         at = [k for k, (_, wants) in enumerate(wanted) if wants == lam]
         try:
             weights = _weights(loss, split.train, lam, path)
-            levels = minimum_of(loss_key, n, p, seed).risk, float(risks_of(loss, split.test, _truth(split))[0])
         except Unconverged as error:
             for k in at:
                 failures[k] = str(error)
-            continue
-        rngs = [generator(seed, SimplexSampling.key, r) for r in range(repetitions)]
-        thetas = sampled_models(weights, [wanted[k][0] for k in at], rngs, 1.0)
-        models = np.concatenate([thetas.reshape(-1, thetas.shape[2]), weights.theta[None]])
-        for on, data in enumerate((split.train, split.test)):
-            excess = risks_of(loss, data, models) - levels[on]
-            draws[on, at] = excess[:-1].reshape(repetitions, len(at)).T
-            quiet[on, at] = excess[-1]
-    return measured_of(draws[0], quiet[0]), measured_of(draws[1], quiet[1]), tuple(failures)
+        else:
+            rngs = [generator(seed, SimplexSampling.key, r) for r in range(repetitions)]
+            models[at, :-1] = sampled_models(weights, [wanted[k][0] for k in at], rngs, 1.0).swapaxes(0, 1)
+            models[at, -1] = weights.theta
+    found = np.flatnonzero(np.isfinite(models[:, 0, 0]))
+    if not len(found):
+        nothing = measured_of(models[:, :-1, 0], models[:, -1, 0])
+        return nothing, nothing, tuple(failures)
+    truth = np.atleast_2d(cast(Array, split.truth))
+    levels = minimum_of(loss_key, n, p, seed).risk, float(risks_of(loss, split.test, truth)[0])
+    # All models at once: a product of the records with a few of them takes almost as long.
+    flat = models[found].reshape(-1, models.shape[2])
+    curves = []
+    for data, level in zip((split.train, split.test), levels, strict=True):
+        excess = np.full(models.shape[:2], np.nan)
+        excess[found] = (risks_of(loss, data, flat) - level).reshape(len(found), -1)
+        curves.append(measured_of(excess[:, :-1], excess[:, -1]))
+    return curves[0], curves[1], tuple(failures)
 
 
 def _weights(loss: Loss, data: Data, lam: float, path: list[tuple[float, Array]]) -> PreparedWeights:
@@ -188,8 +195,3 @@ def _weights(loss: Loss, data: Data, lam: float, path: list[tuple[float, Array]]
     found = minimise_entropic(loss, data, lam, tol=_DISPLAY_RESIDUAL, start=start)
     path.append((at, found.log_weights))
     return PreparedWeights(np.exp(found.log_weights), found.residual, found.log_weights, found.log_idle)
-
-
-def _truth(split: records.Split) -> Array:
-    """[1, r]."""
-    return np.atleast_2d(cast(Array, split.truth))
