@@ -15,10 +15,12 @@ from ..losses import get_loss
 from ..mechanisms import make_mechanism
 from ..mechanisms.base import SampledMechanism
 from ..mechanisms.simplex_sampling import PreparedWeights, SimplexSampling, sampled_models
-from ..types import Array, Budget, Data, NotApplicable, Spec, Unconverged
+from ..types import Array, Budget, NotApplicable, Spec, Unconverged
 from .problem import SOURCE, Measured, measured_of, minimum_of, risks_of, spec_of, split_of, stored_columns
 
-PS = (8, 64, 512, 4_096, 65_536)
+# Fewer values than for one p alone, because there are several.
+_MAX_SWEPT = 1_280_000
+PS = (8, 32, 128, 512, 4_096, 65_536)
 
 _PRICES: BoundedCache[PriceOfColumns] = BoundedCache(32)
 
@@ -84,12 +86,13 @@ def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: t
     m, lam = np.full(len(ps), np.nan), np.full(len(ps), np.nan)
     reasons = [[""] * len(ps), [""] * len(ps)]
     nothing = np.empty(len(ps))
+    stored = [stored_columns(n, p, _MAX_SWEPT) for p in ps]
     for k, p in enumerate(ps):
-        train = split_of(n, p, seed).train
-        best = minimum_of(loss, n, p, seed).risk
+        split = split_of(n, p, stored[k], seed)
+        train, best = split.train, minimum_of(loss, n, p, stored[k], seed).risk
         nothing[k] = risks_of(get_loss(loss), train, np.zeros((1, train.active)))[0] - best
         try:
-            plan = SimplexSampling().calibrate(spec_of(loss, n, p, "auto", seed), budget)
+            plan = SimplexSampling().calibrate(spec_of(loss, split, "auto"), budget)
             weights = cast(PreparedWeights, SimplexSampling().prepare(plan, train))
         except (NotApplicable, Unconverged) as error:
             reasons[0][k] = str(error)
@@ -100,26 +103,37 @@ def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: t
             draws[0, k] = risks_of(get_loss(loss), train, models) - best
             quiet[0, k] = risks_of(get_loss(loss), train, weights.theta[None])[0] - best
         try:
-            made = _objective_models(loss, train, seed, repetitions // 2, budget)
+            made = _objective_models(loss, split, seed, repetitions // 2, budget)
         except (NotApplicable, Unconverged) as error:
             reasons[1][k] = str(error)
         else:
             for row, (centre, models) in enumerate(made, start=1):
                 draws[row, k] = risks_of(get_loss(loss), train, models) - best
                 quiet[row, k] = risks_of(get_loss(loss), train, centre[None])[0] - best
-    curves = [measured_of(draws[row], quiet[row]) for row in range(3)]
-    stored = np.array([stored_columns(n, p) for p in ps], float)
-    return PriceOfColumns(np.array(ps, float), stored, *curves, nothing, m, lam, *map(tuple, reasons), repetitions)
+    sampling, objective, projected = (measured_of(draws[row], quiet[row]) for row in range(3))
+    return PriceOfColumns(
+        p=np.array(ps, float),
+        stored=np.array(stored, float),
+        sampling=sampling,
+        objective=objective,
+        projected=projected,
+        nothing=nothing,
+        m=m,
+        lam=lam,
+        sampling_reasons=tuple(reasons[0]),
+        objective_reasons=tuple(reasons[1]),
+        repetitions=repetitions,
+    )
 
 
 def _objective_models(
-    loss: str, data: Data, seed: int, pairs: int, budget: Budget
+    loss: str, split: records.Split, seed: int, pairs: int, budget: Budget
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """(without noise [r], releases [2 pairs, r]) of objective_gaussian: as released, and projected onto the simplex."""
     mechanism = cast(SampledMechanism, make_mechanism("objective_gaussian"))
-    source = records.get_source(SOURCE)
-    domain = split_of(data.n, data.p, seed).domain.implied(2.0, data.p)
-    plan = mechanism.calibrate(Spec(loss, data.n, data.p, "auto", domain, theta_norm=source.theta_norm), budget)
+    data, domain = split.train, split.domain.implied(2.0, split.train.p)
+    norm = records.get_source(SOURCE).theta_norm
+    plan = mechanism.calibrate(Spec(loss, data.n, data.p, "auto", domain, theta_norm=norm), budget)
     rngs = [generator(seed, mechanism.key, r) for r in range(pairs)]
     prepared = mechanism.prepare(plan, data)
     drawn = mechanism.draws([plan], [prepared], rngs, never)

@@ -35,30 +35,30 @@ class Measured:
     noiseless: Array
 
 
-def stored_columns(n: int, p: int) -> int:
-    """How many of p columns are filled: all, as far as `MAX_FILLED` values for n records or the test records go.
+def stored_columns(n: int, p: int, most: int = MAX_FILLED) -> int:
+    """How many of p columns are filled: all, as far as `most` values for n records and for the test records go.
 
     >>> stored_columns(5_000, 512), stored_columns(5_000, 65_536), stored_columns(1_000_000, 64)
     (512, 512, 8)
     """
-    return min(p, max(8, MAX_FILLED // max(n, TEST_RECORDS)))
+    return min(p, max(8, most // max(n, TEST_RECORDS)))
 
 
-def split_of(n: int, p: int, seed: int) -> records.Split:
-    """Records of which `stored_columns` are filled; the truth does not reach beyond them."""
-    split = records.load(SOURCE, n, stored_columns(n, p), seed)
+def split_of(n: int, p: int, stored: int, seed: int) -> records.Split:
+    """Records of p columns, of which `stored` are filled; the truth does not reach beyond the first eight."""
+    split = records.load(SOURCE, n, stored, seed)
     return dc.replace(split, train=dc.replace(split.train, p=p), test=dc.replace(split.test, p=p))
 
 
-def spec_of(loss: str, n: int, p: int, lam: float | LamRule, seed: int) -> Spec:
-    return Spec(loss, n, p, lam, split_of(n, p, seed).domain, set="simplex")
+def spec_of(loss: str, split: records.Split, lam: float | LamRule) -> Spec:
+    return Spec(loss, split.train.n, split.train.p, lam, split.domain, set="simplex")
 
 
-def minimum_of(loss: str, n: int, p: int, seed: int) -> solvers.SimplexMinimum:
+def minimum_of(loss: str, n: int, p: int, stored: int, seed: int) -> solvers.SimplexMinimum:
     """F* over the simplex of p columns. Idle ones take weight that filled ones do not want; one does that for all."""
-    idle = p > stored_columns(n, p)
-    key = (loss, n, stored_columns(n, p), idle, seed)
-    return _REFERENCES.get(key, lambda: solvers.minimise_on_simplex(get_loss(loss), split_of(n, p, seed).train))
+    split = split_of(n, p, stored, seed)
+    key = (loss, n, stored, p > stored, seed)
+    return _REFERENCES.get(key, lambda: solvers.minimise_on_simplex(get_loss(loss), split.train))
 
 
 def risks_of(loss: Loss, data: Data, thetas: Array) -> Array:

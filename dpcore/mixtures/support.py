@@ -12,7 +12,7 @@ from ..caching import BoundedCache
 from ..cells import generator
 from ..mechanisms.simplex_sampling import PreparedWeights, SimplexSampling, sampled_models
 from ..types import Array, Budget, LamRule, Plan
-from .problem import spec_of, split_of
+from .problem import spec_of, split_of, stored_columns
 
 _SUPPORTS: BoundedCache[Support] = BoundedCache(64)
 
@@ -81,8 +81,8 @@ def _look(
     seed: int,
     columns: int,
 ) -> Support:
-    split = split_of(n, p, seed)
-    plan = mechanism.calibrate(spec_of(loss, n, p, lam, seed), Budget(epsilon, delta))
+    split = split_of(n, p, stored_columns(n, p), seed)
+    plan = mechanism.calibrate(spec_of(loss, split, lam), Budget(epsilon, delta))
     prepared = cast(PreparedWeights, mechanism.prepare(plan, split.train))
     rng = generator(seed, mechanism.key, 0)
     drawn = sampled_models(prepared, [plan.steps], [rng], 1.0)[0, 0]

@@ -12,6 +12,7 @@ import numpy as np
 from .. import bounds
 from ..caching import BoundedCache
 from ..cells import generator
+from ..checks import integer
 from ..losses import Loss, get_loss
 from ..mechanisms.simplex_sampling import PreparedWeights, SimplexSampling, sampled_models
 from ..solvers import minimise_entropic
@@ -96,31 +97,41 @@ def valley(
 
     >>> made = valley(n=500, p=8, epsilon=1.0, delta=1e-6, loss="huber", lam="auto", seed=0, repetitions=4)
     >>> bool((made.training.mean < made.bound("training")).all()), made.best_by_bound("training")
-    (True, 5)
+    (True, 8)
     """
     if isinstance(lam, str) and lam != "auto":
         raise ValueError(f"lam must be a number or 'auto', got {lam!r}")
-    budget, spec = Budget(epsilon, delta), spec_of(loss, n, p, lam, seed)
+    integer("repetitions", repetitions, at_least=2)
+    budget, stored = Budget(epsilon, delta), stored_columns(n, p)
+    spec = spec_of(loss, split_of(n, p, stored, seed), lam)
     plans: list[Plan | None] = []
     reasons: list[str] = []
     for m in ms:
         plan, reason = _calibrated(SimplexSampling(m=m), spec, budget)
         plans.append(plan)
         reasons.append(reason)
-    terms = np.array([[math.nan] * 6 if plan is None else _terms(plan) for plan in plans]).T
+    lams, eta, spent, sampling, bias, stability = np.array(
+        [[math.nan] * 6 if plan is None else _terms(plan) for plan in plans]
+    ).T
     draws = tuple((m, None if plan is None else float(plan.spec.lam)) for m, plan in zip(ms, plans, strict=True))
     training, fresh, failures = _VALLEYS.get(
-        (n, p, loss, seed, repetitions, draws), lambda: _measure(n, p, loss, seed, repetitions, draws)
+        (n, p, stored, loss, seed, repetitions, draws),
+        lambda: _measure(n, p, stored, loss, seed, repetitions, draws),
     )
     return Valley(
-        np.array(ms, float),
-        *terms,
+        m=np.array(ms, float),
+        lam=lams,
+        eta=eta,
+        spent_epsilon=spent,
+        sampling=sampling,
+        bias=bias,
+        stability=stability,
         affordable=np.array([plan is not None and plan.spent <= budget for plan in plans]),
         training=training,
         fresh=fresh,
         reasons=tuple(reason or failure for reason, failure in zip(reasons, failures, strict=True)),
         lam_is_free=isinstance(lam, str),
-        stored=stored_columns(n, p),
+        stored=stored,
         p=p,
         epsilon=budget.epsilon,
         repetitions=repetitions,
@@ -149,10 +160,16 @@ def _terms(plan: Plan) -> list[float]:
 
 
 def _measure(
-    n: int, p: int, loss_key: str, seed: int, repetitions: int, wanted: tuple[tuple[int, float | None], ...]
+    n: int,
+    p: int,
+    stored: int,
+    loss_key: str,
+    seed: int,
+    repetitions: int,
+    wanted: tuple[tuple[int, float | None], ...],
 ) -> tuple[Measured, Measured, tuple[str, ...]]:
     """Excess on the training and on the test records for pairs of m and lam, and why there is none."""
-    loss, split = get_loss(loss_key), split_of(n, p, seed)
+    loss, split = get_loss(loss_key), split_of(n, p, stored, seed)
     failures = [""] * len(wanted)
     models = np.full((len(wanted), repetitions + 1, split.train.active), np.nan)  # the last is before the draws
     path: list[tuple[float, Array]] = []
@@ -172,7 +189,7 @@ def _measure(
         nothing = measured_of(models[:, :-1, 0], models[:, -1, 0])
         return nothing, nothing, tuple(failures)
     truth = np.atleast_2d(cast(Array, split.truth))
-    levels = minimum_of(loss_key, n, p, seed).risk, float(risks_of(loss, split.test, truth)[0])
+    levels = minimum_of(loss_key, n, p, stored, seed).risk, float(risks_of(loss, split.test, truth)[0])
     # All models at once: a product of the records with a few of them takes almost as long.
     flat = models[found].reshape(-1, models.shape[2])
     curves = []
