@@ -19,7 +19,7 @@ from ..types import Array, Budget, NotApplicable, Spec, Unconverged
 from .problem import SOURCE, Measured, measured_of, minimum_of, risks_of, spec_of, split_of, stored_columns
 
 # Fewer values than for one p alone, because there are several.
-_MAX_SWEPT = 1_280_000
+_MAX_SWEPT = 640_000
 PS = (8, 32, 128, 512, 4_096, 65_536)
 
 _PRICES: BoundedCache[PriceOfColumns] = BoundedCache(32)
