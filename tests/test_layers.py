@@ -40,6 +40,7 @@ LAYER = {
     "clouds": 7,
     "experiment": 7,
     "growth": 7,
+    "mixtures": 7,
     "rates": 7,
     "streaming": 7,
     "work": 7,
@@ -77,7 +78,8 @@ WITHIN = {
         "projected",
         "entropic",
     },
-    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger"},
+    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger", "mixtures"},
+    "mixtures": {"problem", "valley", "support", "columns"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {
