@@ -72,6 +72,7 @@ WITHIN = {
         "descent",
         "projected",
         "entropic",
+        "simplex_problem",
     },
     "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
