@@ -86,7 +86,9 @@ with _numba_cache_in(CACHE_FOLDER):
     from .descent import records_of, stochastic_descent
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
     from .rows import hinge_sweep, unsigned
+    from .sampling import draw_counts
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
+    from .stream import play_stream
 
 __all__ = [
     "CACHE_FOLDER",
@@ -99,11 +101,13 @@ __all__ = [
     "VALUE",
     "apply",
     "apply_to_rows",
+    "draw_counts",
     "gaussian_mean",
     "hinge_sweep",
     "mean_of_rows",
     "means_of_rows",
     "move_rows",
+    "play_stream",
     "prune_old_caches",
     "records_of",
     "row_accuracies",
