@@ -6,8 +6,7 @@ Huber loss, n = 5,000 records with entries -1 and 1, p = 1,000 columns, lam = 1e
 duality gap of at most 1e-8, lam KL(w || softmax(-g / lam)), which each is charged for as it computes it; ours is also
 timed at the residual 1e-9 in ln w that a release asks for. In numpy: exponentiated gradient in its accelerated form for
 a strongly convex regulariser, which looks at the gap every tenth step, and Newton's method in w with a dense p x p
-system, whose steps are halved until w stays positive and J falls. Plain exponentiated gradient takes minutes and is left
-out.
+system, whose steps are halved until w stays positive and J falls.
 
 One BLAS thread, after one warm-up; competitors alternate and the medians count, but Newton's method, which takes long,
 runs once. CPU and wall time.
