@@ -77,6 +77,7 @@ WITHIN = {
         "descent",
         "projected",
         "entropic",
+        "simplex_problem",
     },
     "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger", "mixtures"},
     "mixtures": {"problem", "valley", "support", "columns"},
