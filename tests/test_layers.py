@@ -29,6 +29,7 @@ LAYER = {
     "door_zero": 4,
     "evaluate": 4,
     "mechanisms": 4,
+    "streams": 4,
     "api": 5,
     "certificates": 5,
     "orthant": 5,
@@ -39,7 +40,9 @@ LAYER = {
     "clouds": 7,
     "experiment": 7,
     "growth": 7,
+    "mixtures": 7,
     "rates": 7,
+    "streaming": 7,
     "work": 7,
     "estimators": 8,
     "figures": 8,
@@ -60,7 +63,7 @@ WITHIN = {
         "descent_rules",
         "simplex_rules",
     },
-    "kernels": {"elementary", "apply", "batch", "descent", "losses", "rows", "sampling", "single"},
+    "kernels": {"elementary", "apply", "batch", "descent", "losses", "rows", "sampling", "single", "stream"},
     "solvers": {
         "problem",
         "smooth",
@@ -75,7 +78,8 @@ WITHIN = {
         "projected",
         "entropic",
     },
-    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger"},
+    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger", "mixtures"},
+    "mixtures": {"problem", "valley", "support", "columns"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {
