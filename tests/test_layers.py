@@ -75,7 +75,7 @@ WITHIN = {
         "projected",
         "entropic",
     },
-    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger"},
+    "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger", "streaming"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

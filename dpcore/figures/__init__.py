@@ -11,6 +11,7 @@ from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
+from .streaming import play_figure, regret_figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -54,6 +55,8 @@ __all__ = [
     "orthant_figure",
     "place_of",
     "plain_number",
+    "play_figure",
+    "regret_figure",
     "spread",
     "valley_figure",
     "work_figure",
