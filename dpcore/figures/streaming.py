@@ -168,11 +168,12 @@ def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
         ("published", "equation (12)", "2px 5px"),
         ("earlier", "earlier √(Tp)", "longdashdot"),
     ):
-        anchor = small.expected / getattr(small, field)
-        known = anchor[np.isfinite(anchor) & (anchor > 0)]
-        if len(known):
+        order = getattr(small, field)
+        anchors = np.flatnonzero((small.expected > 0) & (order > 0))
+        if len(anchors):
+            factor = small.expected[anchors[-1]] / order[anchors[-1]]
             text = f"{label} at p = {large.p:,},<br>shape only"
-            made.append((getattr(large, field) * known[-1], text, dash))
+            made.append((getattr(large, field) * factor, text, dash))
     return made
 
 
