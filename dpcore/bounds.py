@@ -215,6 +215,51 @@ def published_gradient_rate(G: float, n: int, p: int, theta_norm: float, budget:
     return theta_norm * G * math.sqrt(p * -math.log(budget.delta)) / (n * budget.epsilon)
 
 
+def sampling_excess(L: float, c: float, R: float, m: int) -> float:
+    """E F(mean of m vertices drawn with probabilities w) - F(radius w) <= min{L R / sqrt(m), c R^2 / (2m)}.
+
+    On the simplex of size `radius`; R: the largest |x_j| times radius. The mean has the expectation radius w, and a
+    prediction the variance of one draw's, at most R^2, over m.
+
+    Source: Jain and Thakurta 2014, Theorem 4; constants derived here (explicit).
+
+    >>> sampling_excess(1.0, 2.0, 1.0, 4), sampling_excess(1.0, 2.0, 1.0, 1)
+    (0.25, 1.0)
+    """
+    return min(L * R / math.sqrt(m), 0.5 * c * R**2 / m)
+
+
+def entropy_bias(lam: float, p: int) -> float:
+    """F(radius w) - F(theta_ref) <= lam ln p for the w that minimises F(radius w) + lam sum_j w_j ln w_j.
+
+    theta_ref: anywhere on the simplex. The sum lies between -ln p and 0.
+
+    >>> round(entropy_bias(0.01, 100), 6)
+    0.046052
+    """
+    return lam * math.log(p)
+
+
+def published_sampling_lam(n: int, p: int, epsilon: float) -> float:
+    """lam of Theorem 4 of Jain and Thakurta 2014, n^(2/3) / (epsilon ln p)^(1/3), for the average loss; p >= 2.
+
+    >>> round(published_sampling_lam(1000, 100, 1.0), 6)
+    0.060106
+    """
+    return n ** (-1.0 / 3.0) * (epsilon * math.log(p)) ** (-1.0 / 3.0)
+
+
+def published_sampling_rate(LR: float, c: float, n: int, p: int, budget: Budget) -> float:
+    """Theorem 4 of Jain and Thakurta 2014 as printed, shape only.
+
+    (L R)^3 (1 + c) ln n ln p ln(1/delta) / (n epsilon)^(1/3), or ln n ln p / (sqrt(epsilon) n^(1/4)) for delta = 0.
+    """
+    growth = math.log(n) * math.log(p)
+    if budget.pure:
+        return growth / (math.sqrt(budget.epsilon) * n**0.25)
+    return LR**3 * (1.0 + c) * growth * -math.log(budget.delta) / (n * budget.epsilon) ** (1.0 / 3.0)
+
+
 def regret_bound(lam_sum: float, p: int, R: float, T: int) -> float:
     """E sum_t x_t(a_t) - min_j sum_t x_t(j) <= min{lam_sum ln p + T R^2 / (2 lam_sum), 2 R T}.
 

@@ -29,7 +29,9 @@ REFUSED = {
     for loss, reason in (("hinge", "kinks"), ("squared", "bounded slope"), *((loss, "full rank") for loss in LOCATION))
 } | {(key, loss): "linear prediction" for key in KEYS if key.startswith("output") for loss in LOCATION}
 REFUSED |= {(key, "linear"): "no use for linear costs" for key in ADDING}
-REFUSED |= {("simplex_sampling", loss): reason for loss, reason in [("hinge", "kinks"), *dict.fromkeys(LOCATION, "linear prediction").items()]}
+REFUSED |= {("simplex_sampling", loss): "linear prediction" for loss in LOCATION} | {
+    ("simplex_sampling", "hinge"): "kinks"
+}
 REFUSED |= {("ftrl", loss): "linear costs" for loss in BALL}
 PAIRS = [(key, loss) for key in KEYS for loss in LOSSES if (key, loss) not in REFUSED]
 every_pair = pytest.mark.parametrize("key, loss", PAIRS)
@@ -101,7 +103,7 @@ def test_plans_are_frozen_facts(key, loss, lam, epsilon):
     assert plan == mechanism.calibrate(spec, requested)
     assert pickle.loads(pickle.dumps(plan)) == plan
     assert hash(plan) == hash(pickle.loads(pickle.dumps(plan)))
-    names = {type(plan.mechanism).__name__: type(plan.mechanism)} | vars(dpcore.types)
+    names = {type(plan.mechanism).__name__: type(plan.mechanism), "inf": np.inf} | vars(dpcore.types)
     assert eval(repr(plan), names) == plan, "repr is a constructor"
     assert mechanism.attack_limit(plan) >= 0.5
     weak = plan.weakened(0.5)
@@ -199,7 +201,9 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
             if key == "noisy_sgd":
                 assert epsilon < 1e-9 and "subsampled accounting" in str(error)
             elif key == "simplex_sampling":
-                assert "sample" in str(error)
+                assert "cannot draw one column" in str(error)
+            elif key == "ftrl":
+                assert "no useful promise where an arm's log-ratios range over 2e" in str(error)
             else:
                 assert key.startswith("objective") and epsilon * lam < 1.0 < R and "needs lam > " in str(error)
         else:

@@ -11,6 +11,7 @@ from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
+from .mixtures import columns_figure, draws_figure, support_figure
 from .streaming import play_figure, regret_figure
 from .style import (
     BACKGROUND,
@@ -41,11 +42,13 @@ __all__ = [
     "accounting_name",
     "bounds_figure",
     "cloud_figure",
+    "columns_figure",
     "cost_figure",
     "curve_name",
     "dimension_figure",
     "door_of",
     "doors_figure",
+    "draws_figure",
     "family_of",
     "fit_figure",
     "leak_figure",
@@ -58,6 +61,7 @@ __all__ = [
     "play_figure",
     "regret_figure",
     "spread",
+    "support_figure",
     "valley_figure",
     "work_figure",
 ]

@@ -86,6 +86,7 @@ with _numba_cache_in(CACHE_FOLDER):
     from .descent import records_of, stochastic_descent
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
     from .rows import hinge_sweep, unsigned
+    from .sampling import draw_counts
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
     from .stream import play_stream
 
@@ -100,6 +101,7 @@ __all__ = [
     "VALUE",
     "apply",
     "apply_to_rows",
+    "draw_counts",
     "gaussian_mean",
     "hinge_sweep",
     "mean_of_rows",

@@ -33,6 +33,11 @@ class Prepared:
     theta: Array
     distance: float
 
+    @property
+    def start(self) -> Array:
+        """[r], where the search for a nearby minimiser begins."""
+        return self.theta
+
 
 @dc.dataclass(frozen=True)
 class PreparedRecords(Prepared):
@@ -122,7 +127,7 @@ class Mechanism(abc.ABC):
                 raise CancelledError
             plan = next(plan for plan in plans if plan.spec.lam == lam)
             by_lam[lam] = self.prepare(plan, data, _extrapolated(path, math.log(lam)))
-            path.append((math.log(lam), by_lam[lam].theta))
+            path.append((math.log(lam), by_lam[lam].start))
         return [by_lam[float(plan.spec.lam)] for plan in plans]
 
     @abc.abstractmethod
@@ -168,8 +173,8 @@ class Mechanism(abc.ABC):
 def _extrapolated(path: list[tuple[float, Array]], at: float) -> Array | None:
     if len(path) < 2:
         return path[-1][1] if path else None
-    (x0, theta0), (x1, theta1) = path[-2:]
-    return theta1 + (theta1 - theta0) * ((at - x1) / (x1 - x0))
+    (x0, start0), (x1, start1) = path[-2:]
+    return start1 + (start1 - start0) * ((at - x1) / (x1 - x0))
 
 
 def check_certificate(distance: float, plan: Plan) -> None:

@@ -91,16 +91,17 @@ def minimise_entropic(
     positive("tol", tol)
     if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
         raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
-    point = _descend(problem, tol) if start is None else _newton(problem, problem.completed(start), tol)
+    point = None if start is None else _newton(problem, problem.completed(start), tol)
+    # From weights that are far from the answer at a tiny lam, what Newton's method gains drowns in J's rounding.
+    if point is None or np.ptp(point.tilt) > tol:
+        point = _descend(problem, tol)
     residual = float(np.ptp(point.tilt))
     if residual > tol:
         raise Unconverged(
             f"ln w could be certified to {residual:.2g} only, not to {tol:g}, at lam = {lam:g}; nothing was released"
         )
     log_idle = float(point.u[-1] - problem.log_counts[-1]) if problem.idle else -math.inf
-    centred = point.tilt - np.exp(point.u) @ point.tilt
-    gap = lam * max(float(logsumexp(point.u - centred)), 0.0)
-    return Weights(point.u[: data.active], log_idle, residual, gap, point.steps)
+    return Weights(point.u[: data.active], log_idle, residual, lam * _divergence(point), point.steps)
 
 
 def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: float = 1e-9) -> SimplexMinimum:
@@ -125,6 +126,16 @@ def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: flo
         raise Unconverged(f"the risk over the simplex could be certified to {gap:.2g} only, not to {tol:g}")
     risk = float(loss.value(point.z, data.y).mean())
     return SimplexMinimum(radius * w[: data.active], risk, max(gap, 0.0), radius)
+
+
+def _divergence(point: _Point) -> float:
+    """KL(w || softmax(-g / lam)) = ln sum_j w_j exp(-t_j) with t the tilt less its mean."""
+    w = np.exp(point.u)
+    t = point.tilt - w @ point.tilt
+    if np.ptp(t) > 1.0:
+        return float(logsumexp(point.u - t))
+    # sum w t = 0: adding t keeps the digits that 1 + tiny would lose.
+    return max(math.log1p(float(w @ (np.expm1(-t) + t))), 0.0)
 
 
 def _smooth(loss: Loss) -> Loss:
@@ -197,8 +208,8 @@ class _Problem:
     def point(self, u: Array, z: Array, value: float, steps: int) -> _Point:
         return _Point(u, z, value, u - self.log_counts + self.gradient(z) / self.lam, steps)
 
-    def direction(self, point: _Point, accuracy: float) -> Array:
-        """The step of Newton's method in u, shape [m].
+    def direction(self, point: _Point, accuracy: float) -> tuple[Array, Array]:
+        """The step of Newton's method in u, shape [m], and how far each u may grow before its weight matters, [m].
 
         With D = diag(w) and H the Hessian in w, the step s solves (lam I + H D) s = -lam tilt + nu and keeps the sum of
         the weights: sum w s = 0. Centring the records, x_ij - z_i / radius, changes H D s by a constant only; then
@@ -208,17 +219,18 @@ class _Problem:
         right = self.lam * (w @ point.tilt - point.tilt)
         curvature = self.loss.curvature(z, self.data.y)
         centre = math.sqrt(float(z @ z) / len(z))
-        trace = self.loss.curvature_bound * w * (self.radius * self.root_mean_squares + centre) ** 2
+        trace = curvature.max() * w * (self.radius * self.root_mean_squares + centre) ** 2
         order = np.argsort(trace)
         carried = np.cumsum(trace[order]) / self.lam
         solved, own = np.sort(order[carried > _LEFT_OUT]), order[carried <= _OWN_ROW]
         s = np.zeros_like(w)
-        if len(solved) and curvature.any():
+        if len(solved):
             s[solved] = _System(self, solved, w[solved], curvature, z).solve(right[solved], accuracy)
         change = w * s
         bent = curvature * (self.push(change) - z * change.sum())
         s[own] = (right - self.pull(bent) + bent @ z / self.data.n)[own] / self.lam
-        return s
+        with np.errstate(divide="ignore"):
+            return s, math.log(_OWN_ROW * self.lam) - np.log(trace)
 
 
 class _System:
@@ -285,6 +297,11 @@ class _System:
         return solution
 
 
+def _grown(step: Array, room: Array) -> Array:
+    """Steps in ln w, but growth of weights that matter as a step in w, where the system is nearly linear."""
+    return np.minimum(step, np.maximum(np.log1p(np.maximum(step, 0.0)), room))
+
+
 def _descend(problem: _Problem, tol: float) -> _Point:
     """The minimiser from equal weights, by way of larger lam: a small lam forgives no step that is too long."""
     u = problem.log_counts - math.log(problem.data.p)
@@ -304,24 +321,24 @@ def _newton(problem: _Problem, u: Array, tol: float, near: float = 0.0, steps: i
     while (residual := float(np.ptp(best.tilt))) > tol and waited < _PATIENCE and now.steps < steps + _MAX_STEPS:
         # As many digits as the quadratic convergence can use or the tolerance needs.
         reach = float(np.ptp(now.tilt))
-        s = problem.direction(now, accuracy=_DIGITS * max(min(1.0, reach), 0.5 * tol / reach))
+        s, room = problem.direction(now, accuracy=_DIGITS * max(min(1.0, reach), 0.5 * tol / reach))
         w = np.exp(now.u)
         slope = problem.lam * float((w * s) @ (now.tilt - w @ now.tilt))
         if -slope < near * problem.lam:
             return now
         rounding = _ROUNDING * (abs(now.value) + problem.lam * float(w @ np.abs(now.tilt - now.u)) + problem.lam)
-        share = 1.0
-        while True:
-            u = now.u + share * s
+        share, value = 1.0, math.inf
+        while not value <= now.value + _ARMIJO * share * slope + rounding:
+            if share < _SMALLEST_SHARE:
+                return dc.replace(best, steps=now.steps)
+            u = now.u + _grown(share * s, room)
             u -= logsumexp(u)
             z = problem.push(np.exp(u))
             value = problem.value(u, z)
-            if value <= now.value + _ARMIJO * share * slope + rounding or share < _SMALLEST_SHARE:
-                break
             share *= 0.5
         now = problem.point(u, z, value, now.steps + 1)
         if np.ptp(now.tilt) < residual:
             best, waited = now, 0
-        elif -slope <= rounding or share < _SMALLEST_SHARE:
+        elif -slope <= rounding:
             waited += 1
     return dc.replace(best, steps=now.steps)

@@ -1,0 +1,345 @@
+"""Draws from a mixture: excess risk against their number, one release column by column, and the price of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ..mixtures import Measured, On, PriceOfColumns, Support, Valley
+from ..types import Array
+from .style import (
+    BACKGROUND,
+    FAMILIES,
+    LEGEND,
+    LEGEND_ROW,
+    MUTED,
+    TEXT,
+    Theme,
+    axis,
+    end_labels,
+    flag,
+    frame,
+    line,
+    log_axis,
+    note,
+    plain_number,
+    thinned,
+    vertical,
+    with_opacity,
+)
+
+_TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 30, 54, 58, 156, 58
+_NARROW = {"l": 54, "r": 34, "t": _TOP}  # half a cursor flag on the right
+_UPPER = 0.72  # of the drawing height
+_BELOW = 0.6  # powers of ten that an axis goes on below the smallest measured mean, where curves of theory end
+_DEPTH = 5.0
+_ON = {"training": "on the training records", "fresh": "on fresh records"}
+_SYMBOL = "x"
+
+
+def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -> go.Figure:
+    """Mean excess risk against the number of draws, with its terms and bound, over what the draws cost or ask for.
+
+    m: where the cursor stands. on: which records excess is measured on; fresh ones have a third term. height: px.
+    A mean at or below 0, which a logarithmic axis cannot hold, is a triangle on the lower edge.
+    """
+    colour, muted = FAMILIES[theme]["sampling"], MUTED[theme]
+    measured, bound = valley.measured(on), valley.bound(on)
+    powers = _powers([measured.mean, measured.noiseless], [bound, measured.q90])
+    floor = 10.0 ** powers[0]
+    curves = [
+        ("sampling term", valley.sampling, colour, 1.5, "dot"),
+        ("entropy term", valley.bias, colour, 1.5, "dashdot"),
+        *([("stability term", valley.stability, colour, 1.5, "longdash")] if on == "fresh" else []),
+        ("proved bound", bound, colour, 2.0, "dash"),
+        ("θ̂, before the draws", measured.noiseless, FAMILIES[theme]["reference"], 1.5, "solid"),
+    ]
+    traces, ends, notes = _band(valley.m, measured, colour, floor), [], []
+    for name, values, ink, width, dash in curves:
+        inside = np.where(values >= floor, values, np.nan)
+        traces.append(line(valley.m, inside, ink, name, "y", width=width, dash=dash, over="m"))
+        if math.isfinite(inside[-1]):
+            ends.append(("y", float(inside[-1]), name, ink))
+        elif np.isfinite(inside).any():
+            notes.append(_leaving(valley.m, inside, name, ink))
+    traces += _means(valley.m, measured, "measured mean", colour, floor, m, theme, _SYMBOL, "m")
+    ends.append(("y", float(measured.mean[-1]), "measured mean", colour))
+
+    drawing = height - _TOP - _BOTTOM - _GAP
+    split, low_top = _panels(height)
+    lower = valley.lam if valley.lam_is_free else valley.spent_epsilon
+    traces.append(line(valley.m, lower, colour, "λ" if valley.lam_is_free else "spent ε", "y2", over="m", legend=False))
+    traces[-1]["line"]["width"] = 2.5
+    held = [lower]
+    span = [float(valley.m[0]), float(valley.m[-1])]
+    if not valley.lam_is_free:
+        budget = f"budget ε = {plain_number(valley.epsilon)}"
+        held.append(np.array([valley.epsilon]))
+        traces.append(line(span, [valley.epsilon] * 2, muted, budget, "y2", dash="dot", over="m", legend=False))
+        ends.append(("y2", valley.epsilon, budget, muted))
+    lower_powers = _powers(held, [])
+    words = "λ that m draws ask for" if valley.lam_is_free else "what m draws cost, ε"
+    titles = [
+        note(f"excess risk {_ON[on]}", x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
+        note(words, x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
+    ]
+    closed = [_shade(*interval, muted) for interval, _ in _closed(valley)]
+    notes += [_at_right(text, interval, TEXT[theme]) for interval, text in _closed(valley)]
+    cursor = flag(f"m = {m:,}", m, TEXT[theme], BACKGROUND[theme])
+    labels = end_labels(
+        ends, {"y": (powers, _UPPER * drawing), "y2": (lower_powers, (1 - _UPPER) * drawing)}, ("y", "y2")
+    )
+    title = {"text": "draws m  (more = finer, and dearer)", "standoff": 10, "font": {"size": 14}}
+    layout = frame(theme, height) | {
+        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
+        "showlegend": False,
+        "xaxis": _log_axis(theme, span, m, 560) | {"anchor": "y2", "title": title},
+        "yaxis": log_axis(theme, *powers) | {"domain": [split, 1]},
+        "yaxis2": log_axis(theme, *lower_powers) | {"domain": [0, low_top]},
+        "shapes": [*closed, vertical(m, muted)],
+        "annotations": [*titles, cursor, *notes, *labels],
+    }
+    narrow = _narrow(traces, height) | {
+        "xaxis": _log_axis(theme, span, m, 300) | {"anchor": "y2", "title": title},
+        "annotations": [*titles, cursor, *notes],
+    }
+    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+
+
+def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
+    """Shares of the weight, column by column: the truth, the model before the draws, and one release of m draws.
+
+    The columns that are not listed stand together, and so do those that are zero in every record. height: px.
+    """
+    colour = FAMILIES[theme]["sampling"]
+    groups = [(support.other_columns, "others", support.other_weight, support.other_drawn)]
+    groups.append((support.idle_columns, "idle", support.idle_weight, support.idle_drawn))
+    groups = [group for group in groups if group[0]]
+    listed = [f"{column + 1:,}" for column in support.columns]
+    names = listed + [f"{count:,}<br>{word}" for count, word, *_ in groups]
+    short = listed + [f"{plain_number(float(f'{count:.2g}'))}<br>{word}" for count, word, *_ in groups]
+    truth = np.append(support.truth, np.zeros(len(groups)))
+    weights = np.append(support.weights, [group[2] for group in groups])
+    drawn = np.append(support.drawn, [group[3] for group in groups])
+    places = np.arange(float(len(names)))
+    plural = "draw" if support.plan.steps == 1 else "draws"
+    bar = {"type": "bar", "x": places, "customdata": [name.replace("<br>", " ") for name in names]}
+    hover = "column %{customdata}<br>%{fullData.name}: %{y:.3~f}<extra></extra>"
+    traces = [
+        bar
+        | {"y": drawn, "width": 0.44, "name": f"one release, {support.plan.steps:,} {plural}"}
+        | {"marker": {"color": colour}, "hovertemplate": hover},
+        bar
+        | {"y": truth, "width": 0.74, "name": "the truth"}
+        | {"marker": {"color": "rgba(0,0,0,0)", "line": {"color": MUTED[theme], "width": 1.5}}}
+        | {"hovertemplate": hover},
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": places,
+            "y": weights,
+            "customdata": bar["customdata"],
+            "name": "θ̂, before the draws",
+            "marker": {"symbol": "line-ew", "size": 18, "line": {"color": FAMILIES[theme]["reference"], "width": 3}},
+            "hovertemplate": hover,
+        },
+    ]
+    top = 1.08 * float(max(truth.max(), weights.max(), drawn.max()))
+    title = {"text": "column", "standoff": 6, "font": {"size": 14}}
+    bottom = _BOTTOM + 16 + LEGEND_ROW
+    legend = LEGEND | {"y": -(_BOTTOM + 18) / (height - _TOP - bottom)}
+    layout = frame(theme, height) | {
+        "margin": {"l": 48, "r": 16, "t": _TOP, "b": bottom},
+        "barmode": "overlay",
+        "showlegend": True,
+        "legend": legend,
+        "xaxis": axis(theme)
+        | {"tickvals": places, "ticktext": names, "range": [-0.6, len(names) - 0.4], "title": title, "showgrid": False},
+        "yaxis": axis(theme) | {"range": [0.0, top], "tickformat": ".0%"},
+        "annotations": [note("share of the weight", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
+    }
+    tall, low = height + 2 * LEGEND_ROW, bottom + 2 * LEGEND_ROW
+    narrow = {
+        "height": tall,
+        "margin": {"l": 44, "r": 8, "t": _TOP, "b": low},
+        "legend": LEGEND | {"y": -(_BOTTOM + 18) / (tall - _TOP - low)},
+        "xaxis": layout["xaxis"] | {"ticktext": short, "tickangle": 0, "tickfont": {"color": TEXT[theme], "size": 10}},
+    }
+    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+
+
+def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) -> go.Figure:
+    """Mean excess risk against the number of columns: draws from a mixture beside noise in the question.
+
+    ln p and sqrt(p) are shapes, drawn through the first measured point of either. p: where the cursor stands.
+    height: px. A mean at or below 0 is a triangle on the lower edge.
+    """
+    sampling, objective, muted = FAMILIES[theme]["sampling"], FAMILIES[theme]["objective"], MUTED[theme]
+    measured = [price.sampling.mean, price.objective.mean, price.projected.mean]
+    shapes = [
+        ("ln p, shape only", _through(np.log(price.p), price.sampling.mean), sampling),
+        ("√p, shape only", _through(np.sqrt(price.p), price.objective.mean), objective),
+    ]
+    powers = _powers(measured, [price.nothing, *(values for _, values, _ in shapes)])
+    floor = 10.0 ** powers[0]
+    traces = [*_band(price.p, price.sampling, sampling, floor), *_band(price.p, price.objective, objective, floor)]
+    traces[2]["showlegend"] = traces[3]["showlegend"] = False
+    ends = []
+    for name, values, ink in shapes:
+        traces.append(line(price.p, values, ink, name, "y", width=1.5, dash="dash", over="p"))
+        ends.append(("y", float(values[-1]), name, ink))
+    traces.append(line(price.p, price.nothing, muted, "θ = 0, nothing learned", "y", dash="dot", over="p"))
+    ends.append(("y", float(price.nothing[-1]), "nothing learned", muted))
+    for name, label, curve, ink, symbol, dash in (
+        (
+            "question, on the simplex",
+            "question,<br>on the simplex",
+            price.projected,
+            objective,
+            "square-open",
+            "dashdot",
+        ),
+        ("noise in the question", "question", price.objective, objective, "square", "solid"),
+        ("draws from the mixture", "draws", price.sampling, sampling, _SYMBOL, "solid"),
+    ):
+        traces += _means(price.p, curve, name, ink, floor, p, theme, symbol, "p", dash)
+        ends.append(("y", float(curve.mean[-1]), label, ink))
+    words = "excess risk on the training records"
+    notes = [note(words, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
+    notes.append(flag(f"p = {p:,}", p, TEXT[theme], BACKGROUND[theme]))
+    span = [float(price.p[0]), float(price.p[-1])]
+    title = {"text": "columns p", "standoff": 10, "font": {"size": 14}}
+    layout = frame(theme, height) | {
+        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
+        "showlegend": False,
+        "xaxis": _log_axis(theme, span, p, 560) | {"title": title},
+        "yaxis": log_axis(theme, *powers),
+        "shapes": [vertical(p, muted)],
+        "annotations": [*notes, *end_labels(ends, {"y": (powers, height - _TOP - _BOTTOM)}, ("y",))],
+    }
+    narrow = _narrow(traces, height) | {
+        "xaxis": _log_axis(theme, span, p, 300) | {"title": title},
+        "annotations": notes,
+    }
+    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+
+
+def _panels(height: int) -> tuple[float, float]:
+    """Where the upper panel begins and the lower one ends, as shares of the plot's height."""
+    drawing = height - _TOP - _BOTTOM - _GAP
+    return 1 - _UPPER * drawing / (height - _TOP - _BOTTOM), (1 - _UPPER) * drawing / (height - _TOP - _BOTTOM)
+
+
+def _powers(must: Sequence[Array], may: Sequence[Array]) -> tuple[float, float]:
+    """Exponents of a log axis from a little below the smallest positive value of `must` to above the largest of all."""
+    low, high = _positive(must), _positive([*must, *may])
+    if not len(low):
+        return -3.0, 0.0
+    top = math.log10(high.max()) + 0.15
+    return max(math.log10(low.min()) - _BELOW, top - _DEPTH), top
+
+
+def _positive(curves: Sequence[Array]) -> Array:
+    values = np.concatenate([np.asarray(curve, float) for curve in curves])
+    return values[np.isfinite(values) & (values > 0)]
+
+
+def _through(shape: Array, values: Array) -> Array:
+    """The shape, scaled to meet the first positive value; nan without one."""
+    first = np.flatnonzero(values > 0)
+    return shape * (values[first[0]] / shape[first[0]]) if len(first) else np.full(len(shape), np.nan)
+
+
+def _band(x: Array, measured: Measured, colour: str, floor: float) -> list[dict[str, Any]]:
+    """8 of 10 runs, cut at the lower edge of the axis."""
+    edge = {"type": "scatter", "mode": "lines", "yaxis": "y", "line": {"width": 0}, "hoverinfo": "skip"}
+    drawn = np.isfinite(measured.mean)
+    low, high = (np.maximum(quantile[drawn], floor) for quantile in (measured.q10, measured.q90))
+    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs", "showlegend": True}
+    return [edge | {"x": x[drawn], "y": high, "showlegend": False}, edge | {"x": x[drawn], "y": low} | fill]
+
+
+def _means(
+    x: Array,
+    measured: Measured,
+    name: str,
+    colour: str,
+    floor: float,
+    cursor: int,
+    theme: Theme,
+    symbol: str,
+    over: str,
+    dash: str = "solid",
+) -> list[dict[str, Any]]:
+    """The means as a curve with markers, the one under the cursor larger; and those at or below 0 on the lower edge."""
+    mean = measured.mean
+    curve = line(x, np.where(mean > 0, mean, np.nan), colour, name, "y", width=3, dash=dash, over=over)
+    marker = {"symbol": symbol, "size": np.where(x == cursor, 13.0, 7.0), "color": colour, "opacity": 1}
+    hidden = mean <= 0
+    below = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": x[hidden],
+        "y": np.full(int(hidden.sum()), floor),
+        "yaxis": "y",
+        "customdata": mean[hidden],
+        "name": f"{name}: 0 or below",
+        "showlegend": bool(hidden.any()),
+        "cliponaxis": False,
+        "marker": {"symbol": "triangle-down-open", "size": 11, "color": colour, "line": {"width": 2}},
+        "hovertemplate": f"{over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
+    }
+    return [curve | {"mode": "lines+markers", "marker": marker, "cliponaxis": False}, below]
+
+
+def _leaving(x: Array, inside: Array, text: str, colour: str) -> dict[str, Any]:
+    """A label where a curve leaves the chart through its lower edge."""
+    last = np.flatnonzero(np.isfinite(inside))[-1]
+    place = {"xref": "x", "x": math.log10(x[last]), "yref": "y", "y": math.log10(inside[last]), "yanchor": "bottom"}
+    return note(text, x=0, y=0, colour=colour, size=13, xshift=8, yshift=2) | place
+
+
+def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:
+    """Intervals of m that the budget does not pay for, up to half-way to those that it does, and in which words."""
+    edges = np.concatenate([valley.m[:1], np.sqrt(valley.m[:-1] * valley.m[1:]), valley.m[-1:]])
+    refused = np.isnan(valley.training.mean)
+    dear = ~valley.affordable & ~refused
+    found = []
+    for chosen, words in ((dear, f"would cost more than ε = {plain_number(valley.epsilon)}"), (refused, "refused")):
+        if chosen.any():
+            first, last = np.flatnonzero(chosen)[[0, -1]]
+            found.append(((float(edges[first]), float(edges[last + 1])), words))
+    return found
+
+
+def _shade(low: float, high: float, colour: str) -> dict[str, Any]:
+    place = {"type": "rect", "xref": "x", "yref": "paper", "x0": low, "x1": high, "y0": 0, "y1": 1, "layer": "below"}
+    return place | {"fillcolor": with_opacity(colour, 0.14), "line": {"width": 0}}
+
+
+def _at_right(text: str, interval: tuple[float, float], colour: str) -> dict[str, Any]:
+    """Words in the upper right corner of a shaded interval, where no curve is."""
+    place = {"xref": "x", "x": math.log10(interval[1]), "xanchor": "right", "yanchor": "top", "xshift": -4}
+    return note(text, x=0, y=0.99, colour=colour, size=13) | place
+
+
+def _log_axis(theme: Theme, span: Sequence[float], cursor: int, width: float) -> dict[str, Any]:
+    """A log axis whose tick labels leave room for the cursor's flag on a drawing of `width` px."""
+    low, high = math.log10(span[0]) - 0.05, math.log10(span[1]) + 0.05
+    return thinned(log_axis(theme, low, high), cursor, 75 / width * (high - low), width)
+
+
+def _narrow(traces: Sequence[dict[str, Any]], height: int) -> dict[str, Any]:
+    """The layout with a legend below the axis, for charts too narrow for labels."""
+    rows = LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)
+    legend = LEGEND | {"y": -(_BOTTOM + 2) / (height - _TOP - _BOTTOM)}
+    return {
+        "height": height + rows,
+        "margin": _NARROW | {"b": _BOTTOM + rows},
+        "showlegend": True,
+        "legend": legend,
+    }

@@ -1,0 +1,28 @@
+"""Compiled draws from a discrete law."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_OPTIONS = {"cache": True, "nogil": True}
+
+
+@njit(**_OPTIONS)
+def draw_counts(cumulative, ms, rng):
+    """How often each of r outcomes comes up in the first ms[k] draws of one stream, shape [len(ms), r].
+
+    cumulative: [r], running sums of the probabilities; what is beyond the last is an outcome that is not counted. ms:
+    in increasing order. A draw is the outcome in whose interval one uniform falls.
+    """
+    counts = np.zeros((ms.size, cumulative.size), np.int64)
+    drawn = 0
+    for k in range(ms.size):
+        if k > 0:
+            counts[k] = counts[k - 1]
+        for _ in range(ms[k] - drawn):
+            j = np.searchsorted(cumulative, rng.random(), side="right")
+            if j < cumulative.size:
+                counts[k, j] += 1
+        drawn = ms[k]
+    return counts

@@ -1,0 +1,29 @@
+"""What m random draws from a mixture cost and tell: a valley in m, one release column by column, the price of columns.
+
+All of it learns the source "synthetic_mixture" over the simplex. Excess on the training records is F(theta) - F*, with
+F* the least risk over the simplex; on fresh records it is F(theta) - F(truth), the truth being the mixture behind the
+labels, which no other mixture beats in the population. Noise comes from (seed, mechanism key, repetition) alone, so
+that curves are smooth in m, lam and epsilon.
+"""
+
+from .columns import PS, PriceOfColumns, price_of_columns, project_onto_simplex
+from .problem import MAX_FILLED, SOURCE, Measured, stored_columns
+from .support import Support, support
+from .valley import MS, On, Valley, valley
+
+__all__ = [
+    "MAX_FILLED",
+    "MS",
+    "PS",
+    "SOURCE",
+    "Measured",
+    "On",
+    "PriceOfColumns",
+    "Support",
+    "Valley",
+    "price_of_columns",
+    "project_onto_simplex",
+    "stored_columns",
+    "support",
+    "valley",
+]

@@ -1,0 +1,73 @@
+"""The records of a mixture at the size of a picture, what excess is measured from, and what was measured."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+
+import numpy as np
+
+from .. import data as records
+from .. import solvers
+from ..caching import BoundedCache
+from ..data.recipes import TEST_RECORDS
+from ..losses import Loss, get_loss
+from ..types import Array, Data, LamRule, Spec
+
+SOURCE = "synthetic_mixture"
+# Values of a table, training or test, that a move of a slider leaves time for: 5,000 records of 512 columns.
+MAX_FILLED = 2_560_000
+
+_REFERENCES: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
+
+
+@dc.dataclass(frozen=True)
+class Measured:
+    """The excess risk of releases along K points: mean, its standard error, quantiles; and before the draws; each [K].
+
+    nan where there is nothing to measure.
+    """
+
+    mean: Array
+    se: Array
+    q10: Array
+    q90: Array
+    noiseless: Array
+
+
+def stored_columns(n: int, p: int, most: int = MAX_FILLED) -> int:
+    """How many of p columns are filled: all, as far as `most` values for n records and for the test records go.
+
+    >>> stored_columns(5_000, 512), stored_columns(5_000, 65_536), stored_columns(1_000_000, 64)
+    (512, 512, 8)
+    """
+    return min(p, max(8, most // max(n, TEST_RECORDS)))
+
+
+def split_of(n: int, p: int, stored: int, seed: int) -> records.Split:
+    """Records of p columns, of which `stored` are filled; the truth does not reach beyond the first eight."""
+    split = records.load(SOURCE, n, stored, seed)
+    return dc.replace(split, train=dc.replace(split.train, p=p), test=dc.replace(split.test, p=p))
+
+
+def spec_of(loss: str, split: records.Split, lam: float | LamRule) -> Spec:
+    return Spec(loss, split.train.n, split.train.p, lam, split.domain, set="simplex")
+
+
+def minimum_of(loss: str, n: int, p: int, stored: int, seed: int) -> solvers.SimplexMinimum:
+    """F* over the simplex of p columns. Idle ones take weight that filled ones do not want; one does that for all."""
+    split = split_of(n, p, stored, seed)
+    key = (loss, n, stored, p > stored, seed)
+    return _REFERENCES.get(key, lambda: solvers.minimise_on_simplex(get_loss(loss), split.train))
+
+
+def risks_of(loss: Loss, data: Data, thetas: Array) -> Array:
+    """F(theta) for thetas [k, r], shape [k]."""
+    return loss.row_means(np.zeros(data.n), loss.predictions(data, np.ascontiguousarray(thetas)), 1.0, data.y)
+
+
+def measured_of(draws: Array, noiseless: Array) -> Measured:
+    """draws: [K, repetitions]."""
+    q10, q90 = np.quantile(draws, (0.1, 0.9), axis=1)
+    se = draws.std(axis=1, ddof=1) / math.sqrt(draws.shape[1])
+    return Measured(draws.mean(axis=1), se, q10, q90, noiseless)
