@@ -77,7 +77,7 @@ WITHIN = {
         "entropic",
     },
     "figures": {"style", "cost", "clouds", "descent", "dimension", "doors", "door_zero", "ledger", "mixtures"},
-    "mixtures": {"problem", "valley", "support", "columns"},
+    "mixtures": {"problem", "draws", "release", "columns"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {
