@@ -225,7 +225,8 @@ class _Problem:
         solved, own = np.sort(order[carried > _LEFT_OUT]), order[carried <= _OWN_ROW]
         s = np.zeros_like(w)
         if len(solved):
-            s[solved] = _System(self, solved, w[solved], curvature, z).solve(right[solved], accuracy)
+            diagonal = trace[solved] * (curvature.mean() / curvature.max())
+            s[solved] = _System(self, solved, w[solved], curvature, z, diagonal).solve(right[solved], accuracy)
         change = w * s
         bent = curvature * (self.push(change) - z * change.sum())
         s[own] = (right - self.pull(bent) + bent @ z / self.data.n)[own] / self.lam
@@ -236,7 +237,11 @@ class _Problem:
 class _System:
     """lam I + D^(1/2) H D^(1/2) = lam I + B'B for some of the columns, a row of B for each record."""
 
-    def __init__(self, problem: _Problem, columns: NDArray[np.intp], w: Array, curvature: Array, z: Array) -> None:
+    def __init__(
+        self, problem: _Problem, columns: NDArray[np.intp], w: Array, curvature: Array, z: Array, diagonal: Array
+    ) -> None:
+        # About that of the system: a preconditioner.
+        self.diagonal = diagonal + problem.lam
         self.lam, self.roots = problem.lam, np.sqrt(w)
         # Idle columns come last and are zero: they have no column in X, only the centre.
         X: Any = problem.data.X
@@ -282,18 +287,19 @@ class _System:
         return self.roots * (pulled - bent @ self.centre) + self.lam * v
 
     def _by_conjugate_gradients(self, right: Array, accuracy: float) -> Array:
-        solution, residual, search = np.zeros_like(right), right, right
-        square = float(residual @ residual)
-        goal = accuracy**2 * square
+        solution, residual = np.zeros_like(right), right
+        search = scaled = right / self.diagonal
+        inner, goal = float(residual @ scaled), accuracy * float(np.linalg.norm(right))
         for _ in range(_MAX_CG):
-            if square <= goal:
+            if np.linalg.norm(residual) <= goal:
                 break
             image = self._times(search)
-            step = square / float(search @ image)
+            step = inner / float(search @ image)
             solution = solution + step * search
             residual = residual - step * image
-            square, before = float(residual @ residual), square
-            search = residual + (square / before) * search
+            scaled = residual / self.diagonal
+            inner, before = float(residual @ scaled), inner
+            search = scaled + (inner / before) * search
         return solution
 
 
