@@ -1,0 +1,534 @@
+"""Sampling from the simplex: how many draws, their law, what they cost by enumeration, bounds, refusals and audits."""
+
+import dataclasses as dc
+import math
+import pickle
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln
+
+import dpcore
+from dpcore import Budget, Data, Domain, NotApplicable, Spec
+from dpcore.accounting import attack_cap
+from dpcore.api import release_once
+from dpcore.auditing import run_audit
+from dpcore.bounded_range import most_draws, price, weight_range
+from dpcore.losses import LOSSES, get_loss
+from dpcore.mechanisms.simplex_sampling import PreparedWeights, SimplexSampling, sampled_models, tempered
+from dpcore.solvers.entropic import minimise_on_simplex
+from dpcore.types import Unconverged
+
+BUDGET, LARGE = Budget(1.0, 1e-5), Budget(1e6)
+KEYS = [key for key, loss in LOSSES.items() if loss.linear and math.isfinite(loss.curvature_bound)]
+every_loss = pytest.mark.parametrize("key", KEYS)
+
+
+def spec_for(key="huber", n=500, p=8, lam="auto", R=1.0, radius=None, **facts):
+    return Spec(key, n, p, lam, Domain(math.inf, R), radius, **{"set": "simplex", **facts})
+
+
+def plan_for(key="huber", *, budget=BUDGET, accounting="tight", m="auto", **facts):
+    return SimplexSampling(accounting, m).calibrate(spec_for(key, **facts), budget)
+
+
+def records(key, n, p, *, seed, R=1.0, idle=0):
+    """Records in [-R, R]^p whose labels come from a few columns."""
+    rng = np.random.default_rng([seed, n, p])
+    X = R * rng.choice([-1.0, 1.0, 0.3], (n, p))
+    y = np.clip(X[:, : max(p // 2, 1)].mean(axis=1) / R + 0.2 * rng.standard_normal(n), -1.0, 1.0)
+    return Data(X, np.where(y > 0, 1.0, -1.0) if get_loss(key).classification else y, p + idle)
+
+
+def binomial_delta(plan, eta, epsilon):
+    """The exact delta at `epsilon` of m draws of two columns with log-odds eta / 2 and -eta / 2."""
+    share, counts = 1.0 / (1.0 + math.exp(-0.5 * eta)), np.arange(plan.steps + 1)
+    p, q = (stats.binom.logpmf(counts, plan.steps, s) for s in (share, 1.0 - share))
+    return np.maximum(np.exp(p) - np.exp(epsilon + q), 0.0).sum()
+
+
+# What draws cost, by enumeration
+
+
+@pytest.mark.parametrize(
+    "delta, published, tight, realised", [(1e-3, 184, 267_254, 3.0e-4), (1e-5, 66, 137_504, 2.4e-6)]
+)
+def test_draws_of_two_columns_cost_what_the_formula_sheet_says(delta, published, tight, realised):
+    """Linear costs, n lam = 3000, L R = 1, epsilon = 1: the worst pair has log-odds 2 / 3000 and -2 / 3000."""
+    budget, facts = Budget(1.0, delta), {"n": 1000, "p": 2, "lam": 3.0}
+    paper = plan_for("linear", budget=budget, accounting="published", **facts)
+    assert paper.steps == published and binomial_delta(paper, 4.0 / 3000.0, 1.0) < 1e-12
+    assert paper.spent.epsilon < 0.15, "a thousand times too cautious"
+    ours = plan_for("linear", budget=budget, **facts)
+    assert abs(ours.steps - tight) <= 1
+    assert binomial_delta(ours, 4.0 / 3000.0, 1.0) == pytest.approx(realised, rel=0.02) and realised < delta
+
+
+@pytest.mark.parametrize("delta, factor", [(1e-3, 15.8), (1e-5, 29.5)])
+def test_the_published_draws_overspend_where_L_R_is_large(delta, factor):
+    plan = plan_for("linear", budget=Budget(1.0, delta), accounting="published", n=1000, p=2, lam=3.0, R=64.0)
+    realised = binomial_delta(plan, 4.0 * 64.0 / 3000.0, 1.0)
+    assert realised == pytest.approx(factor * delta, rel=5e-3)
+    assert not plan.spent <= plan.requested and binomial_delta(plan, 4.0 * 64.0 / 3000.0, plan.spent.epsilon) <= delta
+    assert plan_for("linear", budget=Budget(1.0, delta), n=1000, p=2, lam=3.0, R=64.0).steps < plan.steps
+    with pytest.raises(NotApplicable, match="as published spends"):
+        release_once(plan, Data(np.zeros((1000, 2)), np.zeros(1000)))
+
+
+def compositions(m, p):
+    """All ways to share m draws among p columns, and ln m! / prod k_j!."""
+    counts = np.array([k for k in product(range(m + 1), repeat=p - 1) if sum(k) <= m])
+    counts = np.column_stack([counts, m - counts.sum(axis=1)])
+    return counts, gammaln(m + 1) - gammaln(counts + 1).sum(axis=1)
+
+
+@pytest.mark.parametrize("key, lam", [("linear", 0.3), ("linear", 2.0), ("huber", 0.5), ("squared", 3.0)])
+@pytest.mark.parametrize("m", [1, 6, 40])
+def test_draws_of_three_columns_cost_at_most_what_is_spent(key, lam, m):
+    """Every outcome of the worst pair and of random pairs, both ways round."""
+    plan = plan_for(key, n=5, p=3, lam=lam, m=m)
+    counts, ways = compositions(m, 3)
+    rng, worst = np.random.default_rng(m), 0.0
+    pairs = [plan.mechanism.worst_pair(plan)]
+    for _ in range(15):
+        X, y = rng.choice([-1.0, 1.0], (5, 3)), rng.choice([-1.0, 1.0], 5)
+        pairs.append((Data(X, y), Data(np.vstack([-X[:1], X[1:]]), y)))
+    for pair in pairs:
+        laws = [np.exp(ways + counts @ plan.mechanism.prepare(plan, side).log_weights) for side in pair]
+        for a, b in (laws, laws[::-1]):
+            delta = np.maximum(a - math.exp(plan.spent.epsilon) * b, 0.0).sum()
+            assert delta <= plan.spent.delta + 1e-13
+            distance = 0.5 * np.abs(a - b).sum()
+            assert 0.5 + 0.5 * distance <= plan.mechanism.attack_limit(plan) + 1e-12
+            worst = max(worst, distance)
+    if key == "linear":
+        assert worst > 0.7 * (2.0 * plan.mechanism.attack_limit(plan) - 1.0)
+
+
+# The plan
+
+
+@every_loss
+@pytest.mark.parametrize("lam", [0.05, 1.0])
+@pytest.mark.parametrize("budget", [BUDGET, Budget(8.0), Budget(3.0, 1e-2)], ids=str)
+def test_the_ledger_says_how_far_the_scores_move_and_what_it_costs(key, lam, budget):
+    plan = plan_for(key, budget=budget, n=20_000, lam=lam, radius=2.0)
+    (event,) = plan.ledger
+    found = weight_range(plan.spec)
+    assert (event.noise, event.scale, event.times) == ("gumbel", plan.scale, plan.steps) and plan.scale == lam
+    assert 2.0 * event.sensitivity / event.scale == pytest.approx(found.eta(lam), rel=1e-14)
+    assert plan.tol == found.tol(lam) and plan.noise == "gumbel"
+    assert plan.spent == price(found.eta(lam), plan.steps, budget.delta) <= budget
+    assert not price(found.eta(lam), plan.steps + 1, budget.delta) <= budget
+    assert plan.mechanism.attack_limit(plan) <= attack_cap(plan.spent)
+
+
+@every_loss
+@pytest.mark.parametrize("rule", ["auto", "population"])
+def test_what_is_spent_never_exceeds_the_budget_and_hardly_falls_short_under_a_rule(key, rule):
+    for epsilon, delta, n in product((0.05, 1.0, 20.0), (0.0, 1e-9, 1e-3), (50, 10_000)):
+        plan = plan_for(key, budget=Budget(epsilon, delta), n=n, lam=rule)
+        assert plan.spent <= plan.requested and plan.steps >= 1
+        if rule == "auto":
+            assert plan.spent.epsilon >= epsilon * (1 - 1e-6)
+
+
+def test_draws_by_hand_cost_what_is_proved_for_them_and_are_refused_beyond_the_budget():
+    facts = {"n": 50, "p": 3, "lam": 0.5}
+    eta = weight_range(spec_for(**facts)).eta(0.5)
+    for m, budget in product((1, 3, 100, 5000), (BUDGET, Budget(1.0))):
+        for accounting in ("tight", "published"):
+            plan = plan_for(m=m, budget=budget, accounting=accounting, **facts)
+            assert plan.steps == m and plan.spent == price(eta, m, budget.delta)
+            assert plan.spent.delta == 0.0 or plan.spent.epsilon < m * eta
+    data = records("huber", 50, 3, seed=1)
+    with pytest.raises(NotApplicable, match="was asked for"):
+        release_once(plan_for(m=5000, **facts), data)
+    kept = plan_for(m=5, **{**facts, "lam": "auto"})
+    assert kept.steps == 5 and kept.spent <= BUDGET and most_draws(weight_range(kept.spec).eta(kept.scale), BUDGET) == 5
+    assert release_once(kept, data, seed=0).theta.sum() == pytest.approx(1.0)
+
+
+def test_the_published_draws_are_theorem_3_with_whole_numbers():
+    n, c, R = 5000, 2.0, 0.5
+    for lam, epsilon in ((2.0, 20.0), (0.4, 90.0)):
+        x = n * c * R**2 / (n * lam)
+        pure = plan_for(budget=Budget(epsilon), accounting="published", n=n, lam=lam, R=R)
+        assert pure.steps == math.floor(epsilon * n * lam / (1.0 * R) / (4 + 2 * x))
+        both = plan_for(budget=Budget(epsilon, 1e-4), accounting="published", n=n, lam=lam, R=R)
+        assert both.steps == math.floor((epsilon * n * lam / math.log(1e4) / (32 + 16 * x)) ** 2)
+    lam = plan_for(n=4000, p=50, lam="published", budget=Budget(2.0, 1e-3)).spec.lam
+    assert lam * 4000 == pytest.approx(4000 ** (2 / 3) / (2.0 * math.log(50)) ** (1 / 3), rel=1e-12)
+
+
+@every_loss
+@pytest.mark.parametrize(
+    "rule, quantity", [("auto", "excess_empirical_risk"), ("population", "excess_population_risk")]
+)
+@pytest.mark.parametrize("budget", [BUDGET, Budget(0.3), Budget(10.0, 1e-3)], ids=str)
+def test_the_rules_for_lam_minimise_their_bounds(key, rule, quantity, budget):
+    """No lam of 300 others does better by more than the rounding of m to a whole number can explain."""
+
+    def value(lam):
+        try:
+            plan = plan_for(key, budget=budget, n=3000, p=60, lam=lam)
+        except NotApplicable:
+            return math.inf, 0
+        bound = next(b for b in plan.mechanism.bounds(plan) if b.quantity == quantity)
+        return bound.value, plan.spec.lam
+
+    chosen, lam = value(rule)
+    others = [value(other)[0] for other in lam * np.geomspace(0.03, 30.0, 300)]
+    assert chosen <= min(others) * (1 + 1e-3)
+    assert others[0] > 1.3 * chosen or not math.isfinite(others[0])
+    assert others[-1] > 1.3 * chosen
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    "facts, message",
+    [
+        ({"set": "ball"}, "simplex_sampling draws columns and works on the simplex, got set 'ball'"),
+        ({"domain": Domain()}, r"simplex_sampling is proved for \|\|x\|\|_inf <= R, got q = 2"),
+        ({"loss": "mean"}, "simplex_sampling needs a loss of a linear prediction, got mean"),
+        ({"loss": "hinge"}, "needs a loss with a bounded second derivative, got hinge loss"),
+        ({"lam": 0.0}, "simplex_sampling needs lam > 0, got lam = 0"),
+        ({"lam": "published", "p": 1}, "no rule 'published' for lam with one column"),
+        ({"lam": "population", "p": 1}, "no rule 'population' for lam with one column"),
+    ],
+)
+def test_what_has_no_guarantee_is_refused_with_the_reason(facts, message):
+    with pytest.raises(NotApplicable, match=message):
+        SimplexSampling().calibrate(dc.replace(spec_for(), **facts), BUDGET)
+
+
+@pytest.mark.parametrize(
+    "m, message",
+    [
+        (0, "m must be an integer >= 1, got 0"),
+        (2.5, "m must be an integer >= 1, got 2.5"),
+        (True, "m must be an integer >= 1, got True"),
+        ("all", "m must be an integer >= 1, got 'all'"),
+        (10**12 + 1, r"m must be at most 10\^12, got 1,000,000,000,001"),
+    ],
+)
+def test_a_number_of_draws_must_be_one(m, message):
+    with pytest.raises(ValueError, match=message):
+        SimplexSampling(m=m)
+
+
+@every_loss
+@pytest.mark.parametrize("budget", [Budget(0.1, 1e-5), Budget(0.5), Budget(1e-3, 1e-9)], ids=str)
+def test_a_refusal_names_the_smallest_epsilon_lam_and_n_that_allow_one_draw(key, budget):
+    facts = {"n": 100, "p": 20, "lam": 1e-3}
+    with pytest.raises(NotApplicable, match="cannot draw one column") as caught:
+        plan_for(key, budget=budget, **facts)
+    words = re.search(r"epsilon >= (\S+), lam >= (\S+) or n >= (\d+), other things equal", str(caught.value))
+    epsilon, lam, n = float(words[1]), float(words[2]), int(words[3])
+    assert plan_for(key, budget=dc.replace(budget, epsilon=epsilon), **facts).steps == 1
+    assert plan_for(key, budget=budget, **{**facts, "lam": lam}).steps == 1
+    assert plan_for(key, budget=budget, **{**facts, "n": n}).steps == 1
+    # To the four digits that are shown; n exactly.
+    for less, changed in (
+        (dc.replace(budget, epsilon=epsilon * (1 - 1.1e-3)), facts),
+        (budget, {**facts, "lam": lam * (1 - 1.1e-3)}),
+        (budget, {**facts, "n": n - 1}),
+    ):
+        with pytest.raises(NotApplicable, match="cannot draw one column"):
+            plan_for(key, budget=less, **changed)
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(0.5)], ids=str)
+def test_a_refusal_of_the_published_draws_names_the_epsilon_that_allows_one(budget):
+    with pytest.raises(NotApplicable, match="Theorem 3 as printed gives m = ") as caught:
+        plan_for(budget=budget, accounting="published", lam=0.02)
+    epsilon = float(re.search(r"epsilon >= (\S+),", str(caught.value))[1])
+    assert plan_for(budget=dc.replace(budget, epsilon=epsilon), accounting="published", lam=0.02).steps == 1
+    with pytest.raises(NotApplicable, match="Theorem 3 as printed"):
+        plan_for(budget=dc.replace(budget, epsilon=epsilon * (1 - 1.1e-3)), accounting="published", lam=0.02)
+
+
+def test_a_rule_that_finds_no_lam_says_so():
+    with pytest.raises(ValueError, match="lam must be a number where the rule 'auto' gives none"):
+        plan_for(budget=Budget(1e-13), n=10)
+
+
+# Weights, and what is drawn from them
+
+
+@every_loss
+def test_idle_columns_and_columns_of_zeros_are_the_same(key):
+    data = records(key, 60, 4, seed=2, idle=6)
+    full = Data(np.hstack([data.X, np.zeros((60, 6))]), data.y)
+    plan = plan_for(key, budget=LARGE, n=60, p=10, lam=0.3, m=200)
+    short, whole = plan.mechanism.prepare(plan, data), plan.mechanism.prepare(plan, full)
+    assert np.abs(whole.log_weights[:4] - short.log_weights).max() <= 2 * plan.tol
+    assert np.abs(whole.log_weights[4:] - short.log_idle).max() <= 2 * plan.tol and whole.log_idle == -math.inf
+    assert short.theta == pytest.approx(np.exp(short.log_weights)) and whole.theta.sum() == pytest.approx(1.0)
+    # Ten columns are released whether six of them are stored or not, and the idle ones get their share: a mean of
+    # 40,000 draws each, which misses by five standard deviations in 1 of 10^6 columns.
+    for records_ in (data, full):
+        mean = np.mean([release_once(plan, records_, seed=i).theta for i in range(200)], axis=0)
+        deviation = np.sqrt(np.exp(whole.log_weights) / 40_000)
+        assert mean.shape == (10,) and (np.abs(mean - np.exp(whole.log_weights)) < 5 * deviation).all()
+
+
+@every_loss
+def test_the_weights_are_what_their_gradient_says_and_scale_with_the_radius(key):
+    data = records(key, 80, 5, seed=3)
+    plan = plan_for(key, budget=LARGE, n=80, p=5, lam=0.2, radius=2.5, m=3)
+    found = plan.mechanism.prepare(plan, data)
+    gradient = 2.5 * get_loss(key).gradients(data, found.theta[None])[0]
+    assert np.ptp(found.log_weights + gradient / 0.2) <= plan.tol and found.distance <= plan.tol
+    assert found.theta.sum() == pytest.approx(2.5, rel=1e-12)
+    same = plan_for(key, budget=LARGE, n=80, p=5, lam=0.2, R=2.5, m=3)
+    scaled = same.mechanism.prepare(same, Data(2.5 * data.X, data.y))
+    assert np.abs(scaled.log_weights - found.log_weights).max() <= 2 * plan.tol
+    assert release_once(plan, data, seed=4).theta == pytest.approx(
+        2.5 * release_once(same, Data(2.5 * data.X, data.y), seed=4).theta
+    )
+
+
+def test_neighbouring_plans_are_prepared_from_each_other_and_end_where_cold_starts_end():
+    data = records("logistic", 100, 6, seed=4, idle=3)
+    plans = [plan_for("logistic", n=100, p=9, lam=lam, m=2) for lam in (0.5, 0.01, 0.08, 0.002, 0.08)]
+    warm = plans[0].mechanism.prepare_many(plans, data, lambda: False)
+    for plan, found in zip(plans, warm, strict=True):
+        cold = plan.mechanism.prepare(plan, data)
+        assert np.abs(found.log_weights - cold.log_weights).max() <= 2 * plan.tol
+        assert found.start is found.log_weights
+
+
+def counts_of(plan, prepared, releases, seed):
+    """How often each column was drawn in all, and the sum of squares of a release's deviations, with the rest last."""
+    rngs = np.random.default_rng(seed).spawn(releases)
+    thetas = plan.mechanism.release_many(plan, prepared, rngs)
+    counts = thetas * (plan.steps / plan.spec.reach)
+    assert np.abs(counts - np.round(counts)).max() < 1e-6
+    return np.column_stack([counts, plan.steps - counts.sum(axis=1)])
+
+
+def p_values(counts, law, m):
+    """Chi-square of the totals and of the spread between releases, which are multinomial(m, law)."""
+    expected = counts.sum() * law
+    total = stats.chi2.sf(((counts.sum(axis=0) - expected) ** 2 / expected).sum(), len(law) - 1)
+    spread = ((counts - m * law) ** 2 / (m * law)).sum()
+    middle = stats.chi2.cdf(spread, len(counts) * (len(law) - 1))
+    return total, 2.0 * min(middle, 1.0 - middle)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, 2.0])
+def test_releases_follow_the_law_of_independent_draws(factor):
+    """False alarm: 4 in 10^6 for each factor. The law with one weight 5% larger, and m draws all alike, are told."""
+    data = records("huber", 60, 4, seed=5, R=1.5, idle=3)
+    plan = plan_for("huber", n=60, p=7, lam=0.6, m=50, radius=1.5, R=1.5).weakened(factor)
+    prepared = plan.mechanism.prepare(plan, data)
+    full = np.append(prepared.log_weights, np.full(3, prepared.log_idle)) / factor
+    law = np.exp(full) / np.exp(full).sum()
+    law = np.append(law[:4], law[4:].sum())
+    assert tempered(prepared, plan).theta == pytest.approx(1.5 * law[:4], rel=1e-12)
+    counts = counts_of(plan, prepared, 4000, seed=6)
+    assert min(p_values(counts, law, 50)) > 1e-6
+    wrong = law * np.array([1.05, 1.0, 1.0, 1.0, 1.0])
+    assert p_values(counts, wrong / wrong.sum(), 50)[0] < 1e-6
+    assert p_values(50 * np.random.default_rng(7).multinomial(1, law, 4000), law, 50)[1] < 1e-6
+    assert p_values(np.tile(50 * law, (4000, 1)), law, 50)[1] < 1e-6
+
+
+def weights(law, idle=0.0):
+    law = np.asarray(law)
+    return PreparedWeights(law, 0.0, np.log(law), math.log(idle) if idle else -math.inf)
+
+
+def test_pictures_are_nested_follow_the_same_law_and_move_little_with_the_weights():
+    """False alarms of the chi-square tests: 1 in 10^6 each."""
+    law, idle, ms = np.array([0.5, 0.2, 0.1, 0.05]), 0.15, [1, 7, 50, 400]
+
+    def streams(count):
+        return np.random.default_rng(8).spawn(count)
+
+    models = sampled_models(weights(law, idle), ms, streams(1000), radius=2.0)
+    assert models.shape == (1000, 4, 4)
+    counts = np.round(models / 2.0 * np.array(ms)[:, None]).astype(int)
+    assert (np.diff(counts, axis=1) >= 0).all() and (counts.sum(axis=2) <= ms).all()
+    for k, m in enumerate(ms):
+        own = np.column_stack([counts[:, k], m - counts[:, k].sum(axis=1)])
+        assert min(p_values(own, np.append(law, idle), m)) > 1e-6
+    moved = sampled_models(weights(law * (1 + 1e-4), idle), ms, streams(1000), radius=2.0)
+    assert 0.0 < np.abs(moved - models)[:, 3].sum() < 1000 * 2.0 * 2 * 1e-3
+    # A list of one is the same stream.
+    assert np.array_equal(sampled_models(weights(law, idle), [50], streams(1000), radius=2.0)[:, 0], models[:, 2])
+
+
+def test_pictures_of_many_draws_come_from_whole_multinomials_and_are_nested_too():
+    law, ms = np.array([0.6, 0.4]), [1000, 1 << 17, (1 << 17) + 1, 10**6, 10**12]
+    models = sampled_models(weights(law), ms, np.random.default_rng(9).spawn(200), radius=1.0)
+    counts = models * np.array(ms)[:, None]
+    assert np.abs(counts.sum(axis=2) / ms - 1.0).max() < 1e-12
+    assert (np.diff(counts[:, :4], axis=1) >= 0).all()
+    # The mean of 200 lies within six of its standard deviations: a false alarm in 1 of 10^8.
+    for k, m in enumerate(ms):
+        assert abs(models[:, k, 0].mean() - 0.6) < 6 * math.sqrt(0.24 / m / 200) + 1e-12
+        assert models[:, k, 0].std() == pytest.approx(math.sqrt(0.24 / m), rel=0.25)
+    large = sampled_models(weights(law), [10**9], np.random.default_rng(9).spawn(2), radius=1.0)
+    assert large.shape == (2, 1, 2) and large.sum() == pytest.approx(2.0)
+
+
+def test_draws_share_their_noise_between_plans_and_not_within_a_pair():
+    data = records("huber", 400, 6, seed=10)
+    plans = [plan_for(n=400, p=6, lam=0.2, m=m) for m in (10, 200)] + [plan_for(n=400, p=6, lam=0.2001, m=200)]
+    plans.append(plans[1].weakened(0.25))
+    prepared = plans[0].mechanism.prepare_many(plans, data, lambda: False)
+    drawn = plans[0].mechanism.draws(plans, prepared, np.random.default_rng(11).spawn(50), lambda: False)
+    assert drawn.thetas.shape == (4, 100, 6) and drawn.risks is None
+    assert drawn.centres[0] == pytest.approx(prepared[0].theta) and drawn.centres[3].max() > prepared[1].theta.max()
+    assert np.abs(drawn.thetas[1] - drawn.thetas[2]).max() <= 3 / 200 + 1e-12, "nearly the same draws"
+    small, large = np.round(drawn.thetas[0] * 10), np.round(drawn.thetas[1] * 200)
+    assert (large >= small).all(), "more draws go on from fewer"
+    pairs = drawn.thetas[1].reshape(50, 2, 6)[:, :, 0]
+    assert abs(np.corrcoef(pairs.T)[0, 1]) < 0.6, "independent: a false alarm in 1 of 10^5"
+
+
+def test_a_release_needs_its_certificate_and_its_own_kind_of_preparation():
+    data = records("huber", 60, 4, seed=12)
+    plan = plan_for(n=60, p=4, lam=0.3)
+    prepared = plan.mechanism.prepare(plan, data)
+    with pytest.raises(Unconverged, match="nothing was released"):
+        plan.mechanism.release(plan, dc.replace(prepared, distance=2 * plan.tol), np.random.default_rng(0))
+    other = dpcore.calibrate("output_gaussian", n=60, p=4, epsilon=1.0, delta=1e-5, loss="huber", R=2.0)
+    with pytest.raises(TypeError, match="prepare, got Prepared"):
+        plan.mechanism.release(plan, other.mechanism.prepare(other, data), np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"X must have \|\|x\|\|_inf <= R"):
+        plan.mechanism.prepare(plan, Data(2 * data.X, data.y))
+    copy = pickle.loads(pickle.dumps((plan, prepared)))
+    again, same = copy[0].mechanism.release(copy[0], copy[1], np.random.default_rng(1)), np.random.default_rng(1)
+    assert copy[0] == plan and np.array_equal(again, plan.mechanism.release(plan, prepared, same))
+    assert repr(plan.mechanism) == "SimplexSampling(accounting='tight', m='auto')"
+    assert eval(repr(SimplexSampling("published", 7))) == SimplexSampling("published", m=7)
+
+
+# Bounds
+
+
+def bound_of(plan, quantity, form="upper"):
+    return next(b.value for b in plan.mechanism.bounds(plan) if (b.quantity, b.form) == (quantity, form))
+
+
+def exact_mean_risk(plan, law, data):
+    """E F(release) over all outcomes of m draws."""
+    counts, ways = compositions(plan.steps, data.p)
+    thetas = counts * (plan.spec.reach / plan.steps)
+    loss = get_loss(plan.spec.loss)
+    risks = loss.value(loss.predictions(data, thetas).ravel(), np.tile(data.y, len(thetas)))
+    return float(np.exp(ways + counts @ law) @ risks.reshape(len(thetas), -1).mean(axis=1))
+
+
+@every_loss
+@pytest.mark.parametrize("R, radius", [(1.0, None), (0.4, 6.0)])
+@pytest.mark.parametrize("lam", [0.003, 0.1, 3.0])
+def test_the_exact_mean_excess_stays_below_the_bounds(key, R, radius, lam):
+    """Over the minimiser and over the best model on the simplex; a vertex is no better than that."""
+    data = records(key, 40, 3, seed=13, R=R)
+    best = minimise_on_simplex(get_loss(key), data, radius or 1.0)
+    for m in (1, 2, 5, 20):
+        plan = plan_for(key, n=40, p=3, lam=lam, R=R, radius=radius, m=m)
+        found = plan.mechanism.prepare(plan, data)
+        mean = exact_mean_risk(plan, found.log_weights, data)
+        centre = float(get_loss(key).value(data.X @ found.theta, data.y).mean())
+        assert mean - centre <= bound_of(plan, "excess_over_regularised") + 1e-12
+        assert mean - best.risk <= bound_of(plan, "excess_empirical_risk") + 1e-9
+        assert centre - best.risk <= lam * (math.log(3) + plan.tol) + 1e-9
+
+
+def test_records_at_the_corners_attain_the_bound_of_the_draws_and_a_crowd_of_bad_columns_most_of_the_entropys():
+    X = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    data = Data(X, np.zeros(2))
+    for m in (1, 4, 30):
+        plan = plan_for("squared", n=2, p=2, lam=5.0, m=m)
+        found = plan.mechanism.prepare(plan, data)
+        assert exact_mean_risk(plan, found.log_weights, data) == pytest.approx(1.0 / m, rel=1e-9)
+        assert bound_of(plan, "excess_over_regularised") == pytest.approx(1.0 / m, rel=1e-4)
+    # One good column, worth 0.8 lam ln p, among a million: linear costs have no excess from the draws.
+    lam = 1.0 / (0.8 * math.log(10**6))
+    plan = plan_for("linear", n=2, p=10**6, lam=lam, m=5)
+    found = plan.mechanism.prepare(plan, Data(-np.ones((2, 1)), np.zeros(2), 10**6))
+    excess = 1.0 - found.theta[0]
+    assert 0.7 * bound_of(plan, "excess_empirical_risk") < excess <= bound_of(plan, "excess_empirical_risk")
+
+
+@pytest.mark.parametrize("key, lam", [("linear", 0.05), ("linear", 0.3), ("squared", 0.2)])
+def test_the_mean_excess_on_fresh_records_stays_below_its_bound(key, lam):
+    """600 tables of fresh records; the standard error is below a tenth of the room that the bound leaves."""
+    rng, means = np.random.default_rng(14), np.array([-0.1, 0.0, 0.1])
+    plan = plan_for(key, n=30, p=3, lam=lam, m=2)
+    excesses = []
+    for _ in range(600):
+        X = np.where(rng.random((30, 3)) < 0.5 * (1 + means), 1.0, -1.0)
+        y = np.zeros(30) if key == "linear" else X[:, 2] * np.where(rng.random(30) < 0.8, 1.0, -1.0)
+        w = np.exp(plan.mechanism.prepare(plan, Data(X, y)).log_weights)
+        if key == "linear":
+            excesses.append(w @ means - means.min())
+            continue
+        # E (z - y)^2 on fresh records: columns have the covariance below, y that of 0.6 x_3; two draws add variance.
+        second = np.outer(means, means)
+        np.fill_diagonal(second, 1.0)
+        risk = w @ second @ w - 1.2 * (w @ second[2]) + (1.0 - w @ second @ w) / 2
+        tested = np.linalg.solve(second, 0.6 * second[2])
+        excesses.append(risk - (tested @ second @ tested - 1.2 * (tested @ second[2])))
+    bound = bound_of(plan, "excess_population_risk")
+    assert np.mean(excesses) + 10 * np.std(excesses) / math.sqrt(600) < bound
+    stability = 2.0 * get_loss(key).lipschitz(plan.spec) ** 2 / (30 * lam)
+    assert bound == pytest.approx(bound_of(plan, "excess_empirical_risk") + stability, rel=1e-4)
+
+
+def test_the_published_rate_is_theorem_4():
+    rate = bound_of(plan_for(n=1000, p=50, R=2.0), "excess_population_risk", "rate")
+    shape = 2.0**3 * (1 + 2.0) * math.log(1000) * math.log(50) * math.log(1e5) / 1000 ** (1 / 3)
+    assert rate == pytest.approx(shape, rel=1e-12)
+    pure = bound_of(plan_for(n=1000, p=50, budget=Budget(4.0)), "excess_population_risk", "rate")
+    assert pure == pytest.approx(math.log(1000) * math.log(50) / (2.0 * 1000**0.25), rel=1e-12)
+
+
+# Audits
+
+
+def worst_plan(budget=BUDGET):
+    return SimplexSampling().calibrate(SimplexSampling().worst_spec(), budget)
+
+
+@pytest.mark.parametrize("p", [2, 3, 8])
+def test_the_worst_pair_attains_the_sensitivity(p):
+    plan = SimplexSampling().calibrate(dc.replace(SimplexSampling().worst_spec(), p=p, radius=3.0), BUDGET)
+    zero, one = (plan.mechanism.prepare(plan, data) for data in plan.mechanism.worst_pair(plan))
+    assert plan.mechanism.separation(plan, zero, one) == pytest.approx(plan.ledger[0].sensitivity, rel=1e-6)
+    assert plan.mechanism.separation(plan, zero, one) <= plan.ledger[0].sensitivity
+    outputs = plan.mechanism.release_many(plan, zero, np.random.default_rng(15).spawn(5))
+    counts = np.round(outputs * plan.steps / 3.0)
+    laws = [stats.multinomial(plan.steps, np.exp(side.log_weights)) for side in (zero, one)]
+    expected = laws[1].logpmf(counts) - laws[0].logpmf(counts)
+    assert plan.mechanism.log_ratio(plan, zero, one, outputs) == pytest.approx(expected, abs=1e-9)
+    with pytest.raises(NotApplicable, match="one model for one column and cannot be audited"):
+        plan.mechanism.worst_pair(dc.replace(plan, spec=dc.replace(plan.spec, p=1)))
+
+
+@pytest.mark.parametrize("budget", [BUDGET, Budget(2.0)], ids=str)
+def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget):
+    """20 seeds each. False alarm: 20 audits raise one with probability at most 2%."""
+    plan = worst_plan(budget)
+    assert 10 <= plan.steps <= 100
+    right = [run_audit(plan, runs=20_000, seed=seed).verdict for seed in range(20)]
+    wrong = [run_audit(plan, runs=20_000, seed=seed, sabotage="halved_noise").verdict for seed in range(20)]
+    assert "contradicted" not in right
+    assert wrong.count("contradicted") == 20
+
+
+@pytest.mark.parametrize("key", ["huber", "logistic"])
+def test_plans_of_other_losses_and_draws_by_hand_can_be_audited(key):
+    plan = plan_for(key, n=20, p=4, lam=1.5, m=12)
+    report = run_audit(plan, runs=4000)
+    assert report.verdict == "no contradiction" and 0.2 < report.attained <= 1.0
