@@ -259,7 +259,7 @@ def _band(x: Array, measured: Measured, colour: str, floor: float) -> list[dict[
     edge = {"type": "scatter", "mode": "lines", "yaxis": "y", "line": {"width": 0}, "hoverinfo": "skip"}
     drawn = np.isfinite(measured.mean)
     low, high = (np.maximum(quantile[drawn], floor) for quantile in (measured.q10, measured.q90))
-    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs", "showlegend": True}
+    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs", "showlegend": bool(drawn.any())}
     return [edge | {"x": x[drawn], "y": high, "showlegend": False}, edge | {"x": x[drawn], "y": low} | fill]
 
 
