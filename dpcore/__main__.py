@@ -117,7 +117,8 @@ def solve(
     records together and is not private.
     """
     records = _read(path, label, p)
-    arguments["loss"] = arguments["loss"] or mechanism_class(arguments["key"]).usual_loss
+    if arguments["loss"] is None:
+        arguments["loss"] = mechanism_class(arguments["key"]).usual_loss
     check_learnable(records, get_loss(arguments["loss"]).classification)
     arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
     data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}

@@ -47,7 +47,8 @@ def calibrate(
     """
     mechanism = make_mechanism(key, accounting=accounting, **knobs)
     domain = Domain(mechanism.q, R, y_max)
-    spec = Spec(loss or mechanism.usual_loss, n, p, lam, domain, radius, theta_norm, mechanism.set)  # type: ignore[arg-type]
+    loss = mechanism.usual_loss if loss is None else loss
+    spec = Spec(loss, n, p, lam, domain, radius, theta_norm, mechanism.set)  # type: ignore[arg-type]
     return mechanism.calibrate(spec, Budget(epsilon, delta))
 
 
@@ -88,7 +89,7 @@ def solve(
     ((2,), 1.0, True)
     """
     if y is None:
-        if get_loss(loss or mechanism_class(key).usual_loss).labelled:
+        if get_loss(mechanism_class(key).usual_loss if loss is None else loss).labelled:
             raise ValueError(f"y must be given for {key}, got None")
         X = as_matrix(X)
         y = np.zeros(X.shape[:1])
@@ -129,7 +130,7 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
         )
     if not plan.spent <= plan.requested:
         raise NotApplicable(
-            f"{plan.mechanism.key} as published spends ({plan.spent.epsilon:g}, {plan.spent.delta:g}) where "
+            f"{plan.mechanism.key} with these settings spends ({plan.spent.epsilon:g}, {plan.spent.delta:g}) where "
             f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was asked for: an exhibit for audits and docs; "
             "nothing is released"
         )

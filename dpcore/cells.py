@@ -86,7 +86,7 @@ def spec_of(cell: Cell) -> Spec:
     return Spec(*problem)  # type: ignore[arg-type]
 
 
-def reference_of(cell: Cell) -> solvers.BallMinimum | solvers.SimplexMinimum:
+def reference_of(cell: Cell) -> solvers.Minimum:
     """What excess risk is measured from: the best model in the ball, or on the simplex where the source says so."""
     if records.get_source(cell.source).set == "simplex":
         return simplex_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, cell.radius or 1.0)
@@ -161,7 +161,7 @@ def _curves(
     prepared: list[Prepared],
     train: Data,
     test: Data,
-    reference: solvers.BallMinimum,
+    reference: solvers.Minimum,
     population: records.Population | None,
     cancelled: Callable[[], bool],
 ) -> tuple[evaluate.Curve, ...]:

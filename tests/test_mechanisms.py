@@ -12,11 +12,15 @@ from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient_perturbation import GradientPerturbation
-from tests.problems import LOCATION, PROBLEMS, for_loss
+from tests.problems import BALL, LOCATION, PROBLEMS, for_loss
 
 KEYS = dpcore.list_mechanisms()
+# Noise is added, in the L2 geometry; or columns are drawn from weights, on the simplex, at a temperature.
+ADDING = [key for key in KEYS if mechanism_class(key).set == "ball"]
+DRAWING = [key for key in KEYS if key not in ADDING]
 BUDGET = Budget(1.0, 1e-5)
 every_mechanism = pytest.mark.parametrize("key", KEYS)
+every_adding = pytest.mark.parametrize("key", ADDING)
 # What no mechanism of the family can promise, and why: a word of the refusal.
 REFUSED = {
     (key, loss): reason
@@ -24,17 +28,33 @@ REFUSED = {
     if key.startswith("objective")
     for loss, reason in (("hinge", "kinks"), ("squared", "bounded slope"), *((loss, "full rank") for loss in LOCATION))
 } | {(key, loss): "linear prediction" for key in KEYS if key.startswith("output") for loss in LOCATION}
+REFUSED |= {(key, "linear"): "no use for linear costs" for key in ADDING}
+REFUSED |= {("simplex_sampling", loss): "linear prediction" for loss in LOCATION} | {
+    ("simplex_sampling", "hinge"): "kinks"
+}
+REFUSED |= {("ftrl", loss): "linear costs" for loss in BALL}
 PAIRS = [(key, loss) for key in KEYS for loss in LOSSES if (key, loss) not in REFUSED]
 every_pair = pytest.mark.parametrize("key, loss", PAIRS)
 
 
-def spec_for(data: Data, loss: str = "logistic", lam: float | str = 0.2) -> Spec:
-    return Spec(loss, data.n, data.p, lam)
+def own_spec(key: str, loss: str, n: int, p: int, lam: float | str, *, R: float = 1.0) -> Spec:
+    """A problem in the geometry that the mechanism is made for."""
+    mechanism = dpcore.make_mechanism(key)
+    return Spec(loss, n, p, lam, Domain(mechanism.q, R), set=mechanism.set)
 
 
-def spends_delta(key: str) -> bool:
-    """Whether the mechanism's noise needs delta at all."""
-    return not dpcore.calibrate(key, n=100, p=2, epsilon=1.0, delta=1e-6).spent.pure
+def spec_for(key: str, data: Data, loss: str | None = None) -> Spec:
+    # So warm that two records and one of three columns allow a draw.
+    return own_spec(key, loss or mechanism_class(key).usual_loss, data.n, data.p, 20.0 if key in DRAWING else 0.2)
+
+
+def needs_delta(key: str) -> bool:
+    """Whether the mechanism promises nothing without delta."""
+    try:
+        dpcore.calibrate(key, n=100, p=2, epsilon=1.0)
+    except NotApplicable:
+        return True
+    return False
 
 
 def test_the_registry_is_what_it_says():
@@ -66,20 +86,24 @@ def test_docstrings_say_what_is_promised_and_what_is_not(key):
 @pytest.mark.parametrize("lam", [0.05, "auto"])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 10.0])
 def test_plans_are_frozen_facts(key, loss, lam, epsilon):
-    requested = Budget(epsilon, 1e-6)
+    requested, spec = Budget(epsilon, 1e-6), own_spec(key, loss, 500, 7, lam)
     mechanism = dpcore.make_mechanism(key)
     try:
-        plan = mechanism.calibrate(Spec(loss, 500, 7, lam), requested)
+        plan = mechanism.calibrate(spec, requested)
     except NotApplicable as error:
-        assert key.startswith("objective") and (epsilon, lam) == (0.01, 0.05) and "needs lam > " in str(error)
+        if key == "simplex_sampling":
+            assert lam == 0.05 and epsilon <= 0.5 and "lam" in str(error)
+        else:
+            assert key.startswith("objective") and (epsilon, lam) == (0.01, 0.05) and "needs lam > " in str(error)
         return
-    assert plan.spent <= requested
+    # A stream's temperature is its noise: set by hand, it costs what it costs.
+    assert plan.spent <= requested or (key, lam) == ("ftrl", 0.05)
     assert plan.scale > 0 and plan.steps >= 1 and plan.ledger
     assert isinstance(plan.spec.lam, float) and (lam == "auto" or plan.spec.lam == lam)
-    assert plan == mechanism.calibrate(Spec(loss, 500, 7, lam), requested)
+    assert plan == mechanism.calibrate(spec, requested)
     assert pickle.loads(pickle.dumps(plan)) == plan
     assert hash(plan) == hash(pickle.loads(pickle.dumps(plan)))
-    names = {type(plan.mechanism).__name__: type(plan.mechanism)} | vars(dpcore.types)
+    names = {type(plan.mechanism).__name__: type(plan.mechanism), "inf": np.inf} | vars(dpcore.types)
     assert eval(repr(plan), names) == plan, "repr is a constructor"
     assert mechanism.attack_limit(plan) >= 0.5
     weak = plan.weakened(0.5)
@@ -92,7 +116,7 @@ def test_specs_pickle():
     assert pickle.loads(pickle.dumps(spec)) == spec
 
 
-@every_mechanism
+@every_adding
 def test_noise_falls_with_every_resource(key):
     # The rules for steps know n and epsilon too; by hand, the noise of gradients does not depend on lam.
     gradient = issubclass(mechanism_class(key), GradientPerturbation)
@@ -102,7 +126,7 @@ def test_noise_falls_with_every_resource(key):
         return mechanism.calibrate(Spec("logistic", n, 4, lam, Domain(R=R)), Budget(epsilon, delta)).scale
 
     assert scale(epsilon=2.0) < scale()
-    assert scale(delta=1e-4) < scale() if spends_delta(key) else scale(delta=0.0) == scale()
+    assert scale(delta=1e-4) < scale() if needs_delta(key) else scale(delta=0.0) == scale()
     assert scale(n=2000) <= scale() / 2 * (1 + 1e-6)
     assert scale(lam=0.2) == scale() if gradient else scale(lam=0.2) < scale()
     assert scale(R=3.0) >= scale() * 3 * (1 - 1e-6)
@@ -112,23 +136,27 @@ def test_noise_falls_with_every_resource(key):
 @pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
 def test_releases_repeat_by_seed_and_many_agrees_with_one(key, data):
     mechanism = dpcore.make_mechanism(key)
-    plan = mechanism.calibrate(spec_for(data), BUDGET)
+    plan = mechanism.calibrate(spec_for(key, data), BUDGET)
     prepared = mechanism.prepare(plan, data)
     many = mechanism.release_many(plan, prepared, [np.random.default_rng(s) for s in (1, 2, 1)])
     one = np.array([mechanism.release(plan, prepared, np.random.default_rng(s)) for s in (1, 2, 1)])
     # Where a solver stops is its own affair: within tol of the exact minimiser.
     rounding = 1e-12 * np.abs(one).max()
-    assert many.shape == (3, data.p) and np.linalg.norm(many - one, axis=1).max() <= 2.0 * plan.tol + rounding
-    assert np.array_equal(one[0], one[2]) and np.linalg.norm(one[0] - one[1]) > 1e3 * plan.tol
+    # A stream's release is what was played, step by step.
+    assert many.shape == (3, data.n if key == "ftrl" else data.p)
+    assert np.linalg.norm(many - one, axis=1).max() <= 2.0 * plan.tol + rounding
+    assert np.array_equal(one[0], one[2])
+    if key in ADDING or min(data.n, data.p) > 3:  # where few things can be drawn, two draws may agree
+        assert np.linalg.norm(one[0] - one[1]) > 1e3 * plan.tol
 
 
-@every_pair
+@pytest.mark.parametrize("key, loss", [pair for pair in PAIRS if pair[0] in ADDING])
 def test_without_noise_the_optimum_comes_back(key, loss):
     """epsilon to infinity: the release tends to the minimiser of J."""
     data = for_loss(loss, PROBLEMS["full rank"])
     # Random batches err without noise too, unless they hold all records.
     mechanism = dpcore.make_mechanism(key, **({"batch": data.n} if key == "noisy_sgd" else {}))
-    plan = mechanism.calibrate(spec_for(data, loss), Budget(1e10, 1e-5))
+    plan = mechanism.calibrate(spec_for(key, data, loss), Budget(1e10, 1e-5))
     prepared = mechanism.prepare(plan, data)
     theta = mechanism.release(plan, prepared, np.random.default_rng(0))
 
@@ -148,7 +176,7 @@ def test_without_noise_the_optimum_comes_back(key, loss):
 def test_records_and_certificates_are_checked_again_where_the_data_comes_in(key):
     data = PROBLEMS["full rank"]
     mechanism = dpcore.make_mechanism(key)
-    plan = mechanism.calibrate(spec_for(data), BUDGET)
+    plan = mechanism.calibrate(spec_for(key, data), BUDGET)
     with pytest.raises(ValueError, match=r"rows beyond it"):
         mechanism.prepare(plan, Data(70 * data.X, data.y))
     with pytest.raises(ValueError, match="as calibrated"):
@@ -172,6 +200,10 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
         except NotApplicable as error:
             if key == "noisy_sgd":
                 assert epsilon < 1e-9 and "subsampled accounting" in str(error)
+            elif key == "simplex_sampling":
+                assert "cannot draw one column" in str(error)
+            elif key == "ftrl":
+                assert "no useful promise where an arm's log-ratios range over 2e" in str(error)
             else:
                 assert key.startswith("objective") and epsilon * lam < 1.0 < R and "needs lam > " in str(error)
         else:
@@ -181,11 +213,15 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
 @every_mechanism
 def test_a_promise_that_does_not_exist_is_refused(key):
     mechanism = dpcore.make_mechanism(key)
-    if spends_delta(key):
+    if needs_delta(key):
         with pytest.raises(NotApplicable, match="delta > 0"):
             mechanism.calibrate(Spec("logistic", 100, 3, 0.1), Budget(1.0))
-    with pytest.raises(NotApplicable, match=r"\|\|x\|\|_2"):
-        mechanism.calibrate(Spec("logistic", 100, 3, 0.1, Domain(q=np.inf)), BUDGET)
+    spec = spec_for(key, PROBLEMS["full rank"])
+    other, norm = (np.inf, "2") if key in ADDING else (2.0, "inf")
+    with pytest.raises(NotApplicable, match=rf"\|\|x\|\|_{norm} <= R"):
+        mechanism.calibrate(dc.replace(spec, domain=Domain(other)), BUDGET)
+    with pytest.raises(NotApplicable, match="got set"):
+        mechanism.calibrate(dc.replace(spec, set="simplex" if key in ADDING else "ball"), BUDGET)
 
 
 @every_mechanism
@@ -194,9 +230,9 @@ def test_losses_are_refused_with_their_reason_and_only_those_that_are_listed(key
     for loss in LOSSES:
         if (key, loss) in REFUSED:
             with pytest.raises(NotApplicable, match=REFUSED[key, loss]):
-                mechanism.calibrate(Spec(loss, 500, 7, 0.05), BUDGET)
+                mechanism.calibrate(own_spec(key, loss, 500, 7, 0.05), BUDGET)
         else:
-            assert mechanism.calibrate(Spec(loss, 500, 7, 0.05), BUDGET).spec.loss == loss
+            assert mechanism.calibrate(own_spec(key, loss, 500, 7, 0.05), BUDGET).spec.loss == loss
 
 
 @pytest.mark.parametrize("key, loss", [pair for pair in PAIRS if pair[0].startswith("output")])
@@ -222,7 +258,7 @@ def test_a_radius_constrains_the_model_before_the_noise(key, loss):
 def test_a_certificate_that_is_no_number_certifies_nothing(key):
     data = PROBLEMS["full rank"]
     mechanism = dpcore.make_mechanism(key)
-    plan = mechanism.calibrate(spec_for(data), BUDGET)
+    plan = mechanism.calibrate(spec_for(key, data), BUDGET)
     prepared = mechanism.prepare(plan, data)
     with pytest.raises(Unconverged, match="nothing was released"):
         mechanism.release(plan, dc.replace(prepared, distance=float("nan")), np.random.default_rng(0))
@@ -233,7 +269,7 @@ def test_rows_and_labels_just_beyond_the_promise_are_refused(key):
     """A millionth too long; a label that is too small rather than too large."""
     mechanism = dpcore.make_mechanism(key)
     X, y = np.array([[1.0 + 1e-6, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([0.5, -0.2, 0.1])
-    plan = mechanism.calibrate(Spec("huber", 3, 2, 0.5), BUDGET)
+    plan = mechanism.calibrate(own_spec(key, "linear" if key == "ftrl" else "huber", 3, 2, 20.0), BUDGET)
     with pytest.raises(ValueError, match="1 of 3 rows beyond it"):
         mechanism.prepare(plan, Data(X, y))
     for label in (-100.0, -1.0 - 1e-9, 1.0 + 1e-9):

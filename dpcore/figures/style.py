@@ -44,8 +44,14 @@ GRID: dict[Theme, str] = {"light": "#ECEAE7", "dark": "#2D2B27"}
 # Where a family puts its noise, and the marker of its points.
 DOORS = {"output": "answer", "objective": "question", "gradient": "step"}
 PLACES = {"output": "the answer", "objective": "the question", "gradient": "every step"}
-SYMBOLS = {"output": "circle", "objective": "square", "gradient": "triangle-up"}
-_FAMILIES_OF = {"output": "output", "objective": "objective", "noisy": "gradient"}
+SYMBOLS = {"output": "circle", "objective": "square", "gradient": "triangle-up", "sampling": "x"}
+_FAMILIES_OF = {
+    "output": "output",
+    "objective": "objective",
+    "noisy": "gradient",
+    "simplex": "sampling",
+    "ftrl": "sampling",
+}
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LABEL_HEIGHT = 16  # px of a line of text behind a curve
 LEGEND: dict[str, Any] = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}

@@ -88,6 +88,7 @@ with _numba_cache_in(CACHE_FOLDER):
     from .rows import hinge_sweep, unsigned
     from .sampling import draw_counts
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
+    from .stream import play_stream
 
 __all__ = [
     "CACHE_FOLDER",
@@ -106,6 +107,7 @@ __all__ = [
     "mean_of_rows",
     "means_of_rows",
     "move_rows",
+    "play_stream",
     "prune_old_caches",
     "records_of",
     "row_accuracies",

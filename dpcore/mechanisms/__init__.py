@@ -16,6 +16,7 @@ _MODULES = (
     "noisy_gd",
     "noisy_sgd",
     "simplex_sampling",
+    "ftrl",
 )
 
 
@@ -23,7 +24,7 @@ def list_mechanisms() -> list[str]:
     """Keys of all registered mechanisms, in a fixed order.
 
     >>> list_mechanisms()[-3:]
-    ['noisy_gd', 'noisy_sgd', 'simplex_sampling']
+    ['noisy_sgd', 'simplex_sampling', 'ftrl']
     """
     return list(_MODULES)
 

@@ -12,12 +12,12 @@ from scipy.special import logsumexp
 
 from .. import bounded_range as br
 from .. import bounds
-from ..accounting import attack_cap
 from ..checks import integer
 from ..composition import bounded_range_attack_limit
 from ..data import check_records
 from ..losses import get_loss
 from ..solvers.entropic import minimise_entropic
+from ..tradeoffs import RepeatedChoiceCurve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from . import simplex_rules as rules
 from .base import Drawn, Prepared, SampledMechanism, check_certificate, knob
@@ -25,6 +25,7 @@ from .base import Drawn, Prepared, SampledMechanism, check_certificate, knob
 _OURS = "Jain and Thakurta 2014, Theorems 3 and 4, with explicit constants"
 # Pictures take a uniform for each of so many draws, which makes them smooth in w; then whole multinomials.
 _MOST_UNIFORMS = 1 << 17
+_MOST_COUNTED = 20_000
 
 
 @dc.dataclass(frozen=True)
@@ -67,7 +68,7 @@ class SimplexSampling(SampledMechanism):
     Source: Jain and Thakurta 2014, section 5 (constants explicit, docs/formulas.md).
     Randomness: one multinomial draw of m, over the stored columns in order and then all others together.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta >= 0, for losses of a linear
-        prediction with bounded slope (on the simplex) and curvature.
+        prediction with bounded slope (on the simplex) and curvature, whatever the other records are.
     Not protected: n, p, lam, m, the budget and the bounds R, L, c, y_max and radius are public; running time; the
         low-order bits of floating-point probabilities; a release whose seed is known.
     """
@@ -143,9 +144,16 @@ class SimplexSampling(SampledMechanism):
         return (*upper, bounds.rate(rate, "Jain and Thakurta 2014, Theorem 4 as printed (with probability 2/3)", says))
 
     def attack_limit(self, plan: Plan) -> float:
-        """What bounded range allows m draws, and any mechanism that spends as much."""
+        """Of m draws from one choice of range eta; by inequalities where m is too large to count them."""
         eta = 2.0 * plan.ledger[0].sensitivity / plan.scale
-        return min(bounded_range_attack_limit(eta, plan.steps), attack_cap(plan.spent))
+        if plan.steps > _MOST_COUNTED:
+            return bounded_range_attack_limit(eta, plan.steps)
+        return RepeatedChoiceCurve(eta, plan.steps).attack_limit()
+
+    def claimed_curve(self, plan: Plan) -> RepeatedChoiceCurve | None:
+        if plan.steps > _MOST_COUNTED:
+            return None
+        return RepeatedChoiceCurve(br.largest_eta(plan.spent, plan.steps), plan.steps)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedWeights:
         """start: [r], ln w_j of a nearby problem."""

@@ -57,6 +57,9 @@ class BallMinimum:
     radius: float
 
 
+Minimum = BallMinimum | SimplexMinimum  # what charts measure excess risk from
+
+
 def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
     """The distance to theta_hat that `minimise` is asked to certify; a public fact, it enters the sensitivity twice.
 

@@ -1,0 +1,30 @@
+"""Sparse: what if the model is a mixture of few features, or a choice that is made again and again?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.sparse import simplex, streaming
+
+TABS = {"simplex": "Simplex", "streaming": "Streaming"}
+
+st.title("What if the model is sparse or a mixture?", anchor=False)
+headline = st.empty()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    tab = st.segmented_control(
+        "What is learned",
+        list(TABS),
+        default="simplex",
+        format_func=TABS.__getitem__,
+        key="tab",
+        required=True,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+    picked = streaming.pick() if tab == "streaming" else simplex.pick()
+# Two charts need room side by side; Streamlit itself stacks columns on phones only.
+st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
+if tab == "streaming":
+    streaming.show(headline, picked)
+else:
+    simplex.show(headline, picked)
