@@ -77,6 +77,7 @@ WITHIN = {
         "descent",
         "projected",
         "entropic",
+        "simplex_problem",
     },
     "figures": {
         "style",

@@ -22,7 +22,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
     groups = [group for group in groups if group[0]]
     listed = [f"{column + 1:,}" for column in support.columns]
     names = listed + [f"{count:,}<br>{word}" for count, word, *_ in groups]
-    short = listed + [f"{plain_number(float(f'{count:.2g}'))}<br>{word}" for count, word, *_ in groups]
+    short = listed + [f"{_short(count)}<br>{word}" for count, word, *_ in groups]
     truth = np.append(support.truth, np.zeros(len(groups)))
     weights = np.append(support.weights, [group[2] for group in groups])
     drawn = np.append(support.drawn, [group[3] for group in groups])
@@ -71,3 +71,8 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
         "xaxis": layout["xaxis"] | {"ticktext": short, "tickangle": 0, "tickfont": {"color": TEXT[theme], "size": 10}},
     }
     return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+
+
+def _short(count: int) -> str:
+    """Exactly below a thousand, then two digits."""
+    return str(count) if count < 1000 else plain_number(float(f"{count:.2g}"))
