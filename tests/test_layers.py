@@ -89,9 +89,10 @@ WITHIN = {
         "door_zero",
         "ledger",
         "mixtures",
+        "release",
         "streaming",
     },
-    "mixtures": {"problem", "valley", "support", "columns"},
+    "mixtures": {"problem", "draws", "release", "columns"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {
