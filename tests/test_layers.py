@@ -89,10 +89,11 @@ WITHIN = {
         "door_zero",
         "ledger",
         "mixtures",
+        "published",
         "release",
         "streaming",
     },
-    "mixtures": {"problem", "draws", "release", "columns"},
+    "mixtures": {"problem", "draws", "release", "columns", "published"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

@@ -12,6 +12,7 @@ from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
 from .mixtures import columns_figure, draws_figure
+from .published import people_figure
 from .release import support_figure
 from .streaming import play_figure, regret_figure
 from .style import (
@@ -57,6 +58,7 @@ __all__ = [
     "noise_figure",
     "noise_of",
     "orthant_figure",
+    "people_figure",
     "place_of",
     "plain_number",
     "play_figure",
