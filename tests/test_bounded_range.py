@@ -89,7 +89,7 @@ def newton(key, X, y, lam, tilt):
         return r - r.mean(axis=1, keepdims=True)
 
     u = np.full((B, p), -math.log(p))
-    for _ in range(80):
+    for _ in range(40):
         w = np.exp(u)
         H = np.einsum("bni,bn,bnj->bij", X, of("curvature", u), X) / n
         # The Newton step of u + g(exp u) / lam = nu, sum w s = 0.

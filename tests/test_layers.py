@@ -77,6 +77,7 @@ WITHIN = {
         "descent",
         "projected",
         "entropic",
+        "simplex_problem",
     },
     "figures": {
         "style",
@@ -88,9 +89,10 @@ WITHIN = {
         "door_zero",
         "ledger",
         "mixtures",
+        "release",
         "streaming",
     },
-    "mixtures": {"problem", "valley", "support", "columns"},
+    "mixtures": {"problem", "draws", "release", "columns"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files"},
 }
 OUTSIDE = {

@@ -18,8 +18,9 @@ from dpcore.api import release_once
 from dpcore.auditing import run_audit
 from dpcore.bounded_range import most_draws, price, weight_range
 from dpcore.losses import LOSSES, get_loss
+from dpcore.mechanisms import simplex_sampling
 from dpcore.mechanisms.simplex_sampling import PreparedWeights, SimplexSampling, sampled_models, tempered
-from dpcore.solvers.entropic import minimise_on_simplex
+from dpcore.solvers.entropic import minimise_entropic, minimise_on_simplex
 from dpcore.types import Unconverged
 
 BUDGET, LARGE = Budget(1.0, 1e-5), Budget(1e6)
@@ -168,7 +169,7 @@ def test_the_published_draws_are_theorem_3_with_whole_numbers():
 @pytest.mark.parametrize(
     "rule, quantity", [("auto", "excess_empirical_risk"), ("population", "excess_population_risk")]
 )
-@pytest.mark.parametrize("budget", [BUDGET, Budget(0.3), Budget(10.0, 1e-3)], ids=str)
+@pytest.mark.parametrize("budget", [BUDGET, Budget(0.136), Budget(0.3), Budget(10.0, 1e-3)], ids=str)
 def test_the_rules_for_lam_minimise_their_bounds(key, rule, quantity, budget):
     """No lam of 300 others does better by more than the rounding of m to a whole number can explain."""
 
@@ -294,14 +295,25 @@ def test_the_weights_are_what_their_gradient_says_and_scale_with_the_radius(key)
     )
 
 
-def test_neighbouring_plans_are_prepared_from_each_other_and_end_where_cold_starts_end():
+def test_neighbouring_plans_are_prepared_from_each_other_and_end_where_cold_starts_end(monkeypatch):
     data = records("logistic", 100, 6, seed=4, idle=3)
     plans = [plan_for("logistic", n=100, p=9, lam=lam, m=2) for lam in (0.5, 0.01, 0.08, 0.002, 0.08)]
+    cold = [plan.mechanism.prepare(plan, data) for plan in plans]
+    starts = []
+
+    def noted(*args, start, **facts):
+        starts.append(start)
+        return minimise_entropic(*args, start=start, **facts)
+
+    monkeypatch.setattr(simplex_sampling, "minimise_entropic", noted)
     warm = plans[0].mechanism.prepare_many(plans, data, lambda: False)
-    for plan, found in zip(plans, warm, strict=True):
-        cold = plan.mechanism.prepare(plan, data)
-        assert np.abs(found.log_weights - cold.log_weights).max() <= 2 * plan.tol
-        assert found.start is found.log_weights
+    for plan, found, other in zip(plans, warm, cold, strict=True):
+        assert np.abs(found.log_weights - other.log_weights).max() <= 2 * plan.tol
+    largest, second = warm[0], warm[2]
+    step = math.log(0.01 / 0.08) / math.log(0.08 / 0.5)
+    ahead = second.log_weights + step * (second.log_weights - largest.log_weights)
+    assert len(starts) == 4 and starts[0] is None and starts[1] is largest.log_weights
+    assert starts[2] == pytest.approx(ahead, rel=1e-12)
 
 
 def counts_of(plan, prepared, releases, seed):
@@ -453,6 +465,11 @@ def test_records_at_the_corners_attain_the_bound_of_the_draws_and_a_crowd_of_bad
         found = plan.mechanism.prepare(plan, data)
         assert exact_mean_risk(plan, found.log_weights, data) == pytest.approx(1.0 / m, rel=1e-9)
         assert bound_of(plan, "excess_over_regularised") == pytest.approx(1.0 / m, rel=1e-4)
+    # Where slopes do not change, the draws cost L R sqrt(2 / (pi m)) of L R / sqrt(m), but for a kink.
+    plan = plan_for("huber", n=2, p=2, lam=5.0, R=50.0, m=30)
+    found = plan.mechanism.prepare(plan, Data(50.0 * data.X, data.y))
+    excess = exact_mean_risk(plan, found.log_weights, Data(50.0 * data.X, data.y))
+    assert 0.7 * 50.0 / math.sqrt(30) < excess <= bound_of(plan, "excess_over_regularised") < 50.01 / math.sqrt(30)
     # One good column, worth 0.8 lam ln p, among a million: linear costs have no excess from the draws.
     lam = 1.0 / (0.8 * math.log(10**6))
     plan = plan_for("linear", n=2, p=10**6, lam=lam, m=5)

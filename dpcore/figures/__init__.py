@@ -11,7 +11,8 @@ from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
-from .mixtures import columns_figure, draws_figure, support_figure
+from .mixtures import columns_figure, draws_figure
+from .release import support_figure
 from .streaming import play_figure, regret_figure
 from .style import (
     BACKGROUND,

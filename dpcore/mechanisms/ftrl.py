@@ -43,9 +43,9 @@ class FTRL(Mechanism):
 
     Source: Jain and Thakurta 2014, section 5.2 (constants derived in docs/formulas.md, explicit).
     Randomness: T uniform draws, one a step, in order; each is the level at which a running sum of the weights stops.
-    Guarantee: (epsilon, delta)-differential privacy, delta >= 0, for replacing one whole cost vector in a stream that
-        is fixed beforehand or whose costs react to arms that were played before them, whatever the other vectors are.
-    Not protected: a person who is in several cost vectors; T, p, lam, the budget and R are public; running time; the
+    Guarantee: (epsilon, delta)-differential privacy, delta >= 0, for replacing one record, a whole cost vector, in a
+        stream that is fixed beforehand or whose costs react to arms that were played before, whatever the others are.
+    Not protected: n, p, lam, the budget and R are public; a person who is in several cost vectors; running time; the
         low-order bits of probabilities; a release whose seed is known.
     """
 

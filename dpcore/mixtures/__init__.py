@@ -7,9 +7,9 @@ that curves are smooth in m, lam and epsilon.
 """
 
 from .columns import PS, PriceOfColumns, price_of_columns, project_onto_simplex
+from .draws import MS, On, Valley, valley
 from .problem import MAX_FILLED, SOURCE, Measured, stored_columns
-from .support import Support, support
-from .valley import MS, On, Valley, valley
+from .release import Support, support
 
 __all__ = [
     "MAX_FILLED",
