@@ -11,18 +11,19 @@ _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"
 _SMALL, _LARGE = 1e-100, 1e100
 
 
-@njit(**_OPTIONS)
+@njit(forceinline=True, **_OPTIONS)
 def _arm_at(level, sums, ends):
-    """The arm at which the sums pass `level`; two vectorised counts without a branch that depends on it."""
+    """The arm at which the sums pass `level`; two vectorised counts, without a branch that depends on it."""
     width = ends.size
     depth = sums.size // width
     column, row = 0, 0
-    for c in range(width - 1):
+    for c in range(width):
         column += ends[c] <= level
+    column = min(column, width - 1)
     rest = level - ends[column] + sums[(depth - 1) * width + column]
-    for d in range(depth - 1):
+    for d in range(depth):
         row += sums[d * width + column] <= rest
-    return row * width + column
+    return min(row, depth - 1) * width + column
 
 
 @njit(**_OPTIONS)

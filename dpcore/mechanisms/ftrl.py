@@ -195,8 +195,8 @@ def play(data: Data, lam_sum: float, uniforms: Array) -> Played:
     r, T = data.active, data.n
     uniforms = np.ascontiguousarray(uniforms, dtype=float).reshape(-1, T)
     arms, expected, scores = np.empty(uniforms.shape), np.empty(T), np.zeros(r)
-    # A draw looks at the columns of the table and then at one of them.
-    width = min(r, 2 * math.isqrt(r) + 1)
+    # A draw looks at `width` numbers and then at r / width; loops of a multiple of 16 have no rest.
+    width = 16 * math.ceil(math.sqrt(r) / 8)
     ends, sums = np.empty(width), np.empty(-(-r // width) * width)
     for first, costs in _blocks(data):
         kernels.play_stream(costs, first, lam_sum, data.p - r, uniforms, scores, sums, ends, arms, expected)
