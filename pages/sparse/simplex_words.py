@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpcore.data import load
 from dpcore.data.recipes import TEST_RECORDS
-from dpcore.mixtures import On, PriceOfColumns, PublishedDraws, Support, Valley
+from dpcore.mixtures import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
 
@@ -137,7 +138,7 @@ def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str]]:
         ),
         (
             f"ε = {rounded(plan.spent.epsilon)}",
-            f"is what {_draws(plan.steps)} cost at λ = {plan.spec.lam:.3g}; one draw alone costs {rounded(made.eta[k])}",
+            f"is what {_draws(plan.steps)} cost at λ = {plan.spec.lam:.3g}; one alone costs {rounded(made.eta[k])}",
         ),
     ]
     if bound is not None and measured is not None:
@@ -194,7 +195,9 @@ def columns_caption(price: PriceOfColumns, problem: Problem) -> str:
             continue
         j = int(first[0])
         grown = curve.mean[last] / curve.mean[j]
-        said.append(f"{price.p[last] / price.p[j]:,.0f} times the columns cost {name} {rounded(grown, 2)} times the excess")
+        said.append(
+            f"{price.p[last] / price.p[j]:,.0f} times the columns cost {name} {rounded(grown, 2)} times the excess"
+        )
     here = ", ".join(
         f"{name} {rounded(curve.mean[k])}"
         for name, curve in (("draws", price.sampling), ("question", price.objective), ("projected", price.projected))
@@ -212,9 +215,9 @@ def published_caption(allowed: PublishedDraws, problem: Problem) -> str:
     here = float(np.exp(np.interp(np.log(problem.n), np.log(allowed.n), np.log(allowed.published))))
     first = "beyond 10¹⁵ people" if allowed.first is None else f"from {_people(allowed.first)} people on"
     return (
-        f"With the λ and m of Theorem 4 as printed, {problem.n:,} people would get {rounded(here, 2)} of one draw: nothing can "
-        f"be released, and nothing measured, at any size this slider has. A first draw comes {first}. The accounting "
-        "proved here draws from a few hundred people on."
+        f"With the λ and m of Theorem 4 as printed, {problem.n:,} people would get {rounded(here, 2)} of one draw: "
+        f"nothing can be released, and no curve measured, at any size this slider has. A first draw comes {first}. "
+        f"What is proved here draws from {int(allowed.n[np.argmax(allowed.ours >= 1.0)]):,} people on, or fewer."
     )
 
 
@@ -231,9 +234,11 @@ def _people(count: int) -> str:
 
 def assumptions(made: Valley, problem: Problem) -> str:
     """What has to be true for the page's statements, as a list."""
+    domain = load(SOURCE, 2, 8, seed=0).domain
     lines = [
-        f"**Records**: {problem.n:,} synthetic people, entries −1 or +1, each as likely; y is a mixture of four columns "
-        "plus noise. Neighbours replace one record; the promise on records is |x| ≤ 1 entry by entry and |y| ≤ 1.25.",
+        f"**Records**: {problem.n:,} synthetic people, entries −1 or +1, each as likely; y is a mixture of a few columns "
+        f"plus noise. Neighbours replace one record; the promise is |x| ≤ {domain.R:g} entry by entry and "
+        f"|y| ≤ {domain.y_max:g}.",
         f"**Loss**: Huber; excess over the best mixture, F* certified. **Promise**: ({problem.epsilon:g}, "
         f"{delta_text(problem.delta)}), or ε alone where m draws of range η are cheaper so.",
         "**Bounds** hold for every data set with these promises, on average over the draws; on fresh records for "
