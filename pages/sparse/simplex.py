@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -22,8 +24,8 @@ LOSS = "huber"
 SIDES = ("Draws", "Columns", "As published")
 
 
-def pick() -> mixtures.On:
-    """On whose records excess is measured."""
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     chosen = st.segmented_control(
         "Measured on",
         list(words.ON),
@@ -34,11 +36,11 @@ def pick() -> mixtures.On:
         label_visibility="collapsed",
         bind="query-params",
     )
-    return "fresh" if chosen == "fresh" else "training"
+    on: mixtures.On = "fresh" if chosen == "fresh" else "training"
+    return lambda: _show(headline, on)
 
 
-def show(headline: DeltaGenerator, on: mixtures.On) -> None:
-    """Sidebar, charts and words; headline: the place above the pickers."""
+def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
     controls = sidebar(
         people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
         default_people=FIRST_PEOPLE,
@@ -61,7 +63,7 @@ def show(headline: DeltaGenerator, on: mixtures.On) -> None:
         lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
         repetitions=REPETITIONS,
         ms=tuple(sorted({*mixtures.MS, m})),
-        **problem.arguments,  # type: ignore[arg-type]
+        **problem.arguments,
     )
 
     sentence = words.takeaway(made, release, reason, on)

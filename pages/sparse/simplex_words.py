@@ -236,8 +236,8 @@ def assumptions(made: Valley, problem: Problem) -> str:
     """What has to be true for the page's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
     lines = [
-        f"**Records**: {problem.n:,} synthetic people, entries −1 or +1, each as likely; y is a mixture of a few columns "
-        f"plus noise. Neighbours replace one record; the promise is |x| ≤ {domain.R:g} entry by entry and "
+        f"**Records**: {problem.n:,} synthetic people, entries −1 or +1, each as likely; y is a mixture of a few "
+        f"columns plus noise. Neighbours replace one record; the promise is |x| ≤ {domain.R:g} entry by entry and "
         f"|y| ≤ {domain.y_max:g}.",
         f"**Loss**: Huber; excess over the best mixture, F* certified. **Promise**: ({problem.epsilon:g}, "
         f"{delta_text(problem.delta)}), or ε alone where m draws of range η are cheaper so.",

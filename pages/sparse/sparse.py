@@ -21,10 +21,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         label_visibility="collapsed",
         bind="query-params",
     )
-    picked = streaming.pick() if tab == "streaming" else simplex.pick()
+    drawn = streaming.prepare(headline) if tab == "streaming" else simplex.prepare(headline)
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
-if tab == "streaming":
-    streaming.show(headline, picked)
-else:
-    simplex.show(headline, picked)
+drawn()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -24,8 +25,8 @@ ARMS = (8, 128, 2_048)
 REPETITIONS = 50
 
 
-def pick() -> words.Stream:
-    """Who picks the costs, for how many steps, and which λ the learner takes."""
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     adversary = st.selectbox(
         "Costs",
         list(ADVERSARIES),
@@ -49,11 +50,11 @@ def pick() -> words.Stream:
         steps = st.select_slider(
             "**T** steps", LENGTHS, FIRST_LENGTH, format_func="{:,}".format, key="steps_of_stream", bind="query-params"
         )
-    return words.Stream(adversary, steps, accounting)
+    stream = words.Stream(adversary, steps, accounting)
+    return lambda: _show(headline, stream)
 
 
-def show(headline: DeltaGenerator, stream: words.Stream) -> None:
-    """Sidebar, charts and words; headline: the place above the pickers."""
+def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
     controls = sidebar(
         people=PEOPLE,
         default_people=PEOPLE[-1],
