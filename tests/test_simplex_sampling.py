@@ -534,8 +534,9 @@ def test_the_worst_pair_attains_the_sensitivity(p):
 
 
 @pytest.mark.parametrize("budget", [BUDGET, Budget(2.0)], ids=str)
-def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget):
-    """20 seeds each. False alarm: 20 audits raise one with probability at most 2%."""
+def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget, monkeypatch):
+    """20 seeds each, without the test of the whole curve, which takes seconds. False alarm: at most 2% for 20."""
+    monkeypatch.setattr(SimplexSampling, "claimed_curve", lambda self, plan: None)
     plan = worst_plan(budget)
     assert 10 <= plan.steps <= 100
     right = [run_audit(plan, runs=20_000, seed=seed).verdict for seed in range(20)]
