@@ -146,7 +146,8 @@ def run_audit(
     output that causes no false alarm. Unrounded, the last bits of saturated scores (Gamma noise, p = 1) tell the data
     sets apart, and at epsilon = 1 all of 20 audits of correct code end "contradicted". That leak is real: the library
     is not hardened against it. Nor are faults seen that leave the score's law alone: Gaussian noise that is missing at
-    a right angle to the pair's shift, or one seed for all runs whose noise saturates the score.
+    a right angle to the pair's shift, or one seed for all runs whose noise saturates the score or that draws the same
+    columns from both laws.
 
     Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the sabotage makes no sense.
 

@@ -21,7 +21,6 @@ from .types import Array, Budget, Data, Domain, LamRule, NotApplicable, Plan, Sp
 Integers = NDArray[np.intp]
 
 _MOST_MARKS = 400
-_MOST_SHOWN = 6
 _RUNS = "ftrl"
 
 
@@ -55,18 +54,16 @@ class RegretCurve:
 class Play:
     """One stream, played by many.
 
-    plan: the players'. marks: [M], steps done, from 0 to all of them, thinned. shown: [k], the arms with the largest
-    weights over the stream, the largest first, and the best arm in any case. weights: [M, k], theirs at the marks.
-    leader: [M], the arm whose costs so far are smallest. arms: [T], what the first run plays. regret: [M], of the first
-    run, over the best arm so far; mean, q10, q90: [M], the same over all runs; expected: [M], its exact mean.
-    bound, one_run: at the end, proved for the mean and for nine runs out of ten.
+    plan: the players'. marks: [M], steps done, from 0 to all of them, thinned. leader: [M], the arm whose costs so far
+    are smallest; trust: [M], the weight that it has in the next step. arms: [T], what the first run plays. regret: [M],
+    of the first run, over the best arm so far; mean, q10, q90: [M], the same over all runs; expected: [M], its exact
+    mean. bound, one_run: at the end, proved for the mean and for nine runs out of ten.
     """
 
     plan: Plan
     marks: Integers
-    shown: Integers
-    weights: Array
     leader: Integers
+    trust: Array
     arms: Integers
     regret: Array
     mean: Array
@@ -220,20 +217,14 @@ def _play(adversary: str, plan: Plan, repetitions: int, seed: int) -> Play:
         """Over the best arm so far, at the marks, for payments [..., T]."""
         return np.concatenate([np.zeros((*paid.shape[:-1], 1)), np.cumsum(paid, axis=-1)], axis=-1)[..., marks] - lowest
 
-    weights = np.exp((lowest[:, None] - sums) / lam_sum)
-    weights /= weights.sum(axis=1, keepdims=True)
-    heaviest = np.argsort(-weights.mean(axis=0), kind="stable")[:_MOST_SHOWN]
-    leader = sums.argmin(axis=1)
-    shown = heaviest if leader[-1] in heaviest else np.append(heaviest[:-1], leader[-1])
     regrets = regret_of(_paid(data, played))
     mean_bound, one_run = plan.mechanism.bounds(plan)[:2]
     low, high = np.quantile(regrets, (0.1, 0.9), axis=0)
     return Play(
         plan=plan,
         marks=marks,
-        shown=shown,
-        weights=weights[:, shown],
-        leader=leader,
+        leader=sums.argmin(axis=1),
+        trust=1.0 / np.exp((lowest[:, None] - sums) / lam_sum).sum(axis=1),
         arms=played.arms[0].astype(np.intp),
         regret=regrets[0],
         mean=regrets.mean(axis=0),

@@ -21,6 +21,7 @@ run_pages(
         "Start": "start/start.py",
         "Doors": "doors/doors.py",
         "Dimension": "dimension/dimension.py",
+        "Sparse": "sparse/sparse.py",
         "Trust": "trust/trust.py",
     },
 )

@@ -31,7 +31,9 @@ REASONS = {"hinge": "needs a loss without kinks", "squared": "needs a loss with 
 # What no mechanism does or is audited on, except descent on all records.
 OF_POINTS = dict.fromkeys(LOCATION, "linear prediction")
 NO_POINTS = [key for key in KEYS if key not in ("noisy_gd", "ftrl")]
-# Draws from weights on the simplex: their claims are no whole curve yet, and their scores take few values.
+# What claims no whole trade-off curve yet.
+NO_CURVE = ("noisy_sgd", "ftrl")
+# Draws from weights on the simplex: their scores take few values.
 DRAWING = [key for key in KEYS if mechanism_class(key).set == "simplex"]
 ADDING = [key for key in KEYS if key not in DRAWING]
 every_mechanism = pytest.mark.parametrize("key", KEYS)
@@ -132,8 +134,12 @@ NOT_APPLICABLE = {(f"{family}_gaussian", "wrong_gamma_shape") for family in ("ou
 NOT_APPLICABLE |= {(f"{family}_gamma", "variance_as_deviation") for family in ("output", "objective")}
 NOT_APPLICABLE |= {("noisy_gd", "wrong_gamma_shape"), ("noisy_sgd", "wrong_gamma_shape")}
 NOT_APPLICABLE |= {("noisy_gd", "variance_as_deviation")}  # its noise is above 1
+NOT_APPLICABLE |= {(key, sabotage) for key in DRAWING for sabotage in ("wrong_gamma_shape", "variance_as_deviation")}
 # Renyi accounting leaves the attacker more room than a fifth of the noise hides: 57.2% where 55.4% is what he gets.
-UNSEEN = {("noisy_sgd", "noise_at_80_percent")}
+# So do inequalities for the arms of a stream: 56.0% and 55.9%.
+UNSEEN = {(key, "noise_at_80_percent") for key in NO_CURVE}
+# One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
+UNSEEN |= {(key, "fixed_seed") for key in DRAWING}
 
 
 @every_mechanism
@@ -156,7 +162,7 @@ def test_every_sabotage_is_caught_at_the_default_plan(key, sabotage):
         return
     report = dpcore.run_audit(key, runs=runs, sabotage=sabotage)
     assert report.verdict == "contradicted" and report.sabotage == sabotage
-    assert report.certified_epsilon > (0.5 if key == "noisy_sgd" else 0.9) * report.claimed_epsilon
+    assert report.certified_epsilon > (0.5 if key in NO_CURVE else 0.9) * report.claimed_epsilon
 
 
 def test_sabotages_are_what_their_sentences_say():
@@ -191,8 +197,7 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
         broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2), *others))
         found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken).certificates}
         assert found.pop("sensitivity") is False and found.pop("point") is key.endswith("gamma")
-        # Random batches claim no whole curve.
-        assert len(found) == (1 if key == "noisy_sgd" else 2) and all(found.values())
+        assert len(found) == (1 if key in NO_CURVE else 2) and all(found.values())
         understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999), *others))
         refuted = [c.name for c in dpcore.run_audit(understated, runs=1_000).certificates if c.flagged > c.limit]
         assert refuted == ["sensitivity"]
@@ -207,7 +212,7 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key):
     assert sum(r.verdict != "no contradiction" for r in reports) <= limit
     assert sum(r.certified_epsilon > r.claimed_epsilon for r in reports) <= limit
     # The attackers that objective perturbation's curve and Renyi accounting allow are stronger than those met here.
-    least = {"objective_gaussian": 0.5, "noisy_sgd": 0.25}.get(key, 0.7)
+    least = {"objective_gaussian": 0.5, "noisy_sgd": 0.25, "ftrl": 0.25}.get(key, 0.7)
     assert dpcore.run_audit(key, runs=50_000).certified_epsilon > least
 
 
@@ -249,7 +254,7 @@ def test_the_last_bits_of_a_saturated_score_would_tell_the_data_sets_apart(monke
 @pytest.mark.parametrize("p", [1, 7])
 @pytest.mark.parametrize("R, y_max", [(1.0, 1.0), (0.5, 3.0)])
 @pytest.mark.parametrize(
-    "key, loss", [(k, name) for k in KEYS for name in LINEAR if k not in OBJECTIVE or name not in REASONS]
+    "key, loss", [(k, name) for k in ADDING for name in LINEAR if k not in OBJECTIVE or name not in REASONS]
 )
 def test_the_worst_pair_is_one_replaced_record_and_moves_the_model_as_far_as_is_said(key, loss, R, y_max, p):
     lam = 1e4
@@ -329,7 +334,9 @@ def test_the_runs_that_choose_a_threshold_are_not_those_that_certify(key, monkey
     monkeypatch.setattr(certificates, "point", lambda a, b, *claim: halves.extend([a, b]) or real(a, b, *claim))
     dpcore.run_audit(key, runs=1_001)
     first, second = (np.concatenate([half.zeros, half.ones]) for half in halves)
-    assert (len(first), len(second)) == (500, 501) and len(set(first) & set(second)) < 10
+    assert (len(first), len(second)) == (500, 501)
+    # Draws have few scores, so that the halves share values without sharing runs.
+    assert len(set(first) & set(second)) < (10 if key in ADDING else 40)
 
 
 @every_mechanism

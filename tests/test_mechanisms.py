@@ -30,7 +30,7 @@ REFUSED = {
 } | {(key, loss): "linear prediction" for key in KEYS if key.startswith("output") for loss in LOCATION}
 REFUSED |= {(key, "linear"): "no use for linear costs" for key in ADDING}
 REFUSED |= {("simplex_sampling", loss): "linear prediction" for loss in LOCATION} | {
-    ("simplex_sampling", "hinge"): "kinks"
+    ("simplex_sampling", "hinge"): "bounded second derivative"
 }
 REFUSED |= {("ftrl", loss): "linear costs" for loss in BALL}
 PAIRS = [(key, loss) for key in KEYS for loss in LOSSES if (key, loss) not in REFUSED]
@@ -92,7 +92,7 @@ def test_plans_are_frozen_facts(key, loss, lam, epsilon):
         plan = mechanism.calibrate(spec, requested)
     except NotApplicable as error:
         if key == "simplex_sampling":
-            assert lam == 0.05 and epsilon <= 0.5 and "lam" in str(error)
+            assert lam == 0.05 and epsilon <= 1.0 and "cannot draw one column" in str(error)
         else:
             assert key.startswith("objective") and (epsilon, lam) == (0.01, 0.05) and "needs lam > " in str(error)
         return
@@ -201,7 +201,7 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
             if key == "noisy_sgd":
                 assert epsilon < 1e-9 and "subsampled accounting" in str(error)
             elif key == "simplex_sampling":
-                assert "cannot draw one column" in str(error)
+                assert "no lam between 1e-100 and 1e100" in str(error) or "cannot draw one column" in str(error)
             elif key == "ftrl":
                 assert "no useful promise where an arm's log-ratios range over 2e" in str(error)
             else:
@@ -230,9 +230,9 @@ def test_losses_are_refused_with_their_reason_and_only_those_that_are_listed(key
     for loss in LOSSES:
         if (key, loss) in REFUSED:
             with pytest.raises(NotApplicable, match=REFUSED[key, loss]):
-                mechanism.calibrate(own_spec(key, loss, 500, 7, 0.05), BUDGET)
+                mechanism.calibrate(own_spec(key, loss, 500, 7, 0.5), BUDGET)
         else:
-            assert mechanism.calibrate(own_spec(key, loss, 500, 7, 0.05), BUDGET).spec.loss == loss
+            assert mechanism.calibrate(own_spec(key, loss, 500, 7, 0.5), BUDGET).spec.loss == loss
 
 
 @pytest.mark.parametrize("key, loss", [pair for pair in PAIRS if pair[0].startswith("output")])

@@ -63,9 +63,9 @@ def test_a_play_is_the_same_stream_step_by_step(adversary):
     assert made.q90 == pytest.approx(np.quantile(regrets, 0.9, axis=0), abs=1e-9)
     expected = np.append(0.0, (weights * X).sum(axis=1).cumsum()) - sums.min(axis=1)
     assert made.expected == pytest.approx(expected, abs=1e-9)
-    assert made.weights[:-1] == pytest.approx(weights[:, made.shown], abs=1e-12)
-    assert np.array_equal(made.leader, sums.argmin(axis=1)) and made.leader[-1] in made.shown
-    assert len(set(made.shown)) == 6
+    assert np.array_equal(made.leader, sums.argmin(axis=1))
+    assert made.trust[:-1] == pytest.approx(weights[np.arange(T), made.leader[:-1]], abs=1e-12)
+    assert made.trust[0] == pytest.approx(1 / p) and (made.trust >= 1 / p).all()
     assert made.expected[-1] <= made.bound == plan.mechanism.bounds(plan)[0].value
     assert made.one_run == plan.mechanism.bounds(plan)[1].value
 
@@ -74,7 +74,7 @@ def test_long_plays_are_thinned_and_their_marks_are_exact():
     made = play("switching", 5, 1234, **BUDGET, repetitions=3, seed=5)
     _, X, sums, _, arms = by_hand("switching", 5, 1234, 3, 5)
     assert len(made.marks) <= 401 and made.marks[0] == 0 and made.marks[-1] == 1234
-    assert (np.diff(made.marks) >= 1).all() and made.weights.sum(axis=1) == pytest.approx(1.0)
+    assert (np.diff(made.marks) >= 1).all()
     regret = np.append(0.0, X[np.arange(1234), arms[0]].cumsum()) - sums.min(axis=1)
     assert made.regret == pytest.approx(regret[made.marks], abs=1e-9)
 
@@ -109,7 +109,7 @@ def test_a_single_arm_has_no_regret():
     curve = regret_curves("random", [1], [10, 40], **BUDGET, repetitions=3)[0]
     assert not curve.mean.any() and not curve.expected.any()
     made = play("adaptive", 1, 40, **BUDGET, repetitions=3)
-    assert made.shown.tolist() == [0] and not made.regret.any()
+    assert made.trust.tolist() == [1.0] * 41 and not made.regret.any()
 
 
 def test_the_mean_of_runs_follows_the_exact_mean():

@@ -68,6 +68,16 @@ def test_the_adaptive_one_keeps_the_spared_arm_at_half_of_the_weight():
     assert regret == pytest.approx(expected, rel=0.05) and 0.7 * bound < regret <= bound
 
 
+@pytest.mark.parametrize("p", [2, 3, 10])
+def test_the_adaptive_one_charges_exactly_above_half_of_the_weight(p):
+    """R = 0.7 and a lam that no multiple of R meets, so that rounding decides nothing."""
+    costs = stream("adaptive", steps=400, p=p, lam=0.0137, R=0.7)
+    weight = np.exp(log_weights(Data(costs, np.zeros(400)), 400 * 0.0137)[:, 0])
+    away = np.abs(weight - 0.5) > 1e-9
+    assert np.array_equal((costs[:, 0] < 0)[away], (weight <= 0.5)[away]) and away.mean() > 0.4
+    assert (costs[0, 0] < 0) and (costs[:, 0] > 0).any()
+
+
 @pytest.mark.parametrize("p, ratio", [(10, 6.51), (1000, 19.54), (10**6, 39.08)])
 def test_equation_12_is_exceeded_by_sqrt_8_ln_p(p, ratio):
     budget, T = Budget(10.0, 1e-3), 4_000_000

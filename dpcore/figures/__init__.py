@@ -11,7 +11,10 @@ from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
-from .mixtures import columns_figure, draws_figure, support_figure
+from .mixtures import columns_figure, draws_figure
+from .published import people_figure
+from .release import support_figure
+from .streaming import play_figure, regret_figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -55,8 +58,11 @@ __all__ = [
     "noise_figure",
     "noise_of",
     "orthant_figure",
+    "people_figure",
     "place_of",
     "plain_number",
+    "play_figure",
+    "regret_figure",
     "spread",
     "support_figure",
     "valley_figure",

@@ -1,4 +1,4 @@
-"""Draws from a mixture: excess risk against their number, one release column by column, and the price of columns."""
+"""Draws from a mixture: excess risk against their number, and the price of columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from ..mixtures import Measured, On, PriceOfColumns, Support, Valley
+from ..mixtures import Measured, On, PriceOfColumns, Valley
 from ..types import Array
 from .style import (
     BACKGROUND,
@@ -19,7 +19,6 @@ from .style import (
     MUTED,
     TEXT,
     Theme,
-    axis,
     end_labels,
     flag,
     frame,
@@ -49,23 +48,25 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     """
     colour, muted = FAMILIES[theme]["sampling"], MUTED[theme]
     measured, bound = valley.measured(on), valley.bound(on)
-    powers = _powers([measured.mean, measured.noiseless], [bound, measured.q90])
+    terms = [("sampling term", valley.sampling, "dot"), ("entropy term", valley.bias, "dashdot")]
+    if on == "fresh":
+        terms.append(("stability term", valley.stability, "longdash"))
+    tops = np.array([values.max() for _, values, _ in terms])  # each term is seen somewhere
+    powers = _powers([measured.mean, measured.noiseless, tops], [bound, measured.q90])
     floor = 10.0 ** powers[0]
     curves = [
-        ("sampling term", valley.sampling, colour, 1.5, "dot"),
-        ("entropy term", valley.bias, colour, 1.5, "dashdot"),
-        *([("stability term", valley.stability, colour, 1.5, "longdash")] if on == "fresh" else []),
+        *((name, values, colour, 1.5, dash) for name, values, dash in terms),
         ("proved bound", bound, colour, 2.0, "dash"),
         ("θ̂, before the draws", measured.noiseless, FAMILIES[theme]["reference"], 1.5, "solid"),
     ]
-    traces, ends, notes = _band(valley.m, measured, colour, floor), [], []
+    traces, ends, leaving = _band(valley.m, measured, colour, floor), [], []
     for name, values, ink, width, dash in curves:
         inside = np.where(values >= floor, values, np.nan)
         traces.append(line(valley.m, inside, ink, name, "y", width=width, dash=dash, over="m"))
         if math.isfinite(inside[-1]):
             ends.append(("y", float(inside[-1]), name, ink))
         elif np.isfinite(inside).any():
-            notes.append(_leaving(valley.m, inside, name, ink))
+            leaving.append(_leaving(valley.m, inside, name, ink))
     traces += _means(valley.m, measured, "measured mean", colour, floor, m, theme, _SYMBOL, "m")
     ends.append(("y", float(measured.mean[-1]), "measured mean", colour))
 
@@ -88,7 +89,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         note(words, x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
     ]
     closed = [_shade(*interval, muted) for interval, _ in _closed(valley)]
-    notes += [_at_right(text, interval, TEXT[theme]) for interval, text in _closed(valley)]
+    refusals = [_at_right(text, interval, TEXT[theme]) for interval, text in _closed(valley)]
     cursor = flag(f"m = {m:,}", m, TEXT[theme], BACKGROUND[theme])
     labels = end_labels(
         ends, {"y": (powers, _UPPER * drawing), "y2": (lower_powers, (1 - _UPPER) * drawing)}, ("y", "y2")
@@ -101,73 +102,11 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         "yaxis": log_axis(theme, *powers) | {"domain": [split, 1]},
         "yaxis2": log_axis(theme, *lower_powers) | {"domain": [0, low_top]},
         "shapes": [*closed, vertical(m, muted)],
-        "annotations": [*titles, cursor, *notes, *labels],
+        "annotations": [*titles, cursor, *refusals, *leaving, *labels],
     }
     narrow = _narrow(traces, height) | {
         "xaxis": _log_axis(theme, span, m, 300) | {"anchor": "y2", "title": title},
-        "annotations": [*titles, cursor, *notes],
-    }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
-
-
-def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
-    """Shares of the weight, column by column: the truth, the model before the draws, and one release of m draws.
-
-    The columns that are not listed stand together, and so do those that are zero in every record. height: px.
-    """
-    colour = FAMILIES[theme]["sampling"]
-    groups = [(support.other_columns, "others", support.other_weight, support.other_drawn)]
-    groups.append((support.idle_columns, "idle", support.idle_weight, support.idle_drawn))
-    groups = [group for group in groups if group[0]]
-    listed = [f"{column + 1:,}" for column in support.columns]
-    names = listed + [f"{count:,}<br>{word}" for count, word, *_ in groups]
-    short = listed + [f"{plain_number(float(f'{count:.2g}'))}<br>{word}" for count, word, *_ in groups]
-    truth = np.append(support.truth, np.zeros(len(groups)))
-    weights = np.append(support.weights, [group[2] for group in groups])
-    drawn = np.append(support.drawn, [group[3] for group in groups])
-    places = np.arange(float(len(names)))
-    plural = "draw" if support.plan.steps == 1 else "draws"
-    bar = {"type": "bar", "x": places, "customdata": [name.replace("<br>", " ") for name in names]}
-    hover = "column %{customdata}<br>%{fullData.name}: %{y:.3~f}<extra></extra>"
-    traces = [
-        bar
-        | {"y": drawn, "width": 0.44, "name": f"one release, {support.plan.steps:,} {plural}"}
-        | {"marker": {"color": colour}, "hovertemplate": hover},
-        bar
-        | {"y": truth, "width": 0.74, "name": "the truth"}
-        | {"marker": {"color": "rgba(0,0,0,0)", "line": {"color": MUTED[theme], "width": 1.5}}}
-        | {"hovertemplate": hover},
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": places,
-            "y": weights,
-            "customdata": bar["customdata"],
-            "name": "θ̂, before the draws",
-            "marker": {"symbol": "line-ew", "size": 18, "line": {"color": FAMILIES[theme]["reference"], "width": 3}},
-            "hovertemplate": hover,
-        },
-    ]
-    top = 1.08 * float(max(truth.max(), weights.max(), drawn.max()))
-    title = {"text": "column", "standoff": 6, "font": {"size": 14}}
-    bottom = _BOTTOM + 16 + LEGEND_ROW
-    legend = LEGEND | {"y": -(_BOTTOM + 18) / (height - _TOP - bottom)}
-    layout = frame(theme, height) | {
-        "margin": {"l": 48, "r": 16, "t": _TOP, "b": bottom},
-        "barmode": "overlay",
-        "showlegend": True,
-        "legend": legend,
-        "xaxis": axis(theme)
-        | {"tickvals": places, "ticktext": names, "range": [-0.6, len(names) - 0.4], "title": title, "showgrid": False},
-        "yaxis": axis(theme) | {"range": [0.0, top], "tickformat": ".0%"},
-        "annotations": [note("share of the weight", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
-    }
-    tall, low = height + 2 * LEGEND_ROW, bottom + 2 * LEGEND_ROW
-    narrow = {
-        "height": tall,
-        "margin": {"l": 44, "r": 8, "t": _TOP, "b": low},
-        "legend": LEGEND | {"y": -(_BOTTOM + 18) / (tall - _TOP - low)},
-        "xaxis": layout["xaxis"] | {"ticktext": short, "tickangle": 0, "tickfont": {"color": TEXT[theme], "size": 10}},
+        "annotations": [*titles, cursor, *refusals],
     }
     return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
 
@@ -259,7 +198,12 @@ def _band(x: Array, measured: Measured, colour: str, floor: float) -> list[dict[
     edge = {"type": "scatter", "mode": "lines", "yaxis": "y", "line": {"width": 0}, "hoverinfo": "skip"}
     drawn = np.isfinite(measured.mean)
     low, high = (np.maximum(quantile[drawn], floor) for quantile in (measured.q10, measured.q90))
-    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs", "showlegend": True}
+    fill = {
+        "fill": "tonexty",
+        "fillcolor": with_opacity(colour, 0.2),
+        "name": "8 of 10 runs",
+        "showlegend": bool(drawn.any()),
+    }
     return [edge | {"x": x[drawn], "y": high, "showlegend": False}, edge | {"x": x[drawn], "y": low} | fill]
 
 
@@ -279,6 +223,8 @@ def _means(
     mean = measured.mean
     curve = line(x, np.where(mean > 0, mean, np.nan), colour, name, "y", width=3, dash=dash, over=over)
     marker = {"symbol": symbol, "size": np.where(x == cursor, 13.0, 7.0), "color": colour, "opacity": 1}
+    # Plotly outlines markers of several sizes.
+    marker["line"] = {"width": 2 if symbol.endswith("-open") else 0, "color": colour}
     hidden = mean <= 0
     below = {
         "type": "scatter",

@@ -43,9 +43,9 @@ class FTRL(Mechanism):
 
     Source: Jain and Thakurta 2014, section 5.2 (constants derived in docs/formulas.md, explicit).
     Randomness: T uniform draws, one a step, in order; each is the level at which a running sum of the weights stops.
-    Guarantee: (epsilon, delta)-differential privacy, delta >= 0, for replacing one whole cost vector in a stream that
-        is fixed beforehand or whose costs react to arms that were played before them, whatever the other vectors are.
-    Not protected: a person who is in several cost vectors; T, p, lam, the budget and R are public; running time; the
+    Guarantee: (epsilon, delta)-differential privacy, delta >= 0, for replacing one record, a whole cost vector, in a
+        stream that is fixed beforehand or whose costs react to arms that were played before, whatever the others are.
+    Not protected: n, p, lam, the budget and R are public; a person who is in several cost vectors; running time; the
         low-order bits of probabilities; a release whose seed is known.
     """
 
@@ -195,14 +195,11 @@ def play(data: Data, lam_sum: float, uniforms: Array) -> Played:
     r, T = data.active, data.n
     uniforms = np.ascontiguousarray(uniforms, dtype=float).reshape(-1, T)
     arms, expected, scores = np.empty(uniforms.shape), np.empty(T), np.zeros(r)
-    # A draw looks at the columns of the table and then at one of them.
-    width = min(r, 2 * math.isqrt(r) + 1)
+    # A draw looks at `width` numbers and then at r / width; loops of a multiple of 16 have no rest.
+    width = 16 * math.ceil(math.sqrt(r) / 8)
     ends, sums = np.empty(width), np.empty(-(-r // width) * width)
-    for rows, costs in _blocks(data):
-        part = np.ascontiguousarray(uniforms[:, rows])
-        seen = np.empty(part.shape)
-        kernels.play_stream(costs, lam_sum, data.p - r, part, scores, sums, ends, seen, expected[rows])
-        arms[:, rows] = seen
+    for first, costs in _blocks(data):
+        kernels.play_stream(costs, first, lam_sum, data.p - r, uniforms, scores, sums, ends, arms, expected)
     return Played(arms, expected, scores)
 
 
@@ -217,14 +214,14 @@ def log_weights(data: Data, lam_sum: float) -> Array:
     return logs - highest - np.log(mass)[:, None]
 
 
-def _blocks(data: Data) -> Iterator[tuple[slice, Array]]:
-    """The rows in order, as dense tables: one of them for a dense stream, several for a sparse one."""
+def _blocks(data: Data) -> Iterator[tuple[int, Array]]:
+    """The rows in order, as dense tables, each with its first row's number: a single one where the stream is dense."""
     if isinstance(data.X, np.ndarray):
-        yield slice(0, data.n), data.X
+        yield 0, data.X
         return
     step = max(1, _BLOCK_NUMBERS // data.active)
     for start in range(0, data.n, step):
-        yield slice(start, min(start + step, data.n)), data.X[start : start + step].toarray()
+        yield start, data.X[start : start + step].toarray()
 
 
 def _check(key: str, spec: Spec) -> None:

@@ -26,6 +26,7 @@ _OURS = "Jain and Thakurta 2014, Theorems 3 and 4, with explicit constants"
 # Pictures take a uniform for each of so many draws, which makes them smooth in w; then whole multinomials.
 _MOST_UNIFORMS = 1 << 17
 _MOST_COUNTED = 20_000
+_LARGEST_ETA = 1e80  # epsilon stays in the range of a budget
 
 
 @dc.dataclass(frozen=True)
@@ -101,6 +102,8 @@ class SimplexSampling(SampledMechanism):
         spec = dc.replace(spec, lam=rules.resolved_lam(self.key, spec, budget, by_hand))
         lam, found = float(spec.lam), br.weight_range(spec)
         eta = found.eta(lam)
+        if not eta < _LARGEST_ETA:
+            raise NotApplicable(f"{self.key} cannot draw one column: its log-probability could move by {eta:.3g}")
         m = by_hand or rules.affordable_draws(self.key, self.accounting, spec, budget)
         event = Event(self.noise, lam, 0.5 * eta * lam, times=m)
         spent = br.price(eta, m, budget.delta)

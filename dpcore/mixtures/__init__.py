@@ -7,9 +7,10 @@ that curves are smooth in m, lam and epsilon.
 """
 
 from .columns import PS, PriceOfColumns, price_of_columns, project_onto_simplex
+from .draws import MS, On, Valley, valley
 from .problem import MAX_FILLED, SOURCE, Measured, stored_columns
-from .support import Support, support
-from .valley import MS, On, Valley, valley
+from .published import PublishedDraws, published_draws
+from .release import Support, support
 
 __all__ = [
     "MAX_FILLED",
@@ -19,10 +20,12 @@ __all__ = [
     "Measured",
     "On",
     "PriceOfColumns",
+    "PublishedDraws",
     "Support",
     "Valley",
     "price_of_columns",
     "project_onto_simplex",
+    "published_draws",
     "stored_columns",
     "support",
     "valley",

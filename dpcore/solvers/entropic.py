@@ -8,26 +8,19 @@ equal weights: they are one more coordinate, of gradient 0, whose entropy counts
 from __future__ import annotations
 
 import dataclasses as dc
-import functools
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..checks import positive
 from ..losses import Loss
 from ..types import Array, Data, Unconverged
-from .problem import cholesky_inverse, dense
+from .simplex_problem import SimplexPoint, SimplexProblem
 
-_MAX_STEPS, _MAX_CG = 400, 500
-# Larger systems are solved by conjugate gradients: measured faster, since most steps need few digits.
-_MAX_FACTOR, _DIGITS = 300, 0.1
-_ENOUGH = 0.6
-# Shares of lam. Columns that carry less than the first of the Hessian's trace are left out of the system; those that
-# carry less than the second take their step from their own row of it, which conjugate gradients leave inaccurate.
-_LEFT_OUT, _OWN_ROW = 1e-3, 0.1
+_MAX_STEPS = 400
+# The relative accuracy of a direction where the quadratic convergence asks for no more.
+_DIGITS = 0.1
 _ARMIJO, _SMALLEST_SHARE = 1e-4, 1e-12
 # A rise of J by this share is rounding; after so many steps without a better residual, so is all that is left.
 _ROUNDING, _PATIENCE = 64 * np.finfo(float).eps, 4
@@ -87,16 +80,16 @@ def minimise_entropic(
     >>> [round(float(v), 12) for v in np.diff(found.log_weights)], found.residual <= 1e-12
     ([2.0], True)
     """
-    problem = _Problem(_smooth(loss), data, positive("lam", lam), positive("radius", radius))
+    problem = SimplexProblem(_smooth(loss), data, positive("lam", lam), positive("radius", radius))
     positive("tol", tol)
     if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
         raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
     point = None if start is None else _newton(problem, problem.completed(start), tol)
     # From weights that are far from the answer at a tiny lam, what Newton's method gains drowns in J's rounding.
-    if point is None or np.ptp(point.tilt) > tol:
+    if point is None or not np.ptp(point.tilt) <= tol:
         point = _descend(problem, tol)
     residual = float(np.ptp(point.tilt))
-    if residual > tol:
+    if not residual <= tol:
         raise Unconverged(
             f"ln w could be certified to {residual:.2g} only, not to {tol:g}, at lam = {lam:g}; nothing was released"
         )
@@ -118,17 +111,17 @@ def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: flo
     (True, [0.75, 0.25])
     """
     lam = positive("tol", tol) / (2.0 * (1.0 + math.log(data.p)))
-    problem = _Problem(_smooth(loss), data, lam, positive("radius", radius))
+    problem = SimplexProblem(_smooth(loss), data, lam, positive("radius", radius))
     point = _descend(problem, tol=1.0)
     w, gradient = np.exp(point.u), problem.gradient(point.z)
     gap = float(w @ gradient - gradient.min())
-    if gap > tol:
+    if not gap <= tol:
         raise Unconverged(f"the risk over the simplex could be certified to {gap:.2g} only, not to {tol:g}")
     risk = float(loss.value(point.z, data.y).mean())
     return SimplexMinimum(radius * w[: data.active], risk, max(gap, 0.0), radius)
 
 
-def _divergence(point: _Point) -> float:
+def _divergence(point: SimplexPoint) -> float:
     """KL(w || softmax(-g / lam)) = ln sum_j w_j exp(-t_j) with t the tilt less its mean."""
     w = np.exp(point.u)
     t = point.tilt - w @ point.tilt
@@ -144,165 +137,12 @@ def _smooth(loss: Loss) -> Loss:
     return loss
 
 
-@dc.dataclass(frozen=True)
-class _Point:
-    """u: [m], normalised; z: predictions [n]; value: J; tilt: [m], ln w_j + g_j / lam; steps: Newton steps so far."""
-
-    u: Array
-    z: Array
-    value: float
-    tilt: Array
-    steps: int
-
-
-@dc.dataclass(frozen=True)
-class _Problem:
-    """J in u, the logarithms of the weights: [r] of them, and one more for all idle columns together if there are any;
-    m in all."""
-
-    loss: Loss
-    data: Data
-    lam: float
-    radius: float
-
-    @property
-    def idle(self) -> int:
-        return self.data.p - self.data.active
-
-    @functools.cached_property
-    def log_counts(self) -> Array:
-        """ln of the number of columns that a coordinate stands for, shape [m]."""
-        return np.append(np.zeros(self.data.active), [math.log(self.idle)] if self.idle else [])
-
-    @functools.cached_property
-    def root_mean_squares(self) -> Array:
-        """The root of the mean over records of x_ij^2, shape [m]."""
-        X = self.data.X
-        squares = np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else X.power(2).sum(axis=0)
-        return self._extended(np.sqrt(np.asarray(squares) / self.data.n))
-
-    def _extended(self, stored: Array) -> Array:
-        return np.append(stored, 0.0) if self.idle else stored
-
-    def completed(self, start: Array) -> Array:
-        """Normalised u, [m], from logarithms of the stored weights: idle columns get what these leave."""
-        if self.idle:
-            start = np.append(start, math.log(-math.expm1(min(float(logsumexp(start)), -1e-15))))
-        return start - logsumexp(start)
-
-    def push(self, weights: Array) -> Array:
-        """radius * sum_j weights_j x_ij, shape [n]."""
-        return self.radius * (self.data.X @ weights[: self.data.active])
-
-    def pull(self, values: Array) -> Array:
-        """(radius / n) sum_i values_i x_ij, shape [m]."""
-        return self._extended(values @ self.data.X * (self.radius / self.data.n))
-
-    def gradient(self, z: Array) -> Array:
-        """radius grad F, shape [m]."""
-        return self.pull(self.loss.derivative(z, self.data.y))
-
-    def value(self, u: Array, z: Array) -> float:
-        return float(self.loss.value(z, self.data.y).mean() + self.lam * (np.exp(u) @ (u - self.log_counts)))
-
-    def point(self, u: Array, z: Array, value: float, steps: int) -> _Point:
-        return _Point(u, z, value, u - self.log_counts + self.gradient(z) / self.lam, steps)
-
-    def direction(self, point: _Point, accuracy: float) -> tuple[Array, Array]:
-        """The step of Newton's method in u, shape [m], and how far each u may grow before its weight matters, [m].
-
-        With D = diag(w) and H the Hessian in w, the step s solves (lam I + H D) s = -lam tilt + nu and keeps the sum of
-        the weights: sum w s = 0. Centring the records, x_ij - z_i / radius, changes H D s by a constant only; then
-        H D 1 = 0, and nu = lam sum w tilt does both. Weighted by D^(1/2) the system is symmetric.
-        """
-        w, z = np.exp(point.u), point.z
-        right = self.lam * (w @ point.tilt - point.tilt)
-        curvature = self.loss.curvature(z, self.data.y)
-        centre = math.sqrt(float(z @ z) / len(z))
-        trace = curvature.max() * w * (self.radius * self.root_mean_squares + centre) ** 2
-        order = np.argsort(trace)
-        carried = np.cumsum(trace[order]) / self.lam
-        solved, own = np.sort(order[carried > _LEFT_OUT]), order[carried <= _OWN_ROW]
-        s = np.zeros_like(w)
-        if len(solved):
-            s[solved] = _System(self, solved, w[solved], curvature, z).solve(right[solved], accuracy)
-        change = w * s
-        bent = curvature * (self.push(change) - z * change.sum())
-        s[own] = (right - self.pull(bent) + bent @ z / self.data.n)[own] / self.lam
-        with np.errstate(divide="ignore"):
-            return s, math.log(_OWN_ROW * self.lam) - np.log(trace)
-
-
-class _System:
-    """lam I + D^(1/2) H D^(1/2) = lam I + B'B for some of the columns, a row of B for each record."""
-
-    def __init__(self, problem: _Problem, columns: NDArray[np.intp], w: Array, curvature: Array, z: Array) -> None:
-        self.lam, self.roots = problem.lam, np.sqrt(w)
-        # Idle columns come last and are zero: they have no column in X, only the centre.
-        X: Any = problem.data.X
-        kept = columns[: np.searchsorted(columns, problem.data.active)]
-        rows = np.flatnonzero(curvature)
-        self.small = min(len(rows), len(columns)) <= _MAX_FACTOR
-        # Taking rows or columns costs several products, so products are with all unless few are needed.
-        if len(rows) < (1.0 if self.small else _ENOUGH) * len(z):
-            X, curvature, z = X[rows], curvature[rows], z[rows]
-        self.stored = len(kept)
-        if len(kept) < (1.0 if self.small else _ENOUGH) * X.shape[1]:
-            X, kept = X[:, kept] if problem.data.sparse else np.take(X, kept, axis=1), np.arange(len(kept))
-        self.X, self.kept = X, kept
-        self.scale, self.centre = problem.radius * np.sqrt(curvature / problem.data.n), z / problem.radius
-
-    def solve(self, right: Array, accuracy: float) -> Array:
-        """s such that D^(1/2) s solves the system for D^(1/2) right; accuracy: relative, of conjugate gradients."""
-        right = self.roots * right
-        return (self._by_factor(right) if self.small else self._by_conjugate_gradients(right, accuracy)) / self.roots
-
-    def _by_factor(self, right: Array) -> Array:
-        B = np.zeros((len(self.scale), len(self.roots)))
-        B[:, : self.stored] = dense(self.X)
-        B -= self.centre[:, None]
-        B *= self.scale[:, None]
-        B *= self.roots
-        if B.shape[1] <= B.shape[0]:
-            return cholesky_inverse(B.T @ B, self.lam)(right)
-        # Woodbury: (B'B + lam I)^{-1} = (I - B' (B B' + lam I)^{-1} B) / lam.
-        inner = cholesky_inverse(B @ B.T, self.lam)
-        solution = (right - inner(B @ right) @ B) / self.lam
-        # The difference loses digits where lam is small; one step of refinement brings them back.
-        left = right - (B @ solution) @ B - self.lam * solution
-        return solution + (left - inner(B @ left) @ B) / self.lam
-
-    def _times(self, v: Array) -> Array:
-        weighted = self.roots * v
-        spread = np.zeros(self.X.shape[1])
-        spread[self.kept] = weighted[: self.stored]
-        bent = self.scale**2 * (self.X @ spread - self.centre * weighted.sum())
-        pulled = np.zeros_like(v)
-        pulled[: self.stored] = (bent @ self.X)[self.kept]
-        return self.roots * (pulled - bent @ self.centre) + self.lam * v
-
-    def _by_conjugate_gradients(self, right: Array, accuracy: float) -> Array:
-        solution, residual, search = np.zeros_like(right), right, right
-        square = float(residual @ residual)
-        goal = accuracy**2 * square
-        for _ in range(_MAX_CG):
-            if square <= goal:
-                break
-            image = self._times(search)
-            step = square / float(search @ image)
-            solution = solution + step * search
-            residual = residual - step * image
-            square, before = float(residual @ residual), square
-            search = residual + (square / before) * search
-        return solution
-
-
 def _grown(step: Array, room: Array) -> Array:
     """Steps in ln w, but growth of weights that matter as a step in w, where the system is nearly linear."""
     return np.minimum(step, np.maximum(np.log1p(np.maximum(step, 0.0)), room))
 
 
-def _descend(problem: _Problem, tol: float) -> _Point:
+def _descend(problem: SimplexProblem, tol: float) -> SimplexPoint:
     """The minimiser from equal weights, by way of larger lam: a small lam forgives no step that is too long."""
     u = problem.log_counts - math.log(problem.data.p)
     lam, steps = max(problem.lam, 0.5 * float(np.ptp(problem.gradient(problem.push(np.exp(u)))))), 0
@@ -312,7 +152,7 @@ def _descend(problem: _Problem, tol: float) -> _Point:
     return _newton(problem, u, tol, steps=steps)
 
 
-def _newton(problem: _Problem, u: Array, tol: float, near: float = 0.0, steps: int = 0) -> _Point:
+def _newton(problem: SimplexProblem, u: Array, tol: float, near: float = 0.0, steps: int = 0) -> SimplexPoint:
     """The point of smallest residual, at most tol unless rounding forbids it; or one where a step would change J by
     less than near * lam."""
     z = problem.push(np.exp(u))
@@ -328,7 +168,7 @@ def _newton(problem: _Problem, u: Array, tol: float, near: float = 0.0, steps: i
             return now
         rounding = _ROUNDING * (abs(now.value) + problem.lam * float(w @ np.abs(now.tilt - now.u)) + problem.lam)
         share, value = 1.0, math.inf
-        while not value <= now.value + _ARMIJO * share * slope + rounding:
+        while not value <= now.value + _ARMIJO * share * min(slope, 0.0) + rounding:
             if share < _SMALLEST_SHARE:
                 return dc.replace(best, steps=now.steps)
             u = now.u + _grown(share * s, room)

@@ -106,7 +106,7 @@ def sidebar(
         epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format)
         delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text)
         note = st.empty()
-        n = _slider("n", "**n** people", people, "{:,}".format, default_people)
+        n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
         if text := delta_note(delta, n):
             note.caption(text)
         p = _dimension(columns, max_columns, default_columns, unused.get("p"))

@@ -1,0 +1,121 @@
+"""The tab Simplex: m random draws from a mixture, and the valley between too few and too many."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import NotApplicable, Unconverged, figures, mixtures
+from pages.sparse import simplex_words as words
+from pages.sparse.simplex_words import Problem
+from pages.ui.behind import behind
+from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.live_figure import live_figure
+from pages.ui.pickers import preset
+from pages.ui.readout import readout
+from pages.ui.text import emphasised, plain, readable
+
+HEIGHT, SIDE_HEIGHT = 430, 380
+FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 512, 65_536
+REPETITIONS, COLUMN_REPETITIONS = 50, 8
+LOSS = "huber"
+SIDES = ("Draws", "Columns", "As published")
+
+
+def pick() -> mixtures.On:
+    """On whose records excess is measured."""
+    chosen = st.segmented_control(
+        "Measured on",
+        list(words.ON),
+        default="training",
+        format_func=words.ON.__getitem__,
+        key="on",
+        required=True,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+    return "fresh" if chosen == "fresh" else "training"
+
+
+def show(headline: DeltaGenerator, on: mixtures.On) -> None:
+    """Sidebar, charts and words; headline: the place above the pickers."""
+    controls = sidebar(
+        people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
+        default_people=FIRST_PEOPLE,
+        columns=None,
+        max_columns=MOST_COLUMNS,
+        default_columns=FIRST_COLUMNS,
+        unused={},
+    )
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    problem = Problem(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
+    try:
+        release = mixtures.support(lam=controls.lam, m=controls.m, **problem.arguments)  # type: ignore[arg-type]
+        reason = ""
+    except (NotApplicable, Unconverged) as error:
+        release, reason = None, str(error)
+    m = words.cursor(release, controls.m)
+    # A rule for lam has its number once m is known; "auto" gives each m its own.
+    lam = float(release.plan.spec.lam) if release and controls.lam == "population" else controls.lam
+    made = mixtures.valley(
+        lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
+        repetitions=REPETITIONS,
+        ms=tuple(sorted({*mixtures.MS, m})),
+        **problem.arguments,  # type: ignore[arg-type]
+    )
+
+    sentence = words.takeaway(made, release, reason, on)
+    headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        figure = figures.draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
+        live_figure(figure, key="draws", alt=plain(sentence), height=HEIGHT)
+        st.caption(words.caption(made, on))
+    with right:
+        side = st.segmented_control(
+            "Beside the chart",
+            SIDES,
+            default=SIDES[0],
+            key="beside",
+            required=True,
+            label_visibility="collapsed",
+            wrap=True,
+            bind="query-params",
+        )
+        _show_beside(side, problem, release, theme)
+    if release:
+        cards = words.readouts(made, release, on)
+        for card, (value, label) in zip(st.columns(len(cards)), cards, strict=True):
+            card.container(border=True, height="stretch").html(readout(value, label))
+    with st.container(horizontal=True, vertical_alignment="center", key="chips"):
+        st.markdown("Try:", width="content")
+        for label, state in words.CHIPS:
+            st.button(label, on_click=preset, kwargs=state, key=f"chip_{label}")
+    behind(
+        lambda: words.assumptions(made, problem),
+        words.FORMULA,
+        lambda: words.snippet(problem, controls.lam, m, on, REPETITIONS),
+        words.table(made),
+    )
+
+
+def _show_beside(side: str, problem: Problem, release: mixtures.Support | None, theme: figures.Theme) -> None:
+    if side == "Columns":
+        price = mixtures.price_of_columns(
+            ps=tuple(sorted({*mixtures.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
+        )
+        picture = figures.columns_figure(price, p=problem.p, theme=theme, height=SIDE_HEIGHT)
+        said = words.columns_caption(price, problem)
+    elif side == "As published":
+        allowed = mixtures.published_draws(**problem.without("n", "seed"))
+        picture = figures.people_figure(allowed, n=problem.n, theme=theme, height=SIDE_HEIGHT)
+        said = words.published_caption(allowed, problem)
+    elif release:
+        picture = figures.support_figure(release, theme=theme, height=SIDE_HEIGHT)
+        said = words.support_caption(release)
+    else:
+        st.caption(readable("Nothing is drawn: the budget pays for no sample."))
+        return
+    live_figure(picture, key="beside_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)

@@ -1,0 +1,110 @@
+"""The tab Streaming: a private choice in every step, against costs that an adversary picks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import NotApplicable, figures, streaming
+from dpcore.streams import ADVERSARIES
+from pages.sparse import streaming_words as words
+from pages.ui.behind import behind
+from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.live_figure import live_figure
+from pages.ui.pickers import preset
+from pages.ui.readout import readout
+from pages.ui.text import emphasised, plain, readable
+
+HEIGHT = 430
+LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)
+FIRST_LENGTH, MOST_ARMS = 2_000, 2_048
+ARMS = (8, 128, 2_048)
+REPETITIONS = 50
+
+
+def pick() -> words.Stream:
+    """Who picks the costs, for how many steps, and which λ the learner takes."""
+    adversary = st.selectbox(
+        "Costs",
+        list(ADVERSARIES),
+        format_func=lambda key: f"costs: {ADVERSARIES[key].label}",
+        key="adversary",
+        label_visibility="collapsed",
+        width=260,
+        bind="query-params",
+    )
+    accounting = st.segmented_control(
+        "λ",
+        list(words.ACCOUNTINGS),
+        default="tight",
+        format_func=words.ACCOUNTINGS.__getitem__,
+        key="stream_lam",
+        required=True,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+    with st.container(width=230, key="length"):
+        steps = st.select_slider(
+            "**T** steps", LENGTHS, FIRST_LENGTH, format_func="{:,}".format, key="steps_of_stream", bind="query-params"
+        )
+    return words.Stream(adversary, steps, accounting)
+
+
+def show(headline: DeltaGenerator, stream: words.Stream) -> None:
+    """Sidebar, charts and words; headline: the place above the pickers."""
+    controls = sidebar(
+        people=PEOPLE,
+        default_people=PEOPLE[-1],
+        columns=None,
+        max_columns=MOST_ARMS,
+        unused={"n": "a stream has steps, T, not people", "m": "one draw a step"},
+    )
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    lam = "auto" if controls.lam == "population" else controls.lam
+    shared: dict[str, Any] = {
+        "epsilon": controls.epsilon,
+        "delta": controls.delta,
+        "lam": lam,
+        "repetitions": REPETITIONS,
+        "seed": controls.seed,
+        "accounting": stream.accounting,
+    }
+    arms = tuple(sorted({*ARMS, controls.p}))
+    curves = streaming.regret_curves(stream.adversary, arms, LENGTHS, **shared)
+    here = words.Here(stream, controls.p, controls.epsilon, controls.delta)
+    try:
+        play = streaming.play(stream.adversary, controls.p, stream.steps, **shared)
+        reason = ""
+    except NotApplicable as error:
+        play, reason = None, str(error)
+    sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
+    headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
+    with st.container(key="halves"):
+        left, right = st.columns([1.15, 1], gap="medium")
+    with left:
+        picture = figures.regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
+        live_figure(picture, key="regret", alt=plain(sentence), height=HEIGHT)
+        st.caption(words.caption(curves, here))
+    with right:
+        if play:
+            said = words.play_caption(play, here)
+            live_figure(figures.play_figure(play, theme=theme, height=HEIGHT), key="play", alt=said, height=HEIGHT)
+            st.caption(said)
+        else:
+            st.caption(readable(reason))
+    if play:
+        cards = words.readouts(play, here)
+        for card, (value, label) in zip(st.columns(len(cards)), cards, strict=True):
+            card.container(border=True, height="stretch").html(readout(value, label))
+    with st.container(horizontal=True, vertical_alignment="center", key="chips"):
+        st.markdown("Try:", width="content")
+        for label, state in words.CHIPS:
+            st.button(label, on_click=preset, kwargs=state, key=f"chip_{label}")
+    behind(
+        lambda: words.assumptions(here),
+        words.FORMULA,
+        lambda: words.snippet(here, arms, LENGTHS, shared),
+        words.table(curves),
+    )
