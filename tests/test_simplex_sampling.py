@@ -75,7 +75,7 @@ def test_the_published_draws_overspend_where_L_R_is_large(delta, factor):
     assert realised == pytest.approx(factor * delta, rel=5e-3)
     assert not plan.spent <= plan.requested and binomial_delta(plan, 4.0 * 64.0 / 3000.0, plan.spent.epsilon) <= delta
     assert plan_for("linear", budget=Budget(1.0, delta), n=1000, p=2, lam=3.0, R=64.0).steps < plan.steps
-    with pytest.raises(NotApplicable, match="as published spends"):
+    with pytest.raises(NotApplicable, match="was asked for"):
         release_once(plan, Data(np.zeros((1000, 2)), np.zeros(1000)))
 
 
@@ -534,8 +534,9 @@ def test_the_worst_pair_attains_the_sensitivity(p):
 
 
 @pytest.mark.parametrize("budget", [BUDGET, Budget(2.0)], ids=str)
-def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget):
-    """20 seeds each. False alarm: 20 audits raise one with probability at most 2%."""
+def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget, monkeypatch):
+    """20 seeds each, without the test of the whole curve, which takes seconds. False alarm: at most 2% for 20."""
+    monkeypatch.setattr(SimplexSampling, "claimed_curve", lambda self, plan: None)
     plan = worst_plan(budget)
     assert 10 <= plan.steps <= 100
     right = [run_audit(plan, runs=20_000, seed=seed).verdict for seed in range(20)]
