@@ -52,7 +52,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     if on == "fresh":
         terms.append(("stability term", valley.stability, "longdash"))
     tops = np.array([values.max() for _, values, _ in terms])  # each term is seen somewhere
-    powers = _powers([measured.mean, measured.noiseless, tops], [bound, measured.q90])
+    powers = _powers([measured.mean, tops], [bound, measured.q90])
     floor = 10.0 ** powers[0]
     curves = [
         *((name, values, colour, 1.5, dash) for name, values, dash in terms),

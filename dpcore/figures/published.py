@@ -72,10 +72,9 @@ def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -
 
     def over(width: float) -> dict[str, object]:
         made = thinned(log_axis(theme, *span), n, 75 / width * (span[1] - span[0]), width)
-        every = 2 if width > 300 else 3
         return made | {
             "title": title,
-            "ticktext": [t if k % every == 0 else "" for k, t in enumerate(made["ticktext"])],
+            "ticktext": [t if k % 2 == 0 else "" for k, t in enumerate(made["ticktext"])],
         }
 
     rows = LEGEND_ROW * len(traces)

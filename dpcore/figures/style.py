@@ -117,7 +117,7 @@ def plain_number(value: float) -> str:
     >>> plain_number(0.001), plain_number(1.5), plain_number(20000)
     ('0.001', '1.5', '20k')
     """
-    for size, suffix in ((1e6, "M"), (1e3, "k")):
+    for size, suffix in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:g}{suffix}"
     return f"{value:.10f}".rstrip("0").rstrip(".")

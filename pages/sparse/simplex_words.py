@@ -10,6 +10,7 @@ import pandas as pd
 
 from dpcore.data import load
 from dpcore.data.recipes import TEST_RECORDS
+from dpcore.figures import plain_number
 from dpcore.mixtures import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
@@ -189,24 +190,21 @@ def columns_caption(price: PriceOfColumns, problem: Problem) -> str:
         ("draws", price.sampling, price.sampling_reasons),
         ("noise in the question", price.objective, price.objective_reasons),
     ):
-        first = np.flatnonzero(np.isfinite(curve.mean) & (curve.mean > 0))
-        if reasons[last] or not len(first):
+        seen = np.flatnonzero(np.isfinite(curve.mean) & (curve.mean > 0))
+        if reasons[last] or not len(seen):
             said.append(f"{name}: {readable(reasons[last] or 'nothing measured')}")
             continue
-        j = int(first[0])
-        grown = curve.mean[last] / curve.mean[j]
-        said.append(
-            f"{price.p[last] / price.p[j]:,.0f} times the columns cost {name} {rounded(grown, 2)} times the excess"
-        )
+        grown = float(f"{curve.mean[last] / curve.mean[seen[0]]:.2g}")
+        said.append(f"{plain_number(grown)} times the excess for {name}")
     here = ", ".join(
         f"{name} {rounded(curve.mean[k])}"
         for name, curve in (("draws", price.sampling), ("question", price.objective), ("projected", price.projected))
         if np.isfinite(curve.mean[k])
     )
     return (
-        f"{'; '.join(said)}. At p = {problem.p:,}: {here}. Same records and same F*: entries of at most 1 make records "
-        "of length √p, which is what noise in the question has to cover. Projecting its model onto the simplex costs "
-        f"no privacy. λ chosen by each itself; same promise (ε, δ); means of {price.repetitions} releases."
+        f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {problem.p:,}: {here}. The "
+        "same records and F*; entries up to 1 make records √p long, which noise in the question has to cover. "
+        f"Projecting its model onto the simplex costs no privacy. Means of {price.repetitions} releases."
     )
 
 

@@ -83,7 +83,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
     sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
-        left, right = st.columns([1.15, 1], gap="medium")
+        left, right = st.columns([1.6, 1], gap="medium")
     with left:
         picture = figures.regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
         live_figure(picture, key="regret", alt=plain(sentence), height=HEIGHT)

@@ -109,7 +109,8 @@ def readouts(play: Play, here: Here) -> list[tuple[str, str]]:
 
 def caption(curves: Sequence[RegretCurve], here: Here) -> str:
     """What the curves share; and what the counterexample does to equation (12)."""
-    said = [f"{ADVERSARIES[here.stream.adversary].sentence} Lines: exact means; bands: 8 of 10 runs; dashed: proved."]
+    sentence = ADVERSARIES[here.stream.adversary].sentence.replace("-R", "−R")
+    said = [f"{sentence} Lines: exact means; bands: 8 of 10 runs; dashed: proved."]
     if here.stream.adversary == "counterexample":
         ratios = " / ".join(rounded(forced_ratio(p)) for p in _REFUTED_AT)
         arms = " / ".join(f"{p:,}" for p in _REFUTED_AT)
