@@ -533,6 +533,25 @@ def test_the_worst_pair_attains_the_sensitivity(p):
         plan.mechanism.worst_pair(dc.replace(plan, spec=dc.replace(plan.spec, p=1)))
 
 
+def test_the_log_ratio_counts_the_draws_of_idle_columns_and_the_separation_their_weight():
+    """Every outcome of four draws from two stored and two idle columns."""
+    plan = plan_for("linear", n=3, p=4, lam=0.5, m=4, radius=2.0)
+    X = np.array([[1.0, 0.5], [0.3, -0.2], [1.0, 1.0]])
+    sides = [Data(X, np.zeros(3), 4), Data(np.vstack([[[-1.0, -1.0]], X[1:]]), np.zeros(3), 4)]
+    zero, one = (plan.mechanism.prepare(plan, side) for side in sides)
+    counts, ways = compositions(4, 3)
+    logits = [np.append(-2.0 * side.X.mean(axis=0) / 0.5, [0.0, 0.0]) for side in sides]
+    laws = [np.exp(logit) / np.exp(logit).sum() for logit in logits]
+    P0, P1 = (np.exp(ways + counts @ np.log([*law[:2], law[2:].sum()])) for law in laws)
+    assert P0.sum() == pytest.approx(1.0) and P1.sum() == pytest.approx(1.0)
+    outputs = counts[:, :2] * (2.0 / 4)
+    for seen in (outputs, np.column_stack([outputs, counts[:, 2] * (2.0 / 4), np.zeros(len(counts))])):
+        assert plan.mechanism.log_ratio(plan, zero, one, seen) == pytest.approx(np.log(P1 / P0), abs=1e-12)
+    apart = np.ptp(np.log(laws[1]) - np.log(laws[0]))
+    assert apart > 1.3 * np.ptp((np.log(laws[1]) - np.log(laws[0]))[:2]), "the idle columns are at one end"
+    assert plan.mechanism.separation(plan, zero, one) == pytest.approx(0.25 * apart, rel=1e-9)
+
+
 @pytest.mark.parametrize("budget", [BUDGET, Budget(2.0)], ids=str)
 def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget, monkeypatch):
     """20 seeds each, without the test of the whole curve, which takes seconds. False alarm: at most 2% for 20."""

@@ -217,12 +217,14 @@ class SimplexSampling(SampledMechanism):
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Half the range of the scores' difference."""
-        return 0.5 * float(plan.spec.lam) * float(np.ptp(weights_of(one).log_weights - weights_of(zero).log_weights))
+        return 0.5 * float(plan.spec.lam) * float(np.ptp(_moved(weights_of(zero), weights_of(one), plan.spec.p)))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """Of the counts m theta / radius."""
-        moved = tempered(weights_of(one), plan).log_weights - tempered(weights_of(zero), plan).log_weights
-        return plan.steps / (plan.spec.reach or 1.0) * outputs @ moved
+        """Of the counts m theta / radius, and of the draws that fell on other columns."""
+        moved = _moved(tempered(weights_of(zero), plan), tempered(weights_of(one), plan), plan.spec.p)
+        counts = plan.steps / (plan.spec.reach or 1.0) * outputs[:, : len(weights_of(zero).log_weights)]
+        others = plan.steps - counts.sum(axis=1)
+        return np.column_stack([counts, others])[:, : len(moved)] @ moved
 
 
 def tempered(weights: PreparedWeights, plan: Plan) -> PreparedWeights:
@@ -237,6 +239,12 @@ def tempered(weights: PreparedWeights, plan: Plan) -> PreparedWeights:
     logs -= total
     theta = (plan.spec.reach or 1.0) * np.exp(logs)
     return PreparedWeights(theta, weights.distance, logs, power * weights.log_idle - total)
+
+
+def _moved(zero: PreparedWeights, one: PreparedWeights, p: int) -> Array:
+    """ln w_j on `one` less that on `zero`: of the stored columns, and of one idle column if there are any."""
+    moved = one.log_weights - zero.log_weights
+    return moved if len(moved) == p else np.append(moved, one.log_idle - zero.log_idle)
 
 
 def _law(log_weights: Array, *, idle: bool) -> Array:
