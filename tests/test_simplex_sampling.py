@@ -552,6 +552,16 @@ def test_the_log_ratio_counts_the_draws_of_idle_columns_and_the_separation_their
     assert plan.mechanism.separation(plan, zero, one) == pytest.approx(0.25 * apart, rel=1e-9)
 
 
+def test_a_curve_is_claimed_only_where_what_is_spent_tells_the_range():
+    """delta = 0.05 covers one draw of range 0.08: (0, 0.05) is no claim about the range, and audits have no curve."""
+    for lam, m, delta in product((0.3, 5.0, 40.0), (1, 4, 30), (0.0, 1e-5, 0.01, 0.05)):
+        plan = plan_for("linear", n=10, p=2, lam=lam, m=m, budget=Budget(1.0, delta))
+        curve, eta = plan.mechanism.claimed_curve(plan), weight_range(plan.spec).eta(lam)
+        assert (curve is None) == (plan.spent.epsilon <= 1e-8)
+        assert curve is None or curve.mu == pytest.approx(eta, rel=1e-6)
+    assert plan.mechanism.claimed_curve(plan) is None
+
+
 @pytest.mark.parametrize("budget", [BUDGET, Budget(2.0)], ids=str)
 def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget, monkeypatch):
     """20 seeds each, without the test of the whole curve, which takes seconds. False alarm: at most 2% for 20."""

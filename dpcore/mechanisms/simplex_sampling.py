@@ -154,9 +154,10 @@ class SimplexSampling(SampledMechanism):
         return RepeatedChoiceCurve(eta, plan.steps).attack_limit()
 
     def claimed_curve(self, plan: Plan) -> RepeatedChoiceCurve | None:
-        if plan.steps > _MOST_COUNTED:
-            return None
-        return RepeatedChoiceCurve(br.largest_eta(plan.spent, plan.steps), plan.steps)
+        eta = br.largest_eta(plan.spent, plan.steps)
+        # Where delta covers all that leaks, what is spent says nothing of the range.
+        covered = br.price(eta, plan.steps, plan.spent.delta).delta != plan.spent.delta
+        return None if covered or plan.steps > _MOST_COUNTED else RepeatedChoiceCurve(eta, plan.steps)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedWeights:
         """start: [r], ln w_j of a nearby problem."""
