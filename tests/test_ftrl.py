@@ -131,6 +131,13 @@ def test_far_arms_do_not_upset_near_ones():
     assert np.isfinite(played.expected).all() and played.expected[1:5].tolist() == [-1000.0] * 4
 
 
+def test_idle_arms_lead_again_after_the_others_fall_behind():
+    """One stored arm is e^1000 ahead of two idle ones and, a step later, e^-2000 behind."""
+    played = play(Data(np.array([[-1000.0], [3000.0], [-1.0]]), np.zeros(3), 3), 1.0, np.array([[0.9] * 3, [0.3] * 3]))
+    assert played.arms.tolist() == [[2.0, 0.0, 2.0], [0.0, 0.0, 1.0]]
+    assert played.expected == pytest.approx([-1000.0 / 3.0, 3000.0, 0.0], rel=1e-12)
+
+
 # What it costs
 
 
@@ -193,6 +200,42 @@ def test_all_runs_together_keep_the_promise_and_a_third_of_the_noise_breaks_it(b
             assert (exact_delta(one, other, plan.spent.epsilon) <= plan.spent.delta + 1e-12) == holds
 
 
+@pytest.mark.parametrize(
+    "lam, budget, reached",
+    [
+        ("auto", Budget(0.1, 0.1), 0.3),
+        ("auto", Budget(5.0, 1e-3), 0.02),
+        ("auto", Budget(2.0), 0.3),
+        (0.2, Budget(5.0, 1e-3), 0.02),
+        (0.2, Budget(2.0), 0.3),
+        ("published", Budget(0.1, 0.1), 0.1),
+        ("published", Budget(5.0, 1e-3), 0.02),
+    ],
+)
+def test_all_runs_on_any_neighbours_keep_the_promise(lam, budget, reached):
+    """Every run of three arms, one of them idle, on streams of which any one cost vector is replaced, both ways.
+
+    reached: the least share of delta, or of a pure epsilon, that some pair takes.
+    """
+    rng, largest = np.random.default_rng(17), 0.0
+    for T in (2, 3, 6):
+        plan = FTRL().calibrate(spec(T, 3, R=2.0, lam=lam), budget)
+        for k in range(60):
+            X = 2.0 * (rng.choice([-1.0, 1.0], (T, 2)) if k % 2 else rng.uniform(-1.0, 1.0, (T, 2)) * (k % 4))
+            X, place = np.clip(X, -2.0, 2.0), k % T
+            other = X.copy()
+            X[place], other[place] = 2.0 * rng.choice([-1.0, 1.0], 2), 2.0 * rng.choice([-1.0, 1.0], 2)
+            laws = [weights_of(np.pad(side, ((0, 0), (0, 1))), T * plan.scale) for side in (X, other)]
+            for one, zero in itertools.permutations(laws):
+                if plan.spent.delta:
+                    share = exact_delta(zero, one, plan.spent.epsilon) / plan.spent.delta
+                else:
+                    share = np.log(one / zero).max(axis=1).sum() / plan.spent.epsilon
+                assert share <= 1.0 + 1e-9
+                largest = max(largest, share)
+    assert largest > reached
+
+
 def binomial_delta(k: int, eta: float, epsilon: float) -> float:
     """The worst pair's exact delta over k arms of two: they are k coins of log-odds -eta/2 and eta/2."""
     heads, counts = 1 / (1 + math.exp(-eta / 2)), np.arange(k + 1)
@@ -234,6 +277,7 @@ def test_lam_by_hand_reports_its_price_and_solve_refuses_what_is_too_dear():
             min(49 * eta, composition.zcdp_epsilon(49 * eta**2 / 8, 1e-5)), rel=1e-6
         )
         made.append(plan.spent)
+    assert FTRL().calibrate(spec(2, 4, lam=10.0), budget).spent == Budget(4 / (2 * 10.0)), "one choice needs no delta"
     assert made[0].epsilon > made[1].epsilon > 1.0 > made[2].epsilon
     with pytest.raises(NotApplicable, match="nothing is released"):
         dpcore.solve("ftrl", np.zeros((50, 4)), epsilon=1.0, delta=1e-5, lam=0.01)
