@@ -191,6 +191,17 @@ def test_a_start_changes_the_work_and_not_the_answer(key, idle):
     assert again.steps <= 1
 
 
+@curved_loss
+def test_starts_that_lead_nowhere_at_a_tiny_lam_are_left_for_equal_weights(key):
+    """Of 30 random starts some end, for most losses, where a step gains less than rounding."""
+    rng = np.random.default_rng(18)
+    for _ in range(30):
+        data = Data(rng.choice([-1.0, 1.0, 0.3], (50, 8)), rng.choice([-1.0, 1.0], 50))
+        start = rng.normal(0.0, 1000.0, 8)
+        cold, far = (minimise_entropic(get_loss(key), data, 1e-6, tol=1e-6, start=at) for at in (None, start))
+        assert far.residual <= 1e-6 and np.abs(far.log_weights - cold.log_weights).max() <= 2e-6
+
+
 def test_weights_far_below_the_smallest_float_keep_their_logarithm():
     """At lam = 1e-6 a column whose gradient is 0.1 worse has weight exp(-100,000)."""
     data = records(400, 50, seed=9)

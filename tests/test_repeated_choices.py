@@ -86,3 +86,14 @@ def test_what_is_needed_is_what_the_best_attack_on_that_range_shows():
         assert needed == pytest.approx(2.0 / math.sqrt(times) * GaussianCurve(1.0).needed(true, false), rel=0.02)
     assert curve.needed(np.array([0.3, 0.5]), np.array([0.3, 0.6])).tolist() == [0.0, 0.0]
     assert curve.epsilon(0.0, 1e-6) == 0.0
+
+
+def test_of_many_rates_the_telling_ones_are_asked_about():
+    """40 thresholds of a pair of range 0.2 in an unordered row: what all need is what the best of them needs alone."""
+    curve, (p, q) = RepeatedChoiceCurve(0.1, 40), two_point(0.2, 0.5)
+    order = np.random.default_rng(1).permutation(40)
+    true, false = (stats.binom.sf(order, 40, chance) for chance in (p, q))
+    alone = np.array([curve.needed(true[i : i + 1], false[i : i + 1])[0] for i in range(40)])
+    together = curve.needed(true, false)
+    assert together.max() == alone.max() > 0.19
+    assert ((together == alone) | (together == 0.0)).all()
