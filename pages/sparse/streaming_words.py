@@ -25,6 +25,7 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 # What privacy costs nothing at, and where equation (12)'s ratio has settled.
 _FREE, _LONG, _REFUTED_AT = 1e6, 4_000_000, (10, 1_000, 1_000_000)
+_CLOSE = 0.8  # from this share of the bound on, costs are called as bad as they get
 
 FORMULA = r"""
 Before each cost vector $x_t$, $|x_{tj}|\le R=1$, one of $p$ arms is played: $a_t\sim w_t\propto e^{-S_{t-1}/\Lambda}$,
@@ -79,7 +80,7 @@ def takeaway(play: Play | None, free: float, here: Here, reason: str) -> str:
     )
     if spent > here.epsilon * (1 + 1e-9):
         return f"{said} **They spend ε = {rounded(spent)}**, more than the label says."
-    if regret > 0.9 * play.bound:
+    if regret > _CLOSE * play.bound:
         return f"{said} These costs come close."
     trust = float(play.trust[-1])
     if trust < 0.5:
