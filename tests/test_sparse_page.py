@@ -149,8 +149,11 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     page = open_page(tab="streaming")
     assert not page.exception and not page.error
     play = streaming.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
-    assert f"2,000 choices among 8 arms at ε = 1 lose {rounded(play.expected[-1])} against the best arm" in said(page)
-    assert f"no costs can force more than {rounded(play.bound)} on average" in said(page)
+    assert (
+        f"2,000 choices among 8 arms at ε = 1 lose {streaming_words.amount(play.expected[-1])} against the best arm"
+        in said(page)
+    )
+    assert f"no costs can force more than {streaming_words.amount(play.bound)} on average" in said(page)
     free = float(re.search(r"([\d.]+) without privacy", said(page))[1])
     assert 0 < free < 0.2 * play.expected[-1]
     assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "a stream has steps, T, not people" in captions(page)
