@@ -143,7 +143,7 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> go.Figure:
     ]
     titles = [
         note("arm played in each step of one run", x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
-        note(f"{_TITLE} so far", x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
+        note("regret so far", x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
     ]
     labels = end_labels(ends, {"y": (arms, _SHARE * drawing), "y2": (panel, (1 - _SHARE) * drawing)}, logarithmic=())
     made = frame(theme, height) | {

@@ -11,8 +11,8 @@ from pages.dimension.meter import slope_meter, slope_rows
 from pages.ui.behind import behind
 from pages.ui.controls import DIMENSIONS, PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
-from pages.ui.pickers import preset
-from pages.ui.readout import readout
+from pages.ui.pickers import chips, switch
+from pages.ui.readout import cards
 from pages.ui.text import emphasised, plain
 
 HEIGHT, CORNER_HEIGHT = 420, 290
@@ -33,29 +33,9 @@ st.title("Does a million useless features hurt?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     st.markdown("Noise in the", width="content")
-    noise_in = st.segmented_control(
-        "Where the noise goes",
-        words.PLACES,
-        default="answer",
-        key="noise_in",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
-    below = st.segmented_control(
-        "Lower panel",
-        list(words.PANELS),
-        default="distance",
-        format_func=words.PANELS.__getitem__,
-        key="below",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
-    with st.container(horizontal=True, vertical_alignment="center", width="content", key="chips"):
-        st.markdown("Try:", width="content")
-        for label, values in words.CHIPS:
-            st.button(label, on_click=preset, kwargs=values, key=f"chip_{label}")
+    noise_in = switch("Where the noise goes", words.PLACES, "answer", key="noise_in")
+    below = switch("Lower panel", words.PANELS, "distance", key="below")
+    chips(words.CHIPS, width="content")
 controls = sidebar(
     people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
     default_people=1_000,
@@ -102,9 +82,7 @@ with left:
     )
     live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT)
     st.caption(words.caption(experiment, grown, controls.lam))
-    cards = words.readouts(table, grown, controls.p, source)
-    for card, (value, label) in zip(st.columns(len(cards) or 1), cards, strict=False):
-        card.container(border=True, height="stretch").html(readout(value, label))
+    cards(words.readouts(table, grown, controls.p, source))
 with right:
     st.markdown(f"**{words.CORNER_QUESTION}**")
     told = words.corner_takeaway(corner, controls.p)

@@ -12,8 +12,8 @@ from pages.doors.beside import SIDES, first_repetitions, show_beside
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
-from pages.ui.pickers import pick_source, preset
-from pages.ui.readout import readout
+from pages.ui.pickers import chips, pick_source, switch
+from pages.ui.readout import cards
 from pages.ui.refine import refined
 from pages.ui.text import emphasised, framed, plain
 
@@ -28,16 +28,7 @@ st.title("Where should the noise go: the answer, the question, or every step?", 
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("synthetic", "records", FIRST_PEOPLE)
-    noise = st.segmented_control(
-        "Noise",
-        list(words.PICKED_NOISES),
-        default="gaussian",
-        format_func=words.PICKED_NOISES.__getitem__,
-        key="noise",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
+    noise = switch("Noise", words.PICKED_NOISES, "gaussian", key="noise")
 controls = sidebar(
     people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), people})),
     default_people=people,
@@ -62,7 +53,7 @@ with left, st.container(horizontal=True, vertical_alignment="center", key="above
         wrap=True,
         bind="query-params",
     )
-cards = st.container()
+place = st.container()
 
 noises = ("gaussian", "gamma") if noise == "both" else (noise,)
 keys = [f"{family}_{law}" for law in noises for family in ("output", "objective")]
@@ -105,24 +96,10 @@ with left:
     small += [words.lemma_caption(exhibit[exhibit.x == controls.epsilon]) for exhibit in exhibits.values()]
     st.caption(" ".join(filter(None, (*small, progress))))
 with right:
-    side = st.segmented_control(
-        "Beside the chart",
-        SIDES,
-        default=SIDES[0],
-        key="side",
-        required=True,
-        label_visibility="collapsed",
-        wrap=True,
-        bind="query-params",
-    )
+    side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)
     show_beside(side, experiment, controls, here, theme, HEIGHT)
-found = words.readouts(here, source)
-for card, (value, label) in zip(cards.columns(len(found)), found, strict=True):
-    card.container(border=True, height="stretch").html(readout(value, label))
-with st.container(horizontal=True, vertical_alignment="center", key="chips"):
-    st.markdown("Try:", width="content")
-    for label, state in words.CHIPS:
-        st.button(label, on_click=preset, kwargs=state, key=f"chip_{label}")
+cards(words.readouts(here, source), place)
+chips(words.CHIPS)
 behind(
     lambda: words.assumptions(table, experiment, source, MOST_PEOPLE),
     words.FORMULA,

@@ -13,8 +13,8 @@ from pages.sparse.simplex_words import Problem
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
-from pages.ui.pickers import preset
-from pages.ui.readout import readout
+from pages.ui.pickers import chips, switch
+from pages.ui.readout import cards
 from pages.ui.text import emphasised, plain, readable
 
 HEIGHT, SIDE_HEIGHT = 430, 380
@@ -26,16 +26,7 @@ SIDES = ("Draws", "Columns", "As published")
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    chosen = st.segmented_control(
-        "Measured on",
-        list(words.ON),
-        default="training",
-        format_func=words.ON.__getitem__,
-        key="on",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
+    chosen = switch("Measured on", words.ON, "training", key="on")
     on: mixtures.On = "fresh" if chosen == "fresh" else "training"
     return lambda: _show(headline, on)
 
@@ -75,25 +66,11 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
         live_figure(figure, key="draws", alt=plain(sentence), height=HEIGHT)
         st.caption(words.caption(made, on))
     with right:
-        side = st.segmented_control(
-            "Beside the chart",
-            SIDES,
-            default=SIDES[0],
-            key="beside",
-            required=True,
-            label_visibility="collapsed",
-            wrap=True,
-            bind="query-params",
-        )
+        side = switch("Beside the chart", SIDES, SIDES[0], key="beside", wrap=True)
         _show_beside(side, problem, release, theme)
     if release:
-        cards = words.readouts(made, release, on)
-        for card, (value, label) in zip(st.columns(len(cards)), cards, strict=True):
-            card.container(border=True, height="stretch").html(readout(value, label))
-    with st.container(horizontal=True, vertical_alignment="center", key="chips"):
-        st.markdown("Try:", width="content")
-        for label, state in words.CHIPS:
-            st.button(label, on_click=preset, kwargs=state, key=f"chip_{label}")
+        cards(words.readouts(made, release, on))
+    chips(words.CHIPS)
     behind(
         lambda: words.assumptions(made, problem),
         words.FORMULA,

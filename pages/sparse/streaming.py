@@ -14,8 +14,8 @@ from pages.sparse import streaming_words as words
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
-from pages.ui.pickers import preset
-from pages.ui.readout import readout
+from pages.ui.pickers import chips, switch
+from pages.ui.readout import cards
 from pages.ui.text import emphasised, plain, readable
 
 HEIGHT = 430
@@ -36,16 +36,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
         width=260,
         bind="query-params",
     )
-    accounting = st.segmented_control(
-        "λ",
-        list(words.ACCOUNTINGS),
-        default="tight",
-        format_func=words.ACCOUNTINGS.__getitem__,
-        key="stream_lam",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
+    accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
     with st.container(width=230, key="length"):
         steps = st.select_slider(
             "**T** steps", LENGTHS, FIRST_LENGTH, format_func="{:,}".format, key="steps_of_stream", bind="query-params"
@@ -96,13 +87,8 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         else:
             st.caption(readable(reason))
     if play:
-        cards = words.readouts(play, here)
-        for card, (value, label) in zip(st.columns(len(cards)), cards, strict=True):
-            card.container(border=True, height="stretch").html(readout(value, label))
-    with st.container(horizontal=True, vertical_alignment="center", key="chips"):
-        st.markdown("Try:", width="content")
-        for label, state in words.CHIPS:
-            st.button(label, on_click=preset, kwargs=state, key=f"chip_{label}")
+        cards(words.readouts(play, here))
+    chips(words.CHIPS)
     behind(
         lambda: words.assumptions(here),
         words.FORMULA,

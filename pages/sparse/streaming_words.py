@@ -25,6 +25,7 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 # What privacy costs nothing at, and where equation (12)'s ratio has settled.
 _FREE, _LONG, _REFUTED_AT = 1e6, 4_000_000, (10, 1_000, 1_000_000)
+_CLOSE = 0.8  # from this share of the bound on, costs are called as bad as they get
 
 FORMULA = r"""
 Before each cost vector $x_t$, $|x_{tj}|\le R=1$, one of $p$ arms is played: $a_t\sim w_t\propto e^{-S_{t-1}/\Lambda}$,
@@ -74,12 +75,12 @@ def takeaway(play: Play | None, free: float, here: Here, reason: str) -> str:
     regret, T = float(play.expected[-1]), here.stream.steps
     spent = play.plan.spent.epsilon
     said = (
-        f"{T:,} choices among {here.p:,} arms at ε = {here.epsilon:g} lose **{rounded(regret)}** against the best arm, "
-        f"{rounded(free)} without privacy; no costs can force more than {rounded(play.bound)} on average."
+        f"{T:,} choices among {here.p:,} arms at ε = {here.epsilon:g} lose **{amount(regret)}** against the best arm, "
+        f"{amount(free)} without privacy; no costs can force more than {amount(play.bound)} on average."
     )
     if spent > here.epsilon * (1 + 1e-9):
         return f"{said} **They spend ε = {rounded(spent)}**, more than the label says."
-    if regret > 0.9 * play.bound:
+    if regret > _CLOSE * play.bound:
         return f"{said} These costs come close."
     trust = float(play.trust[-1])
     if trust < 0.5:
@@ -87,6 +88,15 @@ def takeaway(play: Play | None, free: float, here: Here, reason: str) -> str:
             f"{said} The learner has hardly begun: at the end it gives the best arm {100 * trust:.0f}% of its weight."
         )
     return said
+
+
+def amount(value: float) -> str:
+    """A sum of costs.
+
+    >>> amount(1963.4), amount(48.36), amount(-406.2)
+    ('1,963', '48.4', '−406')
+    """
+    return f"{value:,.0f}".replace("-", "−") if abs(value) >= 100 else rounded(value)
 
 
 def readouts(play: Play, here: Here) -> list[tuple[str, str]]:
@@ -101,7 +111,7 @@ def readouts(play: Play, here: Here) -> list[tuple[str, str]]:
             f"{rounded(4.0 / (T * plan.scale))}",
         ),
         (
-            f"{rounded(play.one_run)}",
+            amount(play.one_run),
             "is the regret that a single run stays below in nine of ten, whatever the costs",
         ),
     ]
@@ -140,8 +150,8 @@ def play_caption(play: Play, here: Here) -> str:
     """How one run ends."""
     end = float(play.regret[-1])
     return (
-        f"One run, arm by arm: it ends {rounded(abs(end))} {'behind' if end >= 0 else 'ahead of'} the best arm; "
-        f"8 of 10 runs end between {rounded(play.q10[-1])} and {rounded(play.q90[-1])}. Each cost vector is somebody's "
+        f"One run, arm by arm: it ends {amount(abs(end))} {'behind' if end >= 0 else 'ahead of'} the best arm; "
+        f"8 of 10 runs end between {amount(play.q10[-1])} and {amount(play.q90[-1])}. Each cost vector is somebody's "
         "secret; what is published are the arms."
     )
 

@@ -12,7 +12,7 @@ from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.odds import icon_array
-from pages.ui.pickers import pick_source, preset
+from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.readout import readout
 from pages.ui.text import emphasised, plain
 
@@ -26,20 +26,8 @@ st.title("What does privacy cost, and what does it buy?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("breast_cancer", "source")
-    proof = st.segmented_control(
-        "Which proof sets the noise",
-        list(PROOFS),
-        default="tight",
-        format_func=PROOFS.__getitem__,
-        key="proof",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
-    with st.container(horizontal=True, vertical_alignment="center", width="content", key="chips"):
-        st.markdown("Try:", width="content")
-        for label, values in words.chips(source):
-            st.button(label, on_click=preset, kwargs=values, key=f"chip_{label}")
+    proof = switch("Which proof sets the noise", PROOFS, "tight", key="proof")
+    chips(words.chips(source), width="content")
 controls = sidebar(
     people=tuple(sorted({*PEOPLE, people})),
     default_people=people,

@@ -14,8 +14,8 @@ from pages.trust import words
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
-from pages.ui.pickers import preset
-from pages.ui.readout import readout
+from pages.ui.pickers import chips
+from pages.ui.readout import cards
 from pages.ui.text import emphasised, plain
 
 HEIGHT, NOISE_HEIGHT = 400, 330
@@ -106,13 +106,8 @@ with right:
     noise_figure = figures.noise_figure(noises, here, epsilon=budget.epsilon, theme=theme, height=NOISE_HEIGHT)
     live_figure(noise_figure, key="noise", alt=plain(told), height=NOISE_HEIGHT)
     st.caption(told)
-cards = words.readouts(run, curves, grid.index(steps), budget.epsilon, needed)
-for card, (value, label) in zip(st.columns(3), cards, strict=True):
-    card.container(border=True, height="stretch").html(readout(value, label))
-with st.container(horizontal=True, vertical_alignment="center", key="chips"):
-    st.markdown("Try:", width="content")
-    for label, state in words.CHIPS:
-        st.button(label, on_click=preset, kwargs=state, key=f"chip_{label}")
+cards(words.readouts(run, curves, grid.index(steps), budget.epsilon, needed))
+chips(words.CHIPS)
 behind(
     lambda: words.assumptions(run, curves),
     words.FORMULA,

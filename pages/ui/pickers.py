@@ -1,6 +1,9 @@
-"""Pickers above a chart that several pages have."""
+"""Pickers above and below a chart that several pages have."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -39,3 +42,32 @@ def _reset_people(key: str, most: int) -> None:
 def preset(**values: object) -> None:
     """Set controls from a chip; runs before the next script run, when widgets may still be set."""
     st.session_state.update(values)
+
+
+def switch(
+    label: str, options: Sequence[str] | Mapping[str, str], default: str, *, key: str, wrap: bool = False
+) -> str:
+    """One of a few words in a row, in the address under its key; a mapping says what is shown for each.
+
+    label: for screen readers. wrap: break into several rows where there is no room.
+    """
+    names = options if isinstance(options, Mapping) else dict(zip(options, options, strict=True))
+    return st.segmented_control(
+        label,
+        list(names),
+        default=default,
+        format_func=names.__getitem__,
+        key=key,
+        required=True,
+        label_visibility="collapsed",
+        wrap=wrap,
+        bind="query-params",
+    )
+
+
+def chips(offered: Iterable[tuple[str, Mapping[str, Any]]], **container: Any) -> None:
+    """Buttons in a row that set controls: (label, control -> value)."""
+    with st.container(horizontal=True, vertical_alignment="center", key="chips", **container):
+        st.markdown("Try:", width="content")
+        for label, state in offered:
+            st.button(label, on_click=preset, kwargs=dict(state), key=f"chip_{label}")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
+from collections.abc import Callable, Sequence
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dpcore import figures
 
 
 class Chart:
@@ -69,3 +74,40 @@ CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
     .filter(e => !e.closest('.live-figure') && e.innerText?.trim() && e.clientWidth)
     .filter(e => getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)
     .map(e => e.innerText)"""
+
+
+# Width, height, and whether two charts stand side by side there.
+SCREENS = [(1440, 900, True), (1024, 768, False), (390, 844, False)]
+
+
+def on_every_screen(states: Sequence[str], dark: Sequence[str]) -> Callable[..., None]:
+    """Parametrise a test by `screen` and by (`scheme`, `states`): all states in light, some of them in dark."""
+    screens = pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: str(screen[0]))
+    themes = pytest.mark.parametrize("scheme, states", [("light", states), ("dark", dark)], ids=["light", "dark"])
+    return lambda test: screens(themes(test))
+
+
+def check_two_charts(
+    browser: Browser,
+    open_page: Callable[[Page, str], tuple[Chart, Chart]],
+    screen: tuple[int, int, bool],
+    scheme: figures.Theme,
+    states: Sequence[str],
+) -> None:
+    """In no state is anything cut, covered or wider than the screen, and the charts stand as there is room for."""
+    width, height, beside = screen
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    for state in states:
+        charts = open_page(page, state)
+        page.wait_for_timeout(300)  # fonts
+        for chart in charts:
+            chart.wait(f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
+            assert chart.broken_labels() == [], state
+        assert page.evaluate(CUT) == [], state
+        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert scroll <= 0, "the page scrolls sideways"
+        first, second = (page.locator(chart.where).bounding_box() for chart in charts)
+        assert first and second
+        assert (second["x"] > first["x"] + first["width"]) is beside, state
+        assert (second["y"] > first["y"] + first["height"]) is not beside, state
+    page.close()

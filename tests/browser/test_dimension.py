@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from dpcore import figures
 
 from ..harness import Server
-from .looks import CUT, OVERLAPS
+from .looks import Chart, check_two_charts, on_every_screen
 
 pytestmark = pytest.mark.browser
 
@@ -89,32 +89,19 @@ def test_the_pickers_change_curves_and_panel_in_place(server: Server, page: Page
 STATES = ("", "?p=8&noise_in=both", "?p=1%2C024&noise_in=question&below=damage+and+theory&epsilon=0.01")
 
 
-@pytest.mark.parametrize("scheme, states", [("light", STATES), ("dark", STATES[:1])])
-@pytest.mark.parametrize("width, height, beside", [(1440, 900, True), (1024, 768, False), (390, 844, False)])
+@on_every_screen(STATES, STATES[:1])
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
     browser: Browser,
-    width: int,
-    height: int,
-    beside: bool,
+    screen: tuple[int, int, bool],
     scheme: figures.Theme,
     states: tuple[str, ...],
 ):
-    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    for state in states:
+    def opened(page: Page, state: str) -> tuple[Chart, Chart]:
         open_dimension(page, server.url, state)
-        page.wait_for_timeout(300)  # fonts
-        for chart in (HERO, CORNER):
-            wait_for(page, chart, f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
-            assert page.locator(chart).evaluate(OVERLAPS) == [], state
-        assert page.evaluate(CUT) == [], state
-        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert scroll <= 0, "the page scrolls sideways"
-        hero, corner = (page.locator(chart).bounding_box() for chart in (HERO, CORNER))
-        assert hero and corner
-        assert (corner["x"] > hero["x"] + hero["width"]) is beside
-        assert (corner["y"] > hero["y"] + hero["height"]) is not beside
-    page.close()
+        return Chart(page, "dimension"), Chart(page, "corner")
+
+    check_two_charts(browser, opened, screen, scheme, states)
 
 
 def test_the_first_screen_holds_sentence_and_both_charts(server: Server, browser: Browser):

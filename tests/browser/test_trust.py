@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from dpcore import figures
 
 from ..harness import Server
-from .looks import CUT, Chart
+from .looks import Chart, check_two_charts, on_every_screen
 
 pytestmark = pytest.mark.browser
 
@@ -74,32 +74,18 @@ STATES = (
 )
 
 
-@pytest.mark.parametrize("scheme, states", [("light", STATES), ("dark", STATES[:1])])
-@pytest.mark.parametrize("width, height, beside", [(1440, 900, True), (1024, 768, False), (390, 844, False)])
+@on_every_screen(STATES, STATES[:1])
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
     browser: Browser,
-    width: int,
-    height: int,
-    beside: bool,
+    screen: tuple[int, int, bool],
     scheme: figures.Theme,
     states: tuple[str, ...],
 ):
-    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    for state in states:
-        charts = open_trust(page, server.url, state)
-        page.wait_for_timeout(300)  # fonts
-        for chart in charts:
-            chart.wait(f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
-            assert chart.broken_labels() == [], state
-        assert page.evaluate(CUT) == [], state
-        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert scroll <= 0, "the page scrolls sideways"
-        ledger, noise = (page.locator(chart.where).bounding_box() for chart in charts)
-        assert ledger and noise
-        assert (noise["x"] > ledger["x"] + ledger["width"]) is beside
-        assert (noise["y"] > ledger["y"] + ledger["height"]) is not beside
-    page.close()
+    def opened(page: Page, state: str) -> tuple[Chart, Chart]:
+        return open_trust(page, server.url, state)
+
+    check_two_charts(browser, opened, screen, scheme, states)
 
 
 def test_the_first_screen_holds_sentence_and_both_charts(server: Server, browser: Browser):

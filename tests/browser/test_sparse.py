@@ -1,0 +1,99 @@
+"""The page Sparse as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dpcore import figures
+
+from ..harness import Server
+from .looks import Chart, check_two_charts, on_every_screen
+
+pytestmark = pytest.mark.browser
+
+QUESTION = "What if the model is sparse or a mixture?"
+
+
+def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
+    """Both charts of the tab that the query names."""
+    page.goto(f"{url}/sparse{query}")
+    keys = ("regret", "play") if "tab=Streaming" in query else ("draws", "beside_chart")
+    charts = Chart(page, keys[0]), Chart(page, keys[1])
+    for chart in charts:
+        chart.shown()
+    return charts
+
+
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
+    open_sparse(page, fresh_server.url, "?n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns")
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    expect(page.get_by_text("20 random draws instead of 64 numbers tell")).to_be_visible()
+    expect(page.get_by_text("From p = 8 to 65,536")).to_be_visible()
+    expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []
+
+
+def test_the_m_slider_moves_the_cursor_in_place_and_the_tabs_change(server: Server, page: Page, complaints: list[str]):
+    draws, _ = open_sparse(page, server.url, "?n=2%2C000&p=64&m=20")
+    draws.look("it.mark = 'same node'")
+    zoomed = draws.zoom()
+    draws.press("m", "ArrowRight", "it.layout.shapes.some(shape => shape.x0 === 50)")
+    expect(page.get_by_text("50 random draws instead of 64 numbers tell")).to_be_visible()
+    assert draws.look("it.mark") == "same node" and draws.look(draws.ranges) == zoomed
+    assert "m=50" in page.url
+    page.get_by_role("radio", name="Streaming").click()
+    regret = Chart(page, "regret")
+    regret.shown()
+    assert "tab=Streaming" in page.url
+    regret.look("it.mark = 'same node'")
+    regret.press("steps_of_stream", "ArrowLeft", "it.layout.shapes[0].x0 === 1000")
+    expect(page.get_by_text("1,000 choices among 64 arms")).to_be_visible()
+    assert regret.look("it.mark") == "same node"
+    assert complaints == []
+
+
+STATES = (
+    "",
+    "?beside=Columns&on=fresh+people&p=1%2C024",
+    "?beside=As+published&n=200",
+    "?lam=0.02&m=100",
+    "?tab=Streaming",
+    "?tab=Streaming&adversary=costs%3A+refutes+equation+%2812%29&p=64",
+)
+
+
+@on_every_screen(STATES, (STATES[0], STATES[4]))
+def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
+    server: Server,
+    browser: Browser,
+    screen: tuple[int, int, bool],
+    scheme: figures.Theme,
+    states: tuple[str, ...],
+):
+    def opened(page: Page, state: str) -> tuple[Chart, Chart]:
+        return open_sparse(page, server.url, state)
+
+    check_two_charts(browser, opened, screen, scheme, states)
+
+
+def test_the_first_screen_holds_sentence_and_chart(server: Server, browser: Browser):
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    draws, _ = open_sparse(page, server.url)
+    for where in ("text=random draws instead of", f"{draws.where} .annotation-text:has-text('m = ')"):
+        box = page.locator(where).first.bounding_box()
+        assert box and box["y"] + box["height"] < 900
+    page.close()
+
+
+def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
+    open_sparse(page, server.url, "?behind=Data&n=2%2C000&p=64")
+    expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download CSV").click()
+    lines = waiting.value.path().read_text().splitlines()
+    assert lines[0].startswith("m,lam,eta,spent_epsilon,sampling,bias,stability,affordable,training_mean")
+    assert lines[1].startswith("1,") and lines[-1].startswith("10000,")
+    assert complaints == []
