@@ -132,10 +132,11 @@ def test_far_arms_do_not_upset_near_ones():
 
 
 def test_idle_arms_lead_again_after_the_others_fall_behind():
-    """One stored arm is e^1000 ahead of two idle ones and, a step later, e^-2000 behind."""
-    played = play(Data(np.array([[-1000.0], [3000.0], [-1.0]]), np.zeros(3), 3), 1.0, np.array([[0.9] * 3, [0.3] * 3]))
-    assert played.arms.tolist() == [[2.0, 0.0, 2.0], [0.0, 0.0, 1.0]]
-    assert played.expected == pytest.approx([-1000.0 / 3.0, 3000.0, 0.0], rel=1e-12)
+    """One stored arm is e^1000 ahead of ten idle ones and, a step later, e^-2000 behind."""
+    data = Data(np.array([[-1000.0], [3000.0], [-1.0]]), np.zeros(3), 11)
+    played = play(data, 1.0, np.array([[0.95] * 3, [0.35] * 3]))
+    assert played.arms.tolist() == [[10.0, 0.0, 10.0], [3.0, 0.0, 4.0]]
+    assert played.expected == pytest.approx([-1000.0 / 11.0, 3000.0, 0.0], rel=1e-12)
 
 
 # What it costs
