@@ -147,8 +147,11 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     population = split.population if cell.population else None
     curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
+    # A bound over the simplex says nothing of better models outside it.
+    comparable = cell.mechanism.set == "ball" or records.get_source(cell.source).set == "simplex"
     for k, plan in enumerate(plans):
-        bounds, limit = plan.mechanism.bounds(plan), plan.mechanism.attack_limit(plan)
+        bounds = plan.mechanism.bounds(plan) if comparable else ()
+        limit = plan.mechanism.attack_limit(plan)
         for curve in curves:
             about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
             rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, limit, curve, k) | about)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcore import Data
+from dpcore import Data, list_mechanisms
 from dpcore.losses import LOSSES, get_loss
+from dpcore.mechanisms import mechanism_class
 
 # Losses of a linear prediction; the others, of a point, have tests of their own (test_location), and so have costs.
 LINEAR = [key for key, loss in LOSSES.items() if loss.labelled]
 LOCATION = [key for key, loss in LOSSES.items() if not loss.linear]
 # What mechanisms in the L2 geometry may be asked for.
 BALL = [*LINEAR, *LOCATION]
+
+# Mechanisms that learn a model from a table, and those of them that add noise, in the L2 geometry.
+LEARNING = [key for key in list_mechanisms() if mechanism_class(key).quantity != "regret"]
+ADDING = [key for key in LEARNING if mechanism_class(key).set == "ball"]
 
 
 def random_records(n: int, p: int, *, seed: int, separable: bool = False) -> Data:

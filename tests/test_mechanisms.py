@@ -12,11 +12,10 @@ from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient_perturbation import GradientPerturbation
-from tests.problems import BALL, LOCATION, PROBLEMS, for_loss
+from tests.problems import ADDING, BALL, LOCATION, PROBLEMS, for_loss
 
 KEYS = dpcore.list_mechanisms()
-# Noise is added, in the L2 geometry; or columns are drawn from weights, on the simplex, at a temperature.
-ADDING = [key for key in KEYS if mechanism_class(key).set == "ball"]
+# The others draw columns from weights, on the simplex, at a temperature.
 DRAWING = [key for key in KEYS if key not in ADDING]
 BUDGET = Budget(1.0, 1e-5)
 every_mechanism = pytest.mark.parametrize("key", KEYS)
