@@ -23,6 +23,7 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("λ = 0.02: m leaks", {"lam": 0.02, "m": 100}),
     ("p = 65,536", {"p": 65_536}),
     ("ε = 0.1", {"epsilon": 0.1}),
+    ("Theorem 4 as printed", {"beside": "As published"}),
     ("as auto has it", {"m": "auto", "lam": "auto", "epsilon": 1.0}),
 )
 # How many times as many or as few draws the headline compares with.
