@@ -215,7 +215,7 @@ def _accuracies(data: Data, thetas: Array) -> Array:
 
     In single precision: the sign changes only where a prediction is 0 to seven digits.
     """
-    X, y = data.X.astype(np.float32), data.y.astype(np.float32)
+    X, y = data.single, data.y.astype(np.float32)
     flat = thetas.reshape(-1, *thetas.shape[-2:]).astype(np.float32)
     shares = [(y[:, None] * (X @ t.T) > 0.0).mean(axis=0) for t in flat]
     return np.array(shares).reshape(thetas.shape[:-1])

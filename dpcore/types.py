@@ -201,6 +201,11 @@ class Data:
         gram = self.X.T @ self.X
         return (gram if isinstance(gram, np.ndarray) else gram.toarray()) / self.n
 
+    @functools.cached_property
+    def single(self) -> Any:
+        """X in single precision, computed once: products with it take a half to a quarter of the time."""
+        return self.X.astype(np.float32)
+
     def margins(self, thetas: Array) -> Array:
         """<x_i, theta_k> for thetas [k, r], shape [k, n], C-contiguous."""
         if isinstance(self.X, np.ndarray):

@@ -167,7 +167,7 @@ def test_the_same_arguments_give_the_same_split():
 def test_splits_are_kept_up_to_half_a_gigabyte():
     """The weight of a split is what its arrays take, and the cache's size is 500 MB of it."""
     split = data.load("synthetic", 100, 8, 0)
-    arrays = [a for part in (split.train, split.test) for a in (part.X, part.y, part.row_norms)]
+    arrays = [a for part in (split.train, split.test) for a in (part.X, part.y, part.row_norms, part.single)]
     assert data._bytes(split) == sum(a.nbytes for a in arrays)
     assert data._SPLITS.size == 500_000_000 and data._SPLITS._weigh is data._bytes
 

@@ -63,7 +63,7 @@ def minimum_of(loss: str, n: int, p: int, stored: int, seed: int) -> solvers.Sim
 
 def risks_of(loss: Loss, data: Data, thetas: Array) -> Array:
     """F(theta) for thetas [k, r], shape [k]. Predictions are in single precision, half the work; F is right to 1e-6."""
-    z = thetas.astype(np.float32) @ data.X.astype(np.float32).T
+    z = thetas.astype(np.float32) @ data.single.T
     return loss.row_means(np.zeros(data.n), z.astype(np.float64), 1.0, data.y)
 
 
