@@ -18,9 +18,9 @@ from ..types import Array, Data, Unconverged
 # The largest system that is factored; beyond it Newton directions come from conjugate gradients.
 MAX_FACTOR = 1500
 _MAX_CG = 2000
-_SINGLE_ACCURACY = 1e-4
+SINGLE_ACCURACY = 1e-4
 # Single precision is left alone unless every entry of the Hessian's diagonal lies between these.
-_SINGLE_RANGE = 1e-18, 1e18
+SINGLE_RANGE = 1e-18, 1e18
 
 
 @dc.dataclass(frozen=True)
@@ -98,14 +98,14 @@ class Problem:
     def _by_conjugate_gradients(self, weights: Array, gradient: Array, accuracy: float, single: bool) -> Array:
         # Curvatures replaced by their mean: as good a preconditioner, and no pass over the records.
         diagonal = weights.sum() * self.mean_squares + self.lam
-        single = single and _SINGLE_RANGE[0] < diagonal.min() and diagonal.max() < _SINGLE_RANGE[1]
+        single = single and SINGLE_RANGE[0] < diagonal.min() and diagonal.max() < SINGLE_RANGE[1]
         X = self.data.single if single else self.data.X
         length = float(np.linalg.norm(gradient))
         weights, scale = weights.astype(X.dtype), (1.0 / diagonal).astype(X.dtype)
         residual = (gradient / -length).astype(X.dtype)
         direction, search = np.zeros_like(residual), scale * residual
         inner = residual @ search
-        accuracy = max(accuracy, _SINGLE_ACCURACY) if single else accuracy
+        accuracy = max(accuracy, SINGLE_ACCURACY) if single else accuracy
         for _ in range(_MAX_CG):
             image = (weights * (X @ search)) @ X + self.lam * search
             step = inner / (search @ image)

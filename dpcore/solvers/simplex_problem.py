@@ -16,11 +16,12 @@ from scipy.special import logsumexp
 
 from ..losses import Loss
 from ..types import Array, Data
-from .problem import cholesky_inverse, dense
+from .problem import SINGLE_ACCURACY, SINGLE_RANGE, cholesky_inverse, dense
 
 _MAX_CG = 500
-# Larger systems are solved by conjugate gradients: measured faster, since most steps need few digits.
-_MAX_FACTOR = 300
+# Larger systems are solved by conjugate gradients: measured faster, since most steps need few digits. So are those
+# whose trace is not much larger than lam, which need few of them.
+_MAX_FACTOR, _MAX_EASY_FACTOR, _STIFF = 300, 50, 1000.0
 _ENOUGH = 0.6
 # Shares of lam. Columns that carry less than the first of the Hessian's trace are left out of the system; those that
 # carry less than the second take their step from their own row of it, which conjugate gradients leave inaccurate.
@@ -109,7 +110,8 @@ class SimplexProblem:
         s = np.zeros_like(w)
         if len(solved):
             diagonal = trace[solved] * (curvature.mean() / curvature.max())
-            s[solved] = _System(self, solved, w[solved], curvature, z, diagonal).solve(right[solved], accuracy)
+            system = _System(self, solved, w[solved], curvature, z, diagonal, single=accuracy > SINGLE_ACCURACY)
+            s[solved] = system.solve(right[solved], accuracy)
         change = w * s
         bent = curvature * (self.push(change) - z * change.sum())
         s[own] = (right - self.pull(bent) + bent @ z / self.data.n)[own] / self.lam
@@ -121,16 +123,27 @@ class _System:
     """lam I + D^(1/2) H D^(1/2) = lam I + B'B for some of the columns, a row of B for each record."""
 
     def __init__(
-        self, problem: SimplexProblem, columns: NDArray[np.intp], w: Array, curvature: Array, z: Array, diagonal: Array
+        self,
+        problem: SimplexProblem,
+        columns: NDArray[np.intp],
+        w: Array,
+        curvature: Array,
+        z: Array,
+        diagonal: Array,
+        *,
+        single: bool,
     ) -> None:
         # About that of the system: a preconditioner.
         self.diagonal = diagonal + problem.lam
         self.lam, self.roots = problem.lam, np.sqrt(w)
         # Idle columns come last and are zero: they have no column in X, only the centre.
-        X: Any = problem.data.X
         kept = columns[: np.searchsorted(columns, problem.data.active)]
         rows = np.flatnonzero(curvature)
-        self.small = min(len(rows), len(columns)) <= _MAX_FACTOR
+        factored = _MAX_FACTOR if diagonal.sum() > _STIFF * problem.lam else _MAX_EASY_FACTOR
+        self.small = min(len(rows), len(columns)) <= factored
+        # Conjugate gradients that need few digits may have products in single precision.
+        within = SINGLE_RANGE[0] < self.diagonal.min() and self.diagonal.max() < SINGLE_RANGE[1]
+        X: Any = problem.data.single if single and within and not self.small else problem.data.X
         # Taking rows or columns costs several products, so products are with all unless few are needed.
         if len(rows) < (1.0 if self.small else _ENOUGH) * len(z):
             X, curvature, z = X[rows], curvature[rows], z[rows]
@@ -162,11 +175,11 @@ class _System:
 
     def _times(self, v: Array) -> Array:
         weighted = self.roots * v
-        spread = np.zeros(self.X.shape[1])
+        spread = np.zeros(self.X.shape[1], self.X.dtype)
         spread[self.kept] = weighted[: self.stored]
         bent = self.scale**2 * (self.X @ spread - self.centre * weighted.sum())
         pulled = np.zeros_like(v)
-        pulled[: self.stored] = (bent @ self.X)[self.kept]
+        pulled[: self.stored] = (bent.astype(self.X.dtype) @ self.X)[self.kept]
         return self.roots * (pulled - bent @ self.centre) + self.lam * v
 
     def _by_conjugate_gradients(self, right: Array, accuracy: float) -> Array:

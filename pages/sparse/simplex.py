@@ -18,7 +18,7 @@ from pages.ui.readout import cards
 from pages.ui.text import emphasised, plain, readable
 
 HEIGHT, SIDE_HEIGHT = 430, 380
-FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 512, 65_536
+FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 128, 65_536
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
 LOSS = "huber"
 SIDES = ("Draws", "Columns", "As published")

@@ -16,7 +16,7 @@ from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
 
 ON = {"training": "the same people", "fresh": "fresh people"}
-_WHERE = {"training": "on the training records", "fresh": "on fresh records"}
+_WHERE = {"training": "", "fresh": " on fresh records"}
 CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("one draw", {"m": 1, "lam": "auto"}),
     ("1,000 draws", {"m": 1_000, "lam": "auto"}),
@@ -26,8 +26,8 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Theorem 4 as printed", {"beside": "As published"}),
     ("as auto has it", {"m": "auto", "lam": "auto", "epsilon": 1.0}),
 )
-# How many times as many or as few draws the headline compares with.
-_FACTOR = 8
+# How many times fewer and how many times more draws the headline compares with.
+_FEWER, _MORE = 8, 32
 
 FORMULA = r"""
 $w$ minimises $F(w)+\lambda\sum_jw_j\ln w_j$ over $w\ge0$, $\sum_jw_j=1$, so that $w_j\propto e^{-\partial_jF/\lambda}$.
@@ -91,7 +91,7 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
         )
     said = (
         f"**{draws}** instead of {made.p:,} numbers tell the mixture at ε = {made.epsilon:g} and leave "
-        f"**{rounded(here)}** of excess risk {_WHERE[on]}."
+        f"**{rounded(here)}** of excess risk{_WHERE[on]}."
     )
     return f"{said} {_others(made, m, here, on)}"
 
@@ -99,7 +99,7 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
 def _others(made: Valley, m: int, here: float, on: On) -> str:
     """Fewer draws and more of them, as far as the grid has them."""
     mean, said = made.measured(on).mean, []
-    few, many = _at(made, m / _FACTOR), _at(made, m * _FACTOR)
+    few, many = _at(made, m / _FEWER), _at(made, m * _MORE)
     if made.m[few] < m and np.isfinite(mean[few]):
         said.append(f"{_draws(made.m[few])} leave {_against(mean[few], here)}")
     if made.m[many] > m and np.isfinite(mean[many]):
