@@ -8,6 +8,17 @@ from numba import njit
 _OPTIONS = {"cache": True, "nogil": True}
 
 
+@njit(forceinline=True, **_OPTIONS)
+def _passed(cumulative, level):
+    """How many entries of an increasing array are at most `level`; without a branch that depends on it."""
+    start, size = 0, cumulative.size
+    while size > 1:
+        half = size // 2
+        start += half * (cumulative[start + half - 1] <= level)
+        size -= half
+    return start + (cumulative[start] <= level)
+
+
 @njit(**_OPTIONS)
 def draw_counts(cumulative, ms, rng):
     """How often each of r outcomes comes up in the first ms[k] draws of one stream, shape [len(ms), r].
@@ -21,7 +32,7 @@ def draw_counts(cumulative, ms, rng):
         if k > 0:
             counts[k] = counts[k - 1]
         for _ in range(ms[k] - drawn):
-            j = np.searchsorted(cumulative, rng.random(), side="right")
+            j = _passed(cumulative, rng.random())
             if j < cumulative.size:
                 counts[k, j] += 1
         drawn = ms[k]
