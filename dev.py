@@ -23,9 +23,8 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = str(VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
 STAMPS = VENV / "dev-stamps"
 OLDEST = (3, 11)
-# A process a core; the tests of one file stay together, they share what is costly to make. In the order of the files:
-# those that wait for a browser come first, and leave the other core to the rest.
-SPREAD = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
+# A process a core; the tests of one file stay together, they share what is costly to make.
+SPREAD = ("-n", "auto", "--dist", "loadfile")
 FILES = {"run": ("requirements.txt",), "test": ("requirements.txt", "requirements-dev.txt")}
 
 
