@@ -12,14 +12,15 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Array as Array
+from .arrays import as_matrix as as_matrix
+from .arrays import float_array
 from .checks import check_real, integer, one_of, positive, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Array = NDArray[np.float64]
 NoiseLaw = Literal["gaussian", "gamma", "gumbel"]
 LamRule = Literal["auto", "published", "population"]
 LAM_RULES = get_args(LamRule)
@@ -157,7 +158,7 @@ class Data:
 
     def __post_init__(self) -> None:
         X = as_matrix(self.X)
-        y = _float_array("y", self.y)
+        y = float_array("y", self.y)
         if X.ndim != 2 or X.shape[0] < 2 or X.shape[1] < 1:
             raise ValueError(f"X must have shape (n >= 2, p >= 1), got {X.shape}")
         if y.shape != X.shape[:1]:
@@ -227,47 +228,6 @@ class Data:
             )
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
             raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}")
-
-
-def as_matrix(values: Any) -> Array | csr_array:
-    """A finite table of numbers in the form that `Data` keeps it, or ValueError; shapes are not checked."""
-    return _sparse_array(values) if hasattr(values, "tocsr") else _float_array("X", values)
-
-
-def _sparse_array(values: Any) -> csr_array:
-    """CSR with float64 values, sorted indices and no duplicates; indices take 32 bits where that is enough."""
-    from scipy.sparse import csr_array, get_index_dtype
-
-    if values.dtype.kind not in "biuf":
-        raise ValueError(f"X must hold numbers, got {values.dtype.name} values")
-    array = csr_array(values).astype(np.float64, copy=False)
-    if not array.has_canonical_format:
-        array = array.copy()
-        array.sum_duplicates()
-    index = get_index_dtype(maxval=max(array.nnz, *array.shape))
-    if array.indices.dtype != index:
-        indices, indptr = array.indices.astype(index), array.indptr.astype(index)
-        array = csr_array((array.data, indices, indptr), shape=array.shape)
-    if not np.isfinite(array.data).all():
-        raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}")
-    return array
-
-
-def _float_array(name: str, values: object) -> Array:
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name} must have a value in every place, got a masked array")
-    try:
-        raw = np.asarray(values)
-        if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and any(isinstance(v, str) for v in raw.flat)):
-            raise ValueError(f"got {raw.dtype.name} values" if raw.dtype.kind != "O" else "got text")
-        array = np.ascontiguousarray(raw, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} must be a rectangular table of numbers ({error})") from None
-    if not np.isfinite(array).all():
-        bad = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at position {tuple(int(i) for i in bad)}")
-    # Compiled functions are typed for writable arrays; pandas and worker processes hand out read-only ones.
-    return array if array.flags.writeable else array.copy()
 
 
 @dc.dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYER = {
+    "arrays": 0,
     "checks": 0,
     "types": 1,
     "kernels": 1,

@@ -87,6 +87,9 @@ def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
     assert allowed.first is not None and allowed.first > 10**9
     assert f"A first draw comes from {simplex_words._people(allowed.first)} people on" in captions(page)
     assert "nothing can be released, and no curve measured" in captions(page)
+    theirs, ours = mixtures.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    assert f"5,000 people would get {rounded(theirs, 2)} of one draw" in captions(page)
+    assert f"What is proved here pays for {ours}." in captions(page)
 
 
 def test_the_published_count_reaches_one_draw_where_its_formula_does():
@@ -101,6 +104,14 @@ def test_the_published_count_reaches_one_draw_where_its_formula_does():
         less = dpcore.Spec("huber_hinge", made.first - 1, 100, "published", dpcore.Domain(np.inf), set="simplex")
         plan.mechanism.calibrate(less, dpcore.Budget(1.0, 1e-5))
     assert (np.diff(made.ours) > 0).all() and made.ours[0] >= 1
+
+
+def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
+    """The page says so in every state; the easiest one has the largest epsilon and delta and the fewest columns."""
+    easiest = {"p": 8, "epsilon": max(dpcore.EPSILON_GRID), "delta": max(controls.DELTAS), "loss": "huber"}
+    assert mixtures.published_draws(**easiest).first > 100 * simplex.MOST_PEOPLE
+    for harder in ({"p": 64}, {"epsilon": 5.0}, {"delta": 1e-6}):
+        assert mixtures.published_draws(**easiest | harder).first > mixtures.published_draws(**easiest).first
 
 
 def test_the_columns_side_compares_both_ways_on_the_same_records():
@@ -171,7 +182,13 @@ def test_the_adaptive_adversary_comes_close_to_the_bound():
 
 def test_a_lam_that_overspends_says_so_and_one_that_cannot_be_played_gives_the_reason():
     page = open_page(tab="streaming", lam=0.01)
-    assert re.search(r"They spend ε = [\d.]+, more than the label says", said(page))
+    assert re.search(
+        r"8 arms at this λ cost ε = [\d.]+, more than the 1 that was granted: nothing is released", said(page)
+    )
+    play = streaming.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, lam=0.01, repetitions=50, seed=7)
+    assert play.plan.spent.epsilon > 1.0 and f"ε = {rounded(play.plan.spent.epsilon)}, more" in said(page)
+    assert re.search(r"\d+ of the 21 points cost more than ε = 1 at this λ", captions(page))
+    assert "cost more than" not in captions(open_page(tab="streaming"))
     fast = open_page(tab="streaming", stream_lam="published", epsilon=10.0)
     assert not fast.exception and not fast.error
 

@@ -37,7 +37,7 @@ def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -
     """
     colour, muted = FAMILIES[theme]["sampling"], MUTED[theme]
     curves = [
-        ("proved here", np.where(draws.ours >= 1.0, draws.ours, np.nan), "solid", 3.0),
+        ("proved here", draws.ours, "solid", 3.0),
         ("as printed", draws.published, "dash", 2.0),
     ]
     traces = [

@@ -9,7 +9,7 @@ that curves are smooth in m, lam and epsilon.
 from .columns import PS, PriceOfColumns, price_of_columns, project_onto_simplex
 from .draws import MS, On, Valley, valley
 from .problem import MAX_FILLED, SOURCE, Measured, stored_columns
-from .published import PublishedDraws, published_draws
+from .published import PublishedDraws, draws_at, published_draws
 from .release import Support, support
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "PublishedDraws",
     "Support",
     "Valley",
+    "draws_at",
     "price_of_columns",
     "project_onto_simplex",
     "published_draws",

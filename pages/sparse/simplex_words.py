@@ -11,7 +11,7 @@ import pandas as pd
 from dpcore.data import load
 from dpcore.data.recipes import TEST_RECORDS
 from dpcore.figures import plain_number
-from dpcore.mixtures import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley
+from dpcore.mixtures import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley, draws_at
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
 
@@ -211,12 +211,12 @@ def columns_caption(price: PriceOfColumns, problem: Problem) -> str:
 
 def published_caption(allowed: PublishedDraws, problem: Problem) -> str:
     """Why there is no measured curve of the theorem's own."""
-    here = float(np.exp(np.interp(np.log(problem.n), np.log(allowed.n), np.log(allowed.published))))
+    theirs, ours = draws_at(problem.n, **problem.without("n", "seed"))
     first = "beyond 10¹⁵ people" if allowed.first is None else f"from {_people(allowed.first)} people on"
     return (
-        f"With the λ and m of Theorem 4 as printed, {problem.n:,} people would get {rounded(here, 2)} of one draw: "
+        f"With the λ and m of Theorem 4 as printed, {problem.n:,} people would get {rounded(theirs, 2)} of one draw: "
         f"nothing can be released, and no curve measured, at any size this slider has. A first draw comes {first}. "
-        f"What is proved here draws from {int(allowed.n[np.argmax(allowed.ours >= 1.0)]):,} people on, or fewer."
+        f"What is proved here pays for {ours:,}."
     )
 
 

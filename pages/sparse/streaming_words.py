@@ -7,6 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpcore import Budget, bounds, streaming
@@ -74,12 +75,17 @@ def takeaway(play: Play | None, free: float, here: Here, reason: str) -> str:
         return f"**No private play here**: {readable(reason).removeprefix('ftrl ')}."
     regret, T = float(play.expected[-1]), here.stream.steps
     spent = play.plan.spent.epsilon
-    said = (
-        f"{T:,} choices among {here.p:,} arms at ε = {here.epsilon:g} lose **{amount(regret)}** against the best arm, "
-        f"{amount(free)} without privacy; no costs can force more than {amount(play.bound)} on average."
+    told = (
+        f"lose **{amount(regret)}** against the best arm, {amount(free)} without privacy; no costs can force more than "
+        f"{amount(play.bound)} on average."
     )
+    choices = f"{T:,} choices among {here.p:,} arms"
     if spent > here.epsilon * (1 + 1e-9):
-        return f"{said} **They spend ε = {rounded(spent)}**, more than the label says."
+        return (
+            f"{choices} at this λ cost **ε = {rounded(spent)}**, more than the {here.epsilon:g} that was granted: "
+            f"nothing is released. They would {told}"
+        )
+    said = f"{choices} at ε = {here.epsilon:g} {told}"
     if regret > _CLOSE * play.bound:
         return f"{said} These costs come close."
     trust = float(play.trust[-1])
@@ -128,6 +134,10 @@ def caption(curves: Sequence[RegretCurve], here: Here) -> str:
             f"With its own λ these costs force {ratios} times what equation (12) claims at p = {arms}: √8 ln p, not a "
             "constant."
         )
+    points = [spent for curve in curves for spent in curve.spent if np.isfinite(spent)]
+    dear = sum(spent > here.epsilon * (1 + 1e-9) for spent in points)
+    if dear:
+        said.append(f"{dear} of the {len(points)} points cost more than ε = {here.epsilon:g} at this λ.")
     refused = next((reason for curve in curves for reason in curve.reasons if reason), None)
     if refused:
         said.append(f"Some lengths are left out: {readable(refused)}.")
