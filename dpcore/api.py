@@ -11,6 +11,7 @@ from .checks import integer, shown
 from .data import clip_rows
 from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism, mechanism_class
+from .sets import ConvexSet, SetName, get_set
 from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, as_matrix
 
 
@@ -27,6 +28,7 @@ def calibrate(
     y_max: float = 1.0,
     radius: float | None = None,
     theta_norm: float = 10.0,
+    set: SetName | ConvexSet | None = None,
     accounting: str = "tight",
     **knobs: object,
 ) -> Plan:
@@ -34,10 +36,11 @@ def calibrate(
 
     key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
     loss: key of a loss; None is logistic loss, and linear costs for "ftrl". lam: regularisation of the *average* loss,
-    >= 0, or a rule: "auto", "published" or "population" (see `Spec`). R: bound on ||x||_2; on ||x||_inf, the largest
-    entry, for mechanisms on the simplex. y_max: bound on |y|. radius: the minimiser is sought in the L2 ball of this
-    radius, None for everywhere, or on the simplex of this size, None for 1. theta_norm: public guess of a good model's
-    norm. accounting, knobs: see the mechanism.
+    >= 0, or a rule: "auto", "published" or "population" (see `Spec`). set: where models live, a name or an object of
+    `dpcore.sets`; None is the mechanism's own. R: bound on ||x||_2; on ||x||_inf, the largest entry, for all sets but
+    the L2 ball. y_max: bound on |y|. radius: size of the set (see `Spec`); None is everywhere for the L2 ball, 1 for
+    the simplex, theta_norm for others. theta_norm: public guess of a good model's norm. accounting, knobs: see the
+    mechanism.
 
     Raises ValueError for arguments out of range and NotApplicable where no guarantee exists.
 
@@ -46,9 +49,10 @@ def calibrate(
     (0.074613, 1.0, 1)
     """
     mechanism = make_mechanism(key, accounting=accounting, **knobs)
-    domain = Domain(mechanism.q, R, y_max)
+    where = mechanism.set if set is None else set
+    domain = Domain(get_set(where).q, R, y_max)
     loss = mechanism.usual_loss if loss is None else loss
-    spec = Spec(loss, n, p, lam, domain, radius, theta_norm, mechanism.set)  # type: ignore[arg-type]
+    spec = Spec(loss, n, p, lam, domain, radius, theta_norm, where)  # type: ignore[arg-type]
     return mechanism.calibrate(spec, Budget(epsilon, delta))
 
 
@@ -65,6 +69,7 @@ def solve(
     y_max: float = 1.0,
     radius: float | None = None,
     theta_norm: float = 10.0,
+    set: SetName | ConvexSet | None = None,
     accounting: str = "tight",
     clip: bool = False,
     seed: int | None = None,
@@ -106,6 +111,7 @@ def solve(
         y_max=y_max,
         radius=radius,
         theta_norm=theta_norm,
+        set=set,
         accounting=accounting,
         **knobs,
     )

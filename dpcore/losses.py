@@ -80,6 +80,19 @@ class Loss:
             reach = spec.domain.y_max * math.sqrt(2.0 / spec.lam)
         return self.curvature_bound * (spec.domain.R * reach + spec.domain.y_max)
 
+    def steepness(self, reach: Array | float, y_max: float) -> Array:
+        """A bound on |dl/dz| for predictions |z| <= reach and labels |y| <= y_max; for losses of a linear prediction.
+
+        >>> float(get_loss("squared").steepness(1.0, y_max=1.0)), float(get_loss("logistic").steepness(0.0, y_max=1.0))
+        (4.0, 0.5)
+        """
+        reach = np.asarray(reach, float)
+        if not math.isfinite(self.slope):
+            return self.curvature_bound * (reach + y_max)
+        if self.key == "logistic":
+            return 1.0 / (1.0 + np.exp(-reach))
+        return np.full_like(reach, self.slope)
+
     def smoothness(self, spec: Spec) -> float:
         """c: a bound on d2l/dz2 in the same sense."""
         return self.curvature_bound

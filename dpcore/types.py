@@ -16,16 +16,17 @@ import numpy as np
 from .arrays import Array as Array
 from .arrays import as_matrix as as_matrix
 from .arrays import float_array
-from .checks import check_real, integer, one_of, positive, shown
+from .checks import check_real, integer, positive, shown
+from .sets import SETS as SETS
+from .sets import ConvexSet, get_set
+from .sets import SetName as SetName
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NoiseLaw = Literal["gaussian", "gamma", "gumbel"]
+NoiseLaw = Literal["gaussian", "gamma", "gumbel", "laplace"]
 LamRule = Literal["auto", "published", "population"]
 LAM_RULES = get_args(LamRule)
-SetName = Literal["ball", "simplex"]
-SETS = get_args(SetName)
 Sampling = Literal["all", "poisson", "uniform"]
 
 
@@ -85,6 +86,11 @@ class Domain:
         object.__setattr__(self, "R", positive("R", self.R))
         object.__setattr__(self, "y_max", positive("y_max", self.y_max))
 
+    @property
+    def dual(self) -> float:
+        """The order of the dual norm: 2 for q = 2, 1 for q = inf."""
+        return 2.0 if self.q == 2.0 else 1.0
+
     def implied(self, q: float, p: int) -> Domain:
         """What this promise means in the norm of order q for records of p columns.
 
@@ -103,7 +109,8 @@ class Spec:
 
     set "ball": J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + (lam/2) ||theta||_2^2, minimised over R^p, or over the
     L2 ball of `radius` where that is set. set "simplex": theta = radius w with w >= 0 and sum_j w_j = 1 (radius None is
-    1), and J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + lam sum_j w_j ln w_j.
+    1), and J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + lam sum_j w_j ln w_j. Any other set of `dpcore.sets`, by
+    name or as an object: theta in radius times the set (radius None is theta_norm).
 
     loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1.
     lam: >= 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
@@ -120,10 +127,10 @@ class Spec:
     domain: Domain = Domain()
     radius: float | None = None
     theta_norm: float = 10.0
-    set: SetName = "ball"
+    set: SetName | ConvexSet = "ball"
 
     def __post_init__(self) -> None:
-        one_of("set", self.set, SETS)
+        get_set(self.set)
         object.__setattr__(self, "n", integer("n", self.n, at_least=2))
         object.__setattr__(self, "p", integer("p", self.p, at_least=1))
         if not isinstance(self.lam, str):
@@ -137,9 +144,25 @@ class Spec:
         object.__setattr__(self, "theta_norm", positive("theta_norm", self.theta_norm))
 
     @property
+    def shape(self) -> ConvexSet:
+        """The set at size 1."""
+        return get_set(self.set)
+
+    @property
+    def size(self) -> float | None:
+        """What the set is scaled by; None for models anywhere in R^p."""
+        if self.radius is not None or self.set == "ball":
+            return self.radius
+        return 1.0 if self.set == "simplex" else self.theta_norm
+
+    @property
     def reach(self) -> float | None:
-        """How large theta can be in the norm of its set: L2 for the ball, L1 for the simplex; None without a limit."""
-        return 1.0 if self.radius is None and self.set == "simplex" else self.radius
+        """The largest ||theta|| in the norm dual to the records', L2 or L1, so that |<x, theta>| <= R reach; or None.
+
+        >>> Spec("squared", n=10, p=4, domain=Domain(q=math.inf), radius=3.0, set="l1_ball").reach
+        3.0
+        """
+        return None if self.size is None else self.size * self.shape.norm(self.domain.dual, self.p)
 
 
 @dc.dataclass(frozen=True)
@@ -201,6 +224,16 @@ class Data:
         """X'X / n, shape [r, r]; computed once, since moving lam or epsilon does not change it."""
         gram = self.X.T @ self.X
         return (gram if isinstance(gram, np.ndarray) else gram.toarray()) / self.n
+
+    @functools.cached_property
+    def by_columns(self) -> Any:
+        """X of sparse records as CSC, computed once."""
+        return self.X.tocsc()  # type: ignore[union-attr]
+
+    @functools.cached_property
+    def masses(self) -> Array:
+        """sum_i |x_ij| of each stored column, [r]; computed once."""
+        return np.asarray(abs(self.X).sum(axis=0), float)
 
     @functools.cached_property
     def single(self) -> Any:
