@@ -12,7 +12,9 @@ from .experiment import Axis, Experiment, run
 from .losses import LOSSES, get_loss
 from .mechanisms import list_mechanisms, mechanism_class
 from .solvers import minimise
+from .solvers.frank_wolfe import Run
 from .solvers.problem import MAX_FACTOR
+from .solvers.sparse_frank_wolfe import descend_sparse
 from .streaming import play
 from .types import Data
 from .work import work
@@ -48,3 +50,6 @@ def warm_up() -> Iterator[str]:
     table = scipy.sparse.eye_array(MAX_FACTOR + 1, format="csr")
     minimise(get_loss("hinge"), Data(table, np.ones(MAX_FACTOR + 1)), 1.0, tol=1e-3)
     yield "hinge on large sparse tables"
+    sparse = Data(scipy.sparse.eye_array(4, format="csr"), np.ones(4))
+    descend_sparse(get_loss("logistic"), sparse, [Run(3, 1.0)], [np.random.default_rng(0)], size=1.0, signed=True)
+    yield "Frank-Wolfe on sparse tables"

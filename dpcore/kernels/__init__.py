@@ -89,19 +89,27 @@ with _numba_cache_in(CACHE_FOLDER):
     from .sampling import draw_counts
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
     from .stream import play_stream
+    from .touched import AFFINE, CONSTANT, SIGMOID, touched_frank_wolfe
+    from .vertices import best_of_noisy, draw_vertices, follow, tally
 
 __all__ = [
+    "AFFINE",
     "CACHE_FOLDER",
+    "CONSTANT",
     "CURVATURE",
     "DERIVATIVE",
     "GAUSSIAN_MEAN",
+    "SIGMOID",
     "SINGLE_CURVATURE",
     "SINGLE_DERIVATIVE",
     "SINGLE_VALUE",
     "VALUE",
     "apply",
     "apply_to_rows",
+    "best_of_noisy",
     "draw_counts",
+    "draw_vertices",
+    "follow",
     "gaussian_mean",
     "hinge_sweep",
     "mean_of_rows",
@@ -114,5 +122,7 @@ __all__ = [
     "row_means",
     "source_hash",
     "stochastic_descent",
+    "tally",
+    "touched_frank_wolfe",
     "unsigned",
 ]

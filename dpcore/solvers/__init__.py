@@ -5,7 +5,7 @@
 unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken over a ball and
 certified by a gap, which bounds F(theta) - F* from any feasible point (`ball`, and `location` for losses of a point).
 Over the simplex, `minimise_entropic` certifies the logarithm of every weight and `minimise_on_simplex` is the charts'
-reference (`entropic`).
+reference (`entropic`). Over any other convex set `minimise_on_set` is (`constrained`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from ..losses import Loss
 from ..types import Array, Data
 from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
 from .batched import perturbed_minimisers as perturbed_minimisers
+from .constrained import SetMinimum as SetMinimum
+from .constrained import minimise_on_set as minimise_on_set
 from .entropic import SimplexMinimum as SimplexMinimum
 from .entropic import Weights as Weights
 from .entropic import minimise_entropic as minimise_entropic
@@ -57,7 +59,7 @@ class BallMinimum:
     radius: float
 
 
-Minimum = BallMinimum | SimplexMinimum  # what charts measure excess risk from
+Minimum = BallMinimum | SimplexMinimum | SetMinimum  # what charts measure excess risk from
 
 
 def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
