@@ -23,6 +23,8 @@ from .caching import BoundedCache
 from .losses import get_loss
 from .mechanisms import Mechanism
 from .mechanisms.base import AdditiveMechanism, Prepared, SampledMechanism
+from .sets import get_set
+from .solvers import frank_wolfe
 from .types import Bound, Budget, Data, NotApplicable, Plan, Spec
 
 
@@ -48,6 +50,7 @@ class Cell:
 _CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(256)
 _REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
 _ON_SIMPLEX: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
+_ON_L1_BALL: BoundedCache[solvers.SetMinimum] = BoundedCache(64)
 
 
 def never() -> bool:
@@ -87,9 +90,13 @@ def spec_of(cell: Cell) -> Spec:
 
 
 def reference_of(cell: Cell) -> solvers.Minimum:
-    """What excess risk is measured from: the best model in the ball, or on the simplex where the source says so."""
-    if records.get_source(cell.source).set == "simplex":
-        return simplex_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, cell.radius or 1.0)
+    """What excess risk is measured from: the best model in the ball, or in the set that the source names."""
+    problem = (cell.source, cell.n, cell.p, cell.seed, cell.loss)
+    named = records.get_source(cell.source).set
+    if named == "simplex":
+        return simplex_minimum(*problem, cell.radius or 1.0)
+    if named == "l1_ball" and math.isfinite(get_loss(cell.loss).curvature_bound):
+        return l1_ball_minimum(*problem, cell.radius or cell.theta_norm)
     ball = min(cell.theta_norm, cell.radius or math.inf)
     return reference_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, ball)
 
@@ -101,6 +108,16 @@ def simplex_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: f
         return solvers.minimise_on_simplex(get_loss(loss), records.load(source, n, p, seed).train, radius)
 
     return _ON_SIMPLEX.get((source, n, p, seed, loss, radius), compute)
+
+
+def l1_ball_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.SetMinimum:
+    """F* of a source's training records over the L1 ball of `radius`, certified, from a cache."""
+
+    def compute() -> solvers.SetMinimum:
+        risk = frank_wolfe.risk_of(get_loss(loss), records.load(source, n, p, seed).train)
+        return solvers.minimise_on_set(risk, get_set("l1_ball"), radius)
+
+    return _ON_L1_BALL.get((source, n, p, seed, loss, radius), compute)
 
 
 def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
@@ -147,8 +164,8 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     population = split.population if cell.population else None
     curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
-    # A bound over the simplex says nothing of better models outside it.
-    comparable = cell.mechanism.set == "ball" or records.get_source(cell.source).set == "simplex"
+    # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
+    comparable = cell.mechanism.set in ("ball", records.get_source(cell.source).set)
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
         limit = plan.mechanism.attack_limit(plan)

@@ -18,6 +18,7 @@ from .types import Array, Budget, NotApplicable
 # As in `accounting`: formulas and root finding are good to about 1e-12 relative.
 _SAFETY = 1e-9
 _LARGEST_EXPONENT = 700.0
+_MOST_STEPS = 60  # of Newton's method; half a dozen are usual
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -184,6 +185,28 @@ def advanced_epsilon(epsilon: float, times: int, slack: float) -> float:
     slack = check_real("slack", slack, "in (0, 1)", lambda v: 0 < v < 1)
     times = integer("times", times, at_least=1)
     return epsilon * math.sqrt(2.0 * times * -math.log(slack)) + times * epsilon * math.expm1(epsilon)
+
+
+def advanced_step(budget: Budget, times: Array) -> Array:
+    """The largest epsilon of each of `times` releases, [m], whose `advanced_epsilon` at slack delta is the budget's.
+
+    The formula is convex and rises, so that Newton's steps from above never pass the root. Raises NotApplicable for
+    delta = 0.
+
+    >>> advanced_step(Budget(1.0, 1e-6), np.array([200.0])).round(5)
+    array([0.01299])
+    """
+    total, k = budget.epsilon, np.asarray(times, float)
+    spread = np.sqrt(2.0 * k * _surprise(budget.delta))
+    # Each term alone is at most the total; and e^each - 1 <= total / k where each >= 1.
+    each = np.minimum(np.minimum(total / spread, np.sqrt(total / k)), np.maximum(1.0, np.log1p(total / k)))
+    for _ in range(_MOST_STEPS):
+        rise = spread + k * (np.expm1(each) + each * np.exp(each))
+        step = (each * (spread + k * np.expm1(each)) - total) / rise
+        each = each - step
+        if np.all(np.abs(step) <= 1e-13 * each):
+            break
+    return each * (1 - _SAFETY)
 
 
 def lecture_multiplier(n: int, budget: Budget) -> float:

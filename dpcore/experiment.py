@@ -131,7 +131,7 @@ class Experiment:
             raise ValueError(f"population must be false for source {self.source!r}: nobody knows its law")
         if self.population and info.task == "location":
             raise ValueError(f"population must be false for source {self.source!r}: nobody worked out its risks")
-        if self.population and info.set == "simplex":
+        if self.population and info.set != "ball":
             raise ValueError(f"population must be false for source {self.source!r}: its risks are sums over all signs")
         set_field = object.__setattr__
         set_field(self, "mechanisms", _mechanisms(self.mechanisms))

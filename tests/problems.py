@@ -17,6 +17,8 @@ BALL = [*LINEAR, *LOCATION]
 # Mechanisms that learn a model from a table, and those of them that add noise, in the L2 geometry.
 LEARNING = [key for key in list_mechanisms() if mechanism_class(key).quantity != "regret"]
 ADDING = [key for key in LEARNING if mechanism_class(key).set == "ball"]
+# Mechanisms that go from vertex to vertex of a set, which takes the place of a regulariser: lam is 0.
+CHOOSING = [key for key in LEARNING if mechanism_class(key).set == "l1_ball"]
 
 
 def random_records(n: int, p: int, *, seed: int, separable: bool = False) -> Data:

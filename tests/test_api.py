@@ -10,15 +10,15 @@ from scipy import sparse, stats
 import dpcore
 from dpcore import Budget, Data, Domain, Spec, Unconverged, api, solvers
 from dpcore.losses import get_loss
-from tests.problems import LINEAR, PROBLEMS
+from tests.problems import CHOOSING, LINEAR, PROBLEMS
 
 DATA = PROBLEMS["full rank"]
 GOOD = dict(epsilon=1.0, delta=1e-5, lam=0.1)
 
 
 def good(key: str) -> dict[str, object]:
-    """Settings under which the mechanism keeps the budget; a stream needs a lam for its own length."""
-    return GOOD | ({"lam": "auto"} if key == "ftrl" else {})
+    """Settings under which the mechanism keeps the budget; a stream needs a lam for its own length, a set none."""
+    return GOOD | ({"lam": "auto"} if key == "ftrl" or key in CHOOSING else {})
 
 
 def test_solve_releases_what_the_plan_says():
@@ -207,13 +207,14 @@ def test_columns_that_no_record_fills_are_released_like_the_others(key):
     400 draws tell a standard deviation to 5%, so that the ratio of 0.6 has a false-alarm rate below 1e-6.
     """
     data = Data(DATA.X[:, :2], DATA.y, p=5)
-    plan = dpcore.calibrate(key, n=data.n, p=data.p, **GOOD)
+    plan = dpcore.calibrate(key, n=data.n, p=data.p, **good(key))
     thetas = np.stack([api.release_once(plan, data, seed=seed).theta for seed in range(400)])
     assert thetas.shape == (400, 5)
     spread = thetas.std(axis=0)
     assert spread.min() > 0.6 * spread.max()
     wide = Data(np.pad(data.X, ((0, 0), (0, 3))), data.y)
-    assert np.allclose(api.release_once(plan, wide, seed=3).theta, thetas[3], atol=1e-6)
+    if key != "frank_wolfe_general":  # draws one number for all idle columns: equal in law only (its own tests)
+        assert np.allclose(api.release_once(plan, wide, seed=3).theta, thetas[3], atol=1e-6)
 
 
 def test_the_losses_of_linear_predictions_release():

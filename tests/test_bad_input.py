@@ -230,7 +230,7 @@ EXPERIMENTS = {
     '{"source": "diabetes"}': "loss must be a regression loss (squared, huber) for source 'diabetes', got 'logistic'",
     '{"loss": "squared"}': "loss must be a classification loss (logistic, huber_hinge, hinge) for source 'b",
     '{"mechanisms": 3}': "mechanisms must be a list of keys or of objects with a key, got 3",
-    '{"mechanisms": [{"noise": "none"}]}': "noisy_gd, noisy_sgd, simplex_sampling, ftrl, got ''",
+    '{"mechanisms": [{"noise": "none"}]}': f"mechanism must be one of {', '.join(dpcore.list_mechanisms())}, got ''",
     '{"mechanisms": [{"key": "output_gamma", "noise": "none"}]}': "output_gamma has no knob 'noise'; it has accounting",
     '{"sweep": 3}': 'sweep must be an object {"name": ..., "values": [...]}, got 3',
     '{"sweep": {"name": "epsilon"}}': 'sweep must be an object {"name": ..., "values": [...]}',

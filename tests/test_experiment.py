@@ -430,9 +430,9 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
         ({"lam": np.ones(2)}, "lam must be a finite number >= 0, got array"),
         ({"seed": -1}, "seed must be an integer >= 0, got -1"),
         ({"mechanisms": ()}, "mechanisms must name at least one"),
-        ({"mechanisms": ("oracle",)}, "mechanism must be one of .*ftrl, got 'oracle'"),
+        ({"mechanisms": ("oracle",)}, "mechanism must be one of .*ftrl, .*, got 'oracle'"),
         ({"mechanisms": "output_gamma"}, "mechanisms must be a list of keys or mechanisms, got 'output_gamma'"),
-        ({"mechanisms": (3,)}, "mechanism must be one of .*ftrl, got 3"),
+        ({"mechanisms": (3,)}, "mechanism must be one of .*ftrl, .*, got 3"),
         ({"sweep": (0.1, 1.0)}, r"sweep must be an Axis, got \(0.1, 1.0\)"),
         ({"radius": 0.0}, "radius must be a finite number > 0, got 0.0"),
         ({"radius": "wide"}, "radius must be a finite number > 0, got 'wide'"),
@@ -616,3 +616,29 @@ def test_a_bound_over_the_simplex_is_not_shown_where_better_models_lie_outside_i
             assert (drawn["mean"] <= drawn.bound).all() and (drawn.steps > 1).all()
         else:
             assert drawn.bound.isna().all()
+
+
+def test_excess_over_the_l1_ball_is_measured_from_its_own_best_model():
+    """Frank-Wolfe's models lie in the ball, so none is better; a bound over the L2 ball holds over the smaller set."""
+    chosen = Experiment(
+        mechanisms=("frank_wolfe_polytope", "output_gaussian"),
+        source="synthetic_sparse",
+        loss="squared",
+        n=500,
+        p=12,
+        theta_norm=1.0,
+        sweep=Axis("epsilon", (0.3, 3.0)),
+        repetitions=8,
+    )
+    table = dpcore.run(chosen)
+    assert (table.status == "ok").all(), table.reason
+    excess = table[table.metric == "excess_empirical_risk"]
+    ours = excess[excess.mechanism == "frank_wolfe_polytope"]
+    assert len(ours) == 2 and len(excess) == 4
+    assert (ours["q10"] >= -1e-8).all() and (ours["mean"] > 0.0).all()
+    assert (excess["mean"] <= excess.bound).all() and (excess.bound_form == "upper").all()
+    train = data.load("synthetic_sparse", 500, 12, 0).train
+    best = cells.l1_ball_minimum("synthetic_sparse", 500, 12, 0, "squared", 1.0)
+    assert np.abs(best.theta).sum() <= 1.0 + 1e-12 and best.gap <= 1e-9
+    assert best.risk > minimise_in_ball(get_loss("squared"), train, 1.0).risk + 1e-6
+    assert (excess.reference_gap == best.gap).all()

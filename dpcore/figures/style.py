@@ -44,13 +44,20 @@ GRID: dict[Theme, str] = {"light": "#ECEAE7", "dark": "#2D2B27"}
 # Where a family puts its noise, and the marker of its points.
 DOORS = {"output": "answer", "objective": "question", "gradient": "step"}
 PLACES = {"output": "the answer", "objective": "the question", "gradient": "every step"}
-SYMBOLS = {"output": "circle", "objective": "square", "gradient": "triangle-up", "sampling": "x"}
+SYMBOLS = {
+    "output": "circle",
+    "objective": "square",
+    "gradient": "triangle-up",
+    "sampling": "x",
+    "frank_wolfe": "diamond",
+}
 _FAMILIES_OF = {
     "output": "output",
     "objective": "objective",
     "noisy": "gradient",
     "simplex": "sampling",
     "ftrl": "sampling",
+    "frank": "frank_wolfe",
 }
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LABEL_HEIGHT = 16  # px of a line of text behind a curve

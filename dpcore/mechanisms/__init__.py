@@ -17,6 +17,8 @@ _MODULES = (
     "noisy_sgd",
     "simplex_sampling",
     "ftrl",
+    "frank_wolfe_polytope",
+    "frank_wolfe_general",
 )
 
 
@@ -24,7 +26,7 @@ def list_mechanisms() -> list[str]:
     """Keys of all registered mechanisms, in a fixed order.
 
     >>> list_mechanisms()[-3:]
-    ['noisy_sgd', 'simplex_sampling', 'ftrl']
+    ['ftrl', 'frank_wolfe_polytope', 'frank_wolfe_general']
     """
     return list(_MODULES)
 

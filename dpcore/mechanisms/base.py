@@ -13,6 +13,7 @@ import numpy as np
 
 from ..checks import one_of
 from ..noises import NOISES, Noise
+from ..sets import get_set
 from ..tradeoffs import Curve
 from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, SetName, Spec, Unconverged
 
@@ -91,8 +92,8 @@ class Mechanism(abc.ABC):
 
     @property
     def q(self) -> float:
-        """The norm order in which records are bounded: 2, or inf for models on the simplex."""
-        return math.inf if self.set == "simplex" else 2.0
+        """The norm order in which records are bounded where nobody says: 2, or inf for the simplex and the L1 ball."""
+        return get_set(self.set).q
 
     @property
     def law(self) -> Noise:
