@@ -1,4 +1,4 @@
-"""The page Sparse: sentences, read-outs, refusals and code of both tabs, in the default state and in random ones."""
+"""The page Sparse, tabs Simplex and Streaming: sentences, read-outs, refusals, code, in default and random states."""
 
 import html
 import json
@@ -24,7 +24,7 @@ LIVE = simplex.REPETITIONS
 
 
 def open_page(**state) -> AppTest:
-    return open_script("sparse/sparse.py", **state)
+    return open_script("sparse/sparse.py", **({"tab": "simplex"} | state))
 
 
 def said(page: AppTest) -> str:

@@ -16,7 +16,8 @@ _LOGISTIC_NORM = 6.0
 _REGRESSION_NORM, _REGRESSION_NOISE = 0.8, 0.2  # add up to 1, so that |y| <= 1
 # Of a location: most points lie within _SPREAD of the centre, the others as close to a place on the other side.
 _CENTRE_NORM, _OUTLIER_NORM, _OUTLIER_SHARE, _SPREAD = 0.4, 0.9, 0.2, 0.1
-_MIXTURE, _MIXTURE_NOISE = (0.4, 0.3, 0.2, 0.1), 0.25
+# Of a linear law with signs for features: weights, largest noise.
+_FEW = {"synthetic_mixture": ((0.4, 0.3, 0.2, 0.1), 0.25), "synthetic_sparse": ((0.25, 0.25, 0.25, 0.25), 0.1)}
 
 _PEOPLE = Source(
     "synthetic",
@@ -79,6 +80,17 @@ RECIPES = {
             task="regression",
             set="simplex",
         ),
+        dc.replace(
+            _PEOPLE,
+            key="synthetic_sparse",
+            label="synthetic people, few features that matter",
+            outcome="put on the right side of 0",
+            theta_norm=1.0,
+            scaling="features are -1 or +1, each as likely; y adds or subtracts a quarter of four of the first eight "
+            "features, plus noise of at most 0.1",
+            task="regression",
+            set="l1_ball",
+        ),
     )
 }
 
@@ -91,8 +103,8 @@ def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     """
     if RECIPES[key].task == "location":
         return _draw_points(n, p, rng)
-    if key == "synthetic_mixture":
-        return _draw_mixture(n, p, rng)
+    if key in _FEW:
+        return _draw_few(key, n, p, rng)
     population = _population(key, p, rng)
     features, labels, test_features, test_labels = rng.spawn(4)
 
@@ -124,25 +136,28 @@ def _draw_points(n: int, p: int, rng: np.random.Generator) -> Split:
     return Split(draw(n, sides, places), test, Domain())
 
 
-def _draw_mixture(n: int, p: int, rng: np.random.Generator) -> Split:
-    """Features of -1 and +1, and y = <x, w> + e: w has the weights _MIXTURE on some of the first eight columns.
+def _draw_few(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
+    """Features of -1 and +1, and y = <x, w> + e: w has few weights, on some of the first eight columns.
 
     Features come as random bits in blocks of eight columns, each block from a stream of its own, so that neither the
     first columns nor the labels change when p does.
     """
-    places = rng.permutation(min(p, 8))[: len(_MIXTURE)]
+    weights, noise = _FEW[key]
+    places = rng.permutation(min(p, 8))[: len(weights)]
     truth = np.zeros(p)
-    truth[places] = np.array(_MIXTURE[: len(places)]) / sum(_MIXTURE[: len(places)])
+    truth[places] = np.array(weights[: len(places)]) / sum(weights[: len(places)])
+    if RECIPES[key].set == "l1_ball":
+        truth[places] *= rng.choice([-1.0, 1.0], len(places))
     streams = rng.spawn(4)
 
     def draw(count: int, features: np.random.Generator, labels: np.random.Generator) -> Data:
         blocks = [block.integers(0, 256, count, np.uint8) for block in features.spawn(-(-p // 8))]
         bits = np.unpackbits(np.stack(blocks, axis=1), axis=1, count=p)
         X = 2.0 * bits - 1.0
-        return Data(X, X @ truth + _MIXTURE_NOISE * labels.uniform(-1.0, 1.0, count))
+        return Data(X, X @ truth + noise * labels.uniform(-1.0, 1.0, count))
 
     test = draw(TEST_RECORDS, *streams[2:])
-    return Split(draw(n, *streams[:2]), test, Domain(q=math.inf, y_max=1.0 + _MIXTURE_NOISE), truth=truth)
+    return Split(draw(n, *streams[:2]), test, Domain(q=math.inf, y_max=1.0 + noise), truth=truth)
 
 
 def _population(key: str, r: int, rng: np.random.Generator) -> Population:

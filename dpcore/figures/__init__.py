@@ -10,6 +10,7 @@ from .descent import RULE_NAMES, bounds_figure, work_figure
 from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
+from .lasso import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
 from .mixtures import columns_figure, draws_figure
 from .published import people_figure
@@ -30,6 +31,7 @@ from .style import (
     plain_number,
     spread,
 )
+from .tracing import tracing_figure
 
 __all__ = [
     "BACKGROUND",
@@ -58,13 +60,19 @@ __all__ = [
     "noise_figure",
     "noise_of",
     "orthant_figure",
+    "path_figure",
+    "people_curves_figure",
     "people_figure",
     "place_of",
     "plain_number",
     "play_figure",
     "regret_figure",
+    "remark_figure",
     "spread",
+    "steps_figure",
     "support_figure",
+    "tracing_figure",
     "valley_figure",
+    "width_figure",
     "work_figure",
 ]

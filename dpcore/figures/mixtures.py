@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from ..mixtures import Measured, On, PriceOfColumns, Valley
-from ..types import Array
+from ..mixtures import On, PriceOfColumns, Valley
+from .measured import BOTTOM, LEFT, RIGHT, TOP, band_of, cursor_axis, leaving, means, powers_of, through, with_legend
 from .style import (
     BACKGROUND,
     FAMILIES,
-    LEGEND,
-    LEGEND_ROW,
     MUTED,
     TEXT,
     Theme,
@@ -26,16 +23,12 @@ from .style import (
     log_axis,
     note,
     plain_number,
-    thinned,
     vertical,
     with_opacity,
 )
 
-_TOP, _BOTTOM, _LEFT, _RIGHT, _GAP = 30, 54, 58, 156, 58
-_NARROW = {"l": 54, "r": 34, "t": _TOP}  # half a cursor flag on the right
+_GAP = 58
 _UPPER = 0.72  # of the drawing height
-_BELOW = 0.6  # powers of ten that an axis goes on below the smallest measured mean, where curves of theory end
-_DEPTH = 5.0
 _ON = {"training": "on the training records", "fresh": "on fresh records"}
 _SYMBOL = "x"
 
@@ -52,25 +45,25 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     if on == "fresh":
         terms.append(("stability term", valley.stability, "longdash"))
     tops = np.array([values.max() for _, values, _ in terms])  # each term is seen somewhere
-    powers = _powers([measured.mean, tops], [bound, measured.q90])
+    powers = powers_of([measured.mean, tops], [bound, measured.q90])
     floor = 10.0 ** powers[0]
     curves = [
         *((name, values, colour, 1.5, dash) for name, values, dash in terms),
         ("proved bound", bound, colour, 2.0, "dash"),
         ("θ̂, before the draws", measured.noiseless, FAMILIES[theme]["reference"], 1.5, "solid"),
     ]
-    traces, ends, leaving = _band(valley.m, measured, colour, floor), [], []
+    traces, ends, departures = band_of(valley.m, measured, colour, floor), [], []
     for name, values, ink, width, dash in curves:
         inside = np.where(values >= floor, values, np.nan)
         traces.append(line(valley.m, inside, ink, name, "y", width=width, dash=dash, over="m"))
         if math.isfinite(inside[-1]):
             ends.append(("y", float(inside[-1]), name, ink))
         elif np.isfinite(inside).any():
-            leaving.append(_leaving(valley.m, inside, name, ink))
-    traces += _means(valley.m, measured, "measured mean", colour, floor, m, theme, _SYMBOL, "m")
+            departures.append(leaving(valley.m, inside, name, ink))
+    traces += means(valley.m, measured, "measured mean", colour, floor, m, theme, _SYMBOL, "m")
     ends.append(("y", float(measured.mean[-1]), "measured mean", colour))
 
-    drawing = height - _TOP - _BOTTOM - _GAP
+    drawing = height - TOP - BOTTOM - _GAP
     split, low_top = _panels(height)
     lower = valley.lam if valley.lam_is_free else valley.spent_epsilon
     traces.append(line(valley.m, lower, colour, "λ" if valley.lam_is_free else "spent ε", "y2", over="m", legend=False))
@@ -82,7 +75,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         held.append(np.array([valley.epsilon]))
         traces.append(line(span, [valley.epsilon] * 2, muted, budget, "y2", dash="dot", over="m", legend=False))
         ends.append(("y2", valley.epsilon, budget, muted))
-    lower_powers = _powers(held, [])
+    lower_powers = powers_of(held, [])
     words = "λ that m draws ask for" if valley.lam_is_free else "what m draws cost, ε"
     titles = [
         note(f"excess risk {_ON[on]}", x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
@@ -96,16 +89,16 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     )
     title = {"text": "draws m  (more = finer, and dearer)", "standoff": 10, "font": {"size": 14}}
     layout = frame(theme, height) | {
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
+        "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "showlegend": False,
-        "xaxis": _log_axis(theme, span, m, 560) | {"anchor": "y2", "title": title},
+        "xaxis": cursor_axis(theme, span, m, 560) | {"anchor": "y2", "title": title},
         "yaxis": log_axis(theme, *powers) | {"domain": [split, 1]},
         "yaxis2": log_axis(theme, *lower_powers) | {"domain": [0, low_top]},
         "shapes": [*closed, vertical(m, muted)],
-        "annotations": [*titles, cursor, *refusals, *leaving, *labels],
+        "annotations": [*titles, cursor, *refusals, *departures, *labels],
     }
-    narrow = _narrow(traces, height) | {
-        "xaxis": _log_axis(theme, span, m, 300) | {"anchor": "y2", "title": title},
+    narrow = with_legend(traces, height) | {
+        "xaxis": cursor_axis(theme, span, m, 300) | {"anchor": "y2", "title": title},
         "annotations": [*titles, cursor, *refusals],
     }
     return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
@@ -120,12 +113,12 @@ def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) 
     sampling, objective, muted = FAMILIES[theme]["sampling"], FAMILIES[theme]["objective"], MUTED[theme]
     measured = [price.sampling.mean, price.objective.mean, price.projected.mean]
     shapes = [
-        ("ln p, shape only", _through(np.log(price.p), price.sampling.mean), sampling),
-        ("√p, shape only", _through(np.sqrt(price.p), price.objective.mean), objective),
+        ("ln p, shape only", through(np.log(price.p), price.sampling.mean), sampling),
+        ("√p, shape only", through(np.sqrt(price.p), price.objective.mean), objective),
     ]
-    powers = _powers(measured, [price.nothing, *(values for _, values, _ in shapes)])
+    powers = powers_of(measured, [price.nothing, *(values for _, values, _ in shapes)])
     floor = 10.0 ** powers[0]
-    traces = [*_band(price.p, price.sampling, sampling, floor), *_band(price.p, price.objective, objective, floor)]
+    traces = [*band_of(price.p, price.sampling, sampling, floor), *band_of(price.p, price.objective, objective, floor)]
     traces[2]["showlegend"] = traces[3]["showlegend"] = False
     ends = []
     for name, values, ink in shapes:
@@ -145,7 +138,7 @@ def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) 
         ("noise in the question", "question", price.objective, objective, "square", "solid"),
         ("draws from the mixture", "draws", price.sampling, sampling, _SYMBOL, "solid"),
     ):
-        traces += _means(price.p, curve, name, ink, floor, p, theme, symbol, "p", dash)
+        traces += means(price.p, curve, name, ink, floor, p, theme, symbol, "p", dash)
         ends.append(("y", float(curve.mean[-1]), label, ink))
     words = "excess risk on the training records"
     notes = [note(words, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
@@ -153,15 +146,15 @@ def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) 
     span = [float(price.p[0]), float(price.p[-1])]
     title = {"text": "columns p", "standoff": 10, "font": {"size": 14}}
     layout = frame(theme, height) | {
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
+        "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "showlegend": False,
-        "xaxis": _log_axis(theme, span, p, 560) | {"title": title},
+        "xaxis": cursor_axis(theme, span, p, 560) | {"title": title},
         "yaxis": log_axis(theme, *powers),
         "shapes": [vertical(p, muted)],
-        "annotations": [*notes, *end_labels(ends, {"y": (powers, height - _TOP - _BOTTOM)}, ("y",))],
+        "annotations": [*notes, *end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, ("y",))],
     }
-    narrow = _narrow(traces, height) | {
-        "xaxis": _log_axis(theme, span, p, 300) | {"title": title},
+    narrow = with_legend(traces, height) | {
+        "xaxis": cursor_axis(theme, span, p, 300) | {"title": title},
         "annotations": notes,
     }
     return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
@@ -169,84 +162,8 @@ def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) 
 
 def _panels(height: int) -> tuple[float, float]:
     """Where the upper panel begins and the lower one ends, as shares of the plot's height."""
-    drawing = height - _TOP - _BOTTOM - _GAP
-    return 1 - _UPPER * drawing / (height - _TOP - _BOTTOM), (1 - _UPPER) * drawing / (height - _TOP - _BOTTOM)
-
-
-def _powers(must: Sequence[Array], may: Sequence[Array]) -> tuple[float, float]:
-    """Exponents of a log axis from a little below the smallest positive value of `must` to above the largest of all."""
-    low, high = _positive(must), _positive([*must, *may])
-    if not len(low):
-        return -3.0, 0.0
-    top = math.log10(high.max()) + 0.15
-    return max(math.log10(low.min()) - _BELOW, top - _DEPTH), top
-
-
-def _positive(curves: Sequence[Array]) -> Array:
-    values = np.concatenate([np.asarray(curve, float) for curve in curves])
-    return values[np.isfinite(values) & (values > 0)]
-
-
-def _through(shape: Array, values: Array) -> Array:
-    """The shape, scaled to meet the first positive value; nan without one."""
-    first = np.flatnonzero(values > 0)
-    return shape * (values[first[0]] / shape[first[0]]) if len(first) else np.full(len(shape), np.nan)
-
-
-def _band(x: Array, measured: Measured, colour: str, floor: float) -> list[dict[str, Any]]:
-    """8 of 10 runs, cut at the lower edge of the axis."""
-    edge = {"type": "scatter", "mode": "lines", "yaxis": "y", "line": {"width": 0}, "hoverinfo": "skip"}
-    drawn = np.isfinite(measured.mean)
-    low, high = (np.maximum(quantile[drawn], floor) for quantile in (measured.q10, measured.q90))
-    fill = {
-        "fill": "tonexty",
-        "fillcolor": with_opacity(colour, 0.2),
-        "name": "8 of 10 runs",
-        "showlegend": bool(drawn.any()),
-    }
-    return [edge | {"x": x[drawn], "y": high, "showlegend": False}, edge | {"x": x[drawn], "y": low} | fill]
-
-
-def _means(
-    x: Array,
-    measured: Measured,
-    name: str,
-    colour: str,
-    floor: float,
-    cursor: int,
-    theme: Theme,
-    symbol: str,
-    over: str,
-    dash: str = "solid",
-) -> list[dict[str, Any]]:
-    """The means as a curve with markers, the one under the cursor larger; and those at or below 0 on the lower edge."""
-    mean = measured.mean
-    curve = line(x, np.where(mean > 0, mean, np.nan), colour, name, "y", width=3, dash=dash, over=over)
-    marker = {"symbol": symbol, "size": np.where(x == cursor, 13.0, 7.0), "color": colour, "opacity": 1}
-    # Plotly outlines markers of several sizes.
-    marker["line"] = {"width": 2 if symbol.endswith("-open") else 0, "color": colour}
-    hidden = mean <= 0
-    below = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x[hidden],
-        "y": np.full(int(hidden.sum()), floor),
-        "yaxis": "y",
-        "customdata": mean[hidden],
-        "name": f"{name}: 0 or below",
-        "showlegend": bool(hidden.any()),
-        "cliponaxis": False,
-        "marker": {"symbol": "triangle-down-open", "size": 11, "color": colour, "line": {"width": 2}},
-        "hovertemplate": f"{over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
-    }
-    return [curve | {"mode": "lines+markers", "marker": marker, "cliponaxis": False}, below]
-
-
-def _leaving(x: Array, inside: Array, text: str, colour: str) -> dict[str, Any]:
-    """A label where a curve leaves the chart through its lower edge."""
-    last = np.flatnonzero(np.isfinite(inside))[-1]
-    place = {"xref": "x", "x": math.log10(x[last]), "yref": "y", "y": math.log10(inside[last]), "yanchor": "bottom"}
-    return note(text, x=0, y=0, colour=colour, size=13, xshift=8, yshift=2) | place
+    drawing = height - TOP - BOTTOM - _GAP
+    return 1 - _UPPER * drawing / (height - TOP - BOTTOM), (1 - _UPPER) * drawing / (height - TOP - BOTTOM)
 
 
 def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:
@@ -271,21 +188,3 @@ def _at_right(text: str, interval: tuple[float, float], colour: str) -> dict[str
     """Words in the upper right corner of a shaded interval, where no curve is."""
     place = {"xref": "x", "x": math.log10(interval[1]), "xanchor": "right", "yanchor": "top", "xshift": -4}
     return note(text, x=0, y=0.99, colour=colour, size=13) | place
-
-
-def _log_axis(theme: Theme, span: Sequence[float], cursor: int, width: float) -> dict[str, Any]:
-    """A log axis whose tick labels leave room for the cursor's flag on a drawing of `width` px."""
-    low, high = math.log10(span[0]) - 0.05, math.log10(span[1]) + 0.05
-    return thinned(log_axis(theme, low, high), cursor, 75 / width * (high - low), width)
-
-
-def _narrow(traces: Sequence[dict[str, Any]], height: int) -> dict[str, Any]:
-    """The layout with a legend below the axis, for charts too narrow for labels."""
-    rows = LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)
-    legend = LEGEND | {"y": -(_BOTTOM + 2) / (height - _TOP - _BOTTOM)}
-    return {
-        "height": height + rows,
-        "margin": _NARROW | {"b": _BOTTOM + rows},
-        "showlegend": True,
-        "legend": legend,
-    }

@@ -8,7 +8,8 @@ that curves are smooth in m, lam and epsilon.
 
 from .columns import PS, PriceOfColumns, price_of_columns, project_onto_simplex
 from .draws import MS, On, Valley, valley
-from .problem import MAX_FILLED, SOURCE, Measured, stored_columns
+from .people import BesideSampling, beside_sampling
+from .problem import MAX_FILLED, SOURCE, stored_columns
 from .published import PublishedDraws, draws_at, published_draws
 from .release import Support, support
 
@@ -17,12 +18,13 @@ __all__ = [
     "MS",
     "PS",
     "SOURCE",
-    "Measured",
+    "BesideSampling",
     "On",
     "PriceOfColumns",
     "PublishedDraws",
     "Support",
     "Valley",
+    "beside_sampling",
     "draws_at",
     "price_of_columns",
     "project_onto_simplex",

@@ -12,11 +12,12 @@ from .. import data as records
 from ..caching import BoundedCache
 from ..cells import generator, never
 from ..losses import get_loss
+from ..measured import Measured, measured_of
 from ..mechanisms import make_mechanism
 from ..mechanisms.base import SampledMechanism
 from ..mechanisms.simplex_sampling import PreparedWeights, SimplexSampling, sampled_models
 from ..types import Array, Budget, NotApplicable, Spec, Unconverged
-from .problem import SOURCE, Measured, measured_of, minimum_of, risks_of, spec_of, split_of, stored_columns
+from .problem import SOURCE, minimum_of, risks_of, spec_of, split_of, stored_columns
 
 # Fewer values than for one p alone, because there are several.
 _MAX_SWEPT = 640_000

@@ -14,10 +14,11 @@ from ..caching import BoundedCache
 from ..cells import generator
 from ..checks import integer
 from ..losses import Loss, get_loss
+from ..measured import Measured, measured_of
 from ..mechanisms.simplex_sampling import PreparedWeights, SimplexSampling, sampled_models
 from ..solvers import minimise_entropic
 from ..types import Array, Budget, Data, LamRule, Plan, Spec, Unconverged
-from .problem import Measured, measured_of, minimum_of, risks_of, spec_of, split_of, stored_columns
+from .problem import minimum_of, risks_of, spec_of, split_of, stored_columns
 
 MS = (1, 2, 3, 5, 8, 13, 20, 32, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 On = Literal["training", "fresh"]

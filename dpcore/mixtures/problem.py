@@ -1,9 +1,8 @@
-"""The records of a mixture at the size of a picture, what excess is measured from, and what was measured."""
+"""The records of a mixture at the size of a picture, and what excess is measured from."""
 
 from __future__ import annotations
 
 import dataclasses as dc
-import math
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,20 +20,6 @@ MAX_FILLED = 2_560_000
 _FEW = 0.1  # of the columns
 
 _REFERENCES: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
-
-
-@dc.dataclass(frozen=True)
-class Measured:
-    """The excess risk of releases along K points: mean, its standard error, quantiles; and before the draws; each [K].
-
-    nan where there is nothing to measure.
-    """
-
-    mean: Array
-    se: Array
-    q10: Array
-    q90: Array
-    noiseless: Array
 
 
 def stored_columns(n: int, p: int, most: int = MAX_FILLED) -> int:
@@ -71,10 +56,3 @@ def risks_of(loss: Loss, data: Data, thetas: Array) -> Array:
     z[few] = csr_array(thetas[few]) @ data.single.T
     z[~few] = thetas[~few] @ data.single.T
     return loss.row_means(np.zeros(data.n), z.astype(np.float64), 1.0, data.y)
-
-
-def measured_of(draws: Array, noiseless: Array) -> Measured:
-    """draws: [K, repetitions]."""
-    q10, q90 = np.quantile(draws, (0.1, 0.9), axis=1)
-    se = draws.std(axis=1, ddof=1) / math.sqrt(draws.shape[1])
-    return Measured(draws.mean(axis=1), se, q10, q90, noiseless)

@@ -16,9 +16,10 @@ QUESTION = "What if the model is sparse or a mixture?"
 
 
 def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
-    """Both charts of the tab that the query names."""
+    """Both charts of the tab that the query names, the L1 ball without a name."""
     page.goto(f"{url}/sparse{query}")
-    keys = ("regret", "play") if "tab=Streaming" in query else ("draws", "beside_chart")
+    keys = ("regret", "play") if "tab=Streaming" in query else ("lasso", "beside_lasso")
+    keys = ("draws", "beside_chart") if "tab=Simplex" in query else keys
     charts = Chart(page, keys[0]), Chart(page, keys[1])
     for chart in charts:
         chart.shown()
@@ -26,7 +27,7 @@ def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
 
 
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_sparse(page, fresh_server.url, "?n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns")
+    open_sparse(page, fresh_server.url, "?tab=Simplex&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns")
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     expect(page.get_by_text("20 random draws instead of 64 numbers tell")).to_be_visible()
     expect(page.get_by_text("From p = 8 to 65,536")).to_be_visible()
@@ -37,7 +38,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
 
 
 def test_the_m_slider_moves_the_cursor_in_place_and_the_tabs_change(server: Server, page: Page, complaints: list[str]):
-    draws, _ = open_sparse(page, server.url, "?n=2%2C000&p=64&m=20")
+    draws, _ = open_sparse(page, server.url, "?tab=Simplex&n=2%2C000&p=64&m=20")
     draws.look("it.mark = 'same node'")
     zoomed = draws.zoom()
     draws.press("m", "ArrowRight", "it.layout.shapes.some(shape => shape.x0 === 50)")
@@ -57,15 +58,19 @@ def test_the_m_slider_moves_the_cursor_in_place_and_the_tabs_change(server: Serv
 
 STATES = (
     "",
-    "?beside=Columns&on=fresh+people&p=1%2C024",
-    "?beside=As+published&n=200",
-    "?lam=0.02&m=100",
+    "?against=people&beside_ball=Tracing",
+    "?against=columns&beside_ball=Simplex&p=65%2C536",
+    "?vertex_noise=printed&T=512&epsilon=0.1",
+    "?tab=Simplex",
+    "?tab=Simplex&beside=Columns&on=fresh+people&p=1%2C024",
+    "?tab=Simplex&beside=As+published&n=200",
+    "?tab=Simplex&lam=0.02&m=100",
     "?tab=Streaming",
     "?tab=Streaming&adversary=costs%3A+refutes+equation+%2812%29&p=64",
 )
 
 
-@on_every_screen(STATES, (STATES[0], STATES[4]))
+@on_every_screen(STATES, (STATES[0], STATES[4], STATES[8]))
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
     browser: Browser,
@@ -81,15 +86,25 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
 
 def test_the_first_screen_holds_sentence_and_chart(server: Server, browser: Browser):
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    draws, _ = open_sparse(page, server.url)
-    for where in ("text=random draws instead of", f"{draws.where} .annotation-text:has-text('m = ')"):
+    lasso, _ = open_sparse(page, server.url)
+    for where in ("text=of excess risk", f"{lasso.where} .annotation-text:has-text('T = ')"):
         box = page.locator(where).first.bounding_box()
         assert box and box["y"] + box["height"] < 900
     page.close()
 
 
+def test_the_T_slider_moves_the_cursor_in_place(server: Server, page: Page, complaints: list[str]):
+    lasso, _ = open_sparse(page, server.url, "?n=2%2C000&p=64&T=96")
+    lasso.look("it.mark = 'same node'")
+    zoomed = lasso.zoom()
+    lasso.press("T", "ArrowRight", "it.layout.shapes.some(shape => shape.x0 === 128)")
+    expect(page.get_by_text("128 steps at ε = 1 leave")).to_be_visible()
+    assert lasso.look("it.mark") == "same node" and lasso.look(lasso.ranges) == zoomed
+    assert "T=128" in page.url and complaints == []
+
+
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
-    open_sparse(page, server.url, "?behind=Data&n=2%2C000&p=64")
+    open_sparse(page, server.url, "?tab=Simplex&behind=Data&n=2%2C000&p=64")
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()

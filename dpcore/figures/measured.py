@@ -1,0 +1,112 @@
+"""Charts of measured excess risk on log axes: means with bands, cursors, and what a phone needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..measured import Measured
+from ..types import Array
+from .style import LEGEND, LEGEND_ROW, Theme, line, log_axis, note, thinned, with_opacity
+
+TOP, BOTTOM, LEFT, RIGHT = 30, 54, 58, 156
+_NARROW = {"l": 54, "r": 34, "t": TOP}  # half a cursor flag on the right
+_BELOW = 0.6  # powers of ten that an axis goes on below the smallest measured mean, where curves of theory end
+_DEPTH = 5.0
+
+
+def powers_of(must: Sequence[Array], may: Sequence[Array]) -> tuple[float, float]:
+    """Exponents of a log axis from a little below the smallest positive value of `must` to above the largest of all."""
+    low, high = _positive(must), _positive([*must, *may])
+    if not len(low):
+        return -3.0, 0.0
+    top = math.log10(high.max()) + 0.15
+    return max(math.log10(low.min()) - _BELOW, top - _DEPTH), top
+
+
+def _positive(curves: Sequence[Array]) -> Array:
+    values = np.concatenate([np.asarray(curve, float) for curve in curves])
+    return values[np.isfinite(values) & (values > 0)]
+
+
+def through(shape: Array, values: Array) -> Array:
+    """The shape, scaled to meet the first positive value; nan without one."""
+    first = np.flatnonzero(values > 0)
+    return shape * (values[first[0]] / shape[first[0]]) if len(first) else np.full(len(shape), np.nan)
+
+
+def band_of(x: Array, measured: Measured, colour: str, floor: float) -> list[dict[str, Any]]:
+    """8 of 10 runs, cut at the lower edge of the axis."""
+    edge = {"type": "scatter", "mode": "lines", "yaxis": "y", "line": {"width": 0}, "hoverinfo": "skip"}
+    drawn = np.isfinite(measured.mean)
+    low, high = (np.maximum(quantile[drawn], floor) for quantile in (measured.q10, measured.q90))
+    fill = {
+        "fill": "tonexty",
+        "fillcolor": with_opacity(colour, 0.2),
+        "name": "8 of 10 runs",
+        "showlegend": bool(drawn.any()),
+    }
+    return [edge | {"x": x[drawn], "y": high, "showlegend": False}, edge | {"x": x[drawn], "y": low} | fill]
+
+
+def means(
+    x: Array,
+    measured: Measured,
+    name: str,
+    colour: str,
+    floor: float,
+    cursor: int,
+    theme: Theme,
+    symbol: str,
+    over: str,
+    dash: str = "solid",
+) -> list[dict[str, Any]]:
+    """The means as a curve with markers, the one under the cursor larger; and those at or below 0 on the lower edge."""
+    mean = measured.mean
+    curve = line(x, np.where(mean > 0, mean, np.nan), colour, name, "y", width=3, dash=dash, over=over)
+    marker = {"symbol": symbol, "size": np.where(x == cursor, 13.0, 7.0), "color": colour, "opacity": 1}
+    # Plotly outlines markers of several sizes.
+    marker["line"] = {"width": 2 if symbol.endswith("-open") else 0, "color": colour}
+    hidden = mean <= 0
+    below = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": x[hidden],
+        "y": np.full(int(hidden.sum()), floor),
+        "yaxis": "y",
+        "customdata": mean[hidden],
+        "name": f"{name}: 0 or below",
+        "showlegend": bool(hidden.any()),
+        "cliponaxis": False,
+        "marker": {"symbol": "triangle-down-open", "size": 11, "color": colour, "line": {"width": 2}},
+        "hovertemplate": f"{over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
+    }
+    return [curve | {"mode": "lines+markers", "marker": marker, "cliponaxis": False}, below]
+
+
+def leaving(x: Array, inside: Array, text: str, colour: str) -> dict[str, Any]:
+    """A label where a curve leaves the chart through its lower edge."""
+    last = np.flatnonzero(np.isfinite(inside))[-1]
+    place = {"xref": "x", "x": math.log10(x[last]), "yref": "y", "y": math.log10(inside[last]), "yanchor": "bottom"}
+    return note(text, x=0, y=0, colour=colour, size=13, xshift=8, yshift=2) | place
+
+
+def cursor_axis(theme: Theme, span: Sequence[float], cursor: float, width: float) -> dict[str, Any]:
+    """A log axis whose tick labels leave room for the cursor's flag on a drawing of `width` px."""
+    low, high = math.log10(span[0]) - 0.05, math.log10(span[1]) + 0.05
+    return thinned(log_axis(theme, low, high), cursor, 75 / width * (high - low), width)
+
+
+def with_legend(traces: Sequence[dict[str, Any]], height: int) -> dict[str, Any]:
+    """The layout with a legend below the axis, for charts too narrow for labels."""
+    rows = LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)
+    legend = LEGEND | {"y": -(BOTTOM + 2) / (height - TOP - BOTTOM)}
+    return {
+        "height": height + rows,
+        "margin": _NARROW | {"b": BOTTOM + rows},
+        "showlegend": True,
+        "legend": legend,
+    }

@@ -1,0 +1,116 @@
+"""The tab L1 ball: one private vertex a step, against steps, people and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import NotApplicable, figures, fingerprints, lasso, mixtures
+from pages.sparse import l1_words as words
+from pages.ui.behind import behind
+from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.live_figure import live_figure
+from pages.ui.pickers import chips, switch
+from pages.ui.readout import cards
+from pages.ui.text import emphasised, plain, readable
+
+HEIGHT, SIDE_HEIGHT = 430, 380
+FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
+STEPS: tuple[int | str, ...] = ("auto", *lasso.TS)
+RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
+REPETITIONS, BESIDE_REPETITIONS = 16, 8
+TRACED_COLUMNS, TRACING_REPETITIONS = 256, 16
+SIDES = ("Vertices", "Simplex", "Tracing")
+
+
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
+    against = switch("Excess risk against", words.AXES, "T", key="against")
+    accounting = switch("Noise", words.ACCOUNTINGS, "tight", key="vertex_noise")
+    with st.container(width=135, key="vertex_steps"):
+        T = st.select_slider("**T** steps", STEPS, "auto", key="T", bind="query-params")
+    with st.container(width=125, key="ball_size"):
+        radius = st.select_slider("**C** size", RADII, 1.0, "{:g}".format, key="radius", bind="query-params")
+    return lambda: _show(headline, against, words.Choice(accounting, T, radius))
+
+
+def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
+    controls = sidebar(
+        people=PEOPLE,
+        default_people=FIRST_PEOPLE,
+        columns=None,
+        max_columns=MOST_COLUMNS,
+        default_columns=FIRST_COLUMNS,
+        unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
+    )
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    here = words.Here(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
+    try:
+        walked = lasso.path(n=here.n, p=here.p, T=choice.T, **here.shared)
+        reason = ""
+    except NotApplicable as error:
+        walked, reason = None, str(error)
+    found, picture = _hero(against, here, walked, theme)
+    sentence = words.takeaway(found, walked, here, reason)
+    headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT)
+        st.caption(words.caption(found, here))
+    with right:
+        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)
+        _show_beside(side, here, walked, reason, theme)
+    cards(words.readouts(found, walked, here))
+    chips(words.CHIPS)
+    behind(
+        lambda: words.assumptions(found, here),
+        words.FORMULA,
+        lambda: words.snippet(found, here, REPETITIONS),
+        words.table(found),
+    )
+
+
+def _hero(against: str, here: words.Here, walked: lasso.Path | None, theme: figures.Theme) -> tuple[words.Found, Any]:
+    """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
+    found: words.Found
+    if against == "n":
+        found = lasso.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, **here.shared)
+        return found, figures.people_curves_figure(found, n=here.n, theme=theme, height=HEIGHT)
+    if against == "p":
+        ps = tuple(sorted({*lasso.PS, here.p}))
+        found = lasso.against_p(n=here.n, T=here.choice.T, ps=ps, repetitions=REPETITIONS, **here.shared)
+        return found, figures.width_figure(found, p=here.p, theme=theme, height=HEIGHT)
+    T = words.steps_of(walked, here.choice.T)
+    Ts = tuple(sorted({*lasso.TS, T}))
+    found = lasso.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, **here.shared)
+    return found, figures.steps_figure(found, T=T, theme=theme, height=HEIGHT)
+
+
+def _show_beside(side: str, here: words.Here, walked: lasso.Path | None, reason: str, theme: figures.Theme) -> None:
+    if side == "Simplex":
+        beside = mixtures.beside_sampling(
+            p=here.p,
+            epsilon=here.epsilon,
+            delta=here.delta,
+            loss=words.SIMPLEX_LOSS,
+            seed=here.seed,
+            repetitions=BESIDE_REPETITIONS,
+        )
+        picture = figures.remark_figure(beside, theme=theme, height=SIDE_HEIGHT)
+        said = words.remark_caption(beside, here)
+    elif side == "Tracing":
+        traced = fingerprints.tracing(seed=here.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
+        picture = figures.tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+        said = words.tracing_caption(traced)
+    elif walked:
+        picture = figures.path_figure(walked, theme=theme, height=SIDE_HEIGHT)
+        said = words.path_caption(walked)
+    else:
+        st.caption(readable(reason))
+        return
+    live_figure(picture, key="beside_lasso", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)
