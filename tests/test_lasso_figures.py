@@ -114,6 +114,17 @@ def test_phones_get_a_legend_instead_of_labels(steps, crowd, width):
         assert len(shown) == len(set(shown)) >= 5
 
 
+def test_the_title_of_an_axis_leaves_room_for_the_flag(steps):
+    """On a phone the flag can take the place of every tick label; the title then stands below the flag."""
+    between = figures.steps_figure(
+        dc.replace(steps, T=np.array([2.0, 8.0, 30.0, 512.0])), T=30, theme="light", height=430
+    )
+    narrow = between.layout.meta["narrow"]["xaxis"]
+    assert not any(text for tick, text in zip(narrow["tickvals"], narrow["ticktext"], strict=True) if 2 < tick < 512)
+    assert narrow["title"]["standoff"] > 20 and narrow["title"]["text"] == "steps T"
+    assert between.layout.xaxis.title.standoff == 10 and "10" in between.layout.xaxis.ticktext
+
+
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
     nothing = dc.replace(crowd, hardest=np.full(4, np.nan), packing=np.full(4, np.nan))
     figure = figures.people_curves_figure(nothing, n=200, theme="light", height=430)

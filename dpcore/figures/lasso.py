@@ -54,6 +54,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> go.Fi
         over="T",
         cursor=T,
         title="T  (more steps = a finer model, and more noise in each)",
+        short="steps T",
         must=[found.private.measured.mean],
         may=[found.private.bound, np.array([found.nothing])],
         theme=theme,
@@ -207,13 +208,14 @@ def _chart(
     over: str,
     cursor: int | None,
     title: str,
+    short: str = "",
     must: Sequence[Array],
     may: Sequence[Array],
     theme: Theme,
     height: int,
 ) -> go.Figure:
     """Measured curves (name, label, Curve or Measured, ink, symbol, dash) over lines (name, label, x, y, ink, width,
-    dash), on log axes with labels behind their ends."""
+    dash), on log axes with labels behind their ends. short: the title on a phone."""
     powers = powers_of(must, may)
     floor, muted = 10.0 ** powers[0], MUTED[theme]
     traces: list[dict[str, Any]] = []
@@ -235,18 +237,24 @@ def _chart(
     notes = [note(_TRAINING, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
     if cursor is not None:
         notes.append(flag(f"{over} = {cursor:,}", cursor, TEXT[theme], BACKGROUND[theme]))
-    heading = {"text": title, "standoff": 10, "font": {"size": 14}}
     at = cursor if cursor is not None else 1e-9
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "showlegend": False,
-        "xaxis": cursor_axis(theme, span, at, 560) | {"title": heading},
+        "xaxis": _titled(cursor_axis(theme, span, at, 560), title),
         "yaxis": log_axis(theme, *powers),
         "shapes": [] if cursor is None else [vertical(cursor, muted)],
         "annotations": [*notes, *end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, ("y",))],
     }
     narrow = with_legend(traces, height) | {
-        "xaxis": cursor_axis(theme, span, at, 300) | {"title": heading},
+        "xaxis": _titled(cursor_axis(theme, span, at, 300), short or title),
         "annotations": notes,
     }
     return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+
+
+def _titled(made: dict[str, Any], title: str) -> dict[str, Any]:
+    """The axis with a title below its tick labels, or below the cursor's flag where the flag leaves no label."""
+    low, high = (10.0**edge for edge in made["range"])
+    shown = any(text for tick, text in zip(made["tickvals"], made["ticktext"], strict=True) if low <= tick <= high)
+    return made | {"title": {"text": title, "standoff": 10 if shown else 30, "font": {"size": 14}}}

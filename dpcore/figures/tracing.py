@@ -72,7 +72,7 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
         ("y", float(tracing.auc[-1]), "private model", colour),
     ]
     drawing = height - _TOP - _BOTTOM
-    words = "how often a member scores above a stranger"
+    words = "a member scores above a stranger"
     notes = [
         note(words, x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
         flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme]),
