@@ -90,6 +90,18 @@ def test_against_people(crowd, theme):
     assert any("hardest data" in text for text in words(figure)) and any("shape only" in text for text in words(figure))
 
 
+def test_the_n_from_which_privacy_is_free_is_marked_where_the_axis_reaches_it(crowd):
+    assert crowd.free > crowd.n[-1]
+    figure = figures.people_curves_figure(crowd, n=200, theme="light", height=430)
+    assert len(figure.layout.shapes) == 1 and "free from here" not in words(figure)
+    figure = figures.people_curves_figure(dc.replace(crowd, free=1_234.5), n=200, theme="light", height=430)
+    cursor, mark = figure.layout.shapes
+    assert (cursor.x0, mark.x0, mark.x1) == (200, 1_234.5, 1_234.5)
+    (note,) = [each for each in figure.layout.annotations if each.text == "free from here"]
+    assert note.x == pytest.approx(np.log10(1_234.5)) and note.xanchor == "right"
+    assert any(each["text"] == note.text for each in figure.layout.meta["narrow"]["annotations"])
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_against_columns(width, theme):
     figure = figures.width_figure(width, p=256, theme=theme, height=430)

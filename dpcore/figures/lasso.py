@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -96,6 +97,7 @@ def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) 
         over="n",
         cursor=n,
         title="people n",
+        mark=(found.free, "free from here"),
         must=[found.private.measured.mean, found.hardest],
         may=[found.private.bound, found.sampling],
         theme=theme,
@@ -209,13 +211,15 @@ def _chart(
     cursor: int | None,
     title: str,
     short: str = "",
+    mark: tuple[float, str] | None = None,
     must: Sequence[Array],
     may: Sequence[Array],
     theme: Theme,
     height: int,
 ) -> go.Figure:
     """Measured curves (name, label, Curve or Measured, ink, symbol, dash) over lines (name, label, x, y, ink, width,
-    dash), on log axes with labels behind their ends. short: the title on a phone."""
+    dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and what
+    begins there."""
     powers = powers_of(must, may)
     floor, muted = 10.0 ** powers[0], MUTED[theme]
     traces: list[dict[str, Any]] = []
@@ -237,13 +241,18 @@ def _chart(
     notes = [note(_TRAINING, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
     if cursor is not None:
         notes.append(flag(f"{over} = {cursor:,}", cursor, TEXT[theme], BACKGROUND[theme]))
+    shapes = [] if cursor is None else [vertical(cursor, muted)]
+    if mark and span[0] <= mark[0] <= span[1]:
+        shapes.append(vertical(mark[0], muted) | {"line": {"color": muted, "width": 1, "dash": "dot"}})
+        place = {"xref": "x", "x": math.log10(mark[0]), "xanchor": "right", "xshift": -4, "yanchor": "top"}
+        notes.append(note(mark[1], x=0, y=1, colour=TEXT[theme], size=13) | place)
     at = cursor if cursor is not None else 1e-9
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "showlegend": False,
         "xaxis": _titled(cursor_axis(theme, span, at, 560), title),
         "yaxis": log_axis(theme, *powers),
-        "shapes": [] if cursor is None else [vertical(cursor, muted)],
+        "shapes": shapes,
         "annotations": [*notes, *end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, ("y",))],
     }
     narrow = with_legend(traces, height) | {

@@ -221,7 +221,7 @@ def readouts(found: Found, walked: Path | None, here: Here) -> list[tuple[str, s
         pairs.append(
             (
                 f"{people(found.free)} people",
-                "and more: what privacy costs falls under what fresh records add, bound against bound, and privacy "
+                "and more: what privacy costs falls under what fresh records add, by bounds at the best T, and privacy "
                 "comes for free",
             )
         )
