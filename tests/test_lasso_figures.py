@@ -73,6 +73,11 @@ def test_against_steps(steps, theme):
     assert cursor.x0 == cursor.x1 == 20 and cursor.line.color == MUTED[theme]
 
 
+def test_noise_as_printed_is_not_called_private(steps):
+    figure = figures.steps_figure(dc.replace(steps, accounting="published"), T=20, theme="light", height=430)
+    assert named(figure, "as printed, mean") and "private" not in words(figure)
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_against_people(crowd, theme):
     figure = figures.people_curves_figure(crowd, n=200, theme=theme, height=430)

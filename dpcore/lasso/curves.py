@@ -63,6 +63,7 @@ class AgainstT:
     auto: int
     tuned: int
     stored: int
+    accounting: str
     repetitions: int
 
 
@@ -83,6 +84,7 @@ class AgainstN:
     sampling: Array
     free: float
     stored: int
+    accounting: str
     repetitions: int
 
 
@@ -98,6 +100,7 @@ class AgainstP:
     whole: Curve
     nothing: Array
     stored: Array
+    accounting: str
     repetitions: int
 
 
@@ -117,39 +120,30 @@ def against_T(
 
     Ts: increasing, >= 2. From a cache; arrays must not be changed.
     """
+
+    def compute() -> AgainstT:
+        (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
+        budget = Budget(epsilon, delta)
+        private = _curve([(here, _polytope_plan(here, budget, accounting, T)) for T in Ts], seed, repetitions)
+        land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
+        plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
+        steps = np.arange(1.0, Ts[-1] + 1.0)
+        auto, tuned = (_polytope_plan(here, budget, "tight", T) for T in ("auto", "bound"))
+        return AgainstT(
+            T=np.array(Ts, float),
+            private=private,
+            plain=plain,
+            plain_bound=bounds.frank_wolfe_bound(land.start, land.curvature, 0.0, steps),
+            nothing=here.nothing - here.best,
+            auto=_T(auto),
+            tuned=_T(tuned),
+            stored=here.stored,
+            accounting=accounting,
+            repetitions=repetitions,
+        )
+
     key = (n, p, epsilon, delta, radius, accounting, seed, repetitions, tuple(Ts))
-    return _AGAINST_T.get(key, lambda: _against_T(*key))
-
-
-def _against_T(
-    n: int,
-    p: int,
-    epsilon: float,
-    delta: float,
-    radius: float,
-    accounting: str,
-    seed: int,
-    repetitions: int,
-    Ts: tuple[int, ...],
-) -> AgainstT:
-    (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
-    budget = Budget(epsilon, delta)
-    private = _curve([(here, _polytope_plan(here, budget, accounting, T)) for T in Ts], seed, repetitions)
-    land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
-    plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
-    steps = np.arange(1.0, Ts[-1] + 1.0)
-    auto, tuned = (_polytope_plan(here, budget, "tight", T) for T in ("auto", "bound"))
-    return AgainstT(
-        T=np.array(Ts, float),
-        private=private,
-        plain=plain,
-        plain_bound=bounds.frank_wolfe_bound(land.start, land.curvature, 0.0, steps),
-        nothing=here.nothing - here.best,
-        auto=_T(auto),
-        tuned=_T(tuned),
-        stored=here.stored,
-        repetitions=repetitions,
-    )
+    return _AGAINST_T.get(key, compute)
 
 
 def against_n(
@@ -165,40 +159,31 @@ def against_n(
     ns: Sequence[int] = NS,
 ) -> AgainstN:
     """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds."""
+
+    def compute() -> AgainstN:
+        stored, budget = stored_columns(ns[-1], p), Budget(epsilon, delta)
+        made = instances(ns, p, stored, radius, seed)
+        points = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
+        private = _curve(points, seed, repetitions)
+        hardest = _hardest(points, seed, repetitions)
+        lands = [terrain(here.spec, from_zero=True) for here in made]
+        packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
+        sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
+        return AgainstN(
+            n=np.array(ns, float),
+            private=private,
+            hardest=hardest,
+            nothing=np.array([here.nothing - here.best for here in made]),
+            packing=np.array(packing),
+            sampling=np.array(sampling),
+            free=free_from(made[-1], budget),
+            stored=stored,
+            accounting=accounting,
+            repetitions=repetitions,
+        )
+
     key = (p, epsilon, delta, radius, accounting, T, seed, repetitions, tuple(ns))
-    return _AGAINST_N.get(key, lambda: _against_n(*key))
-
-
-def _against_n(
-    p: int,
-    epsilon: float,
-    delta: float,
-    radius: float,
-    accounting: str,
-    T: int | str,
-    seed: int,
-    repetitions: int,
-    ns: tuple[int, ...],
-) -> AgainstN:
-    stored, budget = stored_columns(ns[-1], p), Budget(epsilon, delta)
-    made = instances(ns, p, stored, radius, seed)
-    points = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
-    private = _curve(points, seed, repetitions)
-    hardest = _hardest(points, seed, repetitions)
-    lands = [terrain(here.spec, from_zero=True) for here in made]
-    packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
-    sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
-    return AgainstN(
-        n=np.array(ns, float),
-        private=private,
-        hardest=hardest,
-        nothing=np.array([here.nothing - here.best for here in made]),
-        packing=np.array(packing),
-        sampling=np.array(sampling),
-        free=free_from(made[-1], budget),
-        stored=stored,
-        repetitions=repetitions,
-    )
+    return _AGAINST_N.get(key, compute)
 
 
 def free_from(here: Instance, budget: Budget) -> float:
@@ -225,32 +210,23 @@ def against_p(
     ps: Sequence[int] = PS,
 ) -> AgainstP:
     """What columns cost: one noisy vertex a step, beside noise in every coordinate of the gradient."""
+
+    def compute() -> AgainstP:
+        budget = Budget(epsilon, delta)
+        made = [instances((n,), p, stored_columns(n, p), radius, seed)[0] for p in ps]
+        whole = [(here, _general_plan(here, budget, T)) for here in made]
+        return AgainstP(
+            p=np.array(ps, float),
+            private=_curve([(here, _polytope_plan(here, budget, accounting, T)) for here in made], seed, repetitions),
+            whole=_curve(whole, seed, repetitions),
+            nothing=np.array([here.nothing - here.best for here in made]),
+            stored=np.array([here.stored for here in made], float),
+            accounting=accounting,
+            repetitions=repetitions,
+        )
+
     key = (n, epsilon, delta, radius, accounting, T, seed, repetitions, tuple(ps))
-    return _AGAINST_P.get(key, lambda: _against_p(*key))
-
-
-def _against_p(
-    n: int,
-    epsilon: float,
-    delta: float,
-    radius: float,
-    accounting: str,
-    T: int | str,
-    seed: int,
-    repetitions: int,
-    ps: tuple[int, ...],
-) -> AgainstP:
-    budget = Budget(epsilon, delta)
-    made = [instances((n,), p, stored_columns(n, p), radius, seed)[0] for p in ps]
-    whole = [(here, _general_plan(here, budget, T)) for here in made]
-    return AgainstP(
-        p=np.array(ps, float),
-        private=_curve([(here, _polytope_plan(here, budget, accounting, T)) for here in made], seed, repetitions),
-        whole=_curve(whole, seed, repetitions),
-        nothing=np.array([here.nothing - here.best for here in made]),
-        stored=np.array([here.stored for here in made], float),
-        repetitions=repetitions,
-    )
+    return _AGAINST_P.get(key, compute)
 
 
 def _polytope_plan(here: Instance, budget: Budget, accounting: str, T: int | str) -> Plan | str:
