@@ -1,7 +1,7 @@
 """Run the dashboard or its tests from a fresh clone, with nothing but Python 3.11 or newer.
 
     python3 dev.py run [-- STREAMLIT ARGUMENTS]    for example: python3 dev.py run -- --server.port 8600
-    python3 dev.py test [PYTEST ARGUMENTS]         ruff, then mypy, then pytest; stops at the first failure
+    python3 dev.py test [PYTEST ARGUMENTS]         ruff, mypy, kernels, pytest; stops at the first failure
 
 Both keep their packages in .venv beside this file and install only when the requirements have changed.
 """
@@ -23,8 +23,9 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = str(VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
 STAMPS = VENV / "dev-stamps"
 OLDEST = (3, 11)
-# A process a core; the tests of one file stay together, they share what is costly to make.
-SPREAD = ("-n", "auto", "--dist", "loadfile")
+# A process a core; the tests of one file stay together, they share what is costly to make; tests/conftest.py puts the
+# files that take longest first, so that no process waits for another in the end.
+SPREAD = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 FILES = {"run": ("requirements.txt",), "test": ("requirements.txt", "requirements-dev.txt")}
 
 
@@ -136,13 +137,18 @@ def free_port(first=8501):
     raise Failure(f"All ports from {first} to {first + 99} are taken.")
 
 
+def warm(mark):
+    """Compile the kernels, unless that was done with this fingerprint."""
+    if is_done("warm", mark):
+        return
+    print("Compiling the numerical kernels (once) ...", flush=True)
+    if call(VENV_PYTHON, "-m", "dpcore", "warm") != 0:
+        raise Failure("The kernels did not compile; the message is above.")
+    set_done("warm", mark)
+
+
 def run(arguments):
-    mark = install("run")["run"]
-    if not is_done("warm", mark):
-        print("Compiling the numerical kernels (once) ...", flush=True)
-        if call(VENV_PYTHON, "-m", "dpcore", "warm") != 0:
-            raise Failure("The kernels did not compile; the message is above.")
-        set_done("warm", mark)
+    warm(install("run")["run"])
     given = re.search(r"--server\.port[= ](\d+)", " ".join(arguments))
     port = given.group(1) if given else str(free_port())
     print(f"The dashboard is at http://localhost:{port} (stop it with Ctrl-C).", flush=True)
@@ -151,11 +157,12 @@ def run(arguments):
 
 
 def test(arguments):
-    install("test")
+    mark = install("test")["run"]
     for tool in (["ruff", "check", "."], ["mypy", "dpcore", "pages", "app.py"]):
         code = call(VENV_PYTHON, "-m", *tool)
         if code != 0:
             return code
+    warm(mark)  # Or every process that tests would compile them for itself.
     return call(VENV_PYTHON, "-m", "pytest", *SPREAD, *arguments)
 
 

@@ -26,14 +26,12 @@ from __future__ import annotations
 import argparse
 import dataclasses as dc
 import resource
-import statistics
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from benchmarks.clock import median, timed
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.losses import get_loss
 from dpcore.mechanisms.frank_wolfe_polytope import FrankWolfePolytope
@@ -96,16 +94,6 @@ def plain_loop(plan: Plan, data: Data, seed: int) -> np.ndarray:
 
 def risk(plan: Plan, data: Data, theta: np.ndarray) -> float:
     return float(get_loss(plan.spec.loss).value(data.X @ theta, data.y).mean())
-
-
-def timed(function: Callable[[], object]) -> tuple[float, float]:
-    cpu, wall = time.process_time(), time.perf_counter()
-    function()
-    return time.process_time() - cpu, time.perf_counter() - wall
-
-
-def median(times: list[tuple[float, float]]) -> tuple[float, float]:
-    return statistics.median(c for c, _ in times), statistics.median(w for _, w in times)
 
 
 def said(values: list[float]) -> str:

@@ -20,12 +20,11 @@ runs once. CPU and wall time.
 from __future__ import annotations
 
 import math
-import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.clock import median, timed
 from dpcore import Data
 from dpcore.losses import get_loss
 from dpcore.mechanisms.simplex_sampling import PreparedWeights, sampled_models
@@ -101,16 +100,10 @@ def newton(data: Data) -> float:
     raise RuntimeError("no convergence")
 
 
-def timed(function: Callable[[], object]) -> tuple[float, float]:
-    cpu, wall = time.process_time(), time.perf_counter()
-    function()
-    return time.process_time() - cpu, time.perf_counter() - wall
-
-
 def medians(runs: list[Callable[[], object]]) -> list[tuple[float, float]]:
     """CPU and wall seconds of each."""
     rounds = [[timed(run) for run in runs] for _ in range(ROUNDS)]
-    return [(statistics.median(c for c, _ in r), statistics.median(w for _, w in r)) for r in zip(*rounds, strict=True)]
+    return [median(r) for r in zip(*rounds, strict=True)]
 
 
 def one_solve() -> None:

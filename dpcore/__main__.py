@@ -99,7 +99,8 @@ def _section(text: str, name: str) -> str:
     show_default=True,
     help=f"Regularisation of the average loss, >= 0, or one of {', '.join(LAM_RULES)}.",
 )
-@click.option("--R", "R", required=True, type=float, help="Public bound on ||x||_2; rows beyond it are refused.")
+@click.option("--R", "R", required=True, type=float, help="Public bound on ||x||_q; rows beyond it are refused.")
+@click.option("--q", default=None, type=float, help="Order of that norm, 1 to inf; the mechanism's own, mostly 2.")
 @click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; how many is printed, and not private.")
 @click.option("--y-max", default=1.0, show_default=True, type=float, help="Public bound on |y|.")
 @click.option("--radius", default=None, type=float, help="Seek the model in the L2 ball of this radius.")

@@ -25,6 +25,7 @@ def calibrate(
     loss: str | None = None,
     lam: float | str = "auto",
     R: float = 1.0,
+    q: float | None = None,
     y_max: float = 1.0,
     radius: float | None = None,
     theta_norm: float = 10.0,
@@ -37,20 +38,24 @@ def calibrate(
     key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
     loss: key of a loss; None is logistic loss, and linear costs for "ftrl". lam: regularisation of the *average* loss,
     >= 0, or a rule: "auto", "published" or "population" (see `Spec`). set: where models live, a name or an object of
-    `dpcore.sets`; None is the mechanism's own. R: bound on ||x||_2; on ||x||_inf, the largest entry, for all sets but
-    the L2 ball. y_max: bound on |y|. radius: size of the set (see `Spec`); None is everywhere for the L2 ball, 1 for
-    the simplex, theta_norm for others. theta_norm: public guess of a good model's norm. accounting, knobs: see the
-    mechanism.
+    `dpcore.sets`; None is the mechanism's own. R: bound on ||x||_q for every record. q: order of that norm, from 1 to
+    inf; None is the mechanism's own, or that of `set` where it is given: 2 for the L2 ball, the dual order for Lq balls
+    and the box, inf (the largest entry) for other sets. y_max: bound on |y|. radius: size of the set (see `Spec`); None
+    is everywhere for the L2 ball, 1 for the simplex, theta_norm for others. theta_norm: public guess of a good model's
+    norm. accounting, knobs: see the mechanism.
 
     Raises ValueError for arguments out of range and NotApplicable where no guarantee exists.
 
     >>> plan = calibrate("output_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5, lam=0.1)
     >>> round(plan.scale, 6), plan.spent.epsilon, plan.steps
     (0.074613, 1.0, 1)
+    >>> calibrate("generalized_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5, q=3.0).spec.domain.q
+    3.0
     """
     mechanism = make_mechanism(key, accounting=accounting, **knobs)
     where = mechanism.set if set is None else set
-    domain = Domain(get_set(where).q, R, y_max)
+    own = mechanism.q if set is None else get_set(set).q
+    domain = Domain(own if q is None else q, R, y_max)
     loss = mechanism.usual_loss if loss is None else loss
     spec = Spec(loss, n, p, lam, domain, radius, theta_norm, where)  # type: ignore[arg-type]
     return mechanism.calibrate(spec, Budget(epsilon, delta))
@@ -66,6 +71,7 @@ def solve(
     loss: str | None = None,
     lam: float | str = "auto",
     R: float = 1.0,
+    q: float | None = None,
     y_max: float = 1.0,
     radius: float | None = None,
     theta_norm: float = 10.0,
@@ -108,6 +114,7 @@ def solve(
         loss=loss,
         lam=lam,
         R=R,
+        q=q,
         y_max=y_max,
         radius=radius,
         theta_norm=theta_norm,

@@ -41,6 +41,18 @@ def positive(name: str, value: object) -> float:
     return check_real(name, number, "between 1e-100 and 1e100", lambda v: 1e-100 <= v <= 1e100)
 
 
+def norm_order(name: str, value: object, at_least: float = 1.0) -> float:
+    """The order of a norm, at_least <= order <= inf, as a float, else ValueError.
+
+    >>> norm_order("q", 3), norm_order("q", math.inf)
+    (3.0, inf)
+    """
+    rule = f"a number from {at_least:g} to inf"
+    if isinstance(value, (float, np.floating)) and value == math.inf:
+        return math.inf
+    return check_real(name, value, rule, lambda v: v >= at_least)
+
+
 def integer(name: str, value: object, at_least: int) -> int:
     """An integer >= at_least (and <= 10^15), else ValueError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:

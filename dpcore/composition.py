@@ -87,6 +87,19 @@ def zcdp_rho_by_hand(budget: Budget) -> float:
     return (budget.epsilon / (math.sqrt(surprise + budget.epsilon) + math.sqrt(surprise))) ** 2
 
 
+def zcdp_attack_limit(rho: float) -> float:
+    """How often the best attacker at 50:50 tells neighbours apart under rho-zCDP: at most (1 + TV) / 2.
+
+    At the order 1 the divergence is KL <= rho, and TV <= min{sqrt(KL / 2), sqrt(1 - exp(-KL))} by Pinsker and by
+    Bretagnolle and Huber.
+
+    >>> zcdp_attack_limit(0.02), round(zcdp_attack_limit(2.0), 6)
+    (0.55, 0.964937)
+    """
+    rho = positive("rho", rho)
+    return 0.5 + 0.5 * min(math.sqrt(rho / 2.0), math.sqrt(-math.expm1(-rho)))
+
+
 def bounded_range_rho(eta: float, times: int = 1) -> float:
     """rho of `times` adaptive choices whose log-ratios of probabilities each lie in an interval of length eta.
 
@@ -118,19 +131,29 @@ def bounded_range_eta(budget: Budget, times: int) -> float:
 def bounded_range_attack_limit(eta: float, times: int = 1) -> float:
     """How often the best attacker at 50:50 tells neighbours apart by k = `times` such choices: at most (1 + TV) / 2.
 
-    TV <= min{tanh(k eta / 4), sqrt(k) eta / 4, sqrt(1 - exp(-k eta^2 / 8))}. The first is attained for k = 1: TV is the
-    mean under Q of (P/Q - 1)_+, convex in a ratio of mean 1 in [u, u e^s], s = k eta, so two values make it largest,
-    (1 - u) (u e^s - 1) / (u (e^s - 1)), and u = exp(-s/2) makes that tanh(s/4). Sums over independent choices have the
-    range k eta. The others are Pinsker's and Bretagnolle and Huber's for KL <= k eta^2 / 8 = `bounded_range_rho`.
-
-    Source: derived here (constants explicit).
+    `varied_range_attack_limit` for ranges that are all eta.
 
     >>> round(bounded_range_attack_limit(1.0), 6), round(bounded_range_attack_limit(0.1, times=100), 6)
     (0.622459, 0.625)
     """
-    divergence = bounded_range_rho(eta, times)
-    basic = math.tanh(basic_epsilon(eta, times) / 4.0)
-    return 0.5 + 0.5 * min(basic, math.sqrt(divergence / 2.0), math.sqrt(-math.expm1(-divergence)))
+    times, eta = integer("times", times, at_least=1), positive("eta", eta)
+    return varied_range_attack_limit(times * eta, math.sqrt(times) * eta)
+
+
+def varied_range_attack_limit(total: float, root: float) -> float:
+    """The same for adaptive choices whose ranges add up to s = `total`, and whose squares to r^2 = `root`^2.
+
+    TV <= tanh(s / 4), attained for one choice: TV is the mean under Q of (P/Q - 1)_+, convex in a ratio of mean 1 in
+    [u, u e^s], so two values make it largest, (1 - u) (u e^s - 1) / (u (e^s - 1)), and u = exp(-s/2) makes that
+    tanh(s/4). Sums over independent choices have the range s. Besides, they are (r^2 / 8)-zCDP (`bounded_range_rho`).
+
+    Source: derived here (constants explicit).
+
+    >>> round(varied_range_attack_limit(1.0, 1.0), 6)
+    0.622459
+    """
+    basic = math.tanh(positive("total", total) / 4.0)
+    return min(0.5 + 0.5 * basic, zcdp_attack_limit(positive("root", root) ** 2 / 8.0))
 
 
 def repeated_choice_delta(eta: float, times: int, epsilon: Array) -> Array:

@@ -91,9 +91,7 @@ class Additive:
     spread: tuple[Array, Array]
 
 
-def additive_curves(
-    loss: Loss, train: Data, test: Data, reference: Minimum, releases: Additive
-) -> tuple[Curve, Curve]:
+def additive_curves(loss: Loss, train: Data, test: Data, reference: Minimum, releases: Additive) -> tuple[Curve, Curve]:
     """How good on the test records (accuracy, or r_squared for regression), and excess empirical risk.
 
     The means over the noise are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of

@@ -21,6 +21,7 @@ from .caching import BoundedCache
 from .cells import generator, never
 from .checks import check_real, integer, positive
 from .losses import get_loss
+from .measured import auc as auc
 from .mechanisms.frank_wolfe_polytope import FrankWolfePolytope
 from .solvers import frank_wolfe as fw
 from .solvers import minimise_on_set
@@ -184,15 +185,6 @@ def scores(theta: Array, rows: Array, bias: Array) -> Array:
     chance = bias[coded]
     standard = (rows[:, coded] - (2.0 * chance - 1.0)) / (2.0 * np.sqrt(chance * (1.0 - chance)))
     return standard @ np.sign(theta[coded]) / math.sqrt(len(coded))
-
-
-def auc(members: Array, strangers: Array) -> float:
-    """How often one of `members` is above one of `strangers`, ties counting half.
-
-    >>> auc(np.array([2.0, 1.0]), np.array([1.0, 0.0]))
-    0.875
-    """
-    return float(0.5 + 0.5 * np.sign(members[:, None] - strangers[None, :]).mean())
 
 
 def agreement_guaranteed(kappa: float, tau: float, spare: float | None = None) -> float:

@@ -29,3 +29,12 @@ def measured_of(draws: Array, noiseless: Array) -> Measured:
     q10, q90 = np.quantile(draws, (0.1, 0.9), axis=1)
     se = draws.std(axis=1, ddof=1) / math.sqrt(draws.shape[1])
     return Measured(draws.mean(axis=1), se, q10, q90, noiseless)
+
+
+def auc(members: Array, strangers: Array) -> float:
+    """How often one of `members` is above one of `strangers`, ties counting half.
+
+    >>> auc(np.array([2.0, 1.0]), np.array([1.0, 0.0]))
+    0.875
+    """
+    return float(0.5 + 0.5 * np.sign(members[:, None] - strangers[None, :]).mean())

@@ -16,15 +16,15 @@ import numpy as np
 from .arrays import Array as Array
 from .arrays import as_matrix as as_matrix
 from .arrays import float_array
-from .checks import check_real, integer, positive, shown
+from .checks import check_real, integer, norm_order, positive, shown
 from .sets import SETS as SETS
-from .sets import ConvexSet, get_set
+from .sets import ConvexSet, dual_order, get_set, length, widening
 from .sets import SetName as SetName
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NoiseLaw = Literal["gaussian", "gamma", "gumbel", "laplace"]
+NoiseLaw = Literal["gaussian", "gamma", "gumbel", "laplace", "generalized_gaussian"]
 LamRule = Literal["auto", "published", "population"]
 LAM_RULES = get_args(LamRule)
 Sampling = Literal["all", "poisson", "uniform"]
@@ -73,7 +73,7 @@ class Budget:
 class Domain:
     """The public promise about every record: ||x||_q <= R and |y| <= y_max.
 
-    q: norm order, 2 or inf. R, y_max: finite, > 0.
+    q: norm order, from 1 to inf. R, y_max: finite, > 0.
     """
 
     q: float = 2.0
@@ -81,26 +81,24 @@ class Domain:
     y_max: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.q not in (2.0, math.inf):
-            raise ValueError(f"q must be 2 or inf, got {self.q}")
+        object.__setattr__(self, "q", norm_order("q", self.q))
         object.__setattr__(self, "R", positive("R", self.R))
         object.__setattr__(self, "y_max", positive("y_max", self.y_max))
 
     @property
     def dual(self) -> float:
-        """The order of the dual norm: 2 for q = 2, 1 for q = inf."""
-        return 2.0 if self.q == 2.0 else 1.0
+        """The order of the dual norm, q / (q - 1): 2 for q = 2, 1 for q = inf."""
+        return dual_order(self.q)
 
     def implied(self, q: float, p: int) -> Domain:
         """What this promise means in the norm of order q for records of p columns.
 
-        ||x||_inf <= ||x||_2 <= sqrt(p) ||x||_inf, and both can be attained.
+        ||x||_b <= ||x||_a <= p^(1/a - 1/b) ||x||_b for a <= b, and both can be attained.
 
         >>> Domain(q=math.inf, R=0.5).implied(2.0, p=16).R
         2.0
         """
-        widened = math.sqrt(p) if q < self.q else 1.0
-        return dc.replace(self, q=q, R=widened * self.R)
+        return dc.replace(self, q=q, R=widening(q, self.q, p) * self.R)
 
 
 @dc.dataclass(frozen=True)
@@ -212,12 +210,18 @@ class Data:
             return np.sqrt(self.X.power(2).sum(axis=1))
 
     def norms(self, q: float) -> Array:
-        """||x_i||_q for q = 2 or inf, shape [n]."""
+        """||x_i||_q for q from 1 to inf, shape [n]."""
         if q == 2.0:
             return self.row_norms
         if isinstance(self.X, np.ndarray):
-            return np.maximum(self.X.max(axis=1), -self.X.min(axis=1))
-        return abs(self.X).max(axis=1).toarray()
+            return length(self.X, q)[:, 0]
+        sizes = abs(self.X)
+        largest = sizes.max(axis=1).toarray()
+        if q == math.inf:
+            return largest
+        sizes.data /= np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(sizes.indptr))
+        sizes.data **= q
+        return largest * np.asarray(sizes.sum(axis=1)) ** (1.0 / q)
 
     @functools.cached_property
     def gram(self) -> Array:
@@ -304,6 +308,8 @@ class Planner(Protocol):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]: ...
 
     def attack_limit(self, plan: Plan) -> float: ...
+
+    def gradients(self, plan: Plan) -> int: ...
 
 
 @dc.dataclass(frozen=True)

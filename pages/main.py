@@ -22,6 +22,7 @@ run_pages(
         "Doors": "doors/doors.py",
         "Dimension": "dimension/dimension.py",
         "Sparse": "sparse/sparse.py",
+        "Geometry": "geometry/geometry.py",
         "Trust": "trust/trust.py",
     },
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,9 @@ LEFT_OUT = pytest.StashKey[list[str]]()
 
 @pytest.hookimpl(trylast=True)  # after -m and -k: a test nobody asked for is not missing
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # What takes longest comes first: browsers, then the files with many tests (see dev.SPREAD).
+    tests_of = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is None, -tests_of[item.path]))
     wanting = [item for item in items if item.get_closest_marker("browser")]
     if not wanting or find_browser():
         return

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
@@ -34,6 +37,17 @@ def texts(page: AppTest) -> str:
 
 def headline(page: AppTest) -> str:
     return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
+
+
+def said(page: AppTest) -> str:
+    """The headline as a reader sees it."""
+    return html.unescape(re.sub(r"<[^>]+>", "", headline(page)))
+
+
+def charts(page: AppTest) -> dict[str, dict[str, Any]]:
+    """The live figures by their sentence for screen readers."""
+    found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
+    return {chart["alt"]: chart for chart in found}
 
 
 def captions(page: AppTest) -> str:

@@ -14,11 +14,16 @@ LOCATION = [key for key, loss in LOSSES.items() if not loss.linear]
 # What mechanisms in the L2 geometry may be asked for.
 BALL = [*LINEAR, *LOCATION]
 
-# Mechanisms that learn a model from a table, and those of them that add noise, in the L2 geometry.
-LEARNING = [key for key in list_mechanisms() if mechanism_class(key).quantity != "regret"]
+# Mechanisms that release a point among points; that learn a linear model from a table; that do so in the L2 geometry.
+POINTS = [key for key in list_mechanisms() if mechanism_class(key).usual_loss in LOCATION]
+LEARNING = [key for key in list_mechanisms() if mechanism_class(key).quantity != "regret" and key not in POINTS]
 ADDING = [key for key in LEARNING if mechanism_class(key).set == "ball"]
+# Mechanisms that read each record once, for the risk on fresh records.
+ONE_PASS = [key for key in LEARNING if mechanism_class(key).quantity == "excess_population_risk" and key not in ADDING]
 # Mechanisms that go from vertex to vertex of a set, which takes the place of a regulariser: lam is 0.
-CHOOSING = [key for key in LEARNING if mechanism_class(key).set == "l1_ball"]
+CHOOSING = [key for key in LEARNING if mechanism_class(key).set == "l1_ball" and key not in ONE_PASS]
+# Mechanisms whose models live in a set instead of being regularised: lam is 0.
+UNREGULARISED = CHOOSING + ONE_PASS
 
 
 def random_records(n: int, p: int, *, seed: int, separable: bool = False) -> Data:

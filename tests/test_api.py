@@ -10,7 +10,7 @@ from scipy import sparse, stats
 import dpcore
 from dpcore import Budget, Data, Domain, Spec, Unconverged, api, solvers
 from dpcore.losses import get_loss
-from tests.problems import CHOOSING, LINEAR, PROBLEMS
+from tests.problems import LINEAR, POINTS, PROBLEMS, UNREGULARISED
 
 DATA = PROBLEMS["full rank"]
 GOOD = dict(epsilon=1.0, delta=1e-5, lam=0.1)
@@ -18,7 +18,7 @@ GOOD = dict(epsilon=1.0, delta=1e-5, lam=0.1)
 
 def good(key: str) -> dict[str, object]:
     """Settings under which the mechanism keeps the budget; a stream needs a lam for its own length, a set none."""
-    return GOOD | ({"lam": "auto"} if key == "ftrl" or key in CHOOSING else {})
+    return GOOD | ({"lam": "auto"} if key == "ftrl" or key in UNREGULARISED + POINTS else {})
 
 
 def test_solve_releases_what_the_plan_says():
@@ -236,8 +236,28 @@ def test_domains_are_checked_in_their_norm():
     data.check_domain(Domain(q=np.inf, R=1.0))
     with pytest.raises(ValueError, match="got 1 of 2 rows beyond it"):
         data.check_domain(Domain(q=2.0, R=1.0))
-    with pytest.raises(ValueError, match="q must be 2 or inf, got 3"):
-        Domain(q=3.0)
+    with pytest.raises(ValueError, match=r"q must be a number from 1 to inf, got 0\.5"):
+        Domain(q=0.5)
+
+
+@pytest.mark.parametrize("q", [1.0, 1.5, 2.0, 3.0, np.inf])
+def test_norms_of_records_are_those_of_numpy_dense_or_sparse(q):
+    table = np.random.default_rng(0).standard_normal((6, 5)) * 10.0 ** np.arange(-3, 3)[:, None]
+    table[np.abs(table) < np.median(np.abs(table))] = 0.0
+    expected = np.linalg.norm(table, q, axis=1)
+    for X in (table, sparse.csr_array(table)):
+        assert np.allclose(Data(X, np.ones(6)).norms(q), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1.0, 1.5, 2.0, 4.0, np.inf])
+def test_what_a_promise_implies_in_another_norm_holds_and_is_attained(q):
+    rng = np.random.default_rng(1)
+    for other in (1.0, 1.5, 2.0, 3.0, np.inf):
+        implied = Domain(q=q, R=2.0).implied(other, p=4)
+        drawn = np.concatenate([rng.standard_normal((500, 4)), np.eye(4), np.ones((1, 4))])
+        drawn *= 2.0 / np.linalg.norm(drawn, q, axis=1)[:, None]
+        sizes = np.linalg.norm(drawn, other, axis=1)
+        assert implied.q == other and sizes.max() == pytest.approx(implied.R, rel=1e-12)
 
 
 def test_budgets_compare_componentwise():

@@ -46,7 +46,7 @@ def gap(loss: str, data: Data, shape, size: float, theta: np.ndarray) -> float:
         dual = max(np.linalg.norm(gradient[at : at + shape.group]) for at in range(0, len(gradient), shape.group))
     else:
         orders = {L1Ball: math.inf, Box: 1.0, Ball: 2.0}
-        dual = np.linalg.norm(gradient, orders.get(type(shape)) or shape.dual)
+        dual = np.linalg.norm(gradient, orders.get(type(shape)) or shape.q)
     return float(gradient @ theta + size * dual)
 
 

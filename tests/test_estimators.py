@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 import dpcore
 from dpcore import Budget, BudgetExceeded, Domain, PrivateClassifier, PrivateRegressor, estimators
 from tests.harness import ROOT
-from tests.problems import CHOOSING, LEARNING, PROBLEMS
+from tests.problems import LEARNING, PROBLEMS, UNREGULARISED
 
 DATA = PROBLEMS["full rank"]
 WORDS = np.where(DATA.y > 0, "well", "sick")
@@ -43,12 +43,12 @@ def regressor(**changes) -> PrivateRegressor:
 def test_a_fit_is_one_release_of_solve(key, form):
     output = key.startswith("output")
     tied = dict(radius=3.0, accounting="published") if output else {}
-    facts = dict(epsilon=0.7, delta=1e-5, lam=0.0 if key in CHOOSING else 0.2, theta_norm=2.0) | tied
+    facts = dict(epsilon=0.7, delta=1e-5, lam=0.0 if key in UNREGULARISED else 0.2, theta_norm=2.0) | tied
     q = dpcore.make_mechanism(key).q
     promise = {"domain": Domain(q)}
     model = classifier(mechanism=key, random_state=4, loss="huber_hinge", **facts, **promise).fit(form(DATA.X), WORDS)
     # Sparse records are looked at in another order, which a choice of vertices tells.
-    X = form(DATA.X) if key in CHOOSING and form is sparse.csr_matrix else DATA.X
+    X = form(DATA.X) if key in UNREGULARISED and form is sparse.csr_matrix else DATA.X
     release = dpcore.solve(key, X, DATA.y, loss="huber_hinge", seed=4, **facts)
     assert np.allclose(model.coef_, release.theta, atol=1e-7) and model.plan_ == release.plan
     assert model.spent_ == release.spent and model.n_features_in_ == DATA.p

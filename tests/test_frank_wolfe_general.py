@@ -163,17 +163,28 @@ def test_the_mean_excess_is_below_the_bound(shape, seed):
     assert loud.mean() > upper(plan) or shape == Box() or seed == 0
 
 
+def test_both_bounds_of_a_drawn_width_by_hand():
+    """Radius 2, entries of records up to 1, ||vertex||_1 <= 3, 6 apart: reach 6, slope 2 (6 + 1), Gamma 2 (2 6)^2."""
+    plan, width = plan_for(CORNERS, p=3, T=12, radius=2.0), CORNERS.width(3)
+    assert width.error > 1e-4 * width.value
+    widest = 2.0 * (width.value + width.error)
+    start, curvature = 14.0 * 12.0, 2.0 * 12.0**2
+    expected = (2 * start + 2 * curvature * 11) / (12 * 13) + plan.scale * widest * (1 - 2 / (12 * 13))
+    rate = curvature ** (1 / 3) * (14 * math.sqrt(3) * widest) ** (2 / 3) * math.log(50 / 1e-5) ** 2 / 50 ** (2 / 3)
+    for made in (plan, plan.weakened(0.5)):
+        values = {bound.form: bound.value for bound in made.mechanism.bounds(made)}
+        assert values == pytest.approx({"upper": expected, "rate": rate}, rel=1e-12), "of the noise that was planned"
+
+
 def test_the_tuned_bound_pays_p_to_the_third_just_beyond_the_polytope():
     """Entries of records bounded by 1. On the L1 ball the polytope's bound grows like (ln 2p)^(2/3), and noisy
     gradients cost p^(1/3) more; on Lq balls the set's own geometry comes on top, p^(2 (1 - 1/q)), 0 as q falls to 1."""
     P = np.array([100, 1_000, 10_000])
 
     def tuned(key, shape):
-        plans = [
-            dpcore.calibrate(key, n=5_000_000, p=int(p), epsilon=1.0, delta=1e-12, radius=1.0, set=shape, T="bound")
-            for p in P
-        ]
-        return np.array([upper(plan) for plan in plans])
+        mechanism, domain = dpcore.make_mechanism(key, T="bound"), Domain(q=np.inf)
+        specs = [Spec("squared", 5_000_000, int(p), 0.0, domain, radius=1.0, set=shape) for p in P]
+        return np.array([upper(mechanism.calibrate(spec, Budget(1.0, 1e-12))) for spec in specs])
 
     def power(x, values):
         return float(np.polyfit(np.log(x), np.log(values), 1)[0])
@@ -271,6 +282,17 @@ def test_draws_stand_around_a_run_without_noise():
     assert np.allclose(drawn.centres[0], fw.models(best, [fw.Run(20, 0.0)], 1.0, np.zeros(4), 4)[0])
 
 
+@pytest.mark.parametrize("shape", [L1, Ball()], ids=lambda shape: shape.label)
+def test_draws_and_their_centres_ask_whether_somebody_cancelled(shape):
+    data, asked = records(60, 4, 8), []
+    plan = plan_for(shape, n=60, T=100)
+    prepared = plan.mechanism.prepare(plan, data)
+    noisy_models(fw.risk_of(get_loss("squared"), data), [plan], rngs_of(2, 2), cancelled=lambda: bool(asked.append(1)))
+    one_descent = len(asked)
+    plan.mechanism.draws([plan], [prepared], rngs_of(2, 1), lambda: bool(asked.append(2)))
+    assert one_descent > 0 and asked.count(2) == 2 * one_descent
+
+
 # Refusals and audits
 
 
@@ -301,6 +323,11 @@ def test_a_polytope_is_taken_by_its_vertices():
     theta = plan.mechanism.release(plan, plan.mechanism.prepare(plan, records(50, 3, 1)), np.random.default_rng(0))
     shares = np.linalg.lstsq(np.vstack([CORNERS.table.T, np.ones(4)]), np.append(theta / 2.0, 1.0), rcond=None)[0]
     assert shares.min() > -1e-12 and np.allclose(CORNERS.table.T @ shares, theta / 2.0)
+    prepared = plan.mechanism.prepare(plan, records(50, 3, 1))
+    rows, walked = plan.mechanism.transcripts(plan, prepared, [np.random.default_rng(0)]), 2.0 * CORNERS.table.mean(0)
+    for t, seen in enumerate(rows.reshape(11, 3), start=1):
+        walked = walked * t / (t + 2) + 2.0 * CORNERS.extreme(seen) * 2 / (t + 2)
+    assert np.allclose(theta, walked, rtol=1e-12, atol=1e-13), "from the mean of the vertices"
 
 
 @pytest.mark.parametrize("shape", [L1Ball(), Simplex(), LqBall(1.5)], ids=lambda shape: shape.label)
@@ -323,7 +350,7 @@ def test_the_published_scale_keeps_the_little_that_it_claims():
 
 def test_solve_releases_a_model_of_the_set():
     data = records(200, 4, 0)
-    release = dpcore.solve(KEY, data.X, data.y, epsilon=1.0, delta=1e-5, radius=0.7, set=Box(), seed=3)
+    release = dpcore.solve(KEY, data.X, data.y, epsilon=1.0, delta=1e-5, radius=0.7, set=Box(), R=4.0, seed=3)
     assert np.abs(release.theta).max() <= 0.7 * (1 + 1e-12) and release.spent == Budget(1.0, 1e-5)
-    again = dpcore.solve(KEY, data.X, data.y, epsilon=1.0, delta=1e-5, radius=0.7, set=Box(), seed=3)
+    again = dpcore.solve(KEY, data.X, data.y, epsilon=1.0, delta=1e-5, radius=0.7, set=Box(), R=4.0, seed=3)
     assert np.array_equal(release.theta, again.theta)

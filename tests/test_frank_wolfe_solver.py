@@ -11,6 +11,7 @@ from dpcore import bounds
 from dpcore.losses import get_loss
 from dpcore.sets import L1Ball, Simplex
 from dpcore.solvers import frank_wolfe as fw
+from dpcore.solvers import walked_risks
 from dpcore.types import Data
 
 N, R, IDLE, SIZE = 60, 9, 5, 1.7
@@ -117,7 +118,7 @@ def test_laplace_noise_comes_vertex_by_vertex_and_then_once_for_all_idle_ones(si
 
 
 def test_columns_that_no_longer_fit_are_computed_again(monkeypatch):
-    monkeypatch.setattr(fw, "_MAX_KEPT", 1)
+    monkeypatch.setattr(walked_risks, "_MAX_KEPT", 1)
     form = risk("asked")
     agree(form, in_lockstep(form, RUNS, fw.Exponential, True, trace=True), fw.Exponential, True)
 
@@ -137,6 +138,11 @@ def test_norms_are_those_of_the_models_also_where_idle_columns_come_again():
         norms = [at[place] for at in seen[: RUNS[k].T - 1]]
         assert norms == pytest.approx(np.abs(thetas[:-1]).sum(axis=1), abs=1e-13)
     assert ((chosen.columns >= R).sum(axis=1) > 2 * IDLE).any()
+
+
+def test_tables_of_norms_have_room_for_a_new_column_in_every_step():
+    # And for a free place, at which the search for a column ends.
+    assert all(fw._Norms(1, T).keys.shape[1] >= T for T in (*range(2, 70), 1_000, 10_000))
 
 
 @both_laws
@@ -189,10 +195,11 @@ def test_whoever_cancels_is_asked_now_and_then():
     assert next(answers, None) is None
 
 
+@pytest.mark.parametrize("idle", [1, 7])  # the smallest of 7 draws is hardly ever above 0, one is half of the time
 @pytest.mark.parametrize(("signed", "vertices"), [(True, 2), (False, 1)])
-def test_stored_and_idle_vertices_of_equal_scores_are_equally_likely(signed, vertices):
-    # Bands of 5 standard deviations: the false alarms of this and the other case together stay below 1e-4.
-    streams, steps, idle = 2_000, 10, 7
+def test_stored_and_idle_vertices_of_equal_scores_are_equally_likely(signed, vertices, idle):
+    # Bands of 5 standard deviations: the false alarms of all cases together stay below 1e-4.
+    streams, steps = 2_000, 10
     form = fw.Quadratic(np.zeros((1, 1)), np.zeros(1), 0.0)
     for law in (fw.Exponential, fw.NoisyBest):
         choice = law([np.random.default_rng(seed) for seed in range(streams)], idle, signed=signed)
@@ -231,6 +238,15 @@ def test_moments_are_used_where_many_choices_pay_for_them():
     assert isinstance(fw.risk_of(loss, data, choices=3), fw.SquaredRecords)
     assert isinstance(fw.risk_of(loss, data, choices=30), fw.Quadratic)
     assert isinstance(fw.risk_of(loss, data, choices=3), fw.Quadratic)  # their products are known by now
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_single_precision_is_what_was_asked_for(loss):
+    for single in (True, False):
+        form = fw.risk_of(get_loss(loss), records(loss), choices=3, single=single)
+        state = form.state(1, np.zeros(R))
+        kept = state.columns.table if loss == "squared" else state.margins
+        assert form.single == single and kept.dtype == (np.float32 if single else np.float64)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber_hinge"])

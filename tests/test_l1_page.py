@@ -1,9 +1,7 @@
 """The page Sparse, tab L1 ball: sentences, read-outs, refusals and code, in the default state and in random ones."""
 
-import html
 import json
 import random
-import re
 
 import numpy as np
 import pytest
@@ -13,8 +11,8 @@ import dpcore
 from dpcore import fingerprints, lasso, mixtures
 from pages.sparse import l1_ball, l1_words
 from pages.ui import controls
-from pages.ui.text import rounded
-from tests.pages import captions, headline, open_script, texts
+from pages.ui.text import people, rounded
+from tests.pages import captions, charts, open_script, said, texts
 
 SHARED = {"epsilon": 1.0, "delta": 1e-6, "seed": 7, "radius": 1.0, "accounting": "tight"}
 LIVE = SHARED | {"repetitions": l1_ball.REPETITIONS}
@@ -22,16 +20,6 @@ LIVE = SHARED | {"repetitions": l1_ball.REPETITIONS}
 
 def open_page(**state) -> AppTest:
     return open_script("sparse/sparse.py", **state)
-
-
-def said(page: AppTest) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", headline(page)))
-
-
-def charts(page: AppTest) -> dict[str, dict]:
-    """The live figures by their sentence for screen readers."""
-    found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
-    return {chart["alt"]: chart for chart in found}
 
 
 def test_the_default_state_shows_the_U_without_a_click():
@@ -60,7 +48,7 @@ def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why
     for slope in (measured, hard, bound):
         assert f"n^{l1_words._slope(slope)}" in said(page)
     assert "A bound holds for all data. Where few features matter" in captions(page)
-    assert f"{l1_words.people(found.free)} people" in texts(page)
+    assert f"{people(found.free)} people" in texts(page)
 
 
 def test_against_columns_the_growth_and_the_null_model_are_told():

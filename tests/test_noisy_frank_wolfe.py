@@ -21,7 +21,8 @@ from tests.test_frank_wolfe_general import SETS, every_set, plan_for, records, r
 def test_vertices_and_the_general_descent_agree_where_all_columns_are_stored():
     risk = fw.risk_of(get_loss("squared"), records(60, 5, 8))
     for shape, start in ((L1Ball(), np.zeros(5)), (Simplex(), np.full(5, 0.4))):
-        runs = [fw.Run(T, noise, stream) for T, noise in ((7, 0.3), (12, 0.1), (2, 2.0)) for stream in (0, 1)]
+        # By length they and their streams stand in another order, whose inverse is yet another one.
+        runs = [fw.Run(7, 0.3, 0), fw.Run(7, 0.3, 1), fw.Run(2, 2.0, 1), fw.Run(12, 0.1, 1), fw.Run(12, 0.1, 0)]
         slow = descend_noisy(risk, runs, shape, rngs_of(9, 2), size=2.0, start=start)
         loud = [dc.replace(run, noise=2.0 * run.noise) for run in runs]
         choice = GaussianBest(rngs_of(9, 2), [0], signed=shape == L1Ball())

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, special
+from scipy import integrate, optimize, special, stats
 
 from dpcore import data
 from dpcore.data import Population, population
@@ -295,6 +295,19 @@ def test_a_mixture_keeps_its_columns_and_labels_when_there_are_more_and_is_what_
     assert abs(np.corrcoef(rest, many.train.X[:, 0])[0, 1]) < 0.03
 
 
+def test_a_sparse_model_keeps_its_columns_and_has_weights_of_both_signs():
+    """y - <x, w> is uniform on [-1/10, 1/10]; 20 seeds draw 80 signs, all alike with probability 2^-79."""
+    few, many = data.load("synthetic_sparse", 50_000, 12, 3), data.load("synthetic_sparse", 50_000, 40, 3)
+    assert np.array_equal(few.train.X, many.train.X[:, :12]) and np.array_equal(few.train.y, many.train.y)
+    rest = many.train.y - many.train.X @ many.truth
+    assert 0.09999 < rest.max() < 0.1 + 1e-12 and -0.1 - 1e-12 < rest.min() < -0.09999 and abs(rest.mean()) < 0.0016
+    assert stats.kstest(rest[:4_000], stats.uniform(-0.1, 0.2).cdf).pvalue > 1e-6
+    truths = np.stack([data.load("synthetic_sparse", 2, 12, seed).truth for seed in range(20)])
+    assert set(np.unique(truths)) == {-0.25, 0.0, 0.25}
+    assert np.all((truths != 0.0).sum(axis=1) == 4) and not truths[:, 8:].any()
+    assert np.unique(truths != 0.0, axis=0).shape[0] > 10 and np.unique(np.sign(truths).sum(axis=1)).size > 2
+
+
 def test_the_draws_of_synthetic_people_stay_as_they_were():
     drawn = data.load("synthetic", 500, 8, 1)
     assert np.allclose(
@@ -306,8 +319,6 @@ def test_the_draws_of_synthetic_people_stay_as_they_were():
 
 def test_noise_of_numbers_is_uniform_within_its_bound():
     """Kolmogorov-Smirnov on 4,000 residuals, false alarm 1e-6."""
-    from scipy import stats
-
     drawn = data.load("synthetic_regression", 50, 8, 0)
     residual = drawn.test.y - drawn.test.X @ drawn.population.truth
     assert np.abs(residual).max() <= 0.2 + 1e-12

@@ -1,6 +1,5 @@
 """The page Sparse, tabs Simplex and Streaming: sentences, read-outs, refusals, code, in default and random states."""
 
-import html
 import json
 import random
 import re
@@ -17,7 +16,7 @@ from pages.sparse import simplex, simplex_words, streaming_words
 from pages.sparse import streaming as tab
 from pages.ui import controls
 from pages.ui.text import rounded
-from tests.pages import captions, headline, open_app, open_script, texts
+from tests.pages import captions, charts, open_app, open_script, said, texts
 
 DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
 LIVE = simplex.REPETITIONS
@@ -25,16 +24,6 @@ LIVE = simplex.REPETITIONS
 
 def open_page(**state) -> AppTest:
     return open_script("sparse/sparse.py", **({"tab": "simplex"} | state))
-
-
-def said(page: AppTest) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", headline(page)))
-
-
-def charts(page: AppTest) -> dict[str, dict]:
-    """The live figures by their sentence for screen readers."""
-    found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
-    return {chart["alt"]: chart for chart in found}
 
 
 def valley(**changed) -> mixtures.Valley:

@@ -15,17 +15,13 @@ from pages.trust import words
 from pages.ui import controls
 from pages.ui.text import emphasised, rounded
 from tests.harness import ROOT
-from tests.pages import headline, open_script, texts
+from tests.pages import headline, open_script, said, texts
 
 MAIN, GREEN = ROOT / "pages" / "main.py", "#1A7060"
 
 
 def open_page(**state) -> AppTest:
     return open_script("trust/trust.py", **state)
-
-
-def said(page: AppTest) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", headline(page)))
 
 
 def spent(z, rate, times, delta=1e-6):

@@ -29,7 +29,7 @@ def scale(values: Array, low: Array, high: Array) -> Array:
 
 
 def clip_rows(data: Data, R: float, q: float = 2.0) -> tuple[Data, int]:
-    """Every row x times min(1, R / ||x||_q), dense or CSR, and how many rows that changed; q is 2 or inf.
+    """Every row x times min(1, R / ||x||_q), dense or CSR, and how many rows that changed; q from 1 to inf.
 
     Clipping each record by a public R keeps the promise ||x||_q <= R whatever the records are, and changes what is
     learned. The count depends on the records: it is not private and belongs in no report.

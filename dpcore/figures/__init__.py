@@ -10,6 +10,15 @@ from .descent import RULE_NAMES, bounds_figure, work_figure
 from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
+from .geometry import (
+    ball_figure,
+    learners_figure,
+    lengths_figure,
+    members_figure,
+    order_figure,
+    order_text,
+    rates_figure,
+)
 from .lasso import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
 from .mixtures import columns_figure, draws_figure
@@ -44,6 +53,7 @@ __all__ = [
     "Lower",
     "Theme",
     "accounting_name",
+    "ball_figure",
     "bounds_figure",
     "cloud_figure",
     "columns_figure",
@@ -56,9 +66,14 @@ __all__ = [
     "family_of",
     "fit_figure",
     "leak_figure",
+    "learners_figure",
     "ledger_figure",
+    "lengths_figure",
+    "members_figure",
     "noise_figure",
     "noise_of",
+    "order_figure",
+    "order_text",
     "orthant_figure",
     "path_figure",
     "people_curves_figure",
@@ -66,6 +81,7 @@ __all__ = [
     "place_of",
     "plain_number",
     "play_figure",
+    "rates_figure",
     "regret_figure",
     "remark_figure",
     "spread",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 
 from ..lasso import AgainstN, AgainstP, AgainstT, Path
 from ..mixtures import BesideSampling
-from ..types import Array
-from .measured import BOTTOM, LEFT, RIGHT, TOP, band_of, cursor_axis, means, powers_of, through, with_legend
+from .measured import (
+    BOTTOM,
+    TOP,
+    curves_chart,
+    through,
+)
 from .style import (
-    BACKGROUND,
     FAMILIES,
     LEGEND,
     LEGEND_ROW,
@@ -22,19 +21,12 @@ from .style import (
     TEXT,
     Theme,
     axis,
-    end_labels,
-    flag,
     frame,
-    last_drawn,
-    line,
-    log_axis,
     note,
-    vertical,
 )
 
 _SYMBOL = "diamond"
 _TRAINING = "excess risk on the training records"
-Ends = list[tuple[str, float, str, str]]
 
 
 def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> go.Figure:
@@ -48,7 +40,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> go.Fi
         ("without privacy", "without privacy", steps, found.plain[1:], plain, 1.5, "solid"),
         ("θ = 0, nothing learned", "nothing learned", span, np.full(2, found.nothing), MUTED[theme], 1.5, "dot"),
     ]
-    return _chart(
+    return curves_chart(
         found.T,
         [(f"{_noise(found)}, mean", _noise(found), found.private, colour, _SYMBOL, "solid")],
         lines,
@@ -58,6 +50,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> go.Fi
         short="steps T",
         must=[found.private.measured.mean],
         may=[found.private.bound, np.array([found.nothing])],
+        heading=_TRAINING,
         theme=theme,
         height=height,
     )
@@ -90,7 +83,7 @@ def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) 
             "dot",
         ),
     ]
-    return _chart(
+    return curves_chart(
         found.n,
         [("few features matter, mean", "few matter", found.private, colour, _SYMBOL, "solid")],
         lines,
@@ -100,6 +93,7 @@ def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) 
         mark=(found.free, "free from here"),
         must=[found.private.measured.mean, found.hardest],
         may=[found.private.bound, found.sampling],
+        heading=_TRAINING,
         theme=theme,
         height=height,
     )
@@ -116,7 +110,7 @@ def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> go.Fi
         ("noise in the whole gradient", "whole gradient", found.whole, colour, f"{_SYMBOL}-open", "dashdot"),
         ("a noisy vertex a step", "vertices", found.private, colour, _SYMBOL, "solid"),
     ]
-    return _chart(
+    return curves_chart(
         found.p,
         curves,
         lines,
@@ -125,6 +119,7 @@ def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> go.Fi
         title="columns p",
         must=[found.private.measured.mean, found.whole.measured.mean],
         may=[found.private.bound, found.nothing],
+        heading=_TRAINING,
         theme=theme,
         height=height,
     )
@@ -142,7 +137,7 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> go.Fig
         shape = through(found.n**power, measured.mean)
         lines.append((words, words.replace(", ", ",<br>"), found.n, shape, ink, 1.5, "dash"))
         curves.append((name, name, measured, ink, symbol, "solid"))
-    return _chart(
+    return curves_chart(
         found.n,
         curves,
         lines,
@@ -151,6 +146,7 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> go.Fig
         title="people n",
         must=[found.frank_wolfe.mean, found.sampling.mean],
         may=[],
+        heading=_TRAINING,
         theme=theme,
         height=height,
     )
@@ -205,70 +201,3 @@ def path_figure(path: Path, *, theme: Theme, height: int) -> go.Figure:
 def _noise(found: AgainstT) -> str:
     """Noise as printed may cost more than the budget: then the curve is no private one."""
     return "as printed" if found.accounting == "published" else "private"
-
-
-def _chart(
-    x: Array,
-    curves: Sequence[tuple[str, str, Any, str, str, str]],
-    lines: Sequence[tuple[str, str, Any, Array, str, float, str]],
-    *,
-    over: str,
-    cursor: int | None,
-    title: str,
-    short: str = "",
-    mark: tuple[float, str] | None = None,
-    must: Sequence[Array],
-    may: Sequence[Array],
-    theme: Theme,
-    height: int,
-) -> go.Figure:
-    """Measured curves (name, label, Curve or Measured, ink, symbol, dash) over lines (name, label, x, y, ink, width,
-    dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and what
-    begins there."""
-    powers = powers_of(must, may)
-    floor, muted = 10.0 ** powers[0], MUTED[theme]
-    traces: list[dict[str, Any]] = []
-    ends: Ends = []
-    measured = [(name, label, getattr(curve, "measured", curve), *look) for name, label, curve, *look in curves]
-    for k, (_, _, values, ink, _, _) in enumerate(measured):
-        band = band_of(x, values, ink, floor)
-        if k:
-            band[1]["showlegend"] = False
-        traces += band
-    for name, label, places, heights, ink, width, dash in lines:
-        inside = np.where(heights >= floor, heights, np.nan)
-        traces.append(line(places, inside, ink, name, "y", width=width, dash=dash, over=over))
-        ends.append(("y", last_drawn(inside), label, ink))
-    for name, label, values, ink, symbol, dash in measured:
-        traces += means(x, values, name, ink, floor, cursor or -1, theme, symbol, over, dash)
-        ends.append(("y", last_drawn(values.mean), label, ink))
-    span = [float(x[0]), float(x[-1])]
-    notes = [note(_TRAINING, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
-    if cursor is not None:
-        notes.append(flag(f"{over} = {cursor:,}", cursor, TEXT[theme], BACKGROUND[theme]))
-    shapes = [] if cursor is None else [vertical(cursor, muted)]
-    if mark and span[0] <= mark[0] <= span[1]:
-        shapes.append(vertical(mark[0], muted) | {"line": {"color": muted, "width": 1, "dash": "dot"}})
-        place = {"xref": "x", "x": math.log10(mark[0]), "xanchor": "right", "xshift": -4, "yanchor": "top"}
-        notes.append(note(mark[1], x=0, y=1, colour=TEXT[theme], size=13) | place)
-    at = cursor if cursor is not None else 1e-9
-    layout = frame(theme, height) | {
-        "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
-        "showlegend": False,
-        "xaxis": _titled(cursor_axis(theme, span, at, 560), title),
-        "yaxis": log_axis(theme, *powers),
-        "shapes": shapes,
-        "annotations": [*notes, *end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, ("y",))],
-    }
-    narrow = with_legend(traces, height) | {
-        "xaxis": _titled(cursor_axis(theme, span, at, 300), short or title),
-        "annotations": notes,
-    }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
-
-
-def _titled(made: dict[str, Any], title: str) -> dict[str, Any]:
-    """The axis with a title below its tick labels, or below the cursor's flag where the flag leaves no label."""
-    low, high = (10.0**edge for edge in made["range"])
-    shown = any(text for tick, text in zip(made["tickvals"], made["ticktext"], strict=True) if low <= tick <= high)
-    return made | {"title": {"text": title, "standoff": 10 if shown else 30, "font": {"size": 14}}}

@@ -7,10 +7,28 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from ..measured import Measured
 from ..types import Array
-from .style import LEGEND, LEGEND_ROW, Theme, line, log_axis, note, thinned, with_opacity
+from .style import (
+    BACKGROUND,
+    LEGEND,
+    LEGEND_ROW,
+    MUTED,
+    TEXT,
+    Theme,
+    end_labels,
+    flag,
+    frame,
+    last_drawn,
+    line,
+    log_axis,
+    note,
+    thinned,
+    vertical,
+    with_opacity,
+)
 
 TOP, BOTTOM, LEFT, RIGHT = 30, 54, 58, 156
 _NARROW = {"l": 54, "r": 34, "t": TOP}  # half a cursor flag on the right
@@ -110,3 +128,71 @@ def with_legend(traces: Sequence[dict[str, Any]], height: int) -> dict[str, Any]
         "showlegend": True,
         "legend": legend,
     }
+
+
+def curves_chart(
+    x: Array,
+    curves: Sequence[tuple[str, str, Any, str, str, str]],
+    lines: Sequence[tuple[str, str, Any, Array, str, float, str]],
+    *,
+    over: str,
+    cursor: int | None,
+    title: str,
+    short: str = "",
+    mark: tuple[float, str] | None = None,
+    must: Sequence[Array],
+    may: Sequence[Array],
+    heading: str,
+    theme: Theme,
+    height: int,
+) -> go.Figure:
+    """Measured curves (name, label, Curve or Measured, ink, symbol, dash) over lines (name, label, x, y, ink, width,
+    dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and what
+    begins there. must, may: what the vertical axis holds in any case, and where there is room (`powers_of`)."""
+    powers = powers_of(must, may)
+    floor, muted = 10.0 ** powers[0], MUTED[theme]
+    traces: list[dict[str, Any]] = []
+    ends: list[tuple[str, float, str, str]] = []
+    measured = [(name, label, getattr(curve, "measured", curve), *look) for name, label, curve, *look in curves]
+    for k, (_, _, values, ink, _, _) in enumerate(measured):
+        band = band_of(x, values, ink, floor)
+        if k:
+            band[1]["showlegend"] = False
+        traces += band
+    for name, label, places, heights, ink, width, dash in lines:
+        inside = np.where(heights >= floor, heights, np.nan)
+        traces.append(line(places, inside, ink, name, "y", width=width, dash=dash, over=over))
+        ends.append(("y", last_drawn(inside), label, ink))
+    for name, label, values, ink, symbol, dash in measured:
+        traces += means(x, values, name, ink, floor, cursor or -1, theme, symbol, over, dash)
+        ends.append(("y", last_drawn(values.mean), label, ink))
+    span = [float(x[0]), float(x[-1])]
+    notes = [note(heading, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
+    if cursor is not None:
+        notes.append(flag(f"{over} = {cursor:,}", cursor, TEXT[theme], BACKGROUND[theme]))
+    shapes = [] if cursor is None else [vertical(cursor, muted)]
+    if mark and span[0] <= mark[0] <= span[1]:
+        shapes.append(vertical(mark[0], muted) | {"line": {"color": muted, "width": 1, "dash": "dot"}})
+        place = {"xref": "x", "x": math.log10(mark[0]), "xanchor": "right", "xshift": -4, "yanchor": "top"}
+        notes.append(note(mark[1], x=0, y=1, colour=TEXT[theme], size=13) | place)
+    at = cursor if cursor is not None else 1e-9
+    layout = frame(theme, height) | {
+        "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
+        "showlegend": False,
+        "xaxis": _titled(cursor_axis(theme, span, at, 560), title),
+        "yaxis": log_axis(theme, *powers),
+        "shapes": shapes,
+        "annotations": [*notes, *end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, ("y",))],
+    }
+    narrow = with_legend(traces, height) | {
+        "xaxis": _titled(cursor_axis(theme, span, at, 300), short or title),
+        "annotations": notes,
+    }
+    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+
+
+def _titled(made: dict[str, Any], title: str) -> dict[str, Any]:
+    """The axis with a title below its tick labels, or below the cursor's flag where the flag leaves no label."""
+    low, high = (10.0**edge for edge in made["range"])
+    shown = any(text for tick, text in zip(made["tickvals"], made["ticktext"], strict=True) if low <= tick <= high)
+    return made | {"title": {"text": title, "standoff": 10 if shown else 30, "font": {"size": 14}}}

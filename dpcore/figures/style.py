@@ -50,6 +50,7 @@ SYMBOLS = {
     "gradient": "triangle-up",
     "sampling": "x",
     "frank_wolfe": "diamond",
+    "variance_reduced": "star",
 }
 _FAMILIES_OF = {
     "output": "output",
@@ -58,6 +59,10 @@ _FAMILIES_OF = {
     "simplex": "sampling",
     "ftrl": "sampling",
     "frank": "frank_wolfe",
+    "polyhedral": "frank_wolfe",
+    "generalized": "output",
+    "tree": "variance_reduced",
+    "phased": "gradient",
 }
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LABEL_HEIGHT = 16  # px of a line of text behind a curve

@@ -85,6 +85,8 @@ with _numba_cache_in(CACHE_FOLDER):
     from .batch import apply_to_rows, mean_of_rows, means_of_rows, move_rows
     from .descent import records_of, stochastic_descent
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
+    from .norm_balls import project_rows
+    from .phased import average_of_phase
     from .rows import hinge_sweep, unsigned
     from .sampling import draw_counts
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
@@ -106,6 +108,7 @@ __all__ = [
     "VALUE",
     "apply",
     "apply_to_rows",
+    "average_of_phase",
     "best_of_noisy",
     "draw_counts",
     "draw_vertices",
@@ -116,6 +119,7 @@ __all__ = [
     "means_of_rows",
     "move_rows",
     "play_stream",
+    "project_rows",
     "prune_old_caches",
     "records_of",
     "row_accuracies",

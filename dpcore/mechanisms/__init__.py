@@ -19,6 +19,10 @@ _MODULES = (
     "ftrl",
     "frank_wolfe_polytope",
     "frank_wolfe_general",
+    "generalized_gaussian",
+    "tree_frank_wolfe",
+    "polyhedral_frank_wolfe",
+    "phased_sgd",
 )
 
 
@@ -26,7 +30,7 @@ def list_mechanisms() -> list[str]:
     """Keys of all registered mechanisms, in a fixed order.
 
     >>> list_mechanisms()[-3:]
-    ['ftrl', 'frank_wolfe_polytope', 'frank_wolfe_general']
+    ['tree_frank_wolfe', 'polyhedral_frank_wolfe', 'phased_sgd']
     """
     return list(_MODULES)
 

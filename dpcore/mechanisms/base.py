@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..checks import one_of
+from ..data import check_records
 from ..noises import NOISES, Noise
-from ..sets import get_set
+from ..sets import ConvexSet, get_set
 from ..tradeoffs import Curve
 from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, SetName, Spec, Unconverged
 
@@ -82,7 +83,7 @@ class Mechanism(abc.ABC):
     label: ClassVar[str]
     source: ClassVar[str]
     quantity: ClassVar[str]
-    set: ClassVar[SetName] = "ball"
+    set: ClassVar[SetName | ConvexSet] = "ball"
     usual_loss: ClassVar[str] = "logistic"
 
     def __post_init__(self) -> None:
@@ -166,6 +167,10 @@ class Mechanism(abc.ABC):
         """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for a row each; shape [k]."""
         raise NotApplicable(f"{self.key} has no log-likelihood ratio and cannot be audited")
 
+    def gradients(self, plan: Plan) -> int:
+        """How many gradients of single records one release evaluates, for mechanisms that read each record once."""
+        raise NotApplicable(f"{self.key} counts no gradients: it reads records more than once")
+
     def claimed_curve(self, plan: Plan) -> Curve | None:
         """The trade-off curve that `plan.spent` stands for, or None where it is (epsilon, delta) and no more."""
         return None
@@ -223,3 +228,27 @@ class SampledMechanism(Mechanism):
         Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
         same records.
         """
+
+
+@dc.dataclass(frozen=True)
+class ReadingMechanism(SampledMechanism):
+    """A mechanism that solves nothing beforehand: it reads the records anew for every release, for many together."""
+
+    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
+        """Nothing is solved; records that break the plan's promise are refused."""
+        check_records(data, plan.spec)
+        return PreparedRecords(np.zeros(data.active), 0.0, self.read(plan.spec, data))
+
+    def read(self, spec: Spec, data: Data) -> Data:
+        """The records in the form in which releases read them."""
+        return data
+
+    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
+        return [self.prepare(plans[0], data)] * len(plans)
+
+    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        return self.release_many(plan, prepared, [rng])[0]
+
+    @abc.abstractmethod
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """As `release` one by one, up to rounding."""

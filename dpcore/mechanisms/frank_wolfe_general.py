@@ -11,14 +11,13 @@ import numpy as np
 
 from .. import accounting as acc
 from .. import bounds
-from ..data import check_records
 from ..losses import get_loss
 from ..sets import L1Ball, Polytope, Simplex
 from ..solvers import frank_wolfe as fw
 from ..solvers.noisy_frank_wolfe import GaussianBest, descend_noisy
 from ..tradeoffs import GaussianCurve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, Plan, Spec
-from .base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
+from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from .frank_wolfe_rules import Terrain, auto_T, best_T, check_problem, check_T, published_general_T, terrain
 from .shared import opposite_labels
 
@@ -27,7 +26,7 @@ _SAFETY = 1e-12  # noise is rounded up
 
 
 @dc.dataclass(frozen=True)
-class FrankWolfeGeneral(SampledMechanism):
+class FrankWolfeGeneral(ReadingMechanism):
     """Release theta_T of theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), in any set of `dpcore.sets`.
 
     s_t is the point of the set at which <grad F(theta_t) + N(0, s^2 I_p), .> is smallest. theta_1 is 0, or the mean of
@@ -127,17 +126,6 @@ class FrankWolfeGeneral(SampledMechanism):
 
     def claimed_curve(self, plan: Plan) -> GaussianCurve:
         return GaussianCurve(acc.gaussian_mu(plan.spent))
-
-    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
-        """Nothing is solved."""
-        check_records(data, plan.spec)
-        return PreparedRecords(np.zeros(data.active), 0.0, data)
-
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
-        return [self.prepare(plans[0], data)] * len(plans)
-
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        return self.release_many(plan, prepared, [rng])[0]
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to rounding."""

@@ -12,23 +12,24 @@ from scipy.special import digamma, logsumexp
 from .. import bounds, lower_bounds
 from .. import composition as comp
 from ..checks import integer
-from ..data import check_records
 from ..losses import get_loss
-from ..sets import L1Ball, Polytope, Simplex
 from ..solvers import frank_wolfe as fw
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
-from .base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
-from .frank_wolfe_rules import LARGEST_T, auto_T, best_T, check_problem, published_T
+from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from .frank_wolfe_rules import LARGEST_T, auto_T, best_T, published_T
 from .vertex_runs import (
+    check_polytope,
     descend,
     idle_columns,
     is_signed,
     land_of,
     models_of,
+    records_on_vertices,
     risk_behind,
     share_at,
     size_of,
     start_of,
+    telling_record,
     vertex_scores,
 )
 
@@ -38,7 +39,7 @@ _AUDITED_T = 12
 
 
 @dc.dataclass(frozen=True)
-class FrankWolfePolytope(SampledMechanism):
+class FrankWolfePolytope(ReadingMechanism):
     """Release theta_T of theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), each s_t a private vertex.
 
     t = 1, ..., T - 1. theta_1 is 0 on the L1 ball, else the mean of the vertices. The set is size times the L1 ball,
@@ -96,7 +97,7 @@ class FrankWolfePolytope(SampledMechanism):
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         """See the class. Pure function of public facts; raises NotApplicable with the reason."""
-        self._check(spec)
+        check_polytope(self.key, spec)
         spec = dc.replace(spec, lam=0.0, radius=spec.size)
         if self.accounting != "tight" and budget.pure:
             raise NotApplicable(f"{self.key} with {self.accounting} accounting needs delta > 0, got delta = 0")
@@ -107,17 +108,6 @@ class FrankWolfePolytope(SampledMechanism):
         # With T written down, an audit of what was spent has the same steps.
         made, spent = dc.replace(self, T=T), self._spent(event, budget)
         return Plan(made, spec, budget, spent, (event,), T - 1, law, scale, tol=0.0)
-
-    def _check(self, spec: Spec) -> None:
-        check_problem(self.key, spec)
-        shape = spec.shape
-        if not isinstance(shape, L1Ball | Simplex | Polytope):
-            raise NotApplicable(
-                f"{self.key} needs the L1 ball, the simplex or a list of vertices, got the {shape.label}; "
-                "dpcore.sets.Polytope takes such a list"
-            )
-        if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
-            raise ValueError(f"vertices of set must have length p = {spec.p}, got {shape.table.shape[1]}")
 
     def _sensitivity(self, spec: Spec) -> float:
         """How far one record moves <v, grad F>, for any vertex v and any theta of the set."""
@@ -182,19 +172,9 @@ class FrankWolfePolytope(SampledMechanism):
     def attack_limit(self, plan: Plan) -> float:
         return comp.bounded_range_attack_limit(_range(plan.noise, plan.scale, plan.ledger[0].sensitivity), plan.steps)
 
-    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
-        """Nothing is solved. For a list of vertices, the products of the records with them are the columns."""
-        check_records(data, plan.spec)
-        shape, theta = plan.spec.shape, np.zeros(data.active)
-        if isinstance(shape, Polytope):
-            data = Data(data.X @ shape.table[:, : data.active].T, data.y)
-        return PreparedRecords(theta, 0.0, data)
-
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
-        return [self.prepare(plans[0], data)] * len(plans)
-
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        return self.release_many(plan, prepared, [rng])[0]
+    def read(self, spec: Spec, data: Data) -> Data:
+        """For a list of vertices, the products of the records with them are the columns."""
+        return records_on_vertices(spec, data)
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to rounding."""
@@ -242,7 +222,7 @@ class FrankWolfePolytope(SampledMechanism):
         """
         spec = plan.spec
         X = np.zeros((spec.n, spec.p))
-        X[-1] = _telling(spec)
+        X[-1] = telling_record(spec)
         y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
         return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)
 
@@ -271,24 +251,6 @@ class FrankWolfePolytope(SampledMechanism):
             thetas *= 1.0 - mu
             thetas[rows, columns[:, t - 1]] += mu * size_of(spec) * np.sign(outputs[:, t - 1])
         return ratio
-
-
-def _telling(spec: Spec) -> Array:
-    """A record at the end of its domain along which the set is widest, [p]."""
-    shape = spec.shape
-    if isinstance(shape, Polytope):
-        norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual, axis=2)
-        first, second = np.unravel_index(norms.argmax(), norms.shape)
-        across = shape.table[first] - shape.table[second]
-    else:
-        across = np.zeros(spec.p)
-        across[0] = 1.0
-        across[1:2] = 0.0 if is_signed(spec) else -1.0
-    if shape.diameter(spec.domain.dual, spec.p) == 0.0:
-        raise NotApplicable(f"a set of one point has no worst pair, got the {shape.label} with p = {spec.p}")
-    if spec.domain.q == 2.0:
-        return spec.domain.R * across / np.linalg.norm(across)
-    return spec.domain.R * np.where(across < 0.0, -1.0, 1.0)
 
 
 def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..losses import get_loss
-from ..sets import L1Ball, Polytope
+from ..sets import L1Ball, Polytope, Simplex, norm_ball
 from ..solvers import frank_wolfe as fw
 from ..solvers.sparse_frank_wolfe import descend_sparse
-from ..types import Array, Data, Plan, Spec
+from ..types import Array, Data, NotApplicable, Plan, Spec
 from .base import Prepared, records_of
-from .frank_wolfe_rules import Terrain, terrain
+from .frank_wolfe_rules import Terrain, check_problem, terrain
 
 
 def descend(
@@ -53,6 +53,25 @@ def polytope_models(risk: fw.Walkable, plans: Sequence[Plan], rngs: Sequence[np.
 
 def risk_behind(plan: Plan, prepared: Prepared, runs: int, *, single: bool = False) -> fw.Risk:
     return fw.risk_of(get_loss(plan.spec.loss), records_of(prepared), choices=runs * plan.steps, single=single)
+
+
+def check_polytope(key: str, spec: Spec) -> None:
+    """Raise NotApplicable with the reason unless the set is one with vertices and Frank-Wolfe applies."""
+    check_problem(key, spec)
+    shape = spec.shape
+    if not isinstance(shape, L1Ball | Simplex | Polytope):
+        raise NotApplicable(
+            f"{key} needs the L1 ball, the simplex or a list of vertices, got the {shape.label}; "
+            "dpcore.sets.Polytope takes such a list"
+        )
+    if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
+        raise ValueError(f"vertices of set must have length p = {spec.p}, got {shape.table.shape[1]}")
+
+
+def records_on_vertices(spec: Spec, data: Data) -> Data:
+    """The records, or for a list of vertices their products with them, which are then the columns."""
+    shape = spec.shape
+    return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
 
 
 def idle_columns(spec: Spec, risk: fw.Walkable) -> int:
@@ -103,3 +122,19 @@ def vertex_scores(spec: Spec, data: Data, thetas: Array) -> Array:
     """<v, grad F> of all vertices v, first e_1, ..., e_p and then their opposites, at thetas [K, p]; all p columns."""
     scores = size_of(spec) * get_loss(spec.loss).gradients(data, thetas)
     return np.concatenate([scores, -scores], axis=1) if is_signed(spec) else scores
+
+
+def telling_record(spec: Spec) -> Array:
+    """A record at the end of its domain along which the set is widest, [p]."""
+    shape = spec.shape
+    if isinstance(shape, Polytope):
+        norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual, axis=2)
+        first, second = np.unravel_index(norms.argmax(), norms.shape)
+        across = shape.table[first] - shape.table[second]
+    else:
+        across = np.zeros(spec.p)
+        across[0] = 1.0
+        across[1:2] = 0.0 if is_signed(spec) else -1.0
+    if shape.diameter(spec.domain.dual, spec.p) == 0.0:
+        raise NotApplicable(f"a set of one point has no worst pair, got the {shape.label} with p = {spec.p}")
+    return spec.domain.R * norm_ball(spec.domain.q).extreme(-across)

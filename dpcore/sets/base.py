@@ -32,18 +32,22 @@ class Width:
 class ConvexSet(abc.ABC):
     """A closed, bounded, convex set in R^p of size 1.
 
-    label: for charts and messages. q: the norm order, 2 or inf, in which records are bounded where nobody says.
+    label: for charts and messages.
     """
 
     label: ClassVar[str]
-    q: ClassVar[float] = math.inf
+
+    @property
+    def q(self) -> float:
+        """The norm order in which records are bounded where nobody says."""
+        return math.inf
 
     @abc.abstractmethod
     def norm(self, order: float, p: int) -> float:
-        """The largest ||theta||_order in the set, order 1 or 2."""
+        """The largest ||theta||_order in the set, for an order from 1 to inf."""
 
     def diameter(self, order: float, p: int) -> float:
-        """The largest ||theta - theta'||_order in the set, order 1 or 2; twice the norm where it is symmetric."""
+        """The largest ||theta - theta'||_order in the set; twice the norm where it is symmetric."""
         return 2.0 * self.norm(order, p)
 
     def corners(self, p: int) -> int | None:

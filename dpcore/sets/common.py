@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from .base import ConvexSet, Width
-from .lengths import largest, length
+from .lengths import largest, length, widening
 from .widths import FAR, QUADRATURE_ERROR, ROUNDING_ERROR, half_step, integral, largest_chi
 
 _MOST_CORNERS = 20  # of a box: 2^20 of them
@@ -20,10 +20,13 @@ class Ball(ConvexSet):
     """||theta||_2 <= 1."""
 
     label = "L2 ball"
-    q = 2.0
+
+    @property
+    def q(self) -> float:
+        return 2.0
 
     def norm(self, order: float, p: int) -> float:
-        return math.sqrt(p) if order == 1 else 1.0
+        return widening(order, 2.0, p)
 
     def extreme(self, v: Array) -> Array:
         scaled = v / largest(v)
@@ -48,7 +51,7 @@ class Simplex(ConvexSet):
         return 1.0
 
     def diameter(self, order: float, p: int) -> float:
-        return 0.0 if p == 1 else 2.0 if order == 1 else math.sqrt(2.0)
+        return 0.0 if p == 1 else float(2.0 ** (1.0 / order))
 
     def corners(self, p: int) -> int:
         return p
@@ -110,8 +113,12 @@ class Box(ConvexSet):
 
     label = "box"
 
+    @property
+    def q(self) -> float:
+        return 1.0
+
     def norm(self, order: float, p: int) -> float:
-        return float(p) if order == 1 else math.sqrt(p)
+        return widening(order, math.inf, p)
 
     def corners(self, p: int) -> int | None:
         return 2**p if p <= _MOST_CORNERS else None

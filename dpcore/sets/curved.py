@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import math
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ..arrays import Array
 from ..checks import check_real, integer
 from .base import ConvexSet, Width
 from .common import Ball, L1Ball
-from .lengths import largest, length
+from .lengths import dual_order, largest, length, widening
 from .widths import drawn, largest_chi
 
 _MOST_STEPS = 200  # of a root search
@@ -33,18 +32,18 @@ class LqBall(ConvexSet):
         object.__setattr__(self, "order", order)
 
     @property
-    def dual(self) -> float:
-        """q / (q - 1)."""
-        return self.order / (self.order - 1.0)
+    def q(self) -> float:
+        """The dual order."""
+        return dual_order(self.order)
 
     def norm(self, order: float, p: int) -> float:
-        return p ** max(1.0 / order - 1.0 / self.order, 0.0)
+        return widening(order, self.order, p)
 
     def extreme(self, v: Array) -> Array:
         """-sign(v_j) |v_j|^(q* - 1) / ||v||_q*^(q* - 1) with q* = q / (q - 1): equality in Hoelder's inequality."""
         scaled = np.abs(v) / largest(v)
-        total = (scaled**self.dual).sum(axis=-1, keepdims=True)
-        return -np.sign(v) * scaled ** (self.dual - 1.0) / np.maximum(total, 1.0) ** (1.0 / self.order)
+        total = (scaled**self.q).sum(axis=-1, keepdims=True)
+        return -np.sign(v) * scaled ** (self.q - 1.0) / np.maximum(total, 1.0) ** (1.0 / self.order)
 
     def project(self, v: Array) -> Array:
         """x_j + mu x_j^(q - 1) = |v_j| with the mu that gives ||x||_q = 1."""
@@ -62,7 +61,7 @@ class LqBall(ConvexSet):
         """
         q = self.order
         low = np.maximum(a.max(axis=-1, keepdims=True) - 1.0, 0.0)
-        high = np.maximum(length(a, self.dual), low)
+        high = np.maximum(length(a, self.q), low)
         mu = high
         with np.errstate(all="ignore"):
             for _ in range(_MOST_STEPS):
@@ -86,7 +85,7 @@ class LqBall(ConvexSet):
         """E ||g||_q*, drawn except for q = 2."""
         if self.order == 2.0:
             return Ball()._width(p)
-        return drawn(lambda g: length(g, self.dual)[:, 0], p)
+        return drawn(lambda g: length(g, self.q)[:, 0], p)
 
 
 @dc.dataclass(frozen=True)
@@ -104,7 +103,7 @@ class GroupL1Ball(ConvexSet):
         object.__setattr__(self, "group", integer("group", self.group, at_least=1))
 
     def norm(self, order: float, p: int) -> float:
-        return math.sqrt(min(self.group, p)) if order == 1 else 1.0
+        return widening(order, 2.0, min(self.group, p))
 
     def extreme(self, v: Array) -> Array:
         blocks = self._blocks(v / largest(v))

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, figures, fingerprints, lasso, mixtures
+from pages.sparse import l1_beside_words as beside_words
 from pages.sparse import l1_words as words
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
@@ -101,14 +102,14 @@ def _show_beside(side: str, here: words.Here, walked: lasso.Path | None, reason:
             repetitions=BESIDE_REPETITIONS,
         )
         picture = figures.remark_figure(beside, theme=theme, height=SIDE_HEIGHT)
-        said = words.remark_caption(beside, here)
+        said = beside_words.remark_caption(beside, here)
     elif side == "Tracing":
         traced = fingerprints.tracing(seed=here.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
         picture = figures.tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
-        said = words.tracing_caption(traced)
+        said = beside_words.tracing_caption(traced)
     elif walked:
         picture = figures.path_figure(walked, theme=theme, height=SIDE_HEIGHT)
-        said = words.path_caption(walked)
+        said = beside_words.path_caption(walked)
     else:
         st.caption(readable(reason))
         return

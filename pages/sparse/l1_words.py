@@ -10,12 +10,10 @@ import pandas as pd
 
 from dpcore.composition import bounded_range_rho, zcdp_epsilon
 from dpcore.data import load
-from dpcore.fingerprints import Tracing, literal_size
 from dpcore.lasso import SOURCE, AgainstN, AgainstP, AgainstT, Curve, Path
-from dpcore.mixtures import BesideSampling
 from dpcore.slopes import power_law
 from pages.ui.controls import delta_text
-from pages.ui.text import readable, rounded
+from pages.ui.text import people, readable, rounded
 
 AXES = {"T": "steps", "n": "people", "p": "columns"}
 ACCOUNTINGS = {"tight": "tight", "published": "printed", "published_safe": "4 × printed"}
@@ -237,17 +235,6 @@ def readouts(found: Found, walked: Path | None, here: Here) -> list[tuple[str, s
     return pairs
 
 
-def people(count: float) -> str:
-    """
-    >>> people(54_321.0), people(1_234_567.0), people(7.1e9)
-    ('54,000', '1.2 million', '7.1 billion')
-    """
-    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
-        if count >= size:
-            return f"{float(f'{count / size:.2g}'):g} {word}"
-    return f"{float(f'{count:.2g}'):,.0f}"
-
-
 def caption(found: Found, here: Here) -> str:
     """What the curves share, and why measured and proved slopes differ."""
     said = [f"Means over {found.repetitions} runs that share their randomness; band: 8 of 10."]
@@ -268,48 +255,6 @@ def caption(found: Found, here: Here) -> str:
     if refused:
         said.append(f"Left out: {readable(refused[0])}.")
     return " ".join(said)
-
-
-def path_caption(walked: Path) -> str:
-    """One run in words."""
-    missed = int((~walked.right).sum())
-    return (
-        f"One run: {missed} of {walked.plan.steps} choices are not a feature that matters with its sign, and the model "
-        f"leaves {rounded(walked.excess)}. Early choices fade: the last of T vertices weighs "
-        f"{rounded(walked.share[-1] / walked.share[0], 2)} times the first."
-    )
-
-
-def remark_caption(found: BesideSampling, here: Here) -> str:
-    """Both mechanisms on the records of the tab Simplex."""
-    last = len(found.n) - 1
-    pair = found.frank_wolfe.mean[last], found.sampling.mean[last]
-    said = (
-        f"Over the simplex, with Huber loss and ε = {here.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
-        f"{rounded(pair[0])} and m draws {rounded(pair[1])}. Remark 2 promises n^(−2/3) instead of n^(−1/3)."
-    )
-    if found.stored < here.p:
-        said += f" {found.stored:,} of {here.p:,} columns are filled."
-    return f"{said} Means of {found.repetitions} runs."
-
-
-def tracing_caption(tracing: Tracing) -> str:
-    """What the attack sees, and how far it is from the theorem."""
-    size = literal_size()
-    last = len(tracing.epsilon) - 1
-    worse = tracing.epsilon[tracing.excess > tracing.nothing]
-    said = (
-        f"Who of {tracing.w} users was in the data? The exact minimiser tells members from strangers with AUC "
-        f"{tracing.exact.auc:.2f}; at ε = {tracing.epsilon[last]:,.0f} it is {tracing.auc[last]:.2f}, at ε = "
-        f"{tracing.epsilon[0]:g} it is {tracing.auc[0]:.2f}, while the excess grows from "
-        f"{rounded(tracing.excess[last])} to {rounded(tracing.excess[0])}: accurate means traceable."
-    )
-    if len(worse):
-        said += f" Up to ε = {worse[-1]:g}, a model of zeros would do better."
-    return (
-        f"{said} A scaled illustration with {tracing.n} records; the theorem's own data need m ≥ {size.m:,}, "
-        f"{people(size.p)} columns and {people(size.n)} records."
-    )
 
 
 def assumptions(found: Found, here: Here) -> str:

@@ -94,12 +94,13 @@ def sidebar(
     max_columns: int,
     unused: Mapping[str, str],
     default_columns: int | None = None,
+    letter: str = "p",
 ) -> Controls:
     """Draw the sidebar and return its state.
 
     people: sizes n can take, default_people the one to start with. columns: of the data set where it fixes them, else
     the slider decides up to max_columns, starting at default_columns. unused: control -> reason, for controls that
-    this page does not use.
+    this page does not use. letter: what the page calls the dimension.
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
@@ -109,7 +110,7 @@ def sidebar(
         n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
         if text := delta_note(delta, n):
             note.caption(text)
-        p = _dimension(columns, max_columns, default_columns, unused.get("p"))
+        p = _dimension(letter, columns, max_columns, default_columns, unused.get("p"))
         lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text, reason=unused.get("lam"))
         m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
         _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
@@ -142,16 +143,19 @@ def _slider(
     drawn = st.session_state.setdefault("drawn", {})
     asked, fitting = fitted(st.session_state.get(key, default), drawn.get(key), options, default)
     _settle(key, fitting, default)
-    shown = st.select_slider(
-        label, options, default, format_func=text, key=key, bind="query-params", disabled=reason is not None
-    )
-    if shown != fitting:  # the address decided otherwise
-        asked = shown
-    drawn[key] = Drawn(default, asked, shown)
-    if reason:
-        st.caption(reason)
-    elif asked != shown:
-        st.caption(f"{text(asked)} is not on this page's scale; {text(shown)} is the nearest.")
+    # With its caption in one block, so that whatever captions there are, each control stays where it is: one that moves
+    # is made anew by the browser, and may then say that it is what it was before.
+    with st.container():
+        shown = st.select_slider(
+            label, options, default, format_func=text, key=key, bind="query-params", disabled=reason is not None
+        )
+        if shown != fitting:  # the address decided otherwise
+            asked = shown
+        drawn[key] = Drawn(default, asked, shown)
+        if reason:
+            st.caption(reason)
+        elif asked != shown:
+            st.caption(f"{text(asked)} is not on this page's scale; {text(shown)} is the nearest.")
     return shown
 
 
@@ -176,14 +180,15 @@ def _settle(key: str, value: Any, default: Any) -> None:
         st.session_state[key] = value
 
 
-def _dimension(columns: int | None, max_columns: int, default: int | None, reason: str | None) -> int:
-    label = "**p** dimension"
+def _dimension(letter: str, columns: int | None, max_columns: int, default: int | None, reason: str | None) -> int:
+    label = f"**{letter}** dimension"
     if columns is None:
         columns_to = [p for p in DIMENSIONS if p <= max_columns]
         return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default, reason)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.
-    st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
-    st.caption(f"this data set has {columns} columns")
+    with st.container():
+        st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
+        st.caption(f"this data set has {columns} columns")
     return columns
 
 

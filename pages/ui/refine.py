@@ -38,7 +38,10 @@ def refined(experiment: Experiment, *, first: int = 10, key: str = "refined") ->
     if held is not None and held.failed:
         return table, f"{so_far}; an error, noted in the server's log, keeps the others away."
     held = st.session_state[name] = refinement.join(experiment, watcher)
-    _poll(held, watcher)
+    # In a block of its own: where Streamlit answers a move and a question at once, it drops the block that asks and
+    # draws it again in the place where it was, over whatever has moved up to there.
+    with st.container():
+        _poll(held, watcher)
     return table, f"{so_far}, refining …"
 
 

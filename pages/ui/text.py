@@ -63,3 +63,15 @@ def readable(reason: str) -> str:
     for name, letter in (("lam", "λ"), ("epsilon", "ε"), ("delta", "δ")):
         reason = re.sub(rf"\b{name}\b", letter, reason)
     return reason
+
+
+def people(count: float) -> str:
+    """A number of people in words, to two digits.
+
+    >>> people(54_321.0), people(1_234_567.0), people(7.1e9)
+    ('54,000', '1.2 million', '7.1 billion')
+    """
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if count >= size:
+            return f"{float(f'{count / size:.2g}'):g} {word}"
+    return f"{float(f'{count:.2g}'):,.0f}"

@@ -6,20 +6,42 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+
+from dpcore import figures
 
 from ..harness import FLAGS, find_browser
+from .looks import NewPage
 
 expect.set_options(timeout=20_000)  # a busy machine is no defect
 
 
 # For the package, not the session: while Playwright runs, no other test could use asyncio in this thread.
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """One for all tests, with a profile on disk: the compiled scripts in it save each new page a second of work."""
+    profile = tmp_path_factory.mktemp("profile")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
+        running = playwright.chromium.launch_persistent_context(
+            profile, executable_path=find_browser(), args=list(FLAGS)
+        )
         yield running
         running.close()
+
+
+@pytest.fixture
+def new_page(browser: BrowserContext) -> Iterator[NewPage]:
+    """Opens pages; whatever a test has opened is closed after it."""
+
+    def open_page(width: int = 1440, height: int = 900, scheme: figures.Theme = "light") -> Page:
+        opened = browser.new_page()
+        opened.set_viewport_size({"width": width, "height": height})
+        opened.emulate_media(color_scheme=scheme)
+        return opened
+
+    yield open_page
+    for opened in browser.pages[1:]:  # the first is the browser's own, which ends without any
+        opened.close()
 
 
 @pytest.fixture
@@ -32,7 +54,7 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
+def page(new_page: NewPage, complaints: list[str]) -> Iterator[Page]:
     def note_console(message: ConsoleMessage) -> None:
         # On a deep link Streamlit first looks for its server below the page's own address.
         probe = message.location["url"].endswith(("/_stcore/health", "/_stcore/host-config"))
@@ -44,11 +66,10 @@ def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
         if address.scheme not in ("data", "blob") and address.hostname != "localhost":
             complaints.append(f"request to {request.url}")
 
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    opened = context.new_page()
+    opened = new_page()
     opened.on("console", note_console)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("request", note_request)
     yield opened
-    context.close()
+    opened.close()
     assert not complaints

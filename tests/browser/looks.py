@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from dpcore import figures
+
+
+class NewPage(Protocol):
+    """What the fixture of that name is."""
+
+    def __call__(self, width: int = ..., height: int = ..., scheme: figures.Theme = ...) -> Page: ...
 
 
 class Chart:
@@ -76,19 +83,22 @@ CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
     .map(e => e.innerText)"""
 
 
-# Width, height, and whether two charts stand side by side there.
-SCREENS = [(1440, 900, True), (1024, 768, False), (390, 844, False)]
-
-
 def on_every_screen(states: Sequence[str], dark: Sequence[str]) -> Callable[..., None]:
-    """Parametrise a test by `screen` and by (`scheme`, `states`): all states in light, some of them in dark."""
-    screens = pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: str(screen[0]))
-    themes = pytest.mark.parametrize("scheme, states", [("light", states), ("dark", dark)], ids=["light", "dark"])
-    return lambda test: screens(themes(test))
+    """Parametrise a test by `screen` (width, height, whether two charts stand side by side there), `scheme`, `states`.
+
+    All states on a large screen and on a phone, both light, and some of them in between, dark: each screen has a layout
+    of its own, and colours are the same on each.
+    """
+    looks = [
+        pytest.param((1440, 900, True), "light", states, id="1440"),
+        pytest.param((390, 844, False), "light", states, id="390"),
+        pytest.param((1024, 768, False), "dark", dark, id="1024"),
+    ]
+    return pytest.mark.parametrize("screen, scheme, states", looks)
 
 
 def check_two_charts(
-    browser: Browser,
+    new_page: NewPage,
     open_page: Callable[[Page, str], tuple[Chart, Chart]],
     screen: tuple[int, int, bool],
     scheme: figures.Theme,
@@ -96,7 +106,7 @@ def check_two_charts(
 ) -> None:
     """In no state is anything cut, covered or wider than the screen, and the charts stand as there is room for."""
     width, height, beside = screen
-    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = new_page(width, height, scheme)
     for state in states:
         charts = open_page(page, state)
         page.wait_for_timeout(300)  # fonts
@@ -110,4 +120,3 @@ def check_two_charts(
         assert first and second
         assert (second["x"] > first["x"] + first["width"]) is beside, state
         assert (second["y"] > first["y"] + first["height"]) is not beside, state
-    page.close()

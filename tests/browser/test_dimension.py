@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from dpcore import figures
 
 from ..harness import Server
-from .looks import Chart, check_two_charts, on_every_screen
+from .looks import Chart, NewPage, check_two_charts, on_every_screen
 
 pytestmark = pytest.mark.browser
 
@@ -92,7 +92,7 @@ STATES = ("", "?p=8&noise_in=both", "?p=1%2C024&noise_in=question&below=damage+a
 @on_every_screen(STATES, STATES[:1])
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
-    browser: Browser,
+    new_page: NewPage,
     screen: tuple[int, int, bool],
     scheme: figures.Theme,
     states: tuple[str, ...],
@@ -101,16 +101,15 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
         open_dimension(page, server.url, state)
         return Chart(page, "dimension"), Chart(page, "corner")
 
-    check_two_charts(browser, opened, screen, scheme, states)
+    check_two_charts(new_page, opened, screen, scheme, states)
 
 
-def test_the_first_screen_holds_sentence_and_both_charts(server: Server, browser: Browser):
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def test_the_first_screen_holds_sentence_and_both_charts(server: Server, new_page: NewPage):
+    page = new_page(1440, 900)
     open_dimension(page, server.url)
     for where in ("text=idle columns Gaussian noise", f"{HERO} .annotation-text:has-text('p = 1,048,576')", CORNER):
         box = page.locator(where).first.bounding_box()
         assert box and box["y"] + box["height"] < 900
-    page.close()
 
 
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):

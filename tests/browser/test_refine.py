@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from dpcore.refinement import PATIENCE_SECONDS
 from pages.ui.refine import POLL_SECONDS
@@ -30,6 +31,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit import runtime
 
 import dpcore
 from dpcore import refinement
@@ -47,7 +49,11 @@ def hold():
 
 
 slow.hold = hold
-n = st.select_slider("n", [60, 70, 80, 90], key="n", bind="query-params")
+n = st.select_slider("n", [60, 70, 80, 90, 100, 110, 120], key="n", bind="query-params")
+if n > 100:
+    # What this run says leaves together with what the next one says.
+    time.sleep(0.2)
+    runtime.get_instance()._get_async_objs().eventloop.call_soon_threadsafe(time.sleep, 0.5)
 experiment = dpcore.Experiment(
     source="synthetic", n=n, mechanisms=(slow.Slow(),), sweep=dpcore.Axis("epsilon", (0.1, 1, 10)), repetitions=20
 )
@@ -175,3 +181,40 @@ def test_a_closed_tab_stops_the_work(dashboard: Dashboard, page: Page):
     dashboard.gate.touch()
     page.wait_for_timeout(1000)
     assert dashboard.solves() - before == 1, "no solve begins for nobody"
+
+
+def test_a_move_that_meets_the_page_s_own_question_keeps_the_chart(dashboard: Dashboard, page: Page):
+    """What a move asks for waits for the page to ask whether the picture is full; both arrive and are answered at once.
+
+    Then the second answer takes the place of what the first says about the block that asks.
+    """
+    slider = page.locator(".st-key-n input[type=range]")
+    held: list[bytes] = []
+    holding = False
+
+    def between(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def send(message: str | bytes) -> None:
+            assert isinstance(message, bytes)
+            decoded = BackMsg()
+            decoded.ParseFromString(message)
+            asks = decoded.rerun_script.fragment_id
+            held.append(message)
+            if asks or not holding:
+                for one in held:
+                    server.send(one)
+                held.clear()
+
+        socket.on_message(send)
+
+    page.route_web_socket("**/_stcore/stream", between)
+    open_page(page, f"{dashboard.url}/?n=100")
+    expect(page.get_by_text("refining …")).to_be_visible()
+    holding = True
+    for n in (110, 120):
+        slider.press("ArrowRight")
+        expect_picture(page, f"n {n}, 10 releases")
+        page.wait_for_timeout(2000 * POLL_SECONDS)
+        expect_picture(page, f"n {n}, 10 releases")
+    assert seen(page) == ["n 100, 10 releases", "n 110, 10 releases", "n 120, 10 releases"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from dpcore import figures
 
 from ..harness import Server
-from .looks import Chart, check_two_charts, on_every_screen
+from .looks import Chart, NewPage, check_two_charts, on_every_screen
 
 pytestmark = pytest.mark.browser
 
@@ -72,7 +72,7 @@ STATES = (
 @on_every_screen(STATES, (STATES[0], STATES[4]))
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
-    browser: Browser,
+    new_page: NewPage,
     screen: tuple[int, int, bool],
     scheme: figures.Theme,
     states: tuple[str, ...],
@@ -80,16 +80,15 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
     def opened(page: Page, state: str) -> tuple[Chart, Chart]:
         return open_sparse(page, server.url, state)
 
-    check_two_charts(browser, opened, screen, scheme, states)
+    check_two_charts(new_page, opened, screen, scheme, states)
 
 
-def test_the_first_screen_holds_sentence_and_chart(server: Server, browser: Browser):
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def test_the_first_screen_holds_sentence_and_chart(server: Server, new_page: NewPage):
+    page = new_page(1440, 900)
     lasso, _ = open_sparse(page, server.url)
     for where in ("text=of excess risk", f"{lasso.where} .annotation-text:has-text('T = ')"):
         box = page.locator(where).first.bounding_box()
         assert box and box["y"] + box["height"] < 900
-    page.close()
 
 
 def test_the_T_slider_moves_the_cursor_in_place(server: Server, page: Page, complaints: list[str]):

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from dpcore import EPSILON_GRID, figures
 
 from ..harness import Server
-from .looks import CUT, Chart
+from .looks import CUT, Chart, NewPage
 
 pytestmark = pytest.mark.browser
 
@@ -89,27 +89,26 @@ def test_every_other_control_redraws_the_curve_in_place(server: Server, page: Pa
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_chart_wears_the_page_s_theme(server: Server, browser: Browser, scheme: figures.Theme):
-    page = browser.new_page(color_scheme=scheme)
+def test_the_chart_wears_the_page_s_theme(server: Server, new_page: NewPage, scheme: figures.Theme):
+    page = new_page(scheme=scheme)
     open_start(page, server.url).wait(f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
     colour = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
     red, green, blue = (int(figures.BACKGROUND[scheme][i : i + 2], 16) for i in (1, 3, 5))
     assert colour == f"rgb({red}, {green}, {blue})"
-    page.close()
 
 
-@pytest.mark.parametrize("epsilon", [EPSILON_GRID[0], 1.0, EPSILON_GRID[-1]])
-@pytest.mark.parametrize("width, height", [(1440, 900), (1024, 768), (390, 844)])
-def test_no_label_is_cut_or_covered(server: Server, browser: Browser, width: int, height: int, epsilon: float):
-    page = browser.new_page(viewport={"width": width, "height": height})
-    for more in ("", "&n=50,000", "&source=synthetic+people"):
-        chart = open_start(page, f"{server.url}/?epsilon={epsilon:g}{more}")
+# Each width, end of the grid and source, in pairs: three states of nine a width.
+@pytest.mark.parametrize("turn, width, height", [(0, 1440, 900), (1, 1024, 768), (2, 390, 844)])
+def test_no_label_is_cut_or_covered(server: Server, new_page: NewPage, turn: int, width: int, height: int):
+    page = new_page(width, height)
+    sources = ("", "&n=50,000", "&source=synthetic+people")
+    for k, epsilon in enumerate((EPSILON_GRID[0], 1.0, EPSILON_GRID[-1])):
+        chart = open_start(page, f"{server.url}/?epsilon={epsilon:g}{sources[(k + turn) % 3]}")
         expect(page.get_by_text(f"ε = {epsilon:g},").first).to_be_visible()
         assert chart.broken_labels() == []
         assert page.evaluate(CUT) == []
         scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert scroll <= 0, "the page scrolls sideways"
-    page.close()
 
 
 def test_the_checks_see_an_overlap_and_a_cut(server: Server, page: Page):
@@ -121,15 +120,14 @@ def test_the_checks_see_an_overlap_and_a_cut(server: Server, page: Page):
     assert chart.broken_labels() != []
 
 
-def test_the_first_screen_answers_both_questions(server: Server, browser: Browser):
+def test_the_first_screen_answers_both_questions(server: Server, new_page: NewPage):
     """At 1366 x 768 the price, the odds and the chart's cursor are there without scrolling."""
-    page = browser.new_page(viewport={"width": 1366, "height": 768})
+    page = new_page(1366, 768)
     open_start(page, server.url)
     bottom: Callable[[str], float] = lambda where: page.locator(where).first.bounding_box()["y"]  # noqa: E731
     assert bottom("text=privacy costs") < 200
     assert bottom("text=An attacker is right") < 400
     assert bottom(f"{CHART} .annotation-text:has-text('ε = 1')") < 768
-    page.close()
 
 
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):

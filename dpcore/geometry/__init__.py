@@ -1,0 +1,35 @@
+"""Learning over l_p balls: records for every norm, the hardest ones, what changes between p = 1 and inf, Table 1."""
+
+from .ball import BallPicture as BallPicture
+from .ball import ball_picture as ball_picture
+from .curves import PEOPLE as PEOPLE
+from .curves import AgainstPeople as AgainstPeople
+from .curves import against_people as against_people
+from .curves import learner_key as learner_key
+from .hardest import EPSILONS as EPSILONS
+from .hardest import Hardest as Hardest
+from .hardest import Tracing as Tracing
+from .hardest import fingerprinted as fingerprinted
+from .hardest import gap as gap
+from .hardest import gap_of_distance as gap_of_distance
+from .hardest import hardest_records as hardest_records
+from .hardest import hardest_tracing as hardest_tracing
+from .hardest import minimiser as minimiser
+from .hardest import scores as scores
+from .lengths import NoiseLengths as NoiseLengths
+from .lengths import noise_lengths as noise_lengths
+from .people import Excess as Excess
+from .people import Optimum as Optimum
+from .people import optimum as optimum
+from .people import people as people
+from .people import population_excess as population_excess
+from .rates import Rate as Rate
+from .rates import Row as Row
+from .rates import table_row as table_row
+from .transition import AgainstOrder as AgainstOrder
+from .transition import Side as Side
+from .transition import against_order as against_order
+from .transition import column_sums as column_sums
+from .transition import gaussian_length as gaussian_length
+from .transition import orders as orders
+from .transition import vertex_temperature as vertex_temperature

@@ -1,0 +1,302 @@
+"""The words of the page Geometry. Every number comes out of the curves, a plan or a rate."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore.figures import order_text
+from dpcore.geometry import PEOPLE, AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, learner_key
+from dpcore.mechanisms import mechanism_class
+from pages.ui.controls import delta_text
+from pages.ui.text import people, readable, rounded
+
+VIEWS = {"order": "norm order", "n": "people"}
+LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
+SCALES = {"displacement": "as far as it moved", "fixed": "worst case"}
+VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as published"}
+SIDES = ("Ball", "Rates", "Noise", "Tracing")
+JUST_ABOVE = "1 + 1/ln d"
+ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
+CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("just right of 1", {"view": "order", "p_norm": JUST_ABOVE}),
+    ("65,536 columns", {"view": "order", "p": 65_536}),
+    ("Euclid against n", {"view": "n", "p_norm": "2"}),
+    ("the box against n", {"view": "n", "p_norm": "∞"}),
+    ("who was in the data?", {"beside_geometry": "Tracing", "p_norm": "1.5"}),
+    ("back to the start", {"view": "order", "p_norm": "1", "p": 1_024, "n": 2_000, "epsilon": 1.0}),
+)
+NAMES = {1.0: "Lasso", 2.0: "Euclid", math.inf: "box"}
+
+FORMULA = r"""
+The set is $\|x\|_p\le1$ in $\mathbb R^d$; records keep $\|z\|_{q^*}\le1$, $\frac1p+\frac1{q^*}=1$.
+
+- **Noise in the gradient** is scaled to the sensitivity in $\ell_{q^*}$: Gaussian with
+  $\sigma=d^{\frac12-\frac1{q^*}}sM$, or generalised Gaussian, density $\propto e^{-\|z\|_r^2/2\sigma^2}$,
+  $\sigma=\sqrt\kappa\,sM'$, $\kappa=\min_{2\le r\le q^*}(r-1)d^{2/r-2/q^*}$.
+- **A random corner**: of the $2d$ points $\pm e_j$ one is drawn with probability
+  $\propto e^{\varepsilon n\langle\bar z,\pm e_j\rangle/4}$. That costs $\frac{4\ln 2d}{\varepsilon n}$ at most; what
+  the round ball has beyond its corners is lost as well.
+- **One pass**: every record enters one noisy estimate, so nothing composes. Trees of gradient differences for
+  $1<p<2$ (Frank-Wolfe), random vertices at $p=1$, projected descent in phases for $p\ge2$.
+- **Rates** (Table 1, shape only): $\sqrt{\kappa/n}+\kappa\sqrt{d\ln\frac1\delta}/(\varepsilon n)$ for $1<p\le2$,
+  $d^{\frac12-\frac1p}/\sqrt n+d^{1-\frac1p}\sqrt{\ln\frac1\delta}/(\varepsilon n)$ beyond. For $1<p\le2$ no private
+  model has less than about $(p-1)\sqrt d/(\varepsilon n)$ on the hardest data.
+"""
+
+
+def order_of(name: str, d: int) -> float:
+    """The norm order that a name on the slider stands for."""
+    return 1.0 + 1.0 / math.log(d) if name == JUST_ABOVE else ORDERS[name]
+
+
+def learner(name: str) -> str:
+    """The mechanism of a name on the slider, whatever d is."""
+    return learner_key(order_of(name, d=8))
+
+
+def variant_knobs(variant: str) -> dict[str, str]:
+    """Algorithm 2 as published is so with its own noise, too."""
+    return {"variant": variant} | ({"accounting": "published"} if variant == "published" else {})
+
+
+def fewer(p_norm: float, knobs: dict[str, str]) -> dict[str, Any]:
+    """What keeps a picture live: fewer runs where steps are projected on a curved ball, or choices are many."""
+    if knobs.get("variant") == "published":
+        return {"ns": PEOPLE[:-2], "repetitions": 4, "datasets": 2}
+    return {"repetitions": 4, "datasets": 2} if 2.0 < p_norm < math.inf else {}
+
+
+@dc.dataclass(frozen=True)
+class Here:
+    """What all pictures of the page share. name: of the norm order on its slider."""
+
+    name: str
+    d: int
+    n: int
+    epsilon: float
+    delta: float
+    seed: int
+
+    @property
+    def p_norm(self) -> float:
+        return order_of(self.name, self.d)
+
+    @property
+    def words(self) -> str:
+        """
+        >>> Here("2", 8, 100, 1.0, 1e-6, 0).words, Here("1.5", 8, 100, 1.0, 1e-6, 0).words
+        ('p = 2 (Euclid)', 'p = 1.5')
+        """
+        text = f"p = {order_text(self.p_norm)}"
+        return f"{text} ({NAMES[self.p_norm]})" if self.p_norm in NAMES else text
+
+
+def _at(found: AgainstOrder, p_norm: float) -> int:
+    return int(np.argmin(np.abs(1.0 / found.p_norm - 1.0 / p_norm)))
+
+
+def order_takeaway(found: AgainstOrder, here: Here) -> str:
+    """What the chart says: corners against a round ball, and the cursor's place between them."""
+    first, euclid, k = 0, _at(found, 2.0), _at(found, here.p_norm)
+    ratio = found.mean[euclid] / found.mean[first]
+    why = "a round ball feels noise in every column"
+    if found.chosen[euclid] == "vertices":
+        why = "and the best model of a round ball is near none of them"
+    said = (
+        f"With {found.d:,} columns a private answer loses **{rounded(found.mean[first])}** on the Lasso's ball and "
+        f"**{rounded(found.mean[euclid])}** on Euclid's, **{rounded(ratio, 2)} times** as much: of 2d corners one "
+        f"is drawn, {why}."
+    )
+    if k not in (first, euclid):
+        share = found.mean[k] / found.signal[k]
+        said += f" At {here.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of learning nothing."
+    return said
+
+
+def order_readouts(found: AgainstOrder, row: Row, here: Here) -> list[tuple[str, str]]:
+    """(value, label) pairs below the chart."""
+    k = _at(found, here.p_norm)
+    chosen = "a random corner" if found.chosen[k] == "vertices" else "noise in the gradient"
+    other = found.gaussian if found.chosen[k] == "vertices" else found.vertices
+    return [
+        (chosen, f"smaller proved bound at {here.words}; the choice looks at no record"),
+        (
+            rounded(found.mean[k]),
+            f"excess of that choice; the other one leaves {rounded(other.mean[k])}, nothing learned "
+            f"{rounded(found.signal[k])}",
+        ),
+        (f"n = {people(row.free)}", "from here on, by the rates, sampling costs more than privacy"),
+    ]
+
+
+def order_caption(found: AgainstOrder) -> str:
+    return (
+        f"Means of {found.repetitions} draws of records and noise, bars: two standard errors. {found.n0} of "
+        f"{found.n:,} records are fingerprints, the hardest data known, the others zero; the same columns for every p, "
+        "scaled to norm 1 in the dual norm. Thin: the same at other d. **Not the same promise**: the corner keeps "
+        f"({found.epsilon:g}, 0), noise in the gradient ({found.epsilon:g}, {delta_text(found.delta)})."
+    )
+
+
+def people_takeaway(found: AgainstPeople, here: Here) -> str:
+    """What the chart against n says at the cursor."""
+    k = int(np.argmin(np.abs(found.n - here.n)))
+    if found.reasons[k]:
+        return f"**Nothing is released**: {readable(found.reasons[k])}."
+    mean = found.private.mean[k]
+    measured, bound, _ = found.exponents
+    said = (
+        f"At {here.words} and n = {found.n[k]:,.0f} one pass over the records leaves **{rounded(mean)}** of excess "
+        f"risk on fresh ones; nothing learned has {rounded(found.nothing)}, without noise it would be "
+        f"{rounded(found.plain[k])}."
+    )
+    if measured is not None and bound is not None:
+        return f"{said} It falls like **n^{_slope(measured)}**, its proved bound like n^{_slope(bound)}."
+    return f"{said} It follows no one power of n here." if measured is None else said
+
+
+def people_readouts(found: AgainstPeople, row: Row, here: Here) -> list[tuple[str, str]]:
+    k = int(np.argmin(np.abs(found.n - here.n)))
+    if found.reasons[k]:
+        return []
+    _, _, work = found.exponents
+    leads = {"sampling": "sampling", "privacy": "privacy", "trivial": "neither, the rate says nothing"}
+    return [
+        (
+            f"{rounded(found.bound[k] / found.private.mean[k], 2)} times",
+            f"how far the proved bound, {rounded(found.bound[k])}, lies above the mean: it holds for all data",
+        ),
+        (
+            f"{found.gradients[k]:,.0f}",
+            "gradients of single records that a run evaluates"
+            + ("" if work is None else f"; they grow like n^{_slope(work)}: linear time"),
+        ),
+        (leads[row.upper.leads], f"larger term of the rate here; both are equal at n = {people(row.free)}"),
+    ]
+
+
+def _slope(slope: float) -> str:
+    """
+    >>> _slope(-0.667)
+    '−0.67'
+    """
+    return f"{slope:.2f}".replace("-", "−")
+
+
+def people_caption(found: AgainstPeople, here: Here) -> str:
+    label = mechanism_class(found.mechanism).label
+    label = label[0].upper() + label[1:]
+    said = (
+        f"{label}, logistic loss, {found.repetitions} runs on tables of their own; band: 8 of 10. Risk on fresh "
+        "people; the best model is known exactly. The bound holds for all data and is loose on easy ones."
+    )
+    least = np.nanmin(found.spent) if np.isfinite(found.spent).any() else here.epsilon
+    if least < 0.99 * here.epsilon:
+        most = np.nanmax(found.spent)
+        said += f" The noise as printed spends ε = {rounded(least)} to {rounded(most)} of the {here.epsilon:g} granted."
+    if found.n[-1] < here.n:
+        said += f" Drawn up to n = {found.n[-1]:,.0f}: a step for every record takes its time."
+    if found.d < here.d:
+        said += f" Drawn at d = {found.d:,}: larger tables are no live picture."
+    refused = sorted({reason for reason in found.reasons if reason})
+    return f"{said} Left out: {readable(refused[0])}." if refused else said
+
+
+def ball_caption(found: BallPicture, here: Here) -> str:
+    spots = len(np.unique(found.models.round(9), axis=0))
+    return (
+        f"{found.people} people in the plane, ε = {here.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
+        f"different models. {'Corners hide noise' if spots < 10 else 'A round ball shows every bit of it'}."
+    )
+
+
+def rates_caption(row: Row, here: Here) -> str:
+    leads = {"sampling": "sampling leads", "privacy": "privacy leads", "trivial": "the rate says nothing"}
+    return (
+        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.upper.leads]}. Orders of growth without "
+        f"constants, {row.upper.source}; lower bound: {row.lower.formula}."
+    )
+
+
+def noise_caption(found: NoiseLengths) -> str:
+    worst = int(np.argmax(found.generalized / found.gaussian))
+    return (
+        f"For one and the same promise the paper's generalised Gaussian is never shorter; at p = "
+        f"{order_text(found.p_norm[worst])} it is {rounded(found.generalized[worst] / found.gaussian[worst], 3)} times "
+        f"as long (r = {rounded(found.order[worst], 3)}). Its accounting is zCDP, that of Gaussian noise exact."
+    )
+
+
+def tracing_caption(found: Tracing) -> str:
+    last = len(found.epsilon) - 1
+    return (
+        f"Fingerprints of {found.n0} members in {found.d:,} columns at p = {order_text(found.p_norm)}: the exact model "
+        f"tells them from strangers in {rounded(100 * found.exact.auc, 3)}% of pairs, at ε = {found.epsilon[0]:g} in "
+        f"{rounded(100 * found.auc[0], 3)}%, and then it has lost {rounded(100 * found.excess[0] / found.signal, 2)}% "
+        f"of what can be learned; at ε = {found.epsilon[last]:g} it has lost "
+        f"{rounded(100 * found.excess[last] / found.signal, 2)}%."
+    )
+
+
+def assumptions(here: Here) -> str:
+    lines = [
+        "**Neighbours** replace one record; n is public. Records are clipped in the **dual** norm of the ball, so the "
+        "promise changes with p: at p = 1 every entry is bounded, at p = 2 the length, on the box the sum of entries.",
+        f"**Promise**: ({here.epsilon:g}, {delta_text(here.delta)}) for each curve by itself.",
+        "**Norm order view**: linear losses, the excess is exact given records and noise. Which of the two mechanisms "
+        "is used is decided by their bounds, without looking at records.",
+        "**People view**: synthetic people whose best model is known exactly; the excess is measured on fresh ones. "
+        "Every record is read once, in the order given.",
+        "**Rates** have no constants: only their shape means something. The lower bound speaks of the hardest data.",
+        "**A seeded run** like this one shows what a mechanism does; only fresh noise carries its promise.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def order_table(found: AgainstOrder) -> pd.DataFrame:
+    columns: dict[str, Any] = {"p_norm": found.p_norm, "chosen": found.chosen, "mean": found.mean, "se": found.se}
+    for name, side in (("corner", found.vertices), ("gradient", found.gaussian)):
+        columns |= {f"{name}_{key}": getattr(side, key) for key in ("mean", "se", "noiseless", "bound")}
+    return pd.DataFrame(columns | {"nothing_learned": found.signal})
+
+
+def people_table(found: AgainstPeople) -> pd.DataFrame:
+    columns: dict[str, Any] = {"n": found.n.astype(int)}
+    columns |= {key: getattr(found.private, key) for key in ("mean", "se", "q10", "q90")}
+    more: dict[str, Any] = {"q95": found.q95, "without_noise": found.plain, "bound": found.bound, "rate": found.rate}
+    more["gradients"] = found.gradients
+    return pd.DataFrame(columns | more | {"reason": found.reasons})
+
+
+def order_snippet(here: Here, others: list[int], repetitions: int) -> str:
+    """Python that redraws the chart from an empty file."""
+    return f"""from dpcore import figures, geometry
+
+shared = dict(n={here.n}, epsilon={here.epsilon!r}, delta={here.delta!r}, seed={here.seed}, repetitions={repetitions})
+found, *others = [geometry.against_order(d, **shared) for d in {[here.d, *others]}]
+figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=430).show()
+"""
+
+
+def people_snippet(found: AgainstPeople, here: Here, call: dict[str, Any]) -> str:
+    words = "".join(f"    {key}={value!r},\n" for key, value in call.items())
+    return f"""from dpcore import figures, geometry
+
+found = geometry.against_people(
+    {_order_code(here)},
+{words})
+figures.learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
+"""
+
+
+def _order_code(here: Here) -> str:
+    """
+    >>> _order_code(Here("∞", 8, 100, 1.0, 1e-6, 0)), _order_code(Here("1.5", 8, 100, 1.0, 1e-6, 0))
+    ('float("inf")', '1.5')
+    """
+    return 'float("inf")' if here.p_norm == math.inf else repr(here.p_norm)

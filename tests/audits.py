@@ -1,0 +1,51 @@
+"""Plans that audits of the whole registry use, and what they are known not to cover."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import dpcore
+from dpcore import Budget, Domain, Plan, Spec
+from dpcore.mechanisms import mechanism_class
+from tests.problems import CHOOSING, LOCATION, POINTS, UNREGULARISED
+
+KEYS = dpcore.list_mechanisms()
+REPEATS = 20
+# What objective perturbation does not promise anything for, with words of the reason.
+OBJECTIVE = [key for key in KEYS if key.startswith("objective")]
+REASONS = {"hinge": "needs a loss without kinks", "squared": "needs a loss with bounded slope"}
+# What no mechanism does or is audited on, except descent on all records.
+OF_POINTS = dict.fromkeys(LOCATION, "linear prediction")
+NO_POINTS = [key for key in KEYS if key not in ("noisy_gd", "ftrl", *POINTS)]
+# What claims no whole trade-off curve yet.
+NO_CURVE = ("noisy_sgd", "ftrl", "frank_wolfe_polytope", "generalized_gaussian", "polyhedral_frank_wolfe")
+# Draws from weights, of columns or of vertices: their scores take few values.
+DRAWING = [key for key in KEYS if mechanism_class(key)().noise == "gumbel"]
+
+
+def plan_for(key: str, loss: str | None = None, *, p: int = 3, lam: float = 1e4, epsilon: float = 0.9, **knobs) -> Plan:
+    """A plan under which most losses attain the sensitivity; classical accounting needs epsilon < 1."""
+    mechanism = dpcore.make_mechanism(key, **knobs)
+    loss = loss or ("mean" if key in POINTS else "huber_hinge")
+    bounded = key in UNREGULARISED
+    facts = {"lam": 0.0, "radius": 0.4} if bounded else {"lam": 0.0 if key in POINTS else lam}
+    spec = Spec(loss, 10, p, domain=Domain(mechanism.q), set=mechanism.set, **facts)
+    return mechanism.calibrate(spec, Budget(epsilon, 1e-5))
+
+
+def verdicts(plan: Plan, *, runs: int = 20_000, repeats: int = REPEATS, sabotage: str | None = None) -> list[str]:
+    return [dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=sabotage).verdict for seed in range(repeats)]
+
+
+# Few steps, for speed; batches that are smaller than these small data; the lecture's proof is for single records.
+KNOBS = {
+    ("noisy_gd", "tight"): {"steps": 10},
+    ("noisy_sgd", "tight"): {"steps": 10, "batch": 2},
+    ("noisy_sgd", "published"): {"batches": "single"},
+    ("polyhedral_frank_wolfe", "published"): {"variant": "published"},
+} | {(key, accounting): {"T": 4} for key in CHOOSING for accounting in ("tight", "published", "published_safe")}
+
+
+def accountings(key: str) -> tuple[str, ...]:
+    (field,) = [f for f in dc.fields(mechanism_class(key)) if f.name == "accounting"]
+    return field.metadata["choices"]

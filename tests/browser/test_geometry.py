@@ -1,0 +1,64 @@
+"""The page Geometry as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpcore import figures
+
+from ..harness import Server
+from .looks import Chart, NewPage, check_two_charts, on_every_screen
+
+pytestmark = pytest.mark.browser
+
+
+def open_geometry(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
+    page.goto(f"{url}/geometry{query}")
+    charts = Chart(page, "geometry"), Chart(page, "beside_geometry_chart")
+    for chart in charts:
+        chart.shown()
+    return charts
+
+
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
+    open_geometry(page, fresh_server.url, "?view=people&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates")
+    expect(page.get_by_role("heading", name="Why is L1 so much kinder than L2?")).to_be_visible()
+    expect(page.get_by_text("At p = 2 (Euclid) and n = 10,000 one pass")).to_be_visible()
+    expect(page.get_by_text("Orders of growth without constants")).to_be_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []
+
+
+def test_the_norm_order_moves_the_cursor_in_place(server: Server, page: Page, complaints: list[str]):
+    hero, ball = open_geometry(page, server.url)
+    for chart in (hero, ball):
+        chart.look("it.mark = 'same node'")
+    zoomed = hero.zoom()
+    for _ in range(5):
+        page.locator(".st-key-p_norm input[type=range]").press("ArrowRight")
+    hero.wait("it.layout.shapes[0].x0 === 0.5")
+    expect(page.get_by_text("A round ball shows every bit of it")).to_be_visible()
+    assert hero.look("it.mark") == "same node" == ball.look("it.mark") and hero.look(hero.ranges) == zoomed
+    assert "p_norm=2" in page.url and complaints == []
+
+
+STATES = (
+    "",
+    "?p_norm=2&p=65%2C536&beside_geometry=Noise",
+    "?p_norm=1+%2B+1%2Fln+d&beside_geometry=Rates&epsilon=0.1",
+    "?view=people&p_norm=1.5&p=16&n=5%2C000&beside_geometry=Tracing",
+    "?view=people&p_norm=%E2%88%9E&p=8&n=20%2C000",
+)
+
+
+@on_every_screen(STATES, (STATES[0], STATES[3]))
+def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
+    server: Server,
+    new_page: NewPage,
+    screen: tuple[int, int, bool],
+    scheme: figures.Theme,
+    states: tuple[str, ...],
+):
+    check_two_charts(new_page, lambda page, state: open_geometry(page, server.url, state), screen, scheme, states)

@@ -1,0 +1,235 @@
+"""Audits of every registered mechanism: correct ones pass, and every built-in fault is found.
+
+A correct mechanism is contradicted in at most one audit of a thousand, so 20 repeats fail with probability at most 2%
+over the choice of seeds; the seeds are fixed. Audits of one mechanism share coins and noise by seed.
+"""
+
+import dataclasses as dc
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcore
+from dpcore import Budget, NotApplicable, Plan, auditing
+from dpcore.losses import LOSSES
+from dpcore.mechanisms import base, mechanism_class
+from dpcore.mechanisms.base import Prepared
+from dpcore.sabotages import SABOTAGES, get_sabotage
+from tests.audits import (
+    DRAWING,
+    KEYS,
+    KNOBS,
+    NO_CURVE,
+    NO_POINTS,
+    OBJECTIVE,
+    OF_POINTS,
+    REASONS,
+    REPEATS,
+    accountings,
+    plan_for,
+    verdicts,
+)
+from tests.problems import ADDING, BALL, LINEAR, LOCATION, POINTS, UNREGULARISED
+
+every_mechanism = pytest.mark.parametrize("key", KEYS)
+
+
+@pytest.mark.parametrize("repeats", [5, pytest.param(REPEATS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "key, knobs",
+    [("output_gaussian", {"accounting": a}) for a in ("tight", "published", "classical")]
+    + [(key, {"p": 1}) for key in ("objective_gaussian", "objective_gamma")]
+    + [pytest.param(key, {"p": 3}, marks=pytest.mark.nightly) for key in ("objective_gaussian", "objective_gamma")]
+    + [("output_gamma", {"p": 1}), ("output_gamma", {"p": 5}), ("output_gamma", {"p": 5, "accounting": "published"})],
+    ids=str,
+)
+def test_correct_mechanisms_are_never_contradicted_and_halved_noise_always_is(key, knobs, repeats):
+    """Several seeds each. Halved noise escapes an audit with probability below 1e-6 at these settings."""
+    plan = plan_for(key, **knobs)
+    assert "contradicted" not in verdicts(plan, repeats=repeats)
+    assert verdicts(plan.weakened(0.5), repeats=repeats) == ["contradicted"] * repeats
+
+
+def conformance(runs: int, repeats: int) -> tuple[set[tuple[str, str, str]], dict[tuple[str, str, str], str]]:
+    """Every (mechanism, loss, accounting) that was audited, and the reason for every one that was not."""
+    audited, excluded = set(), {}
+    for key in dpcore.list_mechanisms():
+        for loss in LOSSES:
+            for accounting in accountings(key):
+                case = key, loss, accounting
+                try:
+                    plan = plan_for(key, loss, accounting=accounting, **KNOBS.get((key, accounting), {}))
+                    found = verdicts(plan, runs=runs, repeats=repeats)
+                except NotApplicable as error:
+                    excluded[case] = str(error)
+                    continue
+                assert found.count("contradicted") <= stats.binom.isf(1e-7, repeats, 0.001), case
+                audited.add(case)
+    return audited, excluded
+
+
+EXCLUDED = {(key, loss, accounting) for key in OBJECTIVE for loss in REASONS for accounting in ("tight", "published")}
+EXCLUDED |= {(key, loss, accounting) for key in NO_POINTS for loss in LOCATION for accounting in accountings(key)}
+EXCLUDED |= {(key, "linear", accounting) for key in ADDING for accounting in accountings(key)}
+EXCLUDED |= {("simplex_sampling", "hinge", accounting) for accounting in accountings("simplex_sampling")}
+EXCLUDED |= {("ftrl", loss, accounting) for loss in BALL for accounting in accountings("ftrl")}
+EXCLUDED |= {
+    (key, loss, accounting) for key in UNREGULARISED for loss in ("hinge", "linear") for accounting in accountings(key)
+}
+EXCLUDED |= {
+    (key, loss, accounting) for key in POINTS for loss in LOSSES if loss != "mean" for accounting in accountings(key)
+}
+EXCLUDED -= {("phased_sgd", "hinge", "tight")}
+
+
+@pytest.mark.parametrize("repeats", [5, pytest.param(REPEATS, marks=pytest.mark.nightly)])
+def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently(repeats):
+    """1,000 runs and several seeds for each mechanism, loss and accounting; false alarm below 1e-5 over all of them."""
+    audited, excluded = conformance(1_000, repeats)
+    assert set(excluded) == EXCLUDED
+    for (key, loss, _), reason in excluded.items():
+        if key in POINTS:
+            assert "releases the mean" in reason
+            continue
+        said = "linear cost" if "linear" in (loss, "linear" if key == "ftrl" else "") else (REASONS | OF_POINTS)[loss]
+        assert said in reason or (key == "simplex_sampling" and "bounded second derivative" in reason)
+    assert len(audited) + len(excluded) == sum(len(accountings(key)) for key in KEYS) * len(LOSSES)
+
+
+def test_a_registered_mechanism_without_a_worst_pair_is_noticed(monkeypatch):
+    gaussian = mechanism_class("output_gaussian")
+    monkeypatch.setattr(gaussian, "worst_pair", base.Mechanism.worst_pair)
+    audited, excluded = conformance(100, 1)
+    assert not any(key == "output_gaussian" for key, *_ in audited)
+    reasons = {reason for (key, loss, _), reason in excluded.items() if key == "output_gaussian" and loss in LINEAR}
+    assert reasons == {"output_gaussian has no worst pair and cannot be audited"}
+    monkeypatch.undo()
+    monkeypatch.setattr(gaussian, "log_ratio", base.Mechanism.log_ratio)
+    with pytest.raises(NotApplicable, match="output_gaussian has no log-likelihood ratio and cannot be audited"):
+        dpcore.run_audit("output_gaussian", runs=100)
+
+
+NOT_APPLICABLE = {(f"{family}_gaussian", "wrong_gamma_shape") for family in ("output", "objective")}
+NOT_APPLICABLE |= {(f"{family}_gamma", "variance_as_deviation") for family in ("output", "objective")}
+NOT_APPLICABLE |= {("noisy_gd", "wrong_gamma_shape"), ("noisy_sgd", "wrong_gamma_shape")}
+NOT_APPLICABLE |= {("noisy_gd", "variance_as_deviation")}  # its noise is above 1
+NOT_APPLICABLE |= {("frank_wolfe_general", sabotage) for sabotage in ("wrong_gamma_shape", "variance_as_deviation")}
+NOT_APPLICABLE |= {
+    (key, sabotage) for key in (*DRAWING, *POINTS) for sabotage in ("wrong_gamma_shape", "variance_as_deviation")
+}
+NOT_APPLICABLE |= {("phased_sgd", "wrong_gamma_shape")}
+NOT_APPLICABLE |= {("tree_frank_wolfe", sabotage) for sabotage in ("wrong_gamma_shape", "variance_as_deviation")}
+# Renyi accounting leaves the attacker more room than a fifth of the noise hides: 57.2% where 55.4% is what he gets.
+# So do inequalities for the arms of a stream: 56.0% and 55.9%.
+UNSEEN = {(key, "noise_at_80_percent") for key in NO_CURVE}
+# One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
+UNSEEN |= {(key, "fixed_seed") for key in DRAWING}
+
+
+@every_mechanism
+@pytest.mark.parametrize("sabotage", SABOTAGES)
+def test_every_sabotage_is_caught_at_the_default_plan(key, sabotage):
+    """Missed with probability below 1e-6; a fifth of the noise takes more runs to be missed.
+
+    Random batches have no curve, whose bound on epsilon is the sharpest.
+    """
+    if (key, sabotage) in NOT_APPLICABLE:
+        with pytest.raises(NotApplicable, match=f"{sabotage} (needs|takes noise away only from a scale below 1)"):
+            dpcore.run_audit(key, sabotage=sabotage)
+        return
+    runs = 20_000
+    if sabotage == "noise_at_80_percent" or (key == "objective_gaussian" and sabotage == "variance_as_deviation"):
+        # About a fifth is missing; objective perturbation's bound on the attacker is loose.
+        runs = 400_000 if key in OBJECTIVE else 130_000
+    if (key, sabotage) in UNSEEN:
+        assert dpcore.run_audit(key, runs=5_000, sabotage=sabotage).verdict == "no contradiction"
+        return
+    report = dpcore.run_audit(key, runs=runs, sabotage=sabotage)
+    assert report.verdict == "contradicted" and report.sabotage == sabotage
+    assert report.certified_epsilon > (0.5 if key in NO_CURVE else 0.9) * report.claimed_epsilon
+
+
+def test_sabotages_are_what_their_sentences_say():
+    """Kolmogorov-Smirnov on 4,000 lengths, false alarm 1e-6; the others change one number."""
+    zero = Prepared(np.zeros(4), 0.0)
+
+    def draws(plan: Plan, name: str) -> np.ndarray:
+        rng = np.random.default_rng(5)
+        release = get_sabotage(name).spoil(plan)
+        return release(zero, [rng] * 4_000)
+
+    gamma, gaussian = plan_for("output_gamma", p=4), plan_for("output_gaussian", p=4)
+    honest = np.random.default_rng(5).standard_normal((4_000, 4)) * gaussian.scale
+    for name, factor in (("halved_noise", 0.5), ("noise_at_80_percent", 0.8), ("lam_of_the_sum", 0.1)):
+        assert np.allclose(draws(gaussian, name), factor * honest, rtol=1e-12)
+    assert np.allclose(draws(gaussian, "variance_as_deviation"), gaussian.scale * honest, rtol=1e-12)
+    assert np.ptp(draws(gamma, "fixed_seed"), axis=0).max() == 0.0
+    lengths = np.linalg.norm(draws(gamma, "wrong_gamma_shape"), axis=1) / gamma.scale
+    assert stats.kstest(lengths, "expon").pvalue > 1e-6
+    assert stats.kstest(lengths, stats.gamma(4).cdf).pvalue < 1e-6
+    with pytest.raises(NotApplicable, match="from a scale below 1, got"):
+        get_sabotage("variance_as_deviation").spoil(plan_for("output_gaussian", lam=0.1))
+    with pytest.raises(NotApplicable, match="p >= 2, got gamma and p = 1"):
+        get_sabotage("wrong_gamma_shape").spoil(plan_for("output_gamma", p=1))
+
+
+def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
+    """A fault in calibration shows in the scale and in the ledger alike."""
+    for key in KEYS:
+        mechanism = dpcore.make_mechanism(key).audited()
+        drawing = key in DRAWING  # few draws at a moderate temperature
+        plan = mechanism.calibrate(mechanism.worst_spec(), Budget(0.9, 1e-5)) if drawing else plan_for(key)
+        event, *others = plan.ledger
+        broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2), *others))
+        found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken).certificates}
+        assert found.pop("sensitivity") is False and found.pop("point") is key.endswith("gamma")
+        assert len(found) == (1 if key in NO_CURVE else 2) and all(found.values())
+        understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999), *others))
+        refuted = [c.name for c in dpcore.run_audit(understated, runs=1_000).certificates if c.flagged > c.limit]
+        assert refuted == ["sensitivity"]
+
+
+@every_mechanism
+@pytest.mark.parametrize("audits", [30, pytest.param(100, marks=pytest.mark.nightly)])
+def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits):
+    """Audits of correct code. At most 5% are suspicious; more than the limit has probability 1e-6 at 5%."""
+    reports = [dpcore.run_audit(key, runs=1_000, seed=seed) for seed in range(audits)]
+    limit = stats.binom.isf(1e-6, audits, 0.05)
+    assert sum(r.verdict != "no contradiction" for r in reports) <= limit
+    assert sum(r.certified_epsilon > r.claimed_epsilon for r in reports) <= limit
+    # The attackers that objective perturbation's curve and Renyi accounting allow are stronger than those met here.
+    least = {"objective_gaussian": 0.5}.get(key, 0.25 if key in NO_CURVE else 0.7)
+    assert dpcore.run_audit(key, runs=50_000).certified_epsilon > least
+
+
+def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():
+    for key in ("output_gaussian", "output_gamma"):
+        plan = plan_for(key, accounting="published")
+        assert plan.spent.epsilon < 0.6 * plan.requested.epsilon
+        claims = {c.name: c.limit for c in dpcore.run_audit(plan, runs=100).certificates}
+        assert claims["point"] == plan.spent.epsilon
+        assert claims["attacker"] == pytest.approx(plan.mechanism.attack_limit(plan), rel=1e-6)
+        if key == "output_gaussian":
+            assert claims["curve"] == pytest.approx(plan.ledger[0].sensitivity / plan.scale, rel=1e-6)
+        else:
+            assert claims["guesses"] == plan.spent.epsilon
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("key", ["output_gaussian", "output_gamma"])
+def test_many_runs_certify_most_of_the_claim_and_see_a_fifth_of_the_noise_missing(key):
+    """20 seeds, 130,000 runs; the certified epsilon is 0.88 on average here, 0.03 to 0.05 to either side."""
+    reports = [dpcore.run_audit(key, runs=130_000, seed=seed) for seed in range(REPEATS)]
+    assert all(r.verdict != "contradicted" and r.certified_epsilon > 0.7 for r in reports)
+    assert np.mean([r.certified_epsilon for r in reports]) > 0.85
+    plan = dpcore.run_audit(key, runs=100).plan
+    assert verdicts(plan, runs=130_000, sabotage="noise_at_80_percent") == ["contradicted"] * REPEATS
+
+
+def test_the_last_bits_of_a_saturated_score_would_tell_the_data_sets_apart(monkeypatch):
+    """Why scores are rounded: unrounded, floating-point error refutes correct Gamma noise in one dimension."""
+    plan = plan_for("output_gamma", p=1, epsilon=1.0)
+    assert "contradicted" not in verdicts(plan, repeats=5)
+    monkeypatch.setattr(auditing, "_SCORE_DECIMALS", 20)
+    assert verdicts(plan, repeats=5) == ["contradicted"] * 5
