@@ -264,6 +264,7 @@ LOSSES = {
             task="regression",
             shape=_HALF_WIDTH,
         ),
+        Loss("absolute", "absolute loss", slope=1.0, curvature_bound=math.inf, task="regression"),
         Loss("linear", "linear cost", slope=1.0, curvature_bound=0.0, task="cost"),
         Loss("geometric_median", "geometric median", slope=1.0, curvature_bound=math.inf, task="location"),
         Loss(

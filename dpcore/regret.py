@@ -146,8 +146,8 @@ def cases(sources: Iterable[str], mechanisms: Iterable[str] | None = None) -> li
     mechanisms: keys, None for all. Sources for location losses have none: nothing is predicted there whose quality
     could be compared in points.
 
-    >>> len(cases(["diabetes"], ["output_gaussian", "objective_gaussian"]))  # objective perturbation: no squared loss
-    3
+    >>> len(cases(["diabetes"], ["output_gaussian", "objective_gaussian"]))  # objective perturbation: Huber loss only
+    4
     """
     keys = list_mechanisms()
     chosen = keys if mechanisms is None else [one_of("mechanism", key, keys) for key in dict.fromkeys(mechanisms)]

@@ -13,7 +13,11 @@ KEYS = dpcore.list_mechanisms()
 REPEATS = 20
 # What objective perturbation does not promise anything for, with words of the reason.
 OBJECTIVE = [key for key in KEYS if key.startswith("objective")]
-REASONS = {"hinge": "needs a loss without kinks", "squared": "needs a loss with bounded slope"}
+REASONS = {
+    "hinge": "needs a loss without kinks",
+    "absolute": "needs a loss without kinks",
+    "squared": "needs a loss with bounded slope",
+}
 # What no mechanism does or is audited on, except descent on all records.
 OF_POINTS = dict.fromkeys(LOCATION, "linear prediction")
 NO_POINTS = [key for key in KEYS if key not in ("noisy_gd", "ftrl", *POINTS)]

@@ -12,7 +12,7 @@ from dpcore.sets import norm_ball
 BUDGET = Budget(1.0, 1e-6)
 P_NORMS = (2.0, 4.0, math.inf)
 every_p = pytest.mark.parametrize("p_norm", P_NORMS)
-every_loss = pytest.mark.parametrize("loss", ["logistic", "huber_hinge", "huber", "squared", "hinge"])
+every_loss = pytest.mark.parametrize("loss", ["logistic", "huber_hinge", "huber", "squared", "hinge", "absolute"])
 
 
 def dual(p_norm: float) -> float:

@@ -10,6 +10,7 @@ from dpcore.mechanisms import mechanism_class
 
 # Losses of a linear prediction; the others, of a point, have tests of their own (test_location), and so have costs.
 LINEAR = [key for key, loss in LOSSES.items() if loss.labelled]
+KINKED = [key for key in LINEAR if LOSSES[key].curvature_bound == np.inf]
 LOCATION = [key for key, loss in LOSSES.items() if not loss.linear]
 # What mechanisms in the L2 geometry may be asked for.
 BALL = [*LINEAR, *LOCATION]

@@ -227,7 +227,9 @@ EXPERIMENTS = {
     '{"lam": -1}': "lam must be a finite number >= 0, got -1.0",
     '{"radius": 0}': "radius must be a finite number > 0, got 0.0",
     '{"source": "moon"}': "source must be one of",
-    '{"source": "diabetes"}': "loss must be a regression loss (squared, huber) for source 'diabetes', got 'logistic'",
+    '{"source": "diabetes"}': (
+        "loss must be a regression loss (squared, huber, absolute) for source 'diabetes', got 'logistic'"
+    ),
     '{"loss": "squared"}': "loss must be a classification loss (logistic, huber_hinge, hinge) for source 'b",
     '{"mechanisms": 3}': "mechanisms must be a list of keys or of objects with a key, got 3",
     '{"mechanisms": [{"noise": "none"}]}': f"mechanism must be one of {', '.join(dpcore.list_mechanisms())}, got ''",

@@ -13,10 +13,10 @@ from dpcore.losses import get_loss
 from dpcore.solvers import batched, lockstep, many, minimise_in_ball, minimise_many
 from dpcore.solvers.batched import DISPLAY_ACCURACY, perturbed_minimisers
 from dpcore.solvers.smooth import minimise_smooth
-from tests.problems import LINEAR, PROBLEMS, for_loss, random_records
+from tests.problems import KINKED, LINEAR, PROBLEMS, for_loss, random_records
 from tests.test_solvers import PLAIN
 
-SMOOTH = [key for key in LINEAR if key != "hinge"]
+SMOOTH = [key for key in LINEAR if key not in KINKED]
 every_smooth_loss = pytest.mark.parametrize("key", SMOOTH)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 SCALES = np.array([1.0, 1e-8, 30.0, 1e-3, 0.03, 0.3])  # not in order

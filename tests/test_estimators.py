@@ -179,7 +179,9 @@ def test_bad_arguments_are_refused_at_fit_in_one_sentence(changes, message):
 def test_a_regressor_refuses_what_is_beyond_its_domain_and_classification_losses():
     with pytest.raises(ValueError, match=r"y must lie in \[-0.4, 0.4\], got 0.9"):
         regressor().fit(DATA.X, np.full(DATA.n, 0.9))
-    with pytest.raises(ValueError, match="loss must be one of squared, huber for PrivateRegressor, got 'hinge'"):
+    with pytest.raises(
+        ValueError, match="loss must be one of squared, huber, absolute for PrivateRegressor, got 'hinge'"
+    ):
         regressor(loss="hinge").fit(DATA.X, TARGET)
 
 

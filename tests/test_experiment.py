@@ -447,7 +447,7 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
         ),
         (
             {"loss": "hinge", "source": "diabetes"},
-            r"loss must be a regression loss \(squared, huber\) for source 'diabetes', got 'hinge'",
+            r"loss must be a regression loss \(squared, huber, absolute\) for source 'diabetes', got 'hinge'",
         ),
         ({"sweep": Axis("epsilon", (-1.0, 1.0))}, "epsilon must be a finite number > 0, got -1.0"),
         ({"epsilon": -5.0}, "epsilon must be a finite number > 0, got -5.0"),

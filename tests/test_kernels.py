@@ -28,9 +28,17 @@ NUMPY_VALUE = {
     "hinge": lambda z, y, h: np.maximum(1 - y * z, 0.0),
     "squared": lambda z, y, h: (z - y) ** 2,
     "huber": lambda z, y, h: np.where(np.abs(z - y) <= h, (z - y) ** 2 / (2 * h), np.abs(z - y) - h / 2),
+    "absolute": lambda z, y, h: np.abs(z - y),
 }
 # Where a derivative jumps, as a function of z for y = 1.
-KINKS = {"logistic": (), "huber_hinge": (0.5, 1.5), "hinge": (1.0,), "squared": (), "huber": (0.5, 1.5)}
+KINKS = {
+    "logistic": (),
+    "huber_hinge": (0.5, 1.5),
+    "hinge": (1.0,),
+    "squared": (),
+    "huber": (0.5, 1.5),
+    "absolute": (1.0,),
+}
 every_loss = pytest.mark.parametrize("key", LINEAR)
 
 
@@ -150,6 +158,8 @@ def test_gaussian_mean_of_regression_losses_at_extremes(residual, sd):
     z, y, s = np.array([residual + 0.3]), np.array([0.3]), np.array([sd])
     huber = _mean_positive(residual, sd) + _mean_positive(-residual, sd) - 0.25 + _density(residual, sd) / 12
     assert get_loss("huber").gaussian_mean(z, y, s)[0] == pytest.approx(huber, rel=1e-9, abs=1e-8)
+    absolute = _mean_positive(residual, sd) + _mean_positive(-residual, sd)
+    assert get_loss("absolute").gaussian_mean(z, y, s)[0] == pytest.approx(absolute, rel=1e-9, abs=1e-8)
     assert get_loss("squared").gaussian_mean(z, y, s)[0] == pytest.approx(residual**2 + sd**2, rel=1e-12)
 
 

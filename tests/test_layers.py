@@ -93,7 +93,7 @@ WITHIN = {
     "solvers": {
         "problem",
         "smooth",
-        "hinge",
+        "kinked",
         "ball",
         "lockstep",
         "batched",

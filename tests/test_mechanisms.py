@@ -12,7 +12,7 @@ from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient_perturbation import GradientPerturbation
-from tests.problems import ADDING, BALL, LOCATION, ONE_PASS, POINTS, PROBLEMS, UNREGULARISED, for_loss
+from tests.problems import ADDING, BALL, KINKED, LOCATION, ONE_PASS, POINTS, PROBLEMS, UNREGULARISED, for_loss
 
 KEYS = dpcore.list_mechanisms()
 # Draws of columns from weights, on the simplex, at a temperature.
@@ -25,15 +25,18 @@ REFUSED = {
     (key, loss): reason
     for key in KEYS
     if key.startswith("objective")
-    for loss, reason in (("hinge", "kinks"), ("squared", "bounded slope"), *((loss, "full rank") for loss in LOCATION))
+    for loss, reason in (
+        *((loss, "kinks") for loss in KINKED),
+        ("squared", "bounded slope"),
+        *((loss, "full rank") for loss in LOCATION),
+    )
 } | {(key, loss): "linear prediction" for key in KEYS if key.startswith("output") for loss in LOCATION}
 REFUSED |= {(key, "linear"): "no use for linear costs" for key in ADDING}
-REFUSED |= {("simplex_sampling", loss): "linear prediction" for loss in LOCATION} | {
-    ("simplex_sampling", "hinge"): "bounded second derivative"
-}
+REFUSED |= {("simplex_sampling", loss): "linear prediction" for loss in LOCATION}
+REFUSED |= {("simplex_sampling", loss): "bounded second derivative" for loss in KINKED}
 REFUSED |= {("ftrl", loss): "linear costs" for loss in BALL}
 REFUSED |= {(key, loss): "linear prediction" for key in UNREGULARISED for loss in LOCATION}
-REFUSED |= {(key, "hinge"): "kinks" for key in UNREGULARISED if key != "phased_sgd"}
+REFUSED |= {(key, loss): "kinks" for key in UNREGULARISED if key != "phased_sgd" for loss in KINKED}
 REFUSED |= {(key, "linear"): "no use for linear costs" for key in UNREGULARISED}
 REFUSED |= {(key, loss): "releases the mean" for key in POINTS for loss in LOSSES if loss != "mean"}
 PAIRS = [(key, loss) for key in KEYS for loss in LOSSES if (key, loss) not in REFUSED]

@@ -25,13 +25,13 @@ def test_the_terms_are_those_of_the_sum_over_phases():
     A, b = bounds.phased_terms(D, d, M, sizes)
     assert pytest.approx(4 * D**2 / n, rel=1e-4) == A
     assert b == pytest.approx(1 / 6 + 4 * d * (2 * M) ** 2 / n, rel=1e-3)
-    best = bounds.best_phased_step(L, 0.25, D, d, M, sizes, kinked=False)
+    best = bounds.best_phased_step(L, 0.25, D, d, M, sizes)
     assert all(
         bounds.phased_bound(L, D, d, M, sizes, best * f) > bounds.phased_bound(L, D, d, M, sizes, best)
         for f in (0.9, 1.1)
     )
-    assert bounds.best_phased_step(L, 1e6, D, d, M, sizes, kinked=False) == 8e-6
-    assert bounds.best_phased_step(L, 1e6, D, d, M, sizes, kinked=True) < best
+    assert bounds.best_phased_step(L, 1e6, D, d, M, sizes) == 8e-6
+    assert bounds.best_phased_step(L, 1e6, D, d, M, sizes, jump=1.0) < best
 
 
 def excess(plan, p_norm: float, *, tables: int = 3) -> tuple[float, float]:
@@ -53,22 +53,22 @@ def excess(plan, p_norm: float, *, tables: int = 3) -> tuple[float, float]:
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 1e6])
 def test_the_mean_excess_is_below_the_bound(p_norm, d, n, epsilon):
     """12 runs, 5 standard errors over tables; measured means are 3 times below the bound and more."""
-    for loss in ("logistic", "hinge") if n == 1_000 else ("logistic",):
+    for loss in ("logistic", "hinge", "absolute") if n == 1_000 else ("logistic",):
         plan = plan_for(loss, p_norm, n=n, d=d, budget=Budget(epsilon, 1e-6))
         mean, error = excess(plan, p_norm)
         assert mean > 0.0 and mean + 5 * error < upper(plan)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
-def test_a_bound_without_its_noise_or_with_a_twentieth_of_it_does_not_hold(loss):
+@pytest.mark.parametrize("loss, jump", [("logistic", 0.0), ("hinge", 1.0), ("absolute", 2.0)])
+def test_a_bound_without_its_noise_or_with_a_twentieth_of_it_does_not_hold(loss, jump):
     """And noise that is 20 times the plan's breaks its bound."""
     plan = plan_for(loss, n=1_000, d=100)
     land, sizes = land_of("phased_sgd", plan.spec), bounds.phase_sizes(1_000)
     mean, error = excess(plan, 2.0)
     for multiplier in (0.0, plan.scale / plan.ledger[0].sensitivity / 20):
         facts = (land.distance, 100, multiplier, sizes)
-        eta = bounds.best_phased_step(land.L, land.smoothness, *facts, kinked=loss == "hinge")
-        assert mean - 5 * error > bounds.phased_bound(land.L, *facts, eta, kinked=loss == "hinge")
+        eta = bounds.best_phased_step(land.L, land.smoothness, *facts, jump=jump)
+        assert mean - 5 * error > bounds.phased_bound(land.L, *facts, eta, jump=jump)
     plan = plan_for(loss, n=10_000, d=10)
     mean, error = excess(plan.weakened(20.0), 2.0)
     assert mean - 5 * error > upper(plan)
@@ -84,4 +84,5 @@ def test_figures_and_rates_of_one_problem():
     assert printed.value == pytest.approx(2 * 10 * (0.01 + math.sqrt(100 * math.log(1e6)) / 1e4))
     assert alone.value == pytest.approx(2 * math.sqrt(100 / 10_000))
     assert bounds.non_private_rate(1.0, 2.0, 4.0, 10_000, 100) == pytest.approx(2 * 100**-0.25)
-    assert any("7.3" in b.source for b in plan_for("hinge").mechanism.bounds(plan_for("hinge")))
+    for loss in ("hinge", "absolute"):
+        assert any("7.3" in b.source for b in plan_for(loss).mechanism.bounds(plan_for(loss)))

@@ -16,6 +16,7 @@ from dpcore.mechanisms.phased_sgd import PhasedSGD, descender_of, eta_of, land_o
 from dpcore.sets import Ball, Box, GroupL1Ball, L1Ball, LqBall, Simplex, norm_ball
 from dpcore.solvers.phased import Descender, Phase
 from tests.phased import BUDGET, dense, dual, every_loss, every_p, plan_for, rngs_of, upper
+from tests.problems import KINKED
 
 # Phases and their noise
 
@@ -79,7 +80,7 @@ def test_no_replaced_record_moves_a_phase_beyond_its_sensitivity(loss, p_norm, s
     plan = plan_for(loss, p_norm, n=16, d=3, radius=2.0)
     land = land_of("phased_sgd", plan.spec)
     if step == "longest":
-        longest = 10.0 if loss == "hinge" else bounds.longest_phased_step(land.smoothness)
+        longest = 10.0 if loss in KINKED else bounds.longest_phased_step(land.smoothness)
         plan = plan_for(loss, p_norm, n=16, d=3, radius=2.0, step=longest)
     most = 0.0
     for trial in range(200):
@@ -97,7 +98,7 @@ def test_no_replaced_record_moves_a_phase_beyond_its_sensitivity(loss, p_norm, s
 
 
 @every_p
-@pytest.mark.parametrize("loss", ["huber_hinge", "hinge"])
+@pytest.mark.parametrize("loss", ["huber_hinge", "hinge", "absolute"])
 def test_a_pair_attains_the_sensitivity_of_every_phase(loss, p_norm):
     plan = plan_for(loss, p_norm, n=40, d=3, radius=0.4, step=0.2)
     mu = plan.ledger[0].sensitivity / plan.scale
@@ -152,25 +153,30 @@ def test_plain_steps_on_a_hinge_break_the_sensitivity_and_rounded_ones_do_not(n,
         return float(np.linalg.norm(means[1] - means[0])) / limit
 
     assert ratio("hinge", 0.0) > apart
-    assert ratio("huber_hinge", bounds.hinge_width(4 * 0.01, 1.0)) <= 1.0 + 1e-9
-    assert n == 10 or ratio("huber_hinge", bounds.hinge_width(4 * 0.01, 1.0) / 100) > 1.5, "too narrow"
+    assert ratio("huber_hinge", bounds.kink_width(4 * 0.01, 1.0, 1.0)) <= 1.0 + 1e-9
+    assert n == 10 or ratio("huber_hinge", bounds.kink_width(4 * 0.01, 1.0, 1.0) / 100) > 1.5, "too narrow"
 
 
-def test_the_rounded_hinge_is_what_the_bound_takes_it_for():
-    """Above the hinge by at most w / 4, no steeper, and with the curvature that makes 8 / eta."""
-    plan = plan_for("hinge", n=100, R=3.0)
+@pytest.mark.parametrize(
+    "key, smooth_key, jump, kink", [("hinge", "huber_hinge", 1, 1.0), ("absolute", "huber", 2, 0.2)]
+)
+def test_a_rounded_loss_is_what_the_bound_takes_it_for(key, smooth_key, jump, kink):
+    """Within jump w / 4 of the loss up to a constant, no steeper, and with the curvature that makes 8 / eta."""
+    plan = plan_for(key, n=100, R=3.0)
     run = descender_of(plan, Data(np.zeros((2, 10)), np.ones(2)))
     w, eta = run.width, eta_of(plan)
-    assert (run.loss.key, w) == ("huber_hinge", pytest.approx(eta * 9.0 / 16.0))
-    assert 9.0 / (2.0 * w) == pytest.approx(8.0 / eta)
-    z, y = np.linspace(1 - 3 * w, 1 + 3 * w, 2001), np.ones(2001)
-    smooth = dc.replace(get_loss("huber_hinge"), shape=w)
-    gap = smooth.value(z, y) - get_loss("hinge").value(z, y)
-    assert gap.min() >= 0.0 and gap.max() == pytest.approx(w / 4) and np.abs(smooth.derivative(z, y)).max() <= 1.0
-    assert np.abs(np.diff(smooth.derivative(z, y)) / np.diff(z)).max() == pytest.approx(1 / (2 * w))
+    assert (run.loss.key, w) == (smooth_key, pytest.approx(jump * eta * 9.0 / 16.0))
+    assert jump * 9.0 / (2.0 * w) == pytest.approx(8.0 / eta)
+    z, y = np.linspace(kink - 3 * w, kink + 3 * w, 2001), np.full(2001, kink)
+    smooth = dc.replace(get_loss(smooth_key), shape=w)
+    gap = smooth.value(z, y) - get_loss(key).value(z, y)
+    assert np.ptp(gap) == pytest.approx(jump * w / 4) and np.abs(smooth.derivative(z, y)).max() <= 1.0
+    assert np.abs(np.diff(smooth.derivative(z, y)) / np.diff(z)).max() == pytest.approx(jump / (2 * w))
+    moved = np.mean([get_loss(key).value(z + w * s, y) for s in (np.arange(2000) + 0.5) / 1000 - 1], axis=0)
+    assert np.ptp(smooth.value(z, y) - moved) < 1e-6 * w, "the mean over predictions that move within w, and a constant"
     u = 3.0 * eta
     parts = bounds.phased_terms(1.0, 10, plan.scale / plan.ledger[0].sensitivity, bounds.phase_sizes(100))
-    assert upper(plan) == pytest.approx(3.0 * (parts[0] / u + parts[1] * u) + w / 4, rel=1e-12)
+    assert upper(plan) == pytest.approx(3.0 * (parts[0] / u + parts[1] * u) + jump * w / 4, rel=1e-12)
 
 
 # Releases

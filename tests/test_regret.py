@@ -40,8 +40,8 @@ def test_the_table_has_a_row_per_case_and_epsilon(monkeypatch):
     steps = []
     table = regret_table(("iris", "diabetes"), seeds=3, mechanisms=BY_LAM, on_step=lambda: steps.append(1))
     known = cases(("iris", "diabetes"), BY_LAM)
-    assert len(steps) == len(known) == 2 * (3 + 2) + 2 * (2 + 1) and len(table) == len(known) * len(EPSILONS)
-    assert set(table[table.source == "diabetes"].loss) == {"squared", "huber"}
+    assert len(steps) == len(known) == 2 * (3 + 3) + 2 * (2 + 1) and len(table) == len(known) * len(EPSILONS)
+    assert set(table[table.source == "diabetes"].loss) == {"squared", "huber", "absolute"}
     row = table[(table.source == "iris") & (table.loss == "logistic") & (table.mechanism == "output_gamma")].iloc[2]
     assert row.epsilon == EPSILONS[2]
 

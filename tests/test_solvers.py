@@ -9,13 +9,14 @@ from scipy.sparse import csr_array
 
 from dpcore import Data, Unconverged, kernels
 from dpcore.losses import get_loss
-from dpcore.solvers import ball, hinge, minimise, minimise_in_ball, problem, smooth, tolerance
-from tests.problems import LINEAR, PROBLEMS, random_records
+from dpcore.solvers import ball, kinked, minimise, minimise_in_ball, problem, smooth, tolerance
+from tests.problems import KINKED, LINEAR, PROBLEMS, random_records
 
 every_problem = pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
 every_loss = pytest.mark.parametrize("loss", [get_loss(key) for key in LINEAR], ids=LINEAR)
-SMOOTH = [get_loss(key) for key in LINEAR if key != "hinge"]
+SMOOTH = [get_loss(key) for key in LINEAR if key not in KINKED]
 every_smooth_loss = pytest.mark.parametrize("loss", SMOOTH, ids=[loss.key for loss in SMOOTH])
+every_kinked_loss = pytest.mark.parametrize("loss", [get_loss(key) for key in KINKED], ids=KINKED)
 HINGE = get_loss("hinge")
 SMALL = random_records(40, 4, seed=6)
 
@@ -32,6 +33,7 @@ PLAIN = {
         np.where(np.abs(z - y) <= 0.5, (z - y) ** 2, np.abs(z - y) - 0.25),
         np.clip(2.0 * (z - y), -1.0, 1.0),
     ),
+    "absolute": lambda z, y: (np.abs(z - y), np.sign(z - y)),
 }
 
 
@@ -45,7 +47,7 @@ def sparse(data):
 
 
 def independent_minimum(loss, data, lam, radius):
-    """The minimum of J over the ball by sequential quadratic programming; hinge loss gets a slack for each record."""
+    """The minimum of J over the ball by sequential quadratic programming; with kinks, a slack for each record."""
     n, p = data.X.shape
     ball = {
         "type": "ineq",
@@ -53,7 +55,7 @@ def independent_minimum(loss, data, lam, radius):
         "jac": lambda t: -2 * np.eye(len(t))[:p].T @ t[:p],
     }
     options = {"ftol": 1e-15, "maxiter": 1000}
-    if loss.key != "hinge":
+    if loss.key not in KINKED:
         found = minimize(
             lambda t: plain_objective(loss, data, lam, t),
             np.zeros(p),
@@ -63,8 +65,12 @@ def independent_minimum(loss, data, lam, radius):
             options=options,
         )
         return found.x[:p]
-    rows = np.hstack([data.y[:, None] * data.X, np.eye(n)])
-    margin = {"type": "ineq", "fun": lambda t: rows @ t - 1.0, "jac": lambda t: rows}
+    if loss.key == "hinge":
+        rows, least = np.hstack([data.y[:, None] * data.X, np.eye(n)]), np.ones(n)
+    else:
+        rows = np.block([[data.X, np.eye(n)], [-data.X, np.eye(n)]])
+        least = np.concatenate([data.y, -data.y])
+    margin = {"type": "ineq", "fun": lambda t: rows @ t - least, "jac": lambda t: rows}
     found = minimize(
         lambda t: (t[p:].mean() + lam / 2 * t[:p] @ t[:p], np.concatenate([lam * t[:p], np.full(n, 1 / n)])),
         np.concatenate([np.zeros(p), np.ones(n)]),
@@ -90,15 +96,16 @@ def test_the_distance_is_the_gradient_norm_at_the_returned_theta(data, loss, lam
 
 
 @every_problem
+@every_kinked_loss
 @pytest.mark.parametrize("lam", [1e-8, 1e-3, 0.1, 1e6])
-def test_hinge_minimisers_are_certified_where_the_plan_asks(data, lam):
+def test_minimisers_with_kinks_are_certified_where_the_plan_asks(data, loss, lam):
     """The distance is real: a far tighter solution lies within the sum of both."""
     for form in (data, sparse(data)):
-        found = minimise(HINGE, form, lam, tol=tolerance(HINGE, 1.0, data.n, lam))
-        fine = minimise(HINGE, data, lam, tol=0.01 * tolerance(HINGE, 1.0, data.n, max(lam, 1e-3)))
-        assert found.distance <= tolerance(HINGE, 1.0, data.n, lam)
+        found = minimise(loss, form, lam, tol=tolerance(loss, 1.0, data.n, lam))
+        fine = minimise(loss, data, lam, tol=0.01 * tolerance(loss, 1.0, data.n, max(lam, 1e-3)))
+        assert found.distance <= tolerance(loss, 1.0, data.n, lam)
         assert np.linalg.norm(found.theta - fine.theta) <= found.distance + fine.distance + 1e-15
-        drop = plain_objective(HINGE, data, lam, found.theta)[0] - plain_objective(HINGE, data, lam, fine.theta)[0]
+        drop = plain_objective(loss, data, lam, found.theta)[0] - plain_objective(loss, data, lam, fine.theta)[0]
         assert drop <= lam * found.distance**2 / 2 + 1e-14
 
 
@@ -154,22 +161,23 @@ def test_the_steps_of_a_walk_to_the_sphere_add_up(monkeypatch):
     assert found.steps == sum(point.steps for point in taken) > taken[-1].steps
 
 
+@every_kinked_loss
 @pytest.mark.parametrize("lam, radius", [(0.0, 0.05), (0.0, 2.0), (0.1, np.inf), (0.1, 0.05), (0.1, 2.0), (3.0, 0.6)])
-def test_the_duality_gap_is_primal_minus_dual(lam, radius):
+def test_the_duality_gap_is_primal_minus_dual(loss, lam, radius):
     """For any theta in the ball and any multipliers, against the two sides computed apart. 200 fixed random pairs."""
     rng = np.random.default_rng(7)
     for _ in range(200):
-        alpha = np.clip(rng.uniform(-0.5, 1.5, SMALL.n), 0.0, 1.0)
+        alpha = np.clip(rng.uniform(-1.5, 1.5, SMALL.n), 0.0 if loss is HINGE else -1.0, 1.0)
         theta = rng.standard_normal(4)
         theta *= min(radius, 2.0) * rng.uniform(0.0, 1.0) / np.linalg.norm(theta)
-        v = (alpha * SMALL.y) @ SMALL.X / SMALL.n
-        length = np.linalg.norm(v)
+        v = (alpha * SMALL.y if loss is HINGE else alpha) @ SMALL.X / SMALL.n
+        level, length = (alpha if loss is HINGE else alpha * SMALL.y).mean(), np.linalg.norm(v)
         if lam * radius >= length:
-            dual = alpha.mean() - length**2 / (2 * lam)
+            dual = level - length**2 / (2 * lam)
         else:
-            dual = alpha.mean() - radius * length + lam * radius**2 / 2
-        gap = hinge.duality_gap(SMALL, lam, theta, alpha, radius)
-        assert gap == pytest.approx(plain_objective(HINGE, SMALL, lam, theta)[0] - dual, abs=1e-13)
+            dual = level - radius * length + lam * radius**2 / 2
+        gap = kinked.duality_gap(kinked.kinks_of(loss, SMALL.y), SMALL, lam, theta, alpha, radius)
+        assert gap == pytest.approx(plain_objective(loss, SMALL, lam, theta)[0] - dual, abs=1e-13)
 
 
 def test_hinge_minimisers_of_tiny_problems_are_exact():
@@ -178,6 +186,21 @@ def test_hinge_minimisers_of_tiny_problems_are_exact():
     for lam, best in [(0.5, 1.0), (4.0, 0.25), (1.0, 1.0)]:
         assert minimise(HINGE, data, lam, tol=1e-6).theta[0] == pytest.approx(best, abs=1e-6)
     assert minimise(HINGE, data, 0.5, tol=1e-6, radius=0.75).theta[0] == pytest.approx(0.75, abs=1e-6)
+
+
+def test_absolute_minimisers_of_tiny_problems_are_exact():
+    """J = (|t - .1| + |t - .2| + |t - .9|) / 3 + lam t^2 / 2: .2 while its kink holds, 2/3 >= lam t >= 0, then less."""
+    data = Data(np.ones((3, 1)), [0.1, 0.2, 0.9])
+    absolute = get_loss("absolute")
+    for lam, best in [(0.5, 0.2), (1.6, 0.2), (2.0, 1 / 6), (5.0, 0.1), (20.0, 0.05)]:
+        assert minimise(absolute, data, lam, tol=1e-6).theta[0] == pytest.approx(best, abs=1e-6)
+    assert minimise(absolute, data, 0.5, tol=1e-6, radius=0.15).theta[0] == pytest.approx(0.15, abs=1e-6)
+    assert minimise_in_ball(absolute, data, 5.0).risk == pytest.approx(0.8 / 3, abs=1e-9), "at the median"
+
+
+def test_a_loss_without_two_lines_has_no_kinks():
+    with pytest.raises(ValueError, match="loss must be one of two lines, got squared loss"):
+        kinked.kinks_of(get_loss("squared"), SMALL.y)
 
 
 def test_squared_loss_is_solved_at_once():
@@ -196,7 +219,7 @@ def test_every_way_to_a_newton_direction_gives_the_same_answer(data, loss, limit
     usual = minimise(loss, data, 1e-3, tol=1e-5)
     monkeypatch.setattr(problem, "MAX_FACTOR", limit)
     monkeypatch.setattr(smooth, "MAX_FACTOR", limit)
-    monkeypatch.setattr(hinge, "MAX_FACTOR", limit)
+    monkeypatch.setattr(kinked, "MAX_FACTOR", limit)
     for form in (data, sparse(data)):
         other = minimise(loss, form, 1e-3, tol=1e-5)
         assert other.distance <= 1e-5
@@ -206,9 +229,9 @@ def test_every_way_to_a_newton_direction_gives_the_same_answer(data, loss, limit
 @every_loss
 def test_directions_solve_the_newton_system(loss, monkeypatch):
     """Cholesky of the columns, of the records (Woodbury) and conjugate gradients against a dense solve."""
-    if loss is HINGE:
-        loss = hinge._Smoothed(np.linspace(0.0, 1.0, 30), width=2.0)
     data = PROBLEMS["more columns than rows"]
+    if loss.key in KINKED:
+        loss = kinked._Smoothed(kinked.kinks_of(loss, data.y), np.linspace(0.0, 1.0, 30), width=2.0)
     tall = Data(np.ascontiguousarray(data.X[:, :7]), data.y)
     rng = np.random.default_rng(9)
     for table, limit in itertools.product((data, tall), (problem.MAX_FACTOR, 0)):
@@ -319,23 +342,26 @@ def test_wide_sparse_records_need_no_dense_table(loss):
     assert np.linalg.norm(plain_objective(loss, data, 1e-3, found.theta)[1]) <= 1.001e-9
 
 
-def test_hinge_on_wide_sparse_records():
+@every_kinked_loss
+def test_kinks_on_wide_sparse_records(loss):
     rng = np.random.default_rng(11)
     X = csr_array((rng.uniform(0.1, 0.3, 20_000), (rng.integers(0, 2000, 20_000), rng.integers(0, 50_000, 20_000))))
     data = Data(X, np.where(rng.random(X.shape[0]) < 0.5, 1.0, -1.0))
-    found, fine = (minimise(HINGE, data, 1e-3, tol=tol) for tol in (1e-3, 1e-5))
+    found, fine = (minimise(loss, data, 1e-3, tol=tol) for tol in (1e-3, 1e-5))
     assert np.linalg.norm(found.theta - fine.theta) <= 1.01e-3
 
 
-def test_a_sweep_maximises_the_dual_over_one_multiplier_after_the_other():
-    """Against a dense loop; row 2 is empty, and so its loss is 1 whatever theta is: multiplier 1."""
+@every_kinked_loss
+def test_a_sweep_maximises_the_dual_over_one_multiplier_after_the_other(loss):
+    """Against a dense loop; row 2 is empty, its loss does not depend on theta: its multiplier is an end."""
+    kinks = kinked.kinks_of(loss, SMALL.y)
     X = SMALL.X.copy()
     X[2] = 0.0
     X[np.abs(X) < 0.1] = 0.0
-    table, y, step = csr_array(X), SMALL.y, 1.0 / (40 * 0.05)
+    table, step, low = csr_array(X), 1.0 / (40 * 0.05), kinks.low
     rng = np.random.default_rng(14)
-    alpha = rng.uniform(0.0, 1.0, 40)
-    theta = step * (alpha * y) @ X
+    alpha = rng.uniform(low, 1.0, 40)
+    theta = step * (alpha * kinks.turn) @ X
     order = rng.permutation(40)[:30]
     expected = alpha.copy()
     for i in order:
@@ -343,18 +369,19 @@ def test_a_sweep_maximises_the_dual_over_one_multiplier_after_the_other():
         def dual(a, i=i):
             trial = expected.copy()
             trial[i] = a
-            return trial.mean() - 0.05 / 2 * np.sum((step * (trial * y) @ X) ** 2)
+            return (trial * kinks.offset).mean() - 0.05 / 2 * np.sum((step * (trial * kinks.turn) @ X) ** 2)
 
         # A concave parabola through three points, or a line.
-        low, middle, high = dual(0.0), dual(0.5), dual(1.0)
-        bend = 2.0 * (low + high - 2.0 * middle)
-        expected[i] = 1.0 if bend > -1e-12 else np.clip(-(high - low - bend) / (2.0 * bend), 0.0, 1.0)
+        here, middle, there = dual(0.0), dual(0.5), dual(1.0)
+        bend = 2.0 * (here + there - 2.0 * middle)
+        end = 1.0 if there > here else low
+        expected[i] = end if bend > -1e-12 else np.clip(-(there - here - bend) / (2.0 * bend), low, 1.0)
     rows = kernels.unsigned(table.indptr), kernels.unsigned(table.indices), table.data
     squares = np.sum(X**2, axis=1)
-    kernels.hinge_sweep(*rows, y, squares, step, order, alpha, theta)
+    kernels.kink_sweep(*rows, kinks.offset, kinks.turn, low, squares, step, order, alpha, theta)
     assert alpha == pytest.approx(expected, abs=1e-9)
-    assert theta == pytest.approx(step * (alpha * y) @ X, abs=1e-12)
-    assert len(set(alpha[order])) > 3 and alpha.min() == 0.0 and alpha.max() == 1.0
+    assert theta == pytest.approx(step * (alpha * kinks.turn) @ X, abs=1e-12)
+    assert len(set(alpha[order])) > 3 and alpha.min() == low and alpha.max() == 1.0
 
 
 def wide_records():
@@ -363,24 +390,28 @@ def wide_records():
     return Data(X, np.where(rng.random(X.shape[0]) < 0.5, 1.0, -1.0))
 
 
-def test_on_wide_sparse_records_coordinate_ascent_needs_no_newton_steps(monkeypatch):
+@every_kinked_loss
+def test_on_wide_sparse_records_coordinate_ascent_needs_no_newton_steps(loss, monkeypatch):
     data, lam = wide_records(), 1e-4
-    monkeypatch.setattr(hinge, "_MAX_ROUNDS", 0)
-    found = minimise(HINGE, data, lam, tol=tolerance(HINGE, 1.0, data.n, lam))
+    monkeypatch.setattr(kinked, "_MAX_ROUNDS", 0)
+    found = minimise(loss, data, lam, tol=tolerance(loss, 1.0, data.n, lam))
     assert 0 < found.steps <= 50
-    again = minimise(HINGE, data, lam, tol=tolerance(HINGE, 1.0, data.n, lam), start=found.theta)
+    again = minimise(loss, data, lam, tol=tolerance(loss, 1.0, data.n, lam), start=found.theta)
     assert np.linalg.norm(found.theta - again.theta) <= found.distance + again.distance
 
 
+@every_kinked_loss
 @pytest.mark.parametrize("goal", [1e-2, 1e-6, 1e-10])
-def test_the_gap_of_a_hinge_point_is_that_of_its_theta_and_multipliers(goal, monkeypatch):
+def test_the_gap_of_a_point_is_that_of_its_theta_and_multipliers(loss, goal, monkeypatch):
     for limit, data in itertools.product((0, problem.MAX_FACTOR), (SMALL, sparse(SMALL))):
-        monkeypatch.setattr(hinge, "MAX_FACTOR", limit)
+        monkeypatch.setattr(kinked, "MAX_FACTOR", limit)
         start = np.full(data.n, 0.3)
-        point = hinge.minimise_hinge(data, 0.01, goal, start)
+        kinks, point = kinked.kinks_of(loss, data.y), kinked.minimise_kinked(loss, data, 0.01, goal, start)
         assert point.residual <= goal
-        assert point.residual == pytest.approx(hinge.duality_gap(data, 0.01, point.theta, point.alpha), rel=1e-9)
-        assert point.alpha.min() >= 0.0 and point.alpha.max() <= 1.0
+        assert point.residual == pytest.approx(
+            kinked.duality_gap(kinks, data, 0.01, point.theta, point.alpha), rel=1e-9
+        )
+        assert point.alpha.min() >= kinks.low and point.alpha.max() <= 1.0
         assert np.all(start == 0.3), "the caller's multipliers stay as they are"
 
 
@@ -388,11 +419,11 @@ def test_where_coordinate_ascent_stops_short_the_multipliers_go_on(monkeypatch):
     """One sweep is not enough here, so the answer comes from Newton steps and agrees with that of many sweeps."""
     data, lam = wide_records(), 1e-4
     fine = minimise(HINGE, data, lam, tol=1e-3)
-    monkeypatch.setattr(hinge, "_MAX_SWEEPS", 1)
+    monkeypatch.setattr(kinked, "_MAX_SWEEPS", 1)
     other = minimise(HINGE, data, lam, tol=1e-3)
     assert other.steps > 1 and other.distance <= 1e-3
     assert np.linalg.norm(fine.theta - other.theta) <= fine.distance + other.distance
-    monkeypatch.setattr(hinge, "_MAX_ROUNDS", 0)
+    monkeypatch.setattr(kinked, "_MAX_ROUNDS", 0)
     with pytest.raises(Unconverged, match=r"duality gap of .* in 1 steps, .* nothing was released"):
         minimise(HINGE, data, lam, tol=1e-3)
 
@@ -434,7 +465,7 @@ def test_ball_minimum_is_feasible_and_its_gap_is_honest(data, loss, radius):
     assert found.gap <= 1e-9
     assert np.linalg.norm(found.theta) <= radius * (1 + 1e-12)
     assert found.risk == pytest.approx(plain_objective(loss, data, 0.0, found.theta)[0], rel=1e-13)
-    if loss.key != "hinge":
+    if loss.key not in KINKED:
         _, gradient = plain_objective(loss, data, 0.0, found.theta)
         gap = gradient @ found.theta + radius * np.linalg.norm(gradient)
         assert gap == pytest.approx(found.gap, rel=1e-3, abs=1e-14 * max(1.0, radius))

@@ -28,7 +28,7 @@ from .frank_wolfe import tuned_frank_wolfe_steps as tuned_frank_wolfe_steps
 from .lp import published_tree_rate as published_tree_rate
 from .lp import tree_frank_wolfe_bound as tree_frank_wolfe_bound
 from .phased import best_phased_step as best_phased_step
-from .phased import hinge_width as hinge_width
+from .phased import kink_width as kink_width
 from .phased import longest_phased_step as longest_phased_step
 from .phased import non_private_rate as non_private_rate
 from .phased import phase_sizes as phase_sizes

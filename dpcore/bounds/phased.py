@@ -6,8 +6,6 @@ import math
 
 from ..types import Budget
 
-_KINK = 1.0 / 64.0  # of u, what a hinge that is rounded to be 8 / eta smooth adds to `phased_terms`
-
 
 def phase_sizes(n: int) -> tuple[int, ...]:
     """Records in each phase: floor(n / 2^i), i = 1, 2, ..., as long as there is one; together fewer than n.
@@ -62,20 +60,21 @@ def phased_terms(distance: float, d: int, multiplier: float, sizes: tuple[int, .
 
 
 def phased_bound(
-    L: float, distance: float, d: int, multiplier: float, sizes: tuple[int, ...], eta: float, *, kinked: bool = False
+    L: float, distance: float, d: int, multiplier: float, sizes: tuple[int, ...], eta: float, *, jump: float = 0.0
 ) -> float:
     """L (A / u + b u) of `phased_terms` at u = L eta.
 
-    kinked: for the hinge loss h(z) = max(1 - y z, 0) on records of norm at most R = L, run on its mean over margins
-    that move uniformly within w = eta R^2 / 16. That mean is h + [0, w / 4], as steep as h, and its second derivative
-    is at most 1 / (2 w), so that gradients are 8 / eta smooth: no step is too long, and L u / 64 comes on top.
+    jump: by how much the slope of the loss in the prediction z jumps at its kink, on records of norm at most R = L: 1
+    for hinge loss, 2 for absolute loss. Such a loss l is run on its mean over predictions that move uniformly within
+    w = jump eta R^2 / 16. That mean is l + [0, jump w / 4], as steep as l, and its second derivative is at most
+    jump / (2 w), so that gradients are 8 / eta smooth: no step is too long, and jump^2 L u / 64 comes on top.
 
     >>> round(phased_bound(1.0, 1.0, 10, 4.0, phase_sizes(4096), eta=0.0352), 4)
     0.0554
     """
     A, b = phased_terms(distance, d, multiplier, sizes)
     u = L * eta
-    return L * (A / u + (b + (_KINK if kinked else 0.0)) * u)
+    return L * (A / u + (b + jump**2 / 64.0) * u)
 
 
 def longest_phased_step(smoothness: float) -> float:
@@ -87,26 +86,33 @@ def longest_phased_step(smoothness: float) -> float:
     return 8.0 / smoothness
 
 
-def hinge_width(eta: float, reach: float) -> float:
-    """w = eta R^2 / 16 of `phased_bound`, in the margin; reach: R, a bound on ||x||_2.
+def kink_width(eta: float, reach: float, jump: float) -> float:
+    """w = jump eta R^2 / 16 of `phased_bound`, in the prediction; reach: R, a bound on ||x||_2.
 
-    >>> hinge_width(0.5, reach=2.0)
+    >>> kink_width(0.5, reach=2.0, jump=1.0)
     0.125
     """
-    return eta * reach**2 / 16.0
+    return jump * eta * reach**2 / 16.0
 
 
 def best_phased_step(
-    L: float, smoothness: float, distance: float, d: int, multiplier: float, sizes: tuple[int, ...], *, kinked: bool
+    L: float,
+    smoothness: float,
+    distance: float,
+    d: int,
+    multiplier: float,
+    sizes: tuple[int, ...],
+    *,
+    jump: float = 0.0,
 ) -> float:
-    """The eta that minimises `phased_bound`, sqrt(A / b) / L, or 8 / smoothness where that is less.
+    """The eta that minimises `phased_bound`, or 8 / smoothness where that is less; with a jump no step is too long.
 
-    >>> round(best_phased_step(1.0, 0.25, 1.0, 10, 4.0, phase_sizes(4096), kinked=False), 4)
+    >>> round(best_phased_step(1.0, 0.25, 1.0, 10, 4.0, phase_sizes(4096)), 4)
     0.0352
     """
     A, b = phased_terms(distance, d, multiplier, sizes)
-    best = math.sqrt(A / (b + (_KINK if kinked else 0.0))) / L
-    return best if kinked else min(best, longest_phased_step(smoothness))
+    best = math.sqrt(A / (b + jump**2 / 64.0)) / L
+    return best if jump else min(best, longest_phased_step(smoothness))
 
 
 def published_phased_rate(L: float, diameter: float, p_norm: float, d: int, n: int, budget: Budget) -> float:

@@ -127,15 +127,16 @@ class Population:
         size = np.linalg.norm(w - self._latent(self.truth), axis=1)
         if loss.key == "squared":
             return size**2 / w.shape[1] + noise**2 / 3.0
-        if loss.key != "huber":
-            raise ValueError(f"loss must be squared or huber for labels that are no classes, got {loss.key!r}")
-        h = loss.shape
+        if loss.task != "regression":
+            raise ValueError(f"loss must be one for numbers where labels are no classes, got {loss.key!r}")
+        h = loss.shape  # 0 for absolute loss
 
         def integral(u: Array) -> Array:
             """Of the Huber loss from 0 to u."""
             inside = np.clip(u, -h, h)
             beyond = np.abs(u) - np.abs(inside)
-            return inside**3 / (6.0 * h) + np.sign(u) * (beyond**2 / 2.0 + beyond * h / 2.0)
+            bowl = inside**3 / (6.0 * h) if h else 0.0
+            return bowl + np.sign(u) * (beyond**2 / 2.0 + beyond * h / 2.0)
 
         breaks = tuple(sign * h + side * noise for sign in (-1.0, 1.0) for side in (-1.0, 1.0))
         phi, weight = _coordinate_panels(w.shape[1], size, breaks)
@@ -155,6 +156,7 @@ def _margin_breaks(loss: Loss) -> tuple[float, ...]:
         "hinge": (1.0,),
         "squared": (),
         "huber": (1.0 - loss.shape, 1.0 + loss.shape),
+        "absolute": (1.0,),
     }[loss.key]
 
 

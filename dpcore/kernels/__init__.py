@@ -87,7 +87,7 @@ with _numba_cache_in(CACHE_FOLDER):
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
     from .norm_balls import project_rows
     from .phased import average_of_phase
-    from .rows import hinge_sweep, unsigned
+    from .rows import kink_sweep, unsigned
     from .sampling import draw_counts
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
     from .stream import play_stream
@@ -114,7 +114,7 @@ __all__ = [
     "draw_vertices",
     "follow",
     "gaussian_mean",
-    "hinge_sweep",
+    "kink_sweep",
     "mean_of_rows",
     "means_of_rows",
     "move_rows",

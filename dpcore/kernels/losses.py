@@ -264,6 +264,35 @@ def huber_gaussian_mean(z, y, sd, h, out):
             out[i] = (u * u + s * s - beyond) / (2.0 * h)
 
 
+# Absolute loss: |z - y|. Its derivative at the kink is taken as 0, a subgradient; it has no curvature.
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def absolute_value(z, y, h, out):
+    for i in range(z.size):
+        out[i] = abs(z[i] - y[i])
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def absolute_derivative(z, y, h, out):
+    for i in range(z.size):
+        u = z[i] - y[i]
+        out[i] = 1.0 if u > 0.0 else (-1.0 if u < 0.0 else 0.0)
+
+
+@cfunc(SIGNATURE, **_OPTIONS)
+def absolute_curvature(z, y, h, out):
+    for i in range(z.size):
+        out[i] = 0.0
+
+
+@cfunc(MEAN_SIGNATURE, **_OPTIONS)
+def absolute_gaussian_mean(z, y, sd, h, out):
+    for i in range(z.size):
+        u = z[i] - y[i]
+        out[i] = _positive_mean(u, sd[i]) + _positive_mean(-u, sd[i]) if sd[i] > 0.0 else abs(u)
+
+
 # Linear costs.
 
 
@@ -330,6 +359,7 @@ VALUE = {
     "hinge": hinge_value,
     "squared": squared_value,
     "huber": huber_value,
+    "absolute": absolute_value,
     "linear": linear_value,
     "geometric_median": geometric_median_value,
     "smooth_median": smooth_median_value,
@@ -341,6 +371,7 @@ DERIVATIVE = {
     "hinge": hinge_derivative,
     "squared": squared_derivative,
     "huber": huber_derivative,
+    "absolute": absolute_derivative,
     "linear": linear_derivative,
     "geometric_median": geometric_median_derivative,
     "smooth_median": smooth_median_derivative,
@@ -352,6 +383,7 @@ CURVATURE = {
     "hinge": hinge_curvature,
     "squared": squared_curvature,
     "huber": huber_curvature,
+    "absolute": absolute_curvature,
     "linear": linear_curvature,
 }
 GAUSSIAN_MEAN = {
@@ -360,4 +392,5 @@ GAUSSIAN_MEAN = {
     "hinge": hinge_gaussian_mean,
     "squared": squared_gaussian_mean,
     "huber": huber_gaussian_mean,
+    "absolute": absolute_gaussian_mean,
 }

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+_SMALLEST = 1e-300
 
 
 def unsigned(indices):
@@ -17,18 +18,19 @@ def unsigned(indices):
 
 
 @njit(**_OPTIONS)
-def hinge_sweep(pointers, columns, values, y, squares, step, order, alpha, theta):
-    """Maximise the dual of hinge loss over one multiplier after the other, for the rows in `order`.
+def kink_sweep(pointers, columns, values, offset, turn, low, squares, step, order, alpha, theta):
+    """Maximise the dual of `solvers.kinked` over one multiplier after the other, for the rows in `order`.
 
-    alpha [n] and theta [r] = step * sum_i alpha_i y_i x_i, step = 1 / (n lam), are updated in place; squares:
-    ||x_i||^2. A row of zeros gets the multiplier 1.
+    alpha [n] in [low, 1] and theta [r] = step * sum_i alpha_i turn_i x_i, step = 1 / (n lam), are updated in place;
+    squares: ||x_i||^2. A row of zeros gets the multiplier that its offset, the t of the module, asks for.
     """
     for i in order:
         z = 0.0
         for k in range(pointers[i], pointers[i + 1]):
             z += values[k] * theta[columns[k]]
-        best = min(max(alpha[i] + (1.0 - y[i] * z) / (step * squares[i]), 0.0), 1.0)
-        moved = step * (best - alpha[i]) * y[i]
+        short = offset[i] - turn[i] * z
+        best = min(max(alpha[i] + short / max(step * squares[i], _SMALLEST), low), 1.0)
+        moved = step * (best - alpha[i]) * turn[i]
         if moved != 0.0:
             for k in range(pointers[i], pointers[i + 1]):
                 theta[columns[k]] += moved * values[k]

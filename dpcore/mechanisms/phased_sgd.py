@@ -23,6 +23,8 @@ from .shared import opposite_labels
 _PAPER = "Bassily, Guzman and Nandi 2021"
 _SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
 _SAFETY = 1e-12  # noise is rounded up
+# Losses with a kink: what each is when predictions move uniformly within a width, and the jump of its slope.
+_ROUNDED = {"hinge": ("huber_hinge", 1.0), "absolute": ("huber", 2.0)}
 
 
 @dc.dataclass(frozen=True)
@@ -56,9 +58,9 @@ class PhasedSGD(ReadingMechanism):
     in one phase, the phases before do not see it, and those after see x_i and their own records. So all of
     x_1, ..., x_k together are mu-GDP: nothing is composed.
 
-    step: eta, "auto" for the one that minimises the bound. Hinge loss has a kink, at which steps do bring models apart:
-    it is replaced by its mean over margins that move uniformly within eta R^2 / 16, which is 8 / eta smooth whatever
-    eta is (`bounds.phased_bound`).
+    step: eta, "auto" for the one that minimises the bound. Hinge and absolute loss have a kink, at which steps do bring
+    models apart: they are replaced by their mean over predictions that move uniformly within a width, chosen so that it
+    is 8 / eta smooth whatever eta is (`bounds.phased_bound`); these means are the Huberised hinge and Huber loss.
 
     The set: an l_p ball, p from 2 to inf. Records may be promised in any norm; only what that implies in L2 matters,
     which for the dual norm, of order p / (p - 1) <= 2, is the same R.
@@ -109,14 +111,13 @@ class PhasedSGD(ReadingMechanism):
         return Plan(made, spec, budget, budget, (event,), len(sizes), self.noise, event.scale, tol=0.0)
 
     def _eta(self, spec: Spec, land: Land, multiplier: float) -> float:
-        kinked = land.smoothness == np.inf
         if self.step == "auto":
             sizes = bounds.phase_sizes(spec.n)
             return bounds.best_phased_step(
-                land.L, land.smoothness, land.distance, spec.p, multiplier, sizes, kinked=kinked
+                land.L, land.smoothness, land.distance, spec.p, multiplier, sizes, jump=jump_of(spec)
             )
         eta = float(self.step)
-        if not kinked and eta > (longest := bounds.longest_phased_step(land.smoothness)):
+        if not jump_of(spec) and eta > (longest := bounds.longest_phased_step(land.smoothness)):
             raise NotApplicable(
                 f"{self.key} needs a step of at most 8 / smoothness = {longest:.6g}: longer ones move models apart, "
                 f"got {eta:g}"
@@ -127,13 +128,13 @@ class PhasedSGD(ReadingMechanism):
         """Over the best model of the set, on average over independent records and the noise; and published rates."""
         spec, land = plan.spec, land_of(self.key, plan.spec)
         lp = _terrain(self.key, spec)
-        event, kinked = plan.ledger[0], land.smoothness == np.inf
+        event, jump = plan.ledger[0], jump_of(spec)
         sizes, multiplier = bounds.phase_sizes(spec.n), event.scale / event.sensitivity
-        found = bounds.phased_bound(land.L, land.distance, spec.p, multiplier, sizes, eta_of(plan), kinked=kinked)
+        found = bounds.phased_bound(land.L, land.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
         shape = bounds.published_phased_rate(land.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
         alone = bounds.non_private_rate(land.L, lp.diameter, lp.p_norm, lp.d, spec.n)
         within = f"independent records; comparator in the {spec.shape.label}"
-        printed = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if kinked else '7.1'}"
+        printed = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
         return (
             Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", within),
             Bound(self.quantity, "rate", shape, "expectation", printed, within),
@@ -227,9 +228,14 @@ def land_of(key: str, spec: Spec) -> Land:
 
 
 def _terrain(key: str, spec: Spec) -> LpTerrain:
-    # A hinge is run on a smooth stand-in, and only its slope matters, which is the same.
-    smooth = dc.replace(spec, loss="huber_hinge") if spec.loss == "hinge" else spec
-    return lp_terrain(key, smooth, 2.0, np.inf)
+    # A rounded loss is as steep as the loss.
+    smooth, _ = _ROUNDED.get(spec.loss, (spec.loss, 0.0))
+    return lp_terrain(key, dc.replace(spec, loss=smooth), 2.0, np.inf)
+
+
+def jump_of(spec: Spec) -> float:
+    """By how much the slope of the loss jumps at its kink; 0 for a smooth loss."""
+    return _ROUNDED.get(spec.loss, (spec.loss, 0.0))[1]
 
 
 def eta_of(plan: Plan) -> float:
@@ -253,9 +259,9 @@ def descender_of(plan: Plan, data: Data) -> Descender:
     """What takes the steps of a plan on these records."""
     spec, loss = plan.spec, get_loss(plan.spec.loss)
     width = loss.shape
-    if loss.key == "hinge":
-        reach = land_of(plan.mechanism.key, spec).reach
-        loss, width = get_loss("huber_hinge"), bounds.hinge_width(eta_of(plan), reach)
+    if loss.key in _ROUNDED:
+        reach, (smooth, jump) = land_of(plan.mechanism.key, spec).reach, _ROUNDED[loss.key]
+        loss, width = get_loss(smooth), bounds.kink_width(eta_of(plan), reach, jump)
     return Descender(loss, width, data, spec.shape, spec.size or 1.0)
 
 

@@ -1,11 +1,11 @@
 """Non-private minimisers that certify what they return.
 
 `minimise` serves the mechanisms: it bounds the distance to the minimiser of the strongly convex J, by a gradient norm
-(`smooth`) or, for hinge loss, by a duality gap (`hinge`). `minimise_in_ball` serves the charts: on separable data no
-unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken over a ball and
-certified by a gap, which bounds F(theta) - F* from any feasible point (`ball`, and `location` for losses of a point).
-Over the simplex, `minimise_entropic` certifies the logarithm of every weight and `minimise_on_simplex` is the charts'
-reference (`entropic`). Over any other convex set `minimise_on_set` is (`constrained`).
+(`smooth`) or, for losses with kinks, by a duality gap (`kinked`). `minimise_in_ball` serves the charts: on separable
+data no unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken over a
+ball and certified by a gap, which bounds F(theta) - F* from any feasible point (`ball`, and `location` for losses of a
+point). Over the simplex, `minimise_entropic` certifies the logarithm of every weight and `minimise_on_simplex` is the
+charts' reference (`entropic`). Over any other convex set `minimise_on_set` is (`constrained`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from ..checks import positive
 from ..losses import Loss
 from ..types import Array, Data
-from .ball import hinge_in_ball, smooth_in_ball, smooth_on_sphere
+from .ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
 from .batched import perturbed_minimisers as perturbed_minimisers
 from .constrained import SetMinimum as SetMinimum
 from .constrained import minimise_on_set as minimise_on_set
@@ -25,12 +25,12 @@ from .entropic import SimplexMinimum as SimplexMinimum
 from .entropic import Weights as Weights
 from .entropic import minimise_entropic as minimise_entropic
 from .entropic import minimise_on_simplex as minimise_on_simplex
-from .hinge import minimise_hinge, minimise_hinge_near
+from .kinked import minimise_kinked, minimise_kinked_near
 from .location import location_in_ball
 from .many import minimise_many as minimise_many
 from .smooth import minimise_smooth
 
-_SMOOTH_SHARE, _HINGE_SHARE = 1e-8, 1e-3
+_SMOOTH_SHARE, _KINKED_SHARE = 1e-8, 1e-3
 _GRADIENT_FLOOR, _GAP_FLOOR = 1e-12, 1e-13
 
 
@@ -65,12 +65,12 @@ Minimum = BallMinimum | SimplexMinimum | SetMinimum  # what charts measure exces
 def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
     """The distance to theta_hat that `minimise` is asked to certify; a public fact, it enters the sensitivity twice.
 
-    Smooth losses: 1e-8 of L R / (n lam), but no gradient below 1e-12 L R, where rounding begins. Hinge: 1e-3 of it, but
-    no duality gap below 1e-13.
+    Smooth losses: 1e-8 of L R / (n lam), but no gradient below 1e-12 L R, where rounding begins. Losses with
+    kinks: 1e-3 of it, but no duality gap below 1e-13.
     """
     if np.isfinite(loss.curvature_bound):
         return LR * max(_SMOOTH_SHARE / n, _GRADIENT_FLOOR) / lam
-    return max(_HINGE_SHARE * LR / (n * lam), (2.0 * _GAP_FLOOR / lam) ** 0.5)
+    return max(_KINKED_SHARE * LR / (n * lam), (2.0 * _GAP_FLOOR / lam) ** 0.5)
 
 
 def minimise(
@@ -110,9 +110,12 @@ def minimise(
             point = smooth_on_sphere(loss, data, lam, radius, tol * lam)
         return Minimiser(point.theta, point.residual / lam, point.steps)
     gap = 0.5 * lam * tol**2
-    point = minimise_hinge(data, lam, gap) if start is None else minimise_hinge_near(data, lam, gap, start)
+    if start is None:
+        point = minimise_kinked(loss, data, lam, gap)
+    else:
+        point = minimise_kinked_near(loss, data, lam, gap, start)
     if radius is not None and np.linalg.norm(point.theta) > radius:
-        point = hinge_in_ball(loss, data, lam, radius, gap)
+        point = kinked_in_ball(loss, data, lam, radius, gap)
     return Minimiser(point.theta, (2.0 * point.residual / lam) ** 0.5, point.steps)
 
 
@@ -136,6 +139,6 @@ def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9
     elif np.isfinite(loss.curvature_bound):
         point = smooth_in_ball(loss, data, radius, tol)
     else:
-        point = hinge_in_ball(loss, data, 0.0, radius, tol)
+        point = kinked_in_ball(loss, data, 0.0, radius, tol)
     risk = float(loss.value(loss.predictions(data, point.theta[None])[0], data.y).mean())
     return BallMinimum(point.theta, risk, point.residual, radius)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..losses import Loss
 from ..types import Array, Data, Unconverged
-from .hinge import duality_gap, minimise_hinge
+from .kinked import duality_gap, kinks_of, minimise_kinked
 from .problem import Point, Problem, find_root
 from .smooth import minimise_smooth
 
@@ -64,15 +64,16 @@ def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
     return _walk(solve, certify, tol, _inside(loss, data, radius), tol / radius**2, radius)
 
 
-def hinge_in_ball(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> Point:
-    """A minimiser of J over the ball for hinge loss; residual: a duality gap <= tol. lam = 0 is allowed."""
+def kinked_in_ball(loss: Loss, data: Data, lam: float, radius: float, tol: float) -> Point:
+    """A minimiser of J over the ball for a loss with kinks; residual: a duality gap <= tol. lam = 0 is allowed."""
+    kinks = kinks_of(loss, data.y)
 
     def solve(total: float, last: Point | None) -> Point:
-        return minimise_hinge(data, total, 0.1 * tol, last.alpha if last else None)
+        return minimise_kinked(loss, data, total, 0.1 * tol, last.alpha if last else None)
 
     def certify(point: Point) -> Point:
         theta = _projected(radius, point.theta)
-        return dc.replace(point, theta=theta, residual=duality_gap(data, lam, theta, point.alpha, radius))
+        return dc.replace(point, theta=theta, residual=duality_gap(kinks, data, lam, theta, point.alpha, radius))
 
     # Inside the ball nu adds nu ||theta|| (radius - ||theta||) to the gap: below nu = tol / radius^2 there is no need.
     return _walk(solve, certify, tol, _inside(loss, data, radius), max(lam, tol / radius**2), radius)

@@ -27,7 +27,7 @@ SINGLE_RANGE = 1e-18, 1e18
 class Point:
     """What a solver found: theta [r], and what certifies it.
 
-    residual: a gradient norm, or for hinge loss a duality gap with the multipliers alpha [n]. steps: taken.
+    residual: a gradient norm, or for losses with kinks a duality gap with the multipliers alpha [n]. steps: taken.
     """
 
     theta: Array

@@ -105,8 +105,9 @@ def sidebar(
     with st.sidebar:
         st.markdown("### Price of Privacy")
         epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format)
-        delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text)
-        note = st.empty()
+        with st.container(gap="xsmall"):
+            delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text)
+            note = st.empty()
         n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
         if text := delta_note(delta, n):
             note.caption(text)
@@ -145,7 +146,7 @@ def _slider(
     _settle(key, fitting, default)
     # With its caption in one block, so that whatever captions there are, each control stays where it is: one that moves
     # is made anew by the browser, and may then say that it is what it was before.
-    with st.container():
+    with st.container(gap="xsmall"):
         shown = st.select_slider(
             label, options, default, format_func=text, key=key, bind="query-params", disabled=reason is not None
         )
@@ -186,7 +187,7 @@ def _dimension(letter: str, columns: int | None, max_columns: int, default: int 
         columns_to = [p for p in DIMENSIONS if p <= max_columns]
         return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default, reason)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.
-    with st.container():
+    with st.container(gap="xsmall"):
         st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
         st.caption(f"this data set has {columns} columns")
     return columns
