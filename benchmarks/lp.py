@@ -43,14 +43,15 @@ def records(n: int, d: int, q: float, seed: int = 0) -> Data:
 def plain_tree(plan: Plan, data: Data, seed: int) -> np.ndarray:
     """One repetition as one would write it: logistic loss, Gaussian noise for the real displacement."""
     rng, land = np.random.default_rng(seed), runs_of(plan).land
-    T, b, d, q, used = runs_of(plan).T, runs_of(plan).b, plan.spec.p, land.q_star, 0
+    tree, d, q, used = runs_of(plan).tree, plan.spec.p, land.q_star, 0
+    phases, b = tree.phases, tree.batch
     M = plan.scale / plan.ledger[0].sensitivity * d ** (0.5 - 1.0 / q)
 
     def slope(A: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         return -y / (1.0 + np.exp(y * (A @ x)))
 
     x = np.zeros(d)
-    for t in range(1, T + 1):
+    for t in phases:
         path: list[tuple[np.ndarray, np.ndarray]] = []
         for k in range(2**t):
             depth = 0 if k == 0 else t - ((k & -k).bit_length() - 1)
@@ -96,7 +97,7 @@ def tree(epsilon: float) -> None:
     # The first round warms up.
     (cpu, wall), (fast, _), theirs = median(ours[1:]), median(quick[1:]), median(plain[PLAIN_REPETITIONS:])
     print(
-        f"logistic, n {N:,}, d {D:,}, p {P_NORM:g}, T {runs_of(plan).T}, epsilon {epsilon:g}, {plan.noise} noise: "
+        f"logistic, n {N:,}, d {D:,}, p {P_NORM:g}, T {plan.mechanism.T}, epsilon {epsilon:g}, {plan.noise} noise: "
         f"{REPETITIONS} repetitions together {cpu:.2f} s CPU, {wall:.2f} s wall"
     )
     print(

@@ -14,7 +14,7 @@ from dpcore.composition import zcdp_rho
 from dpcore.mechanisms.tree_frank_wolfe import TreeFrankWolfe
 from dpcore.sets import dual_order, norm_ball
 from dpcore.slopes import power_law
-from dpcore.solvers import one_sample
+from dpcore.solvers import gradient_tree
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 3.0])
@@ -74,10 +74,13 @@ def test_phases_evaluate_a_gradient_for_each_record_that_they_read():
 
 
 def test_minibatches_evaluate_two_gradients_of_each_record_behind_the_first_batch(monkeypatch):
-    plan, seen, real = planned(1.0), [], one_sample._Reader.gradients
-    monkeypatch.setattr(
-        one_sample._Reader, "gradients", lambda self, thetas: seen.append(len(self.y)) or real(self, thetas)
-    )
+    plan, seen, real = planned(1.0), [], gradient_tree.batch_mean
+
+    def batch_mean(loss, data, batch, thetas):
+        seen.append(len(batch))
+        return real(loss, data, batch, thetas)
+
+    monkeypatch.setattr(gradient_tree, "batch_mean", batch_mean)
     prepared = plan.mechanism.prepare(plan, geometry.people(1.0, 1_000, 3, 0))
     plan.mechanism.release(plan, prepared, np.random.default_rng(0))
     assert plan.mechanism.gradients(plan) == sum(seen)

@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import math
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from dpcore.losses import get_loss
 from dpcore.mechanisms import polyhedral_rules as rules
 from dpcore.mechanisms.polyhedral_frank_wolfe import PolyhedralFrankWolfe
 from dpcore.sets import L1Ball, Polytope, Simplex
-from dpcore.solvers import one_sample
+from dpcore.solvers import gradient_tree
+from dpcore.solvers.gradient_tree import Tree
 from dpcore.solvers.one_sample import Followed, Walk, recursive_walk, tree_walk
 from dpcore.solvers.vertex_choices import Best, Exponential
 
@@ -35,21 +37,22 @@ def walk_on(data: Data, choice, count: int = 1, size: float = 1.0) -> Walk:
 
 @pytest.fixture
 def batches(monkeypatch):
-    """(first, last + 1) of every batch that a walk reads."""
-    seen, honest = [], one_sample._Reader.advance
+    """Every batch that a walk reads; once, if it is for gradients at two models one after the other."""
+    seen, honest = [], gradient_tree.batch_mean
 
-    def advance(reader, count):
-        seen.append((reader.stop, reader.stop + count))
-        honest(reader, count)
+    def batch_mean(loss, data, batch, *models, **how):
+        if seen[-1:] != [batch]:
+            seen.append(batch)
+        return honest(loss, data, batch, *models, **how)
 
-    monkeypatch.setattr(one_sample._Reader, "advance", advance)
+    monkeypatch.setattr(gradient_tree, "batch_mean", batch_mean)
     return seen
 
 
 def test_a_tree_of_depth_three_makes_its_nodes_in_the_order_that_the_sheet_lists(batches):
     """Depths of the new nodes: the root, then 3, 2, 3, 1, 3, 2, 3; a node at depth j reads batch / 2^j records."""
-    tree_walk(walk_on(signs_table(80, 3, 0), Best(signed=True)), range(3, 4), 32, np.zeros(1))
-    assert [stop - start for start, stop in batches] == [32 >> j for j in (0, 3, 2, 3, 1, 3, 2, 3)]
+    tree_walk(walk_on(signs_table(192, 3, 0), Best(signed=True)), Tree(range(1, 4), 32), np.zeros(3))
+    assert [len(batch) for batch in batches[-8:]] == [32 >> j for j in (0, 3, 2, 3, 1, 3, 2, 3)]
     assert rules.leaf_moves(3)[0].tolist() == [0, 3, 2, 3, 1, 3, 2, 3]
 
 
@@ -62,27 +65,28 @@ def test_records_are_read_in_order_and_once(batches, n, variant):
         Spec("logistic", data.n, 2, 0.0, Domain(math.inf), 1.0, set="l1_ball"), Budget(1.0, 1e-5)
     )
     mechanism.release(plan, mechanism.prepare(plan, data), np.random.default_rng(0))
-    ends = [0, *(stop for _, stop in batches)]
-    assert [start for start, _ in batches] == ends[:-1] and ends[-1] <= data.n
+    ends = [0, *(batch.stop for batch in batches)]
+    assert [batch.start for batch in batches] == ends[:-1] and ends[-1] <= data.n
     course = mechanism._course(plan.spec, plan.requested)
     assert course.route.used == ends[-1] and course.route.choices == plan.steps
     if variant != "tree":
         assert ends[-1] >= 0.5 * data.n and (variant == "minibatch" or ends[-1] == data.n)
 
 
-def test_the_largest_batch_is_taken():
-    for n in (3, 10, 100, 999, 54_321):
-        for T in range(1, 9):
-            tree = rules.tree_of(n, T)
-            larger = ((tree.batch if tree else 0) >> T) + 1 << T
-            assert tree is None or tree.used <= n
-            assert dc.replace(tree or rules.Tree(range(1, T + 1), 0), batch=larger).used > n
-    assert rules.tree_of(17, 0).used == 17
-
-
 def test_a_walk_past_the_last_record_is_refused():
+    walk = walk_on(signs_table(40, 3, 0), Best(signed=True))
+    with pytest.raises(ValueError, match="records must be at least 48, got 40"):
+        tree_walk(walk, Tree(range(1, 4), 32), np.zeros(3))
     with pytest.raises(ValueError, match="records must be at least 44, got 40"):
-        tree_walk(walk_on(signs_table(40, 3, 0), Best(signed=True)), range(3, 4), 32, np.zeros(1))
+        recursive_walk(walk, 20, 12, 0.1, np.zeros(5))
+
+
+def test_whoever_cancels_stops_either_walk():
+    walk = dc.replace(walk_on(signs_table(40, 3, 0), Best(signed=True)), cancelled=lambda: True)
+    with pytest.raises(CancelledError):
+        tree_walk(walk, Tree(range(1, 3), 8), np.zeros(2))
+    with pytest.raises(CancelledError):
+        recursive_walk(walk, 20, 1, 0.1, np.zeros(5))
 
 
 def test_the_recursive_estimate_is_that_of_the_paper():
@@ -110,7 +114,7 @@ def test_with_a_linear_gradient_and_equal_batches_the_tree_follows_frank_wolfe()
     """Records that repeat in every batch make each node exact: the walk is Frank-Wolfe on F without noise."""
     few = signs_table(2, 3, 5)
     data = Data(np.tile(few.X, (200, 1)), np.tile(few.y, 200))
-    walked = tree_walk(walk_on(data, Best(signed=True)), range(1, 4), 16, np.zeros(3))
+    walked = tree_walk(walk_on(data, Best(signed=True)), Tree(range(1, 4), 16), np.zeros(3))
     theta = np.zeros(3)
     for tau in range(14):
         eta = 2.0 / (tau + 2.0)
@@ -120,19 +124,18 @@ def test_with_a_linear_gradient_and_equal_batches_the_tree_follows_frank_wolfe()
 
 
 def test_sparse_records_and_runs_side_by_side_give_the_same_models(monkeypatch):
-    dense = signs_table(60, 5, 3)
-    thin = Data(sparse.csr_array(dense.X), dense.y)
-    models = [
-        tree_walk(
-            walk_on(data, Exponential(rngs_of(1, 4), 0, signed=True), 4), range(1, 3), 16, np.full(2, 0.05)
-        ).thetas
-        for data in (dense, thin)
-    ]
-    assert np.allclose(*models, atol=1e-12) and len(np.unique(models[0].round(9), axis=0)) > 1
-    # Batches in blocks of predictions: the same sums.
-    monkeypatch.setattr(one_sample, "_BLOCK_NUMBERS", 12)
-    walk = walk_on(dense, Exponential(rngs_of(1, 4), 0, signed=True), 4)
-    assert np.allclose(tree_walk(walk, range(1, 3), 16, np.full(2, 0.05)).thetas, models[0], atol=1e-12)
+    dense, tree = signs_table(240, 5, 3), Tree(range(1, 3), 64)
+
+    def models(data):
+        walk = walk_on(data, Exponential(rngs_of(1, 4), 0, signed=True), 4)
+        return tree_walk(walk, tree, np.full(2, 0.05)).thetas
+
+    found = models(dense)
+    assert np.allclose(models(Data(sparse.csr_array(dense.X), dense.y)), found, atol=1e-12)
+    assert len(np.unique(found.round(9), axis=0)) > 1
+    # Batches in blocks of 32 records: the same sums.
+    monkeypatch.setattr(gradient_tree, "_BLOCK_NUMBERS", 12)
+    assert np.allclose(models(dense), found, atol=1e-12)
 
 
 def test_columns_that_are_not_stored_are_columns_of_zeros():
@@ -167,8 +170,8 @@ def moved_scores(shape, course, pairs, place, path, spec):
             choice = Followed(*path, 0, signed=signed, keep=True)
             walk = Walk(get_loss(spec.loss), Data(X, labels), start, spec.size, 1, choice)
             route, noise = course.route, np.ones(len(course.shares))
-            if isinstance(route, rules.Tree):
-                tree_walk(walk, route.phases, route.batch, noise)
+            if isinstance(route, Tree):
+                tree_walk(walk, route, noise)
             else:
                 recursive_walk(walk, route.first, route.batch, route.step, noise)
             seen.append(np.concatenate(choice.scores))
@@ -210,7 +213,7 @@ def test_no_record_moves_a_score_beyond_what_is_claimed(shape, loss, R, variant)
 def claimed_moves(land, route, place):
     """[choices]: what the record at `place` may move each score by; a little where it may move nothing at all."""
     allowed = np.full(route.choices, 1e-15)
-    if isinstance(route, rules.Tree):
+    if isinstance(route, Tree):
         read = choice = 0
         for t in route.phases:
             for k in range(1 << t):
@@ -244,7 +247,7 @@ def test_the_weight_is_the_largest_sum_over_one_record_s_choices(variant):
 
 def route_start(route):
     """Where the records begin that the weight speaks of: those of the last tree."""
-    return rules.Tree(route.phases[:-1], route.batch).used if isinstance(route, rules.Tree) else 0
+    return Tree(route.phases[:-1], route.batch).used if isinstance(route, Tree) else 0
 
 
 def test_laplace_noise_that_shrinks_with_the_choices_counts_the_late_ones_for_more():

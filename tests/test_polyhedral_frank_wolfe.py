@@ -14,6 +14,7 @@ from dpcore.losses import get_loss
 from dpcore.mechanisms import polyhedral_rules as rules
 from dpcore.mechanisms.polyhedral_frank_wolfe import PolyhedralFrankWolfe
 from dpcore.sets import Ball, L1Ball, LqBall, Polytope, Simplex
+from dpcore.solvers.gradient_tree import tree_of
 from dpcore.solvers.one_sample import Followed, Walk, recursive_walk, tree_walk
 
 KEY = "polyhedral_frank_wolfe"
@@ -94,7 +95,7 @@ def test_the_noise_is_what_the_worst_record_costs_by_the_better_proof(variant):
 
 def test_every_phase_of_a_tree_costs_the_same_and_pays_for_itself():
     land = rules.slopes_of(plan_for(n=100_000).spec)
-    tree, rho = rules.tree_of(100_000, 6), composition.zcdp_rho(BUDGET)
+    tree, rho = tree_of(100_000, 6), composition.zcdp_rho(BUDGET)
     scales = rules.tree_scales(land, tree, rho, 1.0)
     for t, scale in zip(tree.phases, scales, strict=True):
         weight = rules.tree_weight(land, tree, t)
@@ -154,7 +155,7 @@ def test_estimates_err_by_less_than_the_bound_says(shape, variant):
         choice = Followed(columns, signs, 0, signed=signed, keep=True)
         walk = Walk(get_loss("logistic"), data, np.zeros(3) if signed else np.full(3, 1 / 3), 1.0, 1, choice)
         if variant == "tree":
-            tree_walk(walk, route.phases, route.batch, np.ones(3))
+            tree_walk(walk, route, np.ones(3))
         else:
             recursive_walk(walk, route.first, route.batch, route.step, np.ones(plan.steps))
         return np.concatenate(choice.scores)

@@ -15,7 +15,7 @@ from dpcore.losses import get_loss
 from dpcore.mechanisms.tree_frank_wolfe import TreeFrankWolfe, runs_of
 from dpcore.sets import Ball, LqBall, dual_order, kappa_lq, length, norm_ball
 from dpcore.solvers import gradient_tree
-from dpcore.solvers.gradient_tree import nodes, records_read, root_batch
+from dpcore.solvers.gradient_tree import Tree, nodes, tree_of
 
 KEY = "tree_frank_wolfe"
 BUDGET = Budget(1.0, 1e-6)
@@ -56,7 +56,8 @@ def test_the_scale_is_the_multiplier_times_the_sensitivity_of_a_root(law, p_norm
     kappa = 10 ** (1 - 2 / q) if law == "gaussian" else kappa_lq(q, 10).kappa
     M = 1 / gaussian_mu(BUDGET) if law == "gaussian" else 1 / math.sqrt(2 * zcdp_rho(BUDGET))
     (event,) = plan.ledger
-    assert event.sensitivity == pytest.approx(math.sqrt(kappa) * 2 * slope * 2.0 / root_batch(1_000, chosen), rel=1e-12)
+    b = tree_of(1_000, chosen).batch
+    assert event.sensitivity == pytest.approx(math.sqrt(kappa) * 2 * slope * 2.0 / b, rel=1e-12)
     assert event.scale == plan.scale == pytest.approx(M * event.sensitivity, rel=1e-11)
     assert (event.noise, event.times, event.sampling) == (law, 1, "all") and plan.spent == BUDGET
     assert plan.steps == 2 ** (chosen + 1) - 2 and T in ("auto", chosen)
@@ -73,7 +74,8 @@ def test_published_noise_spends_what_is_proved_of_it_and_is_refused_beyond():
         M = plan.scale / plan.ledger[0].sensitivity
         assert pytest.approx(math.sqrt(2 * math.log(1 / delta)) / epsilon, rel=1e-12) == M
         assert plan.spent == Budget(zcdp_epsilon(1 / (2 * M * M), delta), delta) and plan.spent <= plan.requested
-        root = 8 * kappa_lq(3.0, 10).kappa * math.log(1 / delta) * (runs_of(plan).land.L0 / runs_of(plan).b) ** 2
+        runs = runs_of(plan)
+        root = 8 * kappa_lq(3.0, 10).kappa * math.log(1 / delta) * (runs.land.L0 / runs.tree.batch) ** 2
         assert plan.scale == pytest.approx(math.sqrt(root) / epsilon, rel=1e-12), "8 kappa L0^2 ln(1/delta) / (b eps)^2"
         plan = plan_for(accounting="published", budget=Budget(epsilon, delta), T=2)
         M = plan.scale / plan.ledger[0].sensitivity
@@ -93,7 +95,7 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
     n, d, radius, rng = 56, 3, 1.5, np.random.default_rng(4)
     plan = plan_for(p_norm, loss, n=n, d=d, radius=radius, T=3)
     runs, fixed = runs_of(plan), dc.replace(runs_of(plan), fixed=True)
-    assert (runs.b, records_read(8, 3)) == (8, 48)
+    assert (runs.tree, runs.tree.used) == (Tree(range(1, 4), 8), 48)
     q, ball = dual_order(p_norm), norm_ball(p_norm)
     # Signs that last, so that iterates move far, in turned directions.
     signs = np.concatenate([np.where(np.arange(2**t) < 2 ** (t - 1), 1.0, -1.0) for t in (1, 2, 3)])
@@ -124,20 +126,20 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
 
     X, y = extreme_rows(n), rng.choice([-1.0, 1.0], n)
     first = means(Data(X, y))
-    visited, largest = nodes(3, 8), 0.0
+    visited, largest = nodes(runs.tree), 0.0
     for i in range(n):
         other, label = X.copy(), y.copy()
         other[i], label[i] = extreme_rows(1)[0], rng.choice([-1.0, 1.0])
         second = means(Data(other, label))
         assert np.array_equal(first[1], second[1]), "the same transcript, the same iterates"
         change = length(second[0] - first[0], q)[..., 0]
-        readers = [k for k, node in enumerate(visited) if node.first <= i < node.last]
+        readers = [k for k, node in enumerate(visited) if i in node.batch]
         assert len(readers) == (i < 48)
         assert not np.delete(change, readers, axis=0).any()
         for k in readers:
-            claim = first[2][k] * 2 * runs.land.L0 / runs.b
+            claim = first[2][k] * 2 * runs.land.L0 / runs.tree.batch
             assert (change[k] <= claim * (1 + 1e-12)).all()
-            expected = np.minimum(2 * runs.land.L1 * first[1][k], 4 * runs.land.L0) / visited[k].size
+            expected = np.minimum(2 * runs.land.L1 * first[1][k], 4 * runs.land.L0) / len(visited[k].batch)
             assert np.allclose(claim, expected if visited[k].depth else 2 * runs.land.L0 / 8, rtol=1e-12)
             largest = max(largest, float((change[k] / np.maximum(claim, 1e-300)).max()))
     assert largest > 0.3
@@ -185,10 +187,10 @@ def test_every_node_gets_fresh_noise_of_its_own_size(law, p_norm, scales):
 
         def replay(node, mean, away):
             seen = next(parts)
-            sensitivity = runs.land.L0 * 2 / runs.b
+            sensitivity = runs.land.L0 * 2 / runs.tree.batch
             if away is not None:
                 moved = length(away, p_norm) if scales == "displacement" else 4.0 / 2**node.depth
-                sensitivity = np.minimum(2 * runs.land.L1 * moved, 4 * runs.land.L0) / node.size
+                sensitivity = np.minimum(2 * runs.land.L1 * moved, 4 * runs.land.L0) / len(node.batch)
             M = plan.scale / plan.ledger[0].sensitivity
             noise.append((seen - mean) / (M * runs.law.widening * sensitivity))
             return seen
@@ -233,13 +235,13 @@ def test_the_log_ratio_is_that_of_the_densities_of_all_nodes():
         rows = mechanism.transcripts(plan, sides[1], rngs_of(i, 3))
         for row, ratio in zip(rows, mechanism.log_ratio(plan, *sides, rows), strict=True):
             x, expected, path = np.zeros(2), 0.0, []
-            for node, seen in zip(nodes(2, 4), row.reshape(6, 2), strict=True):
+            for node, seen in zip(nodes(Tree(range(1, 3), 4)), row.reshape(6, 2), strict=True):
                 parent = path[node.depth - 1] if node.depth else None
                 s = 2 * L0 / 4
                 if parent:
-                    s = min(2 * L1 * (np.abs(x - parent[0]) ** 1.5).sum() ** (1 / 1.5), 4 * L0) / node.size
+                    s = min(2 * L1 * (np.abs(x - parent[0]) ** 1.5).sum() ** (1 / 1.5), 4 * L0) / len(node.batch)
                 for table, sign in ((other, 1.0), (X, -1.0)):
-                    A, labels = table[node.first : node.last], y[node.first : node.last]
+                    A, labels = table[node.batch], y[node.batch]
 
                     def gradient(at, A=A, labels=labels):
                         return (-labels / (1 + np.exp(labels * (A @ at)))) @ A / len(A)
@@ -296,14 +298,14 @@ def test_the_bound_is_the_formula_with_the_best_number_of_phases():
         found, q = kappa_lq(dual_order(p_norm), d), dual_order(p_norm)
 
         def value(T, noise, smooth, n=n, kappa=found.kappa):
-            b = root_batch(n, T)
+            b = tree_of(n, T).batch
             return bounds.tree_frank_wolfe_bound(2.0, 1.0, 0.25, T=T, b=b, kappa=kappa, noise=noise, smooth=smooth)
 
-        phases = [T for T in range(1, 15) if root_batch(n, T)]
+        phases = [T for T in range(1, 15) if tree_of(n, T)]
         best = min(value(T, M * math.sqrt(found.kappa * d), found.smooth) for T in phases)
         assert best == pytest.approx(expected, abs=0.006)
         for T in phases:
-            K, b = 2 ** (T + 1) - 2, root_batch(n, T)
+            K, b = 2 ** (T + 1) - 2, tree_of(n, T).batch
             plain = 2 / (K + 1) + 2 * math.sqrt(found.kappa * (4 + 4) / b)
             private = 2 * M_gauss * math.sqrt(found.kappa * d) * math.sqrt(4 + 4 * T) / b
             assert value(T, M_gauss * math.sqrt(found.kappa * d), 1.0) == pytest.approx(plain + private, rel=1e-12)
@@ -340,7 +342,7 @@ def test_two_steps_without_noise_come_within_a_thirtieth_of_the_bound():
     plan = plan_for(2.0, "squared", n=n, d=1, T=1)
     theta = runs_of(plan).models([0.0], data, rngs_of(0, 1))[0, 0, 0]
     assert theta == pytest.approx(-1 / 3, abs=1e-12)
-    land, b = runs_of(plan).land, runs_of(plan).b
+    land, b = runs_of(plan).land, runs_of(plan).tree.batch
     bound = bounds.tree_frank_wolfe_bound(land.diameter, land.L0, land.L1, T=1, b=b, kappa=1.0, noise=0.0)
     assert bound / 30 < (theta - 0.1) ** 2 <= bound
 

@@ -16,6 +16,7 @@ from .. import composition as comp
 from ..checks import integer
 from ..losses import get_loss
 from ..sets import Polytope
+from ..solvers.gradient_tree import Tree, tree_of
 from ..solvers.one_sample import Followed, Walk, Walked, recursive_walk, tree_walk
 from ..solvers.vertex_choices import Best, Choice, Exponential, NoisyBest
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
@@ -23,7 +24,6 @@ from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, re
 from .polyhedral_rules import (
     LARGEST_DEPTH,
     Stream,
-    Tree,
     Weight,
     best_stream,
     best_tree,
@@ -33,7 +33,6 @@ from .polyhedral_rules import (
     stream_bound,
     stream_weight,
     tree_bound,
-    tree_of,
     tree_scales,
     tree_weight,
 )
@@ -216,7 +215,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         walk = Walk(get_loss(spec.loss), data, start_of(spec, width), size_of(spec), count, choice, cancelled)
         route, noise = course.route, plan.scale * course.shares
         if isinstance(route, Tree):
-            return tree_walk(walk, route.phases, route.batch, noise)
+            return tree_walk(walk, route, noise)
         return recursive_walk(walk, route.first, route.batch, route.step, noise)
 
     def _follow(self, plan: Plan, prepared: Prepared, walked: Walked, *, keep: bool) -> Followed:

@@ -19,6 +19,7 @@ from scipy.signal import lfilter
 from .. import bounds
 from ..losses import get_loss
 from ..sets import L1Ball
+from ..solvers.gradient_tree import Tree, tree_of
 from ..types import Array, Spec
 from .frank_wolfe_rules import terrain
 
@@ -79,44 +80,6 @@ class Weight:
     def scale(self, rho: float, epsilon: float) -> Any:
         """G = min{root / sqrt(2 rho), 2 total / epsilon}: by zCDP, or by the sum, which wins for few choices."""
         return np.minimum(self.root / math.sqrt(2.0 * rho), 2.0 * self.total / epsilon) * (1 + _SAFETY)
-
-
-@dc.dataclass(frozen=True)
-class Tree:
-    """Trees of depth t in `phases`, roots of `batch` records; see `one_sample.tree_walk`.
-
-    used: how many records are read.
-    """
-
-    phases: range
-    batch: int
-
-    @property
-    def used(self) -> int:
-        """b (1 + t / 2) in each phase: 2^(j - 1) right children at depth j read b 2^-j each."""
-        return sum(self.batch + t * self.batch // 2 for t in self.phases)
-
-    @property
-    def choices(self) -> int:
-        return sum(1 << t for t in self.phases)
-
-    @property
-    def gradients(self) -> int:
-        """One for each record of a root, two for each record of another node."""
-        return sum(self.batch * (1 + t) for t in self.phases)
-
-
-def tree_of(n: int, T: int) -> Tree | None:
-    """The largest batch, a multiple of 2^T, for phases 1, ..., T, or for a single leaf (T = 0); None if n is too small.
-
-    >>> tree_of(1000, 3), tree_of(1000, 3).used
-    (Tree(phases=range(1, 4), batch=160), 960)
-    """
-    if T == 0:
-        return Tree(range(1), n)
-    # sum_t b (1 + t / 2) = b T (T + 5) / 4.
-    batch = (4 * n // (T * (T + 5)) >> T) << T
-    return Tree(range(1, T + 1), batch) if batch else None
 
 
 @functools.lru_cache(maxsize=64)

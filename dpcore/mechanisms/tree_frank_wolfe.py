@@ -17,7 +17,7 @@ from ..checks import integer
 from ..losses import get_loss
 from ..lp_noise import LpNoise, lp_noise
 from ..sets import LqBall, kappa_lq, length
-from ..solvers.gradient_tree import nodes, root_batch
+from ..solvers.gradient_tree import Tree, tree_of
 from ..tradeoffs import GaussianCurve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
@@ -105,11 +105,11 @@ class TreeFrankWolfe(ReadingMechanism):
         land = lp_terrain(self.key, spec, _LOWEST_P, _HIGHEST_P)
         spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, land.q_star, land.d)
         M, spent = self._multiplier(law, budget)
-        T = self._phases(land, law, spec.n, M)
-        sensitivity = law.widening * 2.0 * land.L0 / root_batch(spec.n, T)
+        tree = self._tree(land, law, spec.n, M)
+        sensitivity = law.widening * 2.0 * land.L0 / tree.batch
         event = Event(self.noise, M * sensitivity, sensitivity)
-        steps = len(nodes(T, root_batch(spec.n, T)))
-        return Plan(dc.replace(self, T=T), spec, budget, spent, (event,), steps, self.noise, event.scale, tol=0.0)
+        made = dc.replace(self, T=tree.phases[-1])
+        return Plan(made, spec, budget, spent, (event,), tree.choices, self.noise, event.scale, tol=0.0)
 
     def _multiplier(self, law: LpNoise, budget: Budget) -> tuple[float, Budget]:
         """M, and what it costs."""
@@ -127,24 +127,25 @@ class TreeFrankWolfe(ReadingMechanism):
             )
         return M, Budget(epsilon, delta)
 
-    def _phases(self, land: LpTerrain, law: LpNoise, n: int, M: float) -> int:
-        """T: as it was set, or where the bound is smallest."""
-        able = [T for T in range(1, _MOST_PHASES + 1) if root_batch(n, T)]
+    def _tree(self, land: LpTerrain, law: LpNoise, n: int, M: float) -> Tree:
+        """With T as it was set, or where the bound is smallest."""
         if self.T == "auto":
-            if not able:
+            trees = [tree for T in range(1, _MOST_PHASES + 1) if (tree := tree_of(n, T))]
+            if not trees:
                 raise NotApplicable(f"{self.key} needs at least 3 records, which one phase reads, got n = {n}")
-            return min(able, key=lambda T: _bound(land, law, n, T, M))
+            return min(trees, key=lambda tree: _bound(land, law, tree, M))
         T = cast(int, self.T)
-        if T not in able:
-            needed = -(-(2**T) * T * (T + 5) // 4)
+        tree = tree_of(n, T)
+        if tree is None:
+            needed = Tree(range(1, T + 1), 2**T).used
             raise NotApplicable(f"{self.key} needs at least {needed:,} records for T = {T} phases, got n = {n:,}")
-        return T
+        return tree
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Over the best model of the ball, on average over records and noise; and the published order of growth."""
         runs, event = runs_of(plan), plan.ledger[0]
         land = runs.land
-        found = _bound(land, runs.law, plan.spec.n, runs.T, event.scale / event.sensitivity)
+        found = _bound(land, runs.law, runs.tree, event.scale / event.sensitivity)
         kappa = kappa_lq(land.q_star, land.d).kappa
         rate = bounds.published_tree_rate(land.diameter, land.L0, kappa, land.d, plan.spec.n, plan.requested)
         says = f"independent records; comparator in the l_p ball with p = {land.p_norm:g}"
@@ -156,8 +157,7 @@ class TreeFrankWolfe(ReadingMechanism):
 
     def gradients(self, plan: Plan) -> int:
         """One for each record of a root, two for each record of another node."""
-        runs = runs_of(plan)
-        return sum(node.size * (2 if node.depth else 1) for node in nodes(runs.T, root_batch(plan.spec.n, runs.T)))
+        return runs_of(plan).tree.gradients
 
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2) for Gaussian noise, else what zCDP allows."""
@@ -243,10 +243,11 @@ def runs_of(plan: Plan) -> TreeRuns:
 @functools.lru_cache(maxsize=256)
 def _runs(law: NoiseLaw, T: int, fixed: bool, spec: Spec) -> TreeRuns:
     land = lp_terrain(TreeFrankWolfe.key, spec, _LOWEST_P, _HIGHEST_P)
-    return TreeRuns(land, lp_noise(law, land.q_star, land.d), spec.loss, spec.shape, T, root_batch(spec.n, T), fixed)
+    tree = cast(Tree, tree_of(spec.n, T))  # a plan has one
+    return TreeRuns(land, lp_noise(law, land.q_star, land.d), spec.loss, spec.shape, tree, fixed)
 
 
-def _bound(land: LpTerrain, law: LpNoise, n: int, T: int, M: float) -> float:
+def _bound(land: LpTerrain, law: LpNoise, tree: Tree, M: float) -> float:
     """Noise N for a sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2, whichever its law.
 
     Generalised Gaussian noise has E ||N||_r^2 = d sigma^2 with sigma = sqrt(kappa) M s. For Gaussian noise of deviation
@@ -258,8 +259,8 @@ def _bound(land: LpTerrain, law: LpNoise, n: int, T: int, M: float) -> float:
         land.diameter,
         land.L0,
         land.L1,
-        T=T,
-        b=root_batch(n, T),
+        T=len(tree.phases),
+        b=tree.batch,
         kappa=found.kappa,
         noise=M * math.sqrt(found.kappa * land.d),
         smooth=1.0 if law.law == "gaussian" else law.order - 1.0,

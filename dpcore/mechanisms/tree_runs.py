@@ -10,7 +10,7 @@ import numpy as np
 from ..losses import get_loss
 from ..lp_noise import LpNoise
 from ..sets import ConvexSet, length
-from ..solvers.gradient_tree import Node, batch_mean, nodes, walk
+from ..solvers.gradient_tree import Node, Tree, batch_mean, nodes, walk
 from ..types import Array, Data
 from .lp_rules import LpTerrain
 
@@ -24,16 +24,15 @@ Release = Callable[[Node, Array, Array | None], Array]
 class TreeRuns:
     """Runs on one problem from theta = 0.
 
-    land: its constants. law: of the noise. loss: key. shape: the set at size 1. T: phases. b: records of a root.
-    fixed: whether noise is for the farthest that an iterate may have moved, instead of how far it did.
+    land: its constants. law: of the noise. loss: key. shape: the set at size 1. tree: what is walked. fixed: whether
+    noise is for the farthest that an iterate may have moved, instead of how far it did.
     """
 
     land: LpTerrain
     law: LpNoise
     loss: str
     shape: ConvexSet
-    T: int
-    b: int
+    tree: Tree
     fixed: bool
 
     def share(self, node: Node, away: Array | None) -> Array | float:
@@ -62,7 +61,7 @@ class TreeRuns:
 
     def _draws(self, rngs: Sequence[np.random.Generator]) -> Iterator[Array]:
         """The noise of each node in turn, [len(rngs), p]. Every generator draws that of a block of nodes at once."""
-        left, block = len(nodes(self.T, self.b)), max(1, _BLOCK_NUMBERS // self.land.d)
+        left, block = self.tree.choices, max(1, _BLOCK_NUMBERS // self.land.d)
         while left:
             count = min(left, block)
             drawn = self.law.draw([rng for rng in rngs for _ in range(count)])
@@ -83,8 +82,7 @@ class TreeRuns:
             get_loss(self.loss),
             data,
             np.zeros((count, self.land.d)),
-            self.T,
-            self.b,
+            self.tree,
             release=release,
             choose=lambda _, estimate: self.land.size * self.shape.extreme(estimate),
             single=single,
@@ -119,7 +117,7 @@ class TreeRuns:
 
     def log_densities(self, scale: float, data: Data, outputs: Array) -> Array:
         """ln of the density of transcripts [k, nodes p] on these records, up to what no record enters; shape [k]."""
-        parts = iter(np.split(outputs, len(nodes(self.T, self.b)), axis=1))
+        parts = iter(np.split(outputs, self.tree.choices, axis=1))
         total = np.zeros(len(outputs))
 
         def replay(node: Node, mean: Array, away: Array | None) -> Array:
@@ -136,4 +134,4 @@ class TreeRuns:
 
     def first_mean(self, data: Data) -> Array:
         """What the first root adds noise to, [p]."""
-        return batch_mean(get_loss(self.loss), data, nodes(self.T, self.b)[0], np.zeros((1, self.land.d)))[0]
+        return batch_mean(get_loss(self.loss), data, nodes(self.tree)[0].batch, np.zeros((1, self.land.d)))[0]

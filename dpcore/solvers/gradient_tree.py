@@ -27,69 +27,90 @@ _BLOCK_NUMBERS = 1 << 18  # predictions that are at hand at once: they and what 
 
 
 @dc.dataclass(frozen=True)
+class Tree:
+    """The trees of all phases, one after the other.
+
+    phases: the depths t = 1, ..., T, or 0 alone for a single leaf. batch: b, the records of a root, a multiple of 2^t
+    for each t.
+    """
+
+    phases: range
+    batch: int
+
+    @property
+    def used(self) -> int:
+        """Records read: b (1 + t / 2) in each phase, where each of 2^(j - 1) right children at depth j reads b 2^-j."""
+        return sum(self.batch + t * self.batch // 2 for t in self.phases)
+
+    @property
+    def choices(self) -> int:
+        """Steps: one at each leaf."""
+        return sum(1 << t for t in self.phases)
+
+    @property
+    def gradients(self) -> int:
+        """One for each record of a root, two for each record of another node."""
+        return sum(self.batch * (1 + t) for t in self.phases)
+
+
+def tree_of(n: int, T: int) -> Tree | None:
+    """The largest batch for phases 1, ..., T and n records, or a single leaf for T = 0; None if n is too small.
+
+    >>> tree_of(1_000, 3), tree_of(1_000, 3).used, tree_of(2, 1)
+    (Tree(phases=range(1, 4), batch=160), 960, None)
+    """
+    if T == 0:
+        return Tree(range(1), n)
+    # sum_t b (1 + t / 2) = b T (T + 5) / 4.
+    batch = (4 * n // (T * (T + 5)) >> T) << T
+    return Tree(range(1, T + 1), batch) if batch else None
+
+
+@dc.dataclass(frozen=True)
 class Node:
     """A node that reads records: the root of a phase's tree or a right child.
 
-    phase: t, from 1 to T. depth: j, 0 for the root, at most t. leaf: k, the first leaf below it, from 0 to 2^t - 1;
-    each leaf is the first one below exactly one such node. first, last: it reads the records first, ..., last - 1.
+    phase: t. depth: j, 0 for the root, at most t. leaf: k, the first leaf below it, from 0 to 2^t - 1; each leaf is the
+    first one below exactly one such node. tau: the steps of all phases before the one at that leaf. batch: the records
+    that it reads.
     """
 
     phase: int
     depth: int
     leaf: int
-    first: int
-    last: int
-
-    @property
-    def size(self) -> int:
-        return self.last - self.first
+    tau: int
+    batch: range
 
     @property
     def step(self) -> float:
-        """eta of the step at this leaf, 2 / (2^t + k): 2 / (tau + 2) after tau = 2^t - 2 + k steps of all phases."""
-        return 2.0 / (2**self.phase + self.leaf)
+        """eta of the step at this leaf, 2 / (tau + 2)."""
+        return 2.0 / (self.tau + 2)
 
     @property
     def reach(self) -> float:
         """A bound on the distance to the parent's iterate, over the set's diameter: 2 / 2^j.
 
         2^(t - j) steps lie between them, those of the leaves below the left sibling, and each is at most 2 / 2^t of the
-        diameter. 0 for the root, which has no parent.
+        diameter, since tau = 2^t - 2 + k. 0 for the root, which has no parent.
         """
         return 2.0 * 0.5**self.depth if self.depth else 0.0
 
 
-def root_batch(n: int, T: int) -> int:
-    """b, the largest multiple of 2^T for which T phases read at most n records; 0 if there is none.
-
-    Phase t reads b + sum_{j=1..t} 2^(j - 1) b / 2^j = b (1 + t / 2), all phases b T (T + 5) / 4.
-
-    >>> root_batch(1_000, 3), records_read(root_batch(1_000, 3), 3), root_batch(2, 1)
-    (160, 960, 0)
-    """
-    return 2**T * (4 * n // (T * (T + 5) * 2**T))
-
-
-def records_read(b: int, T: int) -> int:
-    """How many records T phases read: b T (T + 5) / 4, whole for a multiple b of 2^T."""
-    return b * T * (T + 5) // 4
-
-
 @functools.lru_cache(maxsize=64)
-def nodes(T: int, b: int) -> tuple[Node, ...]:
-    """The nodes that read records, in the order in which they are visited; 2^(T + 1) - 2 of them. b: a multiple of 2^T.
+def nodes(tree: Tree) -> tuple[Node, ...]:
+    """The nodes that read records, in the order in which they are visited: one for each leaf.
 
-    >>> [(node.depth, node.size) for node in nodes(2, 8)]
-    [(0, 8), (1, 4), (0, 8), (2, 2), (1, 4), (2, 2)]
+    >>> [(node.depth, node.batch) for node in nodes(Tree(range(1, 2), 8))]
+    [(0, range(0, 8)), (1, range(8, 12))]
     """
-    found, first = [], 0
-    for t in range(1, T + 1):
-        for k in range(2**t):
+    found, first = list[Node](), 0
+    for t in tree.phases:
+        for k in range(1 << t):
             # Behind leaf k - 1 the walk goes up as often as k has zeros at its end, and down to the right.
             depth = t - ((k & -k).bit_length() - 1) if k else 0
-            last = first + (b >> depth)
-            found.append(Node(t, depth, k, first, last))
-            first = last
+            batch = range(first, first + (tree.batch >> depth))
+            found.append(Node(t, depth, k, len(found), batch))
+            first = batch.stop
     return tuple(found)
 
 
@@ -97,49 +118,52 @@ def walk(
     loss: Loss,
     data: Data,
     start: Array,
-    T: int,
-    b: int,
+    tree: Tree,
     *,
     release: Callable[[Node, Array, Array | None], Array],
     choose: Callable[[Node, Array], Array],
     single: bool = False,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Array:
-    """The last iterates of all runs, [K, p].
+    """The last iterates of all runs, [K, w].
 
-    start: [K, p], a point of the set for each run. T: phases, >= 1. b: records of a root, a multiple of 2^T with
-    `records_read(b, T)` <= data.n.
-    release: of the node, the mean over its records of the gradients' (differences), [K, p], and the iterate less the
-    parent's, [K, p], None for a root; what comes back, [K, p], is what the run knows of that mean.
-    choose: of the node whose first leaf it is and the estimates there, [K, p]; the points that the step goes to, of
-    the same shape.
+    start: [K, w], a point of the set for each run, in at least the columns that the records store.
+    release: of the node, the mean over its records of the gradients' (differences), [K, w], and the iterate less the
+    parent's, [K, w], None for a root; what comes back is what the run knows of that mean, in as many columns as it
+    likes.
+    choose: of the node whose first leaf it is and the estimates there, sums of what came back; the points that the step
+    goes to, [K, w].
     single: means to about 1e-6, for pictures; losses without such code are computed as always.
-    cancelled: asked at each node; when it says yes, CancelledError is raised.
+    cancelled: asked at each node; when it says yes, CancelledError is raised. ValueError for too few records.
     """
     x = np.array(start, float)
     path: list[tuple[Array, Array]] = []  # iterate and estimate of every depth
-    for node in nodes(T, b):
+    for node in nodes(tree):
         if cancelled():
             raise CancelledError
         if node.depth == 0:
-            path = [(x, release(node, batch_mean(loss, data, node, x, single=single), None))] * (node.phase + 1)
+            mean = batch_mean(loss, data, node.batch, x, single=single)
+            path = [(x, release(node, mean, None))] * (node.phase + 1)
         else:
             before, known = path[node.depth - 1]
-            moved = release(node, batch_mean(loss, data, node, x, before, single=single), x - before)
-            path[node.depth :] = [(x, known + moved)] * (node.phase + 1 - node.depth)
+            mean = batch_mean(loss, data, node.batch, x, before, single=single)
+            path[node.depth :] = [(x, known + release(node, mean, x - before))] * (node.phase + 1 - node.depth)
         x = (1.0 - node.step) * x + node.step * choose(node, path[-1][1])
     return x
 
 
 def batch_mean(
-    loss: Loss, data: Data, node: Node, thetas: Array, others: Array | None = None, *, single: bool = False
+    loss: Loss, data: Data, batch: range, thetas: Array, others: Array | None = None, *, single: bool = False
 ) -> Array:
-    """The mean over the node's records of grad l(theta_k), less grad l(other_k) where others are given; [K, p].
+    """The mean over a batch of grad l(theta_k), less grad l(other_k) where others are given; [K, w].
 
-    thetas, others: [K, p], models of all columns of the records. single: as in `walk`.
+    batch: the records, first to last; ValueError if there are not so many. thetas, others: [K, w], models in at least
+    the columns that are stored; others are 0 in each gradient. single: as in `walk`.
     """
     from .. import kernels
 
+    if batch.stop > data.n:
+        raise ValueError(f"records must be at least {batch.stop}, got {data.n}")
     single = single and loss.key in kernels.SINGLE_DERIVATIVE
     table: Any = data.single if single else data.X
     stored, count = data.active, len(thetas)
@@ -147,14 +171,14 @@ def batch_mean(
     models = models.astype(table.dtype, copy=False)
     total = np.zeros_like(thetas)
     rows = max(32, _BLOCK_NUMBERS // len(models))
-    for first in range(node.first, node.last, rows):
-        part = slice(first, min(first + rows, node.last))
+    for first in batch[::rows]:
+        part = slice(first, min(first + rows, batch.stop))
         X = table[part]
         slopes = _slopes(loss, X, data.y[part].astype(table.dtype, copy=False), models)
         if others is not None:
             slopes = slopes[:count] - slopes[count:]
         total[:, :stored] += slopes @ X
-    return total / node.size
+    return total / len(batch)
 
 
 def _slopes(loss: Loss, X: Any, y: Array, models: Array) -> Array:

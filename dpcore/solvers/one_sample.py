@@ -1,8 +1,8 @@
 """Frank-Wolfe that reads each record once, for vertices that are chosen with noise: many runs advance together.
 
 Both walks keep an estimate of grad F that learns from fresh records how the gradient has moved. In `tree_walk` the
-estimates are nodes of binary trees; in `recursive_walk` there is one, which forgets at the pace of the steps. Runs see
-the same records in the order given, and differ in the noise of their choices.
+estimates are nodes of binary trees (`gradient_tree`); in `recursive_walk` there is one, which forgets at the pace of
+the steps. Runs see the same records in the order given, and differ in the noise of their choices.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from scipy.special import logsumexp
 
 from ..losses import Loss
 from ..types import Array, Data
+from . import gradient_tree
+from .gradient_tree import Tree
 from .vertex_choices import Choice
 
 _ASK_EVERY = 32  # steps between two looks at whether somebody cancelled
-_BLOCK_NUMBERS = 4_000_000  # predictions at once
 
 
 @dc.dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Walk:
     choice: Choice
     cancelled: Callable[[], bool] = lambda: False
 
+    @property
+    def starts(self) -> Array:
+        """theta_0 of each run, [R, w]."""
+        return np.tile(self.start, (self.count, 1))
+
 
 @dc.dataclass(frozen=True)
 class Walked:
@@ -51,29 +57,20 @@ class Walked:
     used: int
 
 
-def tree_walk(walk: Walk, phases: range, batch: int, noise: Array) -> Walked:
-    """Steps eta = 2 / (tau + 2), tau = 0, 1, ..., one for each leaf of a binary tree of depth t, t in `phases`.
-
-    A tree's root is the mean gradient of `batch` records at the model of its first leaf. A left child is its parent. A
-    right child at depth j adds to its parent the mean, over batch / 2^j fresh records, of how far the gradient has
-    moved since the parent was made. Leaves go from left to right, so that the only new node of leaf k > 0 is at depth
-    t - (trailing zero bits of k).
-
-    batch: a multiple of 2^t for each t. noise: the scale of a choice in each phase.
-    """
-    steps, reader = _Steps(walk, sum(1 << t for t in phases)), _Reader(walk)
-    for t, scale in zip(phases, noise, strict=True):
-        reader.advance(batch)
-        path = [(steps.thetas, reader.gradients(steps.thetas))] * (t + 1)
-        for k in range(1 << t):
-            if k:
-                j = t - ((k & -k).bit_length() - 1)
-                before, below = path[j - 1]
-                reader.advance(batch >> j)
-                moved = reader.gradients(steps.thetas) - reader.gradients(before)
-                path[j:] = [(steps.thetas, below + moved)] * (t + 1 - j)
-            steps.take(path[t][1], 2.0 / (steps.done + 2.0), float(scale))
-    return Walked(steps.thetas, steps.columns, steps.signs, reader.stop)
+def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
+    """Steps along gradient trees without noise in the estimates. noise: the scale of a choice in each phase."""
+    vertices, scales = _Vertices(walk, tree.choices), dict(zip(tree.phases, noise, strict=True))
+    thetas = gradient_tree.walk(
+        walk.loss,
+        walk.data,
+        walk.starts,
+        tree,
+        # Choices know of idle columns without being told that their scores are 0.
+        release=lambda node, mean, away: np.ascontiguousarray(mean[:, : walk.data.active]),
+        choose=lambda node, estimates: vertices.take(estimates, float(scales[node.phase])),
+        cancelled=walk.cancelled,
+    )
+    return Walked(thetas, vertices.columns, vertices.signs, tree.used)
 
 
 def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array) -> Walked:
@@ -82,64 +79,40 @@ def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array
 
     noise: [k], the scale of each of the k choices.
     """
-    steps, reader = _Steps(walk, len(noise)), _Reader(walk)
-    reader.advance(first)
-    estimate, before = reader.gradients(steps.thetas), steps.thetas
+
+    def gradients(thetas: Array, records: range) -> Array:
+        return gradient_tree.batch_mean(walk.loss, walk.data, records, thetas[:, : walk.data.active])
+
+    vertices, records = _Vertices(walk, len(noise)), range(first)
+    before = thetas = walk.starts
+    estimates = gradients(thetas, records)
     for t, scale in enumerate(noise):
+        if t % _ASK_EVERY == 0 and walk.cancelled():
+            raise CancelledError
         if t:
-            reader.advance(batch)
-            estimate = (1.0 - step) * (estimate - reader.gradients(before)) + reader.gradients(steps.thetas)
-            before = steps.thetas
-        steps.take(estimate, step, float(scale))
-    return Walked(steps.thetas, steps.columns, steps.signs, reader.stop)
+            records = range(records.stop, records.stop + batch)
+            estimates = (1.0 - step) * (estimates - gradients(before, records)) + gradients(thetas, records)
+        before, thetas = thetas, (1.0 - step) * thetas + step * vertices.take(estimates, float(scale))
+    return Walked(thetas, vertices.columns, vertices.signs, records.stop)
 
 
-class _Reader:
-    """The records one batch after the other: each is in one batch at most."""
-
-    def __init__(self, walk: Walk) -> None:
-        self.loss, self.data, self.stop = walk.loss, walk.data, 0
-
-    def advance(self, count: int) -> None:
-        begin, self.stop = self.stop, self.stop + count
-        if self.stop > self.data.n:
-            raise ValueError(f"records must be at least {self.stop}, got {self.data.n}")
-        self.X, self.y = self.data.X[begin : self.stop], self.data.y[begin : self.stop]
-
-    def gradients(self, thetas: Array) -> Array:
-        """The mean gradient of the batch at each model [R, w], [R, r]."""
-        from .. import kernels
-
-        thetas = thetas[:, : self.data.active]
-        derivative, rows, total = kernels.DERIVATIVE[self.loss.key], np.arange(len(thetas)), np.zeros_like(thetas)
-        block = max(1, _BLOCK_NUMBERS // len(thetas))
-        for begin in range(0, len(self.y), block):
-            X, y = self.X[begin : begin + block], self.y[begin : begin + block]
-            z = np.ascontiguousarray(thetas @ X.T)
-            slopes = np.empty_like(z)
-            kernels.apply_to_rows(derivative, z, rows, y, self.loss.shape, slopes)
-            total += slopes @ X
-        return total / len(self.y)
-
-
-class _Steps:
-    """Where the runs are and which vertices they took. Models are made anew in each step: nodes keep old ones."""
+class _Vertices:
+    """Which vertices the runs took."""
 
     def __init__(self, walk: Walk, most: int) -> None:
         self.walk, self.done, self.rows = walk, 0, np.arange(walk.count)
-        self.thetas = np.tile(walk.start, (walk.count, 1))
         self.columns, self.signs = np.empty((walk.count, most), np.int64), np.empty((walk.count, most))
 
-    def take(self, scores: Array, step: float, scale: float) -> None:
-        if self.done % _ASK_EVERY == 0 and self.walk.cancelled():
-            raise CancelledError
-        noise = np.full(len(self.rows), scale / self.walk.size)
-        columns, signs = self.walk.choice.choose(self.done, scores, noise, self.rows)
+    def take(self, scores: Array, scale: float) -> Array:
+        """The next ones, [R, w], for scores [R, r] and noise of this scale."""
+        walk = self.walk
+        columns, signs = walk.choice.choose(self.done, scores, np.full(walk.count, scale / walk.size), self.rows)
         self.columns[:, self.done], self.signs[:, self.done] = columns, signs
-        self.thetas = (1.0 - step) * self.thetas
-        stored = columns < self.thetas.shape[1]
-        self.thetas[self.rows[stored], columns[stored]] += step * self.walk.size * signs[stored]
         self.done += 1
+        points = np.zeros((walk.count, len(walk.start)))
+        stored = columns < len(walk.start)
+        points[self.rows[stored], columns[stored]] = walk.size * signs[stored]
+        return points
 
 
 class Followed(Choice):
