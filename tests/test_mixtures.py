@@ -155,7 +155,7 @@ def test_draws_share_their_randomness_along_m_and_along_lam():
     """A curve through few m is part of one through many, and lam moves it smoothly: not so with other draws."""
     many = valley_of(**SMALL, lam=0.05, repetitions=6, ms=(1, 2, 5, 20, 50))
     few = valley_of(**SMALL, lam=0.05, repetitions=6, ms=(2, 50))
-    assert few.training.mean == pytest.approx(many.training.mean[[1, 4]], rel=1e-12)
+    assert few.training.mean == pytest.approx(many.training.mean[[1, 4]], rel=1e-6)
     moved = valley_of(**SMALL, lam=0.0501, repetitions=6, ms=(2, 50)).training.mean - few.training.mean
 
     split = records.load("synthetic_mixture", 400, 12, 3)
