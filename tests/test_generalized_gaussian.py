@@ -33,7 +33,7 @@ def people(plan, seed: int = 0) -> Data:
 @LAWS
 @pytest.mark.parametrize("q", [2.0, 3.0, 7.5, math.inf])
 def test_the_scale_is_the_sensitivity_in_the_norm_times_widening_and_multiplier(law, q):
-    plan = plan_of(q=q, R=0.5, law=law)
+    plan = plan_of(q=q, R=0.5, noise=law)
     noise, s = lp_noise(law, q, 12), 2.0 * 0.5 / 200
     root = 12 ** (0.5 - 1.0 / q) if law == "gaussian" else math.sqrt(kappa_lq(q, 12).kappa)
     (event,) = plan.ledger
@@ -45,7 +45,7 @@ def test_the_scale_is_the_sensitivity_in_the_norm_times_widening_and_multiplier(
 @LAWS
 @pytest.mark.parametrize("q", [2.0, 3.0, math.inf])
 def test_no_replaced_record_moves_the_mean_further_than_the_sensitivity_and_one_attains_it(law, q):
-    plan = plan_of(n=5, p=6, q=q, R=0.7, law=law)
+    plan = plan_of(n=5, p=6, q=q, R=0.7, noise=law)
     mechanism, rng = plan.mechanism, np.random.default_rng(7)
     farthest = 0.0
     for _ in range(200):
@@ -63,7 +63,7 @@ def test_no_replaced_record_moves_the_mean_further_than_the_sensitivity_and_one_
 @LAWS
 def test_releases_are_the_mean_and_noise_of_the_declared_law(law):
     """Kolmogorov-Smirnov on lengths of 4,000 releases, false alarm 1e-6; half the noise is rejected."""
-    plan = plan_of(law=law)
+    plan = plan_of(noise=law)
     data, mechanism = people(plan), plan.mechanism
     prepared = mechanism.prepare(plan, data)
     assert np.allclose(prepared.theta, data.X.mean(axis=0), rtol=0, atol=1e-15)
@@ -90,7 +90,7 @@ def test_sparse_records_and_idle_columns_change_nothing():
 @pytest.mark.parametrize("q", [2.0, 4.0, math.inf])
 def test_the_excess_risk_is_its_bound(law, q):
     """Within five standard errors, false alarm 1e-6: the second moment is exact."""
-    plan = plan_of(n=50, q=q, law=law)
+    plan = plan_of(n=50, q=q, noise=law)
     data = people(plan)
     prepared = plan.mechanism.prepare(plan, data)
     thetas = plan.mechanism.release_many(plan, prepared, [np.random.default_rng(5)] * 20_000)
@@ -117,7 +117,7 @@ def test_the_risk_on_fresh_records_is_below_its_bound_and_not_without_the_sampli
 @LAWS
 def test_an_experiment_measures_what_the_bound_says(law):
     """In the norm that the source's promise implies; five standard errors of 200 paired releases at each point."""
-    mechanism = make_mechanism(KEY, law=law)
+    mechanism = make_mechanism(KEY, noise=law)
     table = dpcore.run(
         Experiment(
             "synthetic_location", (mechanism,), n=80, loss="mean", sweep=Axis("epsilon", (0.5, 5.0)), repetitions=400
@@ -129,7 +129,7 @@ def test_an_experiment_measures_what_the_bound_says(law):
 
 @LAWS
 def test_draws_of_a_curve_are_pairs_of_opposite_noise_that_all_plans_share(law):
-    plans = [plan_of(law=law, budget=Budget(epsilon, 1e-5)) for epsilon in (0.5, 5.0)]
+    plans = [plan_of(noise=law, budget=Budget(epsilon, 1e-5)) for epsilon in (0.5, 5.0)]
     prepared = plans[0].mechanism.prepare_many(plans, people(plans[0]), lambda: False)
     rngs = [np.random.default_rng(seed) for seed in range(3)]
     drawn = plans[0].mechanism.draws(plans, prepared, rngs, lambda: False)
@@ -144,7 +144,7 @@ def test_draws_of_a_curve_are_pairs_of_opposite_noise_that_all_plans_share(law):
 
 
 def test_attack_limits_are_those_of_the_laws():
-    gaussian, other = plan_of(law="gaussian"), plan_of()
+    gaussian, other = plan_of(noise="gaussian"), plan_of()
     assert gaussian.mechanism.attack_limit(gaussian) == pytest.approx(
         gaussian_attack_limit(gaussian_mu(BUDGET)), rel=1e-9
     )
@@ -157,7 +157,7 @@ def test_attack_limits_are_those_of_the_laws():
     assert zcdp_attack_limit(0.5e-6) - 0.5 < 1.3 * (gaussian_attack_limit(1e-3) - 0.5)
 
 
-@pytest.mark.parametrize("knobs", [{"law": "gaussian"}, {"accounting": "published"}, {}], ids=str)
+@pytest.mark.parametrize("knobs", [{"noise": "gaussian"}, {"accounting": "published"}, {}], ids=str)
 @pytest.mark.parametrize("q, p", [(3.0, 5), (math.inf, 30)])
 def test_audits_pass_and_halved_noise_is_caught(knobs, q, p):
     """A correct mechanism is contradicted with probability 0.1%.
@@ -210,7 +210,7 @@ def test_the_quoted_kappa_is_right_for_small_q_and_is_released_there():
         ({"lam": "population"}, {}, "has no regulariser: lam must be 0, got population"),
         (
             {},
-            {"law": "gaussian", "accounting": "published"},
+            {"noise": "gaussian", "accounting": "published"},
             "has a quoted kappa for .* and p >= 2, got Gaussian noise",
         ),
         ({"p": 1}, {"accounting": "published"}, "has a quoted kappa for .* and p >= 2, got p = 1"),
@@ -224,8 +224,8 @@ def test_what_has_no_guarantee_is_refused_with_the_reason(change, knobs, message
 
 
 def test_wrong_knobs_are_refused():
-    with pytest.raises(ValueError, match="law must be one of generalized_gaussian, gaussian, got 'gamma'"):
-        make_mechanism(KEY, law="gamma")
+    with pytest.raises(ValueError, match="noise must be one of generalized_gaussian, gaussian, got 'gamma'"):
+        make_mechanism(KEY, noise="gamma")
     with pytest.raises(NotApplicable, match="delta > 0"):
         plan_of(budget=Budget(1.0))
 

@@ -55,7 +55,7 @@ def test_against_people_one_pass_beside_its_bound(name):
     page = open_page(view="n", p_norm=name, p=16, n=10_000)
     assert not page.exception and not page.error
     here = words.Here(name, 16, 10_000, **BUDGET)
-    knobs = {"1": {"variant": "minibatch"}, "1.5": {"law": "gaussian", "scales": "displacement"}}.get(name, {})
+    knobs = {"1": {"variant": "minibatch"}, "1.5": {"noise": "gaussian", "scales": "displacement"}}.get(name, {})
     found = geometry.against_people(here.p_norm, d=16, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
     assert f"At {here.words} and n = 10,000 one pass" in said(page)
@@ -137,7 +137,7 @@ def test_random_states_show_no_error(case):
     }
     if view == "n":
         state |= {"variant": rng.choice(["minibatch", "tree"])}
-        state |= {"law": rng.choice(list(words.LAWS)), "scales": rng.choice(list(words.SCALES))}
+        state |= {"noise": rng.choice(list(words.LAWS)), "scales": rng.choice(list(words.SCALES))}
     page = open_page(**state)
     assert not page.exception and not page.error, state
     assert "nan" not in said(page) and "nan" not in captions(page), state

@@ -50,7 +50,7 @@ def upper(plan) -> float:
 @every_p
 @pytest.mark.parametrize("T", [1, 3, "auto"])
 def test_the_scale_is_the_multiplier_times_the_sensitivity_of_a_root(law, p_norm, T):
-    plan = plan_for(p_norm, R=2.0, radius=0.5, law=law, T=T)
+    plan = plan_for(p_norm, R=2.0, radius=0.5, noise=law, T=T)
     q, chosen = dual_order(p_norm), plan.mechanism.T
     slope = 1 / (1 + math.exp(-1.0))  # of the logistic loss at predictions up to R radius
     kappa = 10 ** (1 - 2 / q) if law == "gaussian" else kappa_lq(q, 10).kappa
@@ -62,7 +62,7 @@ def test_the_scale_is_the_multiplier_times_the_sensitivity_of_a_root(law, p_norm
     assert (event.noise, event.times, event.sampling) == (law, 1, "all") and plan.spent == BUDGET
     assert plan.steps == 2 ** (chosen + 1) - 2 and T in ("auto", chosen)
     assert plan.mechanism.calibrate(plan.spec, plan.spent) == plan, "a plan's mechanism makes it again"
-    values = {t: upper(plan_for(p_norm, R=2.0, radius=0.5, law=law, T=t)) for t in range(1, 6)}
+    values = {t: upper(plan_for(p_norm, R=2.0, radius=0.5, noise=law, T=t)) for t in range(1, 6)}
     if T == "auto":
         assert chosen == min(values, key=values.get)
 
@@ -70,7 +70,7 @@ def test_the_scale_is_the_multiplier_times_the_sensitivity_of_a_root(law, p_norm
 def test_published_noise_spends_what_is_proved_of_it_and_is_refused_beyond():
     delta = 1e-5
     for epsilon in (0.1, 1.0, 4.0):
-        plan = plan_for(law="generalized_gaussian", accounting="published", budget=Budget(epsilon, delta), T=2)
+        plan = plan_for(noise="generalized_gaussian", accounting="published", budget=Budget(epsilon, delta), T=2)
         M = plan.scale / plan.ledger[0].sensitivity
         assert pytest.approx(math.sqrt(2 * math.log(1 / delta)) / epsilon, rel=1e-12) == M
         assert plan.spent == Budget(zcdp_epsilon(1 / (2 * M * M), delta), delta) and plan.spent <= plan.requested
@@ -83,7 +83,7 @@ def test_published_noise_spends_what_is_proved_of_it_and_is_refused_beyond():
         assert plan.spent == Budget(gaussian_epsilon(1 / M, delta), delta) and plan.spent <= plan.requested
     for law in LAWS:
         with pytest.raises(NotApplicable, match="is not proved private at epsilon = 12: such noise is known to cost"):
-            plan_for(law=law, accounting="published", budget=Budget(12.0, delta))
+            plan_for(noise=law, accounting="published", budget=Budget(12.0, delta))
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared", "huber"])
@@ -156,7 +156,7 @@ def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_releas
 @pytest.mark.parametrize("scales", ["displacement", "fixed"])
 def test_releases_repeat_by_seed_and_the_transcript_leads_to_them(law, scales):
     data = dense_records(200, 4, 1.5, 2)
-    plan = plan_for(n=200, d=4, T=3, law=law, scales=scales, budget=Budget(20.0, 1e-5))
+    plan = plan_for(n=200, d=4, T=3, noise=law, scales=scales, budget=Budget(20.0, 1e-5))
     mechanism, prepared = plan.mechanism, plan.mechanism.prepare(plan, data)
     many = mechanism.release_many(plan, prepared, rngs_of(4, 3))
     one = np.array([mechanism.release(plan, prepared, rng) for rng in rngs_of(4, 3)])
@@ -178,7 +178,7 @@ def test_every_node_gets_fresh_noise_of_its_own_size(law, p_norm, scales):
     """2,000 runs of two phases in 12 columns: lengths by Kolmogorov-Smirnov, and the correlation of successive nodes,
     false alarm 1e-6 each. Nine tenths of the noise are found."""
     data = dense_records(60, 12, p_norm, 3)
-    plan = plan_for(p_norm, n=60, d=12, T=2, law=law, scales=scales)
+    plan = plan_for(p_norm, n=60, d=12, T=2, noise=law, scales=scales)
     runs = runs_of(plan)
 
     def levels(made):
@@ -208,7 +208,7 @@ def test_at_p_2_both_laws_are_one():
     """4,000 releases of each law with one multiplier: Kolmogorov-Smirnov for every coordinate, false alarm 1e-6 over
     five. Scales that differ by 30% are told apart."""
     data = dense_records(60, 5, 2.0, 1)
-    gaussian, general = (plan_for(2.0, n=60, d=5, T=1, law=law) for law in LAWS)
+    gaussian, general = (plan_for(2.0, n=60, d=5, T=1, noise=law) for law in LAWS)
     assert gaussian.ledger[0].sensitivity == pytest.approx(general.ledger[0].sensitivity, rel=1e-12)
 
     def levels(factor):
@@ -318,7 +318,7 @@ def test_the_bound_is_the_formula_with_the_best_number_of_phases():
 def test_the_mean_excess_on_fresh_records_is_below_the_bound(law, scales, p_norm, d, n):
     """20 runs on their own records against 5,000 fresh ones: 5 standard errors of either, false alarm below 1e-6. The
     best model is known by symmetry."""
-    plan = plan_for(p_norm, n=n, d=d, law=law, scales=scales)
+    plan = plan_for(p_norm, n=n, d=d, noise=law, scales=scales)
     fresh = dense_records(5_000, d, p_norm, 99)
     best = np.full(d, d ** (-1 / p_norm))
     models = []
@@ -360,7 +360,7 @@ def test_real_displacements_and_gaussian_noise_lose_less():
 
     real, fixed = mean(), mean(scales="fixed")
     assert 1.5 * real < fixed
-    assert 1.5 * real < mean(law="generalized_gaussian")
+    assert 1.5 * real < mean(noise="generalized_gaussian")
 
 
 def test_the_published_rate_is_a_shape():
@@ -378,7 +378,7 @@ def test_what_carries_no_guarantee_is_refused_with_the_reason():
     with pytest.raises(NotApplicable, match="delta > 0, got delta = 0"):
         plan_for(budget=Budget(1.0))
     with pytest.raises(NotApplicable, match="delta > 0"):
-        plan_for(budget=Budget(1.0), law="generalized_gaussian", accounting="published")
+        plan_for(budget=Budget(1.0), noise="generalized_gaussian", accounting="published")
     for shape in (norm_ball(3.0), norm_ball(1.0), norm_ball(math.inf)):
         with pytest.raises(NotApplicable, match=r"proved for l_p balls with p from 1\.001 to 2, got the l_p ball"):
             TreeFrankWolfe().calibrate(Spec("logistic", 100, 3, set=shape), BUDGET)
@@ -392,15 +392,15 @@ def test_what_carries_no_guarantee_is_refused_with_the_reason():
     for T in (0, 15, 2.5, True, "best"):
         with pytest.raises(ValueError, match="T must be"):
             TreeFrankWolfe(T=T)
-    with pytest.raises(ValueError, match="law must be one of gaussian, generalized_gaussian, got 'laplace'"):
-        TreeFrankWolfe(law="laplace")
+    with pytest.raises(ValueError, match="noise must be one of gaussian, generalized_gaussian, got 'laplace'"):
+        TreeFrankWolfe(noise="laplace")
     with pytest.raises(ValueError, match="scales must be one of displacement, fixed, got 'none'"):
         TreeFrankWolfe(scales="none")
 
 
 @pytest.mark.parametrize(
     "shape, knobs",
-    [(Ball(), {}), (LqBall(1.1), {"scales": "fixed"}), (LqBall(1.1), {"law": "generalized_gaussian"})],
+    [(Ball(), {}), (LqBall(1.1), {"scales": "fixed"}), (LqBall(1.1), {"noise": "generalized_gaussian"})],
     ids=str,
 )
 def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape, knobs):

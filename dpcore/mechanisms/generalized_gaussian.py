@@ -14,7 +14,7 @@ from ..data import check_records
 from ..losses import get_loss
 from ..lp_noise import LP_LAWS, LpNoise, lp_noise, quoted_noise
 from ..tradeoffs import GaussianCurve
-from ..types import Array, Bound, Budget, Data, Domain, Event, NotApplicable, Plan, Spec
+from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob
 
 _SOURCE = "Bassily, Guzman and Nandi 2021, section 3"
@@ -44,7 +44,7 @@ class GeneralizedGaussian(ReadingMechanism):
     """
 
     key: str = dc.field(default="generalized_gaussian", init=False, repr=False)
-    law: str = knob(  # type: ignore[assignment]  # of R^p as a whole, not spherically symmetric
+    noise: NoiseLaw = knob(
         "generalized_gaussian", choices=LP_LAWS, help="the law of the noise: fitted to the norm, or scaled Gaussian"
     )
     accounting: str = knob(
@@ -57,10 +57,6 @@ class GeneralizedGaussian(ReadingMechanism):
     source = _SOURCE
     quantity = "excess_empirical_risk"
     usual_loss = "mean"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "noise", self.law)
 
     @property
     def q(self) -> float:
@@ -91,8 +87,8 @@ class GeneralizedGaussian(ReadingMechanism):
             raise NotApplicable(f"{self.key} works on R^p, got {found}")
         if spec.lam == "population" or (not isinstance(spec.lam, str) and spec.lam > 0.0):
             raise NotApplicable(f"{self.key} has no regulariser: lam must be 0, got {spec.lam}")
-        if self.accounting == "published" and (self.law == "gaussian" or spec.p == 1):
-            found = "Gaussian noise" if self.law == "gaussian" else "p = 1"
+        if self.accounting == "published" and (self.noise == "gaussian" or spec.p == 1):
+            found = "Gaussian noise" if self.noise == "gaussian" else "p = 1"
             raise NotApplicable(f"{self.key} has a quoted kappa for generalised Gaussian noise and p >= 2, got {found}")
 
     def _noise(self, spec: Spec) -> tuple[LpNoise, float]:
@@ -118,12 +114,12 @@ class GeneralizedGaussian(ReadingMechanism):
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2), mu = sensitivity / scale; for generalised Gaussian noise what rho = mu^2 / 2 allows by zCDP."""
         mu = plan.ledger[0].sensitivity / plan.scale
-        if self.law == "gaussian":
+        if self.noise == "gaussian":
             return acc.gaussian_attack_limit(mu)
         return zcdp_attack_limit(0.5 * mu**2)
 
     def claimed_curve(self, plan: Plan) -> GaussianCurve | None:
-        return GaussianCurve(acc.gaussian_mu(plan.spent)) if self.law == "gaussian" else None
+        return GaussianCurve(acc.gaussian_mu(plan.spent)) if self.noise == "gaussian" else None
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         """The mean of the records."""

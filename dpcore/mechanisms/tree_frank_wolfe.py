@@ -64,13 +64,12 @@ class TreeFrankWolfe(ReadingMechanism):
     """
 
     key: str = dc.field(default="tree_frank_wolfe", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
         help="which proof sets the noise: exact Gaussian or zCDP accounting, or the published order (reconstructed)",
     )
-    law: str = knob(  # type: ignore[assignment]  # of a name here, of an object where noise is added to a model
+    noise: NoiseLaw = knob(
         "gaussian",
         choices=("gaussian", "generalized_gaussian"),
         help="the law of the noise: Gaussian, which is never worse, or the paper's for the dual norm",
@@ -89,7 +88,6 @@ class TreeFrankWolfe(ReadingMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "noise", self.law)
         if self.T != "auto":
             if isinstance(self.T, str):
                 raise ValueError(f'T must be "auto" or a whole number from 1 to {_MOST_PHASES}, got {self.T!r}')
@@ -116,7 +114,7 @@ class TreeFrankWolfe(ReadingMechanism):
         if self.accounting == "tight":
             return law.multiplier(budget), budget
         law.multiplier(budget)  # refuses delta = 0
-        gaussian = self.law == "gaussian"
+        gaussian = self.noise == "gaussian"
         M = math.sqrt(2.0 * (math.log(1.25 if gaussian else 1.0) - math.log(budget.delta))) / budget.epsilon
         delta = budget.delta
         epsilon = acc.gaussian_epsilon(1.0 / M, delta) if gaussian else comp.zcdp_epsilon(0.5 / M**2, delta)
@@ -162,13 +160,13 @@ class TreeFrankWolfe(ReadingMechanism):
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2) for Gaussian noise, else what zCDP allows."""
         mu = plan.ledger[0].sensitivity / plan.scale
-        if self.law == "gaussian":
+        if self.noise == "gaussian":
             return acc.gaussian_attack_limit(mu)
         return comp.zcdp_attack_limit(0.5 * mu * mu)
 
     def claimed_curve(self, plan: Plan) -> GaussianCurve | None:
         """That of Gaussian noise; zCDP makes none."""
-        return GaussianCurve(acc.gaussian_mu(plan.spent)) if self.law == "gaussian" else None
+        return GaussianCurve(acc.gaussian_mu(plan.spent)) if self.noise == "gaussian" else None
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to rounding."""

@@ -35,7 +35,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     knobs = {}
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {
-            "law": switch("Noise", words.LAWS, "gaussian", key="law"),
+            "noise": switch("Noise", words.LAWS, "gaussian", key="noise"),
             "scales": switch("Scaled to", words.SCALES, "displacement", key="scales"),
         }
     elif view == "n" and words.learner(name) == "polyhedral_frank_wolfe":
