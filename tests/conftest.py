@@ -71,15 +71,17 @@ def the_main_module_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
-@pytest.fixture
-def fresh_server() -> Iterator[Server]:
-    """The dashboard on a server that nobody has asked anything yet."""
-    with serve(ROOT / "app.py") as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    """The dashboard, on one server for all tests."""
+    """The dashboard, on one server for all tests of a file."""
     with serve(ROOT / "app.py") as running:
         yield running
+
+
+@pytest.fixture
+def fresh_server(request: pytest.FixtureRequest, server: Server) -> Server:
+    """The same while nobody has asked it anything yet, which only the first test of a file can say."""
+    beside = [item for item in request.session.items if item.path == request.node.path]
+    asking = [item for item in beside if "server" in getattr(item, "fixturenames", ())]
+    assert asking[0] is request.node, "another test asks the server first"
+    return server

@@ -170,9 +170,9 @@ def test_without_a_browser_the_summary_says_so_and_the_status_is_3(tmp_path, opt
     assert ("1 passed" if options else "1 passed, 1 deselected") in result.stdout
 
 
-@spread
-def test_a_required_browser_that_is_missing_is_a_failure(tmp_path, options):
-    result = run_pytest(tmp_path, *options, REQUIRE_BROWSER="1")
+def test_a_required_browser_that_is_missing_is_a_failure(tmp_path):
+    """Spread over processes, where whoever spreads the tests must have heard what was left out, and decides."""
+    result = run_pytest(tmp_path, *dev.SPREAD, REQUIRE_BROWSER="1")
     assert result.returncode == 1
     assert "1 browser tests did not run" in result.stdout
 

@@ -236,29 +236,32 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_second_process_compiles_nothing_and_an_edit_starts_a_new_cache(copy):
-    first = probe(copy)
-    assert Path(first["folder"]).parent == copy / "dpcore" / "kernels" / "__pycache__"
+def test_caches_are_found_again_follow_every_edit_and_lie_where_there_is_room(copy):
+    """One walk through all of it, because each new cache costs a compilation."""
+    # A read-only package: a file where the folder should be stops even a process that runs as root.
+    beside = copy / "dpcore" / "kernels" / "__pycache__"
+    beside.write_text("not a folder")
+    user = {"XDG_CACHE_HOME": str(copy / "user")}
+    first = probe(copy, **user)
+    assert Path(first["folder"]).parent == copy / "user" / "dpcore"
     assert first["compiled"] > 0 and first["losses_loaded"] == 0
-    second = probe(copy)
+    (copy / "blocked").write_text("not a folder")
+    second = probe(copy, **user, LATER_CACHE_HOME=str(copy / "blocked"), TMPDIR=str(copy))
+    assert Path(second["later"]).parent.parent == copy, "with no room there either, a private folder"
     assert second["folder"] == first["folder"]
     assert (second["compiled"], second["loaded"]) == (0, first["compiled"])
     assert second["losses_loaded"] == second["losses"]
-    # An edit in a file that other kernels only call would go unnoticed by numba itself.
+    # The package's own folder comes first, here with the cache of the sources as they were. An edit in a file that
+    # other kernels only call would go unnoticed by numba itself.
+    beside.unlink()
+    old = beside / Path(first["folder"]).name
+    shutil.copytree(first["folder"], old)
     elementary = copy / "dpcore" / "kernels" / "elementary.py"
     elementary.write_text(elementary.read_text() + "\n# edited\n")
-    third = probe(copy)
-    assert third["folder"] != first["folder"] and third["compiled"] > 0
-    assert not Path(first["folder"]).exists(), "warm-up prunes caches of earlier sources"
-
-
-def test_a_read_only_package_falls_back_to_the_user_cache_and_then_to_a_private_folder(copy):
-    # A file where the folder should be stops even a process that runs as root.
-    (copy / "dpcore" / "kernels" / "__pycache__").write_text("not a folder")
-    user = probe(copy, XDG_CACHE_HOME=str(copy / "user"))
-    assert Path(user["folder"]).parent == copy / "user" / "dpcore"
-    (copy / "blocked").write_text("not a folder")
-    blocked = {"LATER_CACHE_HOME": str(copy / "blocked"), "TMPDIR": str(copy)}
-    again = probe(copy, XDG_CACHE_HOME=str(copy / "user"), **blocked)
-    assert again["compiled"] == 0
-    assert Path(again["later"]).parent.parent == copy
+    third = probe(copy, **user)
+    assert Path(third["folder"]).parent == beside
+    assert Path(third["folder"]) != old and third["compiled"] > 0 and third["losses_loaded"] == 0
+    assert not old.exists(), "warm-up prunes caches of earlier sources"
+    fourth = probe(copy, **user)
+    assert fourth["folder"] == third["folder"]
+    assert (fourth["compiled"], fourth["losses_loaded"]) == (0, fourth["losses"])

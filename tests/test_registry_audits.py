@@ -51,6 +51,17 @@ def test_correct_mechanisms_are_never_contradicted_and_halved_noise_always_is(ke
     assert verdicts(plan.weakened(0.5), repeats=repeats) == ["contradicted"] * repeats
 
 
+def refuted_too_often(plan: Plan, runs: int, repeats: int) -> bool:
+    """Whether more audits of `repeats` end "contradicted" than chance allows; ends where the rest cannot change it."""
+    limit = stats.binom.isf(1e-7, repeats, 0.001)
+    refuted = 0
+    for seed in range(repeats):
+        refuted += dpcore.run_audit(plan, runs=runs, seed=seed).verdict == "contradicted"
+        if refuted + repeats - 1 - seed <= limit:
+            break
+    return refuted > limit
+
+
 def conformance(runs: int, repeats: int) -> tuple[set[tuple[str, str, str]], dict[tuple[str, str, str], str]]:
     """Every (mechanism, loss, accounting) that was audited, and the reason for every one that was not."""
     audited, excluded = set(), {}
@@ -60,11 +71,11 @@ def conformance(runs: int, repeats: int) -> tuple[set[tuple[str, str, str]], dic
                 case = key, loss, accounting
                 try:
                     plan = plan_for(key, loss, accounting=accounting, **KNOBS.get((key, accounting), {}))
-                    found = verdicts(plan, runs=runs, repeats=repeats)
+                    found = refuted_too_often(plan, runs, repeats)
                 except NotApplicable as error:
                     excluded[case] = str(error)
                     continue
-                assert found.count("contradicted") <= stats.binom.isf(1e-7, repeats, 0.001), case
+                assert not found, case
                 audited.add(case)
     return audited, excluded
 
@@ -142,8 +153,8 @@ def test_every_sabotage_is_caught_at_the_default_plan(key, sabotage):
         return
     runs = 20_000
     if sabotage == "noise_at_80_percent" or (key == "objective_gaussian" and sabotage == "variance_as_deviation"):
-        # About a fifth is missing; objective perturbation's bound on the attacker is loose.
-        runs = 400_000 if key in OBJECTIVE else 130_000
+        # About a fifth is missing; objective perturbation's bound on the attacker is loose, above all Gaussian.
+        runs = {"objective_gaussian": 400_000, "objective_gamma": 130_000}.get(key, 65_000)
     if (key, sabotage) in UNSEEN:
         assert dpcore.run_audit(key, runs=5_000, sabotage=sabotage).verdict == "no contradiction"
         return
@@ -180,8 +191,10 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
     """A fault in calibration shows in the scale and in the ledger alike."""
     for key in KEYS:
         mechanism = dpcore.make_mechanism(key).audited()
-        drawing = key in DRAWING  # few draws at a moderate temperature
-        plan = mechanism.calibrate(mechanism.worst_spec(), Budget(0.9, 1e-5)) if drawing else plan_for(key)
+        if key in DRAWING:  # few draws at a moderate temperature
+            plan = mechanism.calibrate(mechanism.worst_spec(), Budget(0.9, 1e-5))
+        else:
+            plan = plan_for(key, **KNOBS.get((key, "tight"), {}))
         event, *others = plan.ledger
         broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2), *others))
         found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken).certificates}
@@ -195,14 +208,23 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
 @every_mechanism
 @pytest.mark.parametrize("audits", [30, pytest.param(100, marks=pytest.mark.nightly)])
 def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits):
-    """Audits of correct code. At most 5% are suspicious; more than the limit has probability 1e-6 at 5%."""
-    reports = [dpcore.run_audit(key, runs=1_000, seed=seed) for seed in range(audits)]
+    """Audits of correct code. At most 5% are suspicious; more than the limit has probability 1e-6 at 5%.
+
+    No more audits are made where the rest of them could not exceed the limit.
+    """
     limit = stats.binom.isf(1e-6, audits, 0.05)
-    assert sum(r.verdict != "no contradiction" for r in reports) <= limit
-    assert sum(r.certified_epsilon > r.claimed_epsilon for r in reports) <= limit
+    suspicious = above = 0
+    for seed in range(audits):
+        report = dpcore.run_audit(key, runs=1_000, seed=seed)
+        suspicious += report.verdict != "no contradiction"
+        above += report.certified_epsilon > report.claimed_epsilon
+        if max(suspicious, above) + audits - 1 - seed <= limit:
+            break
+    assert suspicious <= limit and above <= limit
     # The attackers that objective perturbation's curve and Renyi accounting allow are stronger than those met here.
     least = {"objective_gaussian": 0.5}.get(key, 0.25 if key in NO_CURVE else 0.7)
-    assert dpcore.run_audit(key, runs=50_000).certified_epsilon > least
+    runs = 50_000 if key in NO_CURVE else 20_000
+    assert dpcore.run_audit(key, runs=runs).certified_epsilon > least
 
 
 def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():

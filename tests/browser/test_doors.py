@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from dpcore import figures
 
 from ..harness import Server
-from .looks import CUT, Chart, NewPage
+from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
 
 pytestmark = pytest.mark.browser
 
@@ -60,17 +60,17 @@ def test_moving_epsilon_moves_the_cursor_and_keeps_node_and_zoom(server: Server,
     assert complaints == []
 
 
-@pytest.mark.parametrize("key", ["n", "lam"])
-def test_every_other_control_redraws_the_curves_in_place(server: Server, page: Page, complaints: list[str], key: str):
+def test_every_other_control_redraws_the_curves_in_place(server: Server, page: Page, complaints: list[str]):
     chart = open_doors(page, server.url)
     chart.look("it.mark = 'same node'")
     chart.zoom()
     zoomed = chart.look("it._fullLayout.xaxis.range")
     of = "it._fullData.find(t => t.name === 'noise in the answer').y[12]"
-    chart.look(f"it.before = {of}")
-    chart.press(key, "ArrowRight", f"{of} !== it.before")
-    assert chart.look("it.mark") == "same node"
-    assert chart.look("it._fullLayout.xaxis.range") == zoomed, "the height follows the new curves"
+    for key in ("n", "lam"):
+        chart.look(f"it.before = {of}")
+        chart.press(key, "ArrowRight", f"{of} !== it.before")
+        assert chart.look("it.mark") == "same node"
+        assert chart.look("it._fullLayout.xaxis.range") == zoomed, "the height follows the new curves"
     assert complaints == []
 
 
@@ -84,38 +84,35 @@ def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: 
     assert complaints == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_charts_wear_the_page_s_theme(server: Server, new_page: NewPage, scheme: figures.Theme):
-    page = new_page(scheme=scheme)
-    open_doors(page, server.url)
-    for key in ("doors", "cloud"):
-        Chart(page, key).wait(f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
+STATES = (
+    ("", "cloud"),
+    ("noise=both&layers=proved+bounds&layers=without+noise&layers=earlier+rates&layers=n-fold+noise", "valley"),
+    ("lam=0.0001&epsilon=0.01", "valley"),
+    ("noise=both&lam=0.05&epsilon=10", "cloud"),
+    ("epsilon=0.01&leak=a+classifier", "zero_vector"),
+    ("leak=a+curve", "zero_curve"),
+    ("layers=n-fold+noise", "proved"),
+    ("epsilon=10", "work"),
+)
 
 
-@pytest.mark.parametrize("width, height", [(1440, 900), (1024, 768), (390, 844)])
-def test_no_label_is_cut_or_covered(server: Server, new_page: NewPage, width: int, height: int):
-    page = new_page(width, height)
-    for more, side in (
-        ("", "cloud"),
-        ("noise=both&layers=proved+bounds&layers=without+noise&layers=earlier+rates&layers=n-fold+noise", "valley"),
-        ("lam=0.0001&epsilon=0.01", "valley"),
-        ("noise=both&lam=0.05&epsilon=10", "cloud"),
-        ("epsilon=0.01&leak=a+classifier", "zero_vector"),
-        ("leak=a+curve", "zero_curve"),
-        ("layers=n-fold+noise", "proved"),
-        ("epsilon=10", "work"),
-    ):
-        if width == 1024 and side not in ("valley", "work"):
-            continue  # as on a phone, the halves stand below one another
+# As on a phone, the halves stand below one another in between.
+@on_every_screen(STATES, (*STATES[:3], STATES[7]))
+def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
+    server: Server,
+    new_page: NewPage,
+    screens: tuple[Screen, ...],
+    scheme: figures.Theme,
+    states: tuple[tuple[str, str], ...],
+):
+    def opened(page: Page, state: tuple[str, str]) -> tuple[Chart, Chart]:
+        more, side = state
         hero = open_doors(page, server.url, f"{more}&{STATE}&{SIDES.get(side, 'side=Door+zero')}")
         beside = Chart(page, side)
         beside.shown()
-        page.wait_for_timeout(300)  # fonts
-        assert hero.broken_labels() == [], more
-        assert beside.broken_labels() == [], more
-        assert page.evaluate(CUT) == [], more
-        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert scroll <= 0, "the page scrolls sideways"
+        return hero, beside
+
+    check_two_charts(new_page, opened, screens, scheme, states)
 
 
 def test_the_first_screen_answers_the_question(server: Server, new_page: NewPage):

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from dpcore import figures
 
 from ..harness import Server
-from .looks import Chart, NewPage, check_two_charts, on_every_screen
+from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
 
 pytestmark = pytest.mark.browser
 
@@ -57,8 +57,8 @@ STATES = (
 def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
     server: Server,
     new_page: NewPage,
-    screen: tuple[int, int, bool],
+    screens: tuple[Screen, ...],
     scheme: figures.Theme,
     states: tuple[str, ...],
 ):
-    check_two_charts(new_page, lambda page, state: open_geometry(page, server.url, state), screen, scheme, states)
+    check_two_charts(new_page, lambda page, state: open_geometry(page, server.url, state), screens, scheme, states)
