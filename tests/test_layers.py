@@ -102,6 +102,7 @@ WITHIN = {
         "stochastic",
         "descent",
         "projected",
+        "ellipsoids",
         "entropic",
         "simplex_problem",
         "constrained",
