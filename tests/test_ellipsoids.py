@@ -8,7 +8,8 @@ from scipy.optimize import check_grad, minimize
 
 from dpcore import Unconverged
 from dpcore.solvers import ellipsoids as E
-from dpcore.solvers.ellipsoids import ClassRecords, Ellipsoid, Objective, minimise_ellipsoids, smat, svec
+from dpcore.solvers.ellipsoid_minima import minimise_ellipsoids
+from dpcore.solvers.ellipsoids import ClassRecords, Ellipsoid, Objective, smat, svec
 
 both_sets = pytest.mark.parametrize("cone", [False, True], ids=["symmetric", "cone"])
 

@@ -103,6 +103,7 @@ WITHIN = {
         "descent",
         "projected",
         "ellipsoids",
+        "ellipsoid_minima",
         "entropic",
         "simplex_problem",
         "constrained",
