@@ -102,6 +102,8 @@ WITHIN = {
         "stochastic",
         "descent",
         "projected",
+        "ellipsoids",
+        "ellipsoid_minima",
         "entropic",
         "simplex_problem",
         "constrained",
