@@ -83,6 +83,20 @@ def test_the_rounded_hinge_has_no_jump_and_is_convex(h):
     assert (psi >= np.maximum(1 - m, 0)).all() and psi.max() == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize("h", [0.1, 0.5])
+def test_the_printed_loss_jumps_and_falls_without_end(h):
+    """Equation (6) in the margin, its middle branch taken for |m| <= h: as printed the condition is about 0."""
+
+    def printed(m):
+        return 0.0 if m > h else (h + m) ** 2 / (4 * h) if m >= -h else m
+
+    for joint, jump in ((h, -h), (-h, h)):
+        assert printed(joint + 1e-12) - printed(joint - 1e-12) == pytest.approx(jump, abs=1e-9)
+    assert printed(-1e6) == -1e6
+    loss = E.huber_hinge(np.array([-1e6, h, h + 1e-12]), h)
+    assert loss[0] == 1e6 + 1 and np.ptp(loss[1:]) < 1e-9
+
+
 def test_svec_keeps_inner_products_and_smat_undoes_it():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((2, 5, 4, 4))
