@@ -142,7 +142,7 @@ def check_two_charts(
             page.set_viewport_size({"width": width, "height": height})
             charts = charts or open_page(page, state)
             for chart in charts:
-                chart.wait(f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
+                chart.wait(f"it.layout?.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
                 chart.settled()
             for chart in charts:
                 assert chart.broken_labels() == [], (state, width)
