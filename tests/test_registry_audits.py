@@ -153,8 +153,8 @@ def test_every_sabotage_is_caught_at_the_default_plan(key, sabotage):
         return
     runs = 20_000
     if sabotage == "noise_at_80_percent" or (key == "objective_gaussian" and sabotage == "variance_as_deviation"):
-        # About a fifth is missing; objective perturbation's bound on the attacker is loose, above all Gaussian.
-        runs = {"objective_gaussian": 400_000, "objective_gamma": 130_000}.get(key, 65_000)
+        # About a fifth is missing; objective perturbation's bound on the attacker is loose.
+        runs = 400_000 if key in OBJECTIVE else 130_000
     if (key, sabotage) in UNSEEN:
         assert dpcore.run_audit(key, runs=5_000, sabotage=sabotage).verdict == "no contradiction"
         return
@@ -223,8 +223,7 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits
     assert suspicious <= limit and above <= limit
     # The attackers that objective perturbation's curve and Renyi accounting allow are stronger than those met here.
     least = {"objective_gaussian": 0.5}.get(key, 0.25 if key in NO_CURVE else 0.7)
-    runs = 50_000 if key in NO_CURVE else 20_000
-    assert dpcore.run_audit(key, runs=runs).certified_epsilon > least
+    assert dpcore.run_audit(key, runs=50_000).certified_epsilon > least
 
 
 def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():

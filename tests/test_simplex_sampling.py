@@ -428,16 +428,15 @@ def test_where_draws_are_too_many_to_count_inequalities_limit_the_attacker():
     assert distance <= 2.0 * plan.mechanism.attack_limit(plan) - 1.0 <= 1.4 * distance
 
 
-@pytest.mark.parametrize("repeats", [5, pytest.param(20, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("budget", [BUDGET, Budget(2.0)], ids=str)
-def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget, repeats):
-    """Several seeds each. False alarm: at most 2% for 20."""
+def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget):
+    """20 seeds each. False alarm: at most 2% for 20."""
     plan = worst_plan(budget)
     assert 10 <= plan.steps <= 100
-    right = [run_audit(plan, runs=20_000, seed=seed).verdict for seed in range(repeats)]
-    wrong = [run_audit(plan, runs=20_000, seed=seed, sabotage="halved_noise").verdict for seed in range(repeats)]
+    right = [run_audit(plan, runs=20_000, seed=seed).verdict for seed in range(20)]
+    wrong = [run_audit(plan, runs=20_000, seed=seed, sabotage="halved_noise").verdict for seed in range(20)]
     assert "contradicted" not in right
-    assert wrong.count("contradicted") == repeats
+    assert wrong.count("contradicted") == 20
 
 
 @pytest.mark.parametrize("key", ["huber", "logistic"])

@@ -1,0 +1,66 @@
+"""Records with classes, and the large-margin objective and its dual by loops, which tests of both share."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpcore.solvers.ellipsoids import ClassRecords, Objective, smat
+
+both_sets = pytest.mark.parametrize("cone", [False, True], ids=["symmetric", "cone"])
+
+
+def records(n=40, d=2, classes=3, seed=0, h=0.5, R=1.0):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % classes
+    X = rng.standard_normal((n, d)) * 0.4 + rng.standard_normal((classes, d))[labels] * 0.5
+    return ClassRecords(R * X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None], labels, classes, R=R, half_width=h)
+
+
+def problem(cone, mu=0.3, tau=0.2, noise=0.5, draws=1, **kw):
+    found = records(**kw)
+    q = found.Z.shape[1]
+    B = noise * np.random.default_rng(7).standard_normal((draws, found.classes, q))
+    return Objective(found, mu, tau, B, cone)
+
+
+def plain_psi(m, h):
+    return 0.0 if m > 1 + h else (1 + h - m) ** 2 / (4 * h) if m >= 1 - h else 1 - m
+
+
+def plain_value(objective, Phi, draw=0):
+    """F of Phi [C, p, p] by loops over records and classes, with matrices and no svec."""
+    r = objective.records
+    x = np.column_stack([r.X / r.R, np.ones(r.n)]) / 2**0.5
+    total = 0.0
+    for i, c in itertools.product(range(r.n), range(r.classes)):
+        if c != r.labels[i]:
+            total += plain_psi(x[i] @ (Phi[c] - Phi[r.labels[i]]) @ x[i], r.half_width)
+    for c in range(r.classes):
+        total += objective.mu / 2 * (Phi[c] ** 2).sum() + objective.tau * np.trace(Phi[c][:-1, :-1])
+        total += (smat(objective.noise[draw, c]) * Phi[c]).sum()
+    return total
+
+
+def plain_dual(objective, slopes, draw=0):
+    """D(s) for slopes [C, n], by loops."""
+    r, h = objective.records, objective.records.half_width
+    x = np.column_stack([r.X / r.R, np.ones(r.n)]) / 2**0.5
+    V = -smat(objective.noise[draw]) - objective.tau * np.diag([1.0] * (r.p - 1) + [0.0])
+    total = 0.0
+    for i, c in itertools.product(range(r.n), range(r.classes)):
+        if c != r.labels[i]:
+            s = slopes[c, i]
+            total += s + h * s * (1 - s)
+            V[c] += s * np.outer(x[i], x[i])
+            V[r.labels[i]] -= s * np.outer(x[i], x[i])
+    if objective.cone:
+        total -= sum((np.maximum(np.linalg.eigvalsh(v), 0) ** 2).sum() for v in V) / (2 * objective.mu)
+    else:
+        total -= (V**2).sum() / (2 * objective.mu)
+    return total
+
+
+def slopes_at(objective, weights):
+    r = objective.records
+    return r.slopes(r.margins(r.scores(weights)))
