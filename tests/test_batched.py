@@ -13,8 +13,8 @@ from dpcore.losses import get_loss
 from dpcore.solvers import batched, lockstep, many, minimise_in_ball, minimise_many
 from dpcore.solvers.batched import DISPLAY_ACCURACY, perturbed_minimisers
 from dpcore.solvers.smooth import minimise_smooth
+from tests.objectives import PLAIN
 from tests.problems import KINKED, LINEAR, PROBLEMS, for_loss, random_records
-from tests.test_solvers import PLAIN
 
 SMOOTH = [key for key in LINEAR if key not in KINKED]
 every_smooth_loss = pytest.mark.parametrize("key", SMOOTH)
