@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from .accounting import gaussian_attack_limit, gaussian_epsilon, objective_epsilon, objective_vertices
+from .accounting import Vertices, gaussian_attack_limit, gaussian_epsilon, objective_epsilon
 from .composition import repeated_choice_delta
 from .types import Array, Budget
 
@@ -74,10 +74,10 @@ class GaussianCurve:
 class ObjectiveCurve:
     """`accounting.objective_delta` at every epsilon, after a charge and beside another release's `rest`.
 
-    sizes, weights: the noise is Gaussian of a random size with this quadrature rule; revealing the size to the attacker
-    can only help him, so delta is the mean of the Gaussian ones.
+    vertices: as there. sizes, weights: the noise is Gaussian of a random size with this quadrature rule; revealing the
+    size to the attacker can only help him, so delta is the mean of the Gaussian ones.
 
-    >>> curve = ObjectiveCurve(0.2, charge=0.0, rest=Budget(1e-9), one_sided=True)
+    >>> curve = ObjectiveCurve(0.2, charge=0.0, rest=Budget(1e-9), vertices=((1, 0.0), (2, 0.5), (1, 1.0)))
     >>> round(curve.attack_limit(), 3), round(float(curve.needed(np.array([0.6]), np.array([0.5]))[0]), 3)
     (0.553, 0.181)
     """
@@ -85,7 +85,7 @@ class ObjectiveCurve:
     mu: float
     charge: float
     rest: Budget
-    one_sided: bool
+    vertices: Vertices
     sizes: tuple[float, ...] = (1.0,)
     weights: tuple[float, ...] = (1.0,)
 
@@ -113,7 +113,7 @@ class ObjectiveCurve:
     def epsilon(self, mu: float, delta: float) -> float:
         if mu <= 0.0:
             return 0.0
-        own = objective_epsilon(mu, delta - self.rest.delta, self.charge, one_sided=self.one_sided)
+        own = objective_epsilon(mu, delta - self.rest.delta, self.charge, self.vertices)
         return own + self.rest.epsilon
 
     def _grid(self) -> Array:
@@ -124,7 +124,7 @@ class ObjectiveCurve:
         e = epsilon - self.charge - self.rest.epsilon
         total = np.full((len(mu), len(e)), self.rest.delta)
         for size, weight in zip(self.sizes, self.weights, strict=True):
-            for count, share in objective_vertices(one_sided=self.one_sided):
+            for count, share in self.vertices:
                 m = np.maximum(share * mu[:, None] / size, 1e-12)
                 total += weight * count * np.maximum(ndtr(0.5 * m - e / m) - np.exp(e) * ndtr(-0.5 * m - e / m), 0.0)
         return np.minimum(total, 1.0)

@@ -14,7 +14,14 @@ from scipy import stats
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec
-from dpcore.accounting import attack_cap, hockey_stick, objective_delta, objective_epsilon, objective_mu
+from dpcore.accounting import (
+    attack_cap,
+    hockey_stick,
+    linear_vertices,
+    objective_delta,
+    objective_epsilon,
+    objective_mu,
+)
 from dpcore.losses import get_loss
 from dpcore.mechanisms import objective_perturbation
 from dpcore.mechanisms.objective_perturbation import volume_charge
@@ -162,12 +169,13 @@ def test_a_budget_that_hides_nothing_has_an_attacker_who_is_always_right_and_no_
 def test_a_whole_curve_is_inverted_by_what_an_attacker_shows():
     """The probabilities of Gaussian tests at mu need mu, or a little less: the curve allows more than one vertex."""
     for one_sided in (True, False):
-        curve = ObjectiveCurve(0.4, charge=0.0, rest=Budget(1e-9), one_sided=one_sided)
+        vertices = linear_vertices(one_sided=one_sided)
+        curve = ObjectiveCurve(0.4, charge=0.0, rest=Budget(1e-9), vertices=vertices)
         false = np.array([1e-4, 1e-3, 1e-2])
         needed = curve.needed(stats.norm.cdf(stats.norm.ppf(false) + 0.4), false)
         assert np.all(needed <= 0.4) and np.all(needed > (0.3 if one_sided else 0.25))
         assert np.all(curve.needed(false, false) == 0.0)
-        assert curve.epsilon(0.4, 1e-5) == pytest.approx(objective_epsilon(0.4, 1e-5, 0.0, one_sided=one_sided))
+        assert curve.epsilon(0.4, 1e-5) == pytest.approx(objective_epsilon(0.4, 1e-5, 0.0, vertices))
 
 
 @every_key
@@ -201,14 +209,13 @@ def test_the_limit_is_the_smallest_cap_along_the_curve_with_charge_and_trace(key
 def test_the_claimed_curve_is_the_plan_s_and_says_what_the_plan_spends(loss, accounting):
     plan = plan_of("objective_gaussian", loss, 1.0, lam=2.0 * lam_of(loss, 1.0), p=3, accounting=accounting)
     curve, spent = plan.mechanism.claimed_curve(plan), plan.spent
-    one_sided = get_loss(loss).classification
-    assert curve.charge == plan.ledger[0].charge > 0.1 and curve.one_sided is one_sided
+    assert curve.charge == plan.ledger[0].charge > 0.1
+    assert curve.vertices == linear_vertices(one_sided=get_loss(loss).classification)
     assert dc.astuple(curve.rest) == pytest.approx((0.01 * spent.epsilon, 0.01 * spent.delta))
     assert curve.epsilon(curve.mu, spent.delta) == pytest.approx(spent.epsilon, rel=1e-6)
     mu = plan.ledger[0].sensitivity / plan.scale
-    assert objective_delta(0.99 * spent.epsilon, mu, curve.charge, one_sided=one_sided) <= 0.99 * spent.delta * (
-        1 + 1e-6
-    )
+    least = objective_delta(0.99 * spent.epsilon, mu, curve.charge, curve.vertices)
+    assert least <= 0.99 * spent.delta * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("one_sided", [True, False])
@@ -216,9 +223,10 @@ def test_the_claimed_curve_is_the_plan_s_and_says_what_the_plan_spends(loss, acc
 def test_what_a_curve_allows_needs_its_mu_or_less_and_not_much_less(one_sided, charge):
     """The most likely event on one data set that the curve allows, for each probability on the other."""
     mu, rest = 0.6, Budget(0.02, 1e-4)
-    curve = ObjectiveCurve(mu, charge, rest, one_sided)
+    vertices = linear_vertices(one_sided=one_sided)
+    curve = ObjectiveCurve(mu, charge, rest, vertices)
     epsilons = np.append(0.0, charge + rest.epsilon + np.linspace(0.0, 10.0, 3000))
-    deltas = [objective_delta(e, mu, charge + rest.epsilon, one_sided=one_sided) + rest.delta for e in epsilons]
+    deltas = [objective_delta(e, mu, charge + rest.epsilon, vertices) + rest.delta for e in epsilons]
     false = np.array([1e-7, 1e-5, 1e-3, 1e-2])
     true = np.min(np.exp(epsilons) * false[:, None] + deltas, axis=1)
     needed = curve.needed(true, false)
@@ -277,22 +285,23 @@ def test_the_volume_element_is_charged_once_and_the_charge_is_attained():
 @pytest.mark.parametrize("one_sided", [True, False])
 @pytest.mark.parametrize("epsilon, delta", [(0.01, 1e-6), (1.0, 1e-10), (1.0, 1e-3), (10.0, 1e-5), (1e8, 1e-5)])
 def test_calibration_inverts_the_bound(one_sided, epsilon, delta):
+    vertices = linear_vertices(one_sided=one_sided)
     for share in (0.0, 0.3, 0.9):
         charge = share * epsilon
-        mu = objective_mu(Budget(epsilon, delta), charge, one_sided=one_sided)
-        assert objective_delta(epsilon, mu, charge, one_sided=one_sided) <= delta
-        assert objective_delta(epsilon, mu * (1 + 1e-6), charge, one_sided=one_sided) > delta
-        again = objective_epsilon(mu, delta, charge, one_sided=one_sided)
+        mu = objective_mu(Budget(epsilon, delta), charge, vertices)
+        assert objective_delta(epsilon, mu, charge, vertices) <= delta
+        assert objective_delta(epsilon, mu * (1 + 1e-6), charge, vertices) > delta
+        again = objective_epsilon(mu, delta, charge, vertices)
         assert again == pytest.approx(epsilon, rel=1e-6)
-        assert objective_delta(again, mu, charge, one_sided=one_sided) <= delta
-    assert objective_epsilon(1e-6, 0.1, 0.3, one_sided=one_sided) == pytest.approx(0.3), "the charge is always paid"
+        assert objective_delta(again, mu, charge, vertices) <= delta
+    assert objective_epsilon(1e-6, 0.1, 0.3, vertices) == pytest.approx(0.3), "the charge is always paid"
 
 
 def test_the_bound_is_the_sum_over_the_vertices():
     for epsilon, mu, charge in ((1.0, 0.4, 0.3), (0.0, 0.4, 0.3)):
         H = [hockey_stick(epsilon - charge, share * mu) for share in (1.0, 0.5, math.sqrt(0.5), 0.0)]
         assert H[3] == pytest.approx(max(1.0 - math.exp(epsilon - charge), 0.0))
-        one, two = (objective_delta(epsilon, mu, charge, one_sided=sided) for sided in (True, False))
+        one, two = (objective_delta(epsilon, mu, charge, linear_vertices(one_sided=sided)) for sided in (True, False))
         assert one == pytest.approx(min(1.0, H[0] + 2.0 * H[1] + H[3]), rel=1e-12)
         assert two == pytest.approx(min(1.0, 2.0 * H[0] + 2.0 * H[2]), rel=1e-12)
 
@@ -315,7 +324,7 @@ def test_the_bound_covers_every_parallelogram():
             losses.append(b @ v + 0.5 * (v @ v))
         worst = np.max(losses, axis=0)
         realised = np.maximum(-np.expm1(e - worst), 0.0).mean()
-        bound = objective_delta(e, mu, 0.0, one_sided=one_sided)
+        bound = objective_delta(e, mu, 0.0, linear_vertices(one_sided=one_sided))
         assert realised <= bound + 5.0 * math.sqrt(bound / len(b))
         assert bound <= 8.0 * realised + 1e-4 or angle != math.pi, "opposite records come close to it"
 
@@ -347,7 +356,7 @@ def test_the_parts_of_the_budget_add_up_and_each_pays_for_its_noise(key, loss):
     else:
         assert plan.spent == Budget(epsilon, delta)
         mu, one_sided = main.sensitivity / main.scale, get_loss(loss).classification
-        assert objective_delta(0.99 * epsilon, mu, main.charge, one_sided=one_sided) <= 0.99 * delta
+        assert objective_delta(0.99 * epsilon, mu, main.charge, linear_vertices(one_sided=one_sided)) <= 0.99 * delta
         assert hockey_stick(0.01 * epsilon, trace.sensitivity / trace.scale) <= 0.01 * delta
 
 

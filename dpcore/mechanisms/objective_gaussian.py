@@ -9,7 +9,7 @@ from .. import bounds
 from ..losses import get_loss
 from ..tradeoffs import ObjectiveCurve
 from ..types import Bound, Budget, NoiseLaw, Plan, Spec
-from .objective_perturbation import ObjectivePerturbation, parts, pull, volume_charge
+from .objective_perturbation import ObjectivePerturbation, gradient_vertices, parts, pull, volume_charge
 
 
 @dc.dataclass(frozen=True)
@@ -40,23 +40,21 @@ class ObjectiveGaussian(ObjectivePerturbation):
     source = "Jain and Thakurta 2014, Theorem 2"
 
     def tight_scale(self, spec: Spec, budget: Budget, charge: float) -> float:
-        return pull(spec) / acc.objective_mu(budget, charge, one_sided=get_loss(spec.loss).classification)
+        return pull(spec) / acc.objective_mu(budget, charge, gradient_vertices(spec))
 
     def published_scale(self, spec: Spec, budget: Budget) -> float:
         return 0.5 * pull(spec) * acc.published_multiplier(budget)
 
     def cost(self, spec: Spec, scale: float, delta: float, charge: float) -> Budget:
-        one_sided = get_loss(spec.loss).classification
-        return Budget(acc.objective_epsilon(pull(spec) / scale, delta, charge, one_sided=one_sided), delta)
+        return Budget(acc.objective_epsilon(pull(spec) / scale, delta, charge, gradient_vertices(spec)), delta)
 
     def trace_scale(self, sensitivity: float, budget: Budget) -> float:
         return sensitivity / acc.gaussian_mu(budget)
 
     def claimed_curve(self, plan: Plan) -> ObjectiveCurve:
         main, rest = parts(plan.spent)
-        charge, one_sided = volume_charge(plan.spec), get_loss(plan.spec.loss).classification
-        mu = acc.objective_mu(main, charge, one_sided=one_sided)
-        return ObjectiveCurve(mu, charge, rest, one_sided)
+        charge, vertices = volume_charge(plan.spec), gradient_vertices(plan.spec)
+        return ObjectiveCurve(acc.objective_mu(main, charge, vertices), charge, rest, vertices)
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm

@@ -136,9 +136,9 @@ class ObjectivePerturbation(SampledMechanism):
         sizes, weights = self.law.spread(plan.spec.p)
         # The trace is charged by what it adds to the total variation; delta must stay below 1.
         far = float(weights @ (2.0 * ndtr(0.5 * trace.sensitivity / (trace.scale * sizes)) - 1.0))
-        one_sided = get_loss(plan.spec.loss).classification
         mu, rest = main.sensitivity / plan.scale, Budget(1e-12, min(far, math.nextafter(1.0, 0.0)))
-        curve = ObjectiveCurve(mu, main.charge, rest, one_sided, tuple(map(float, sizes)), tuple(map(float, weights)))
+        mixed = tuple(map(float, sizes)), tuple(map(float, weights))
+        curve = ObjectiveCurve(mu, main.charge, rest, gradient_vertices(plan.spec), *mixed)
         noise, hidden = parts(plan.spent)
         paid = self.cost(plan.spec, plan.scale, noise.delta, main.charge).epsilon + hidden.epsilon
         return min(curve.attack_limit(), acc.attack_cap(Budget(paid, plan.spent.delta)))
@@ -261,6 +261,11 @@ def parts(budget: Budget) -> tuple[Budget, Budget]:
 def pull(spec: Spec) -> float:
     """2 L R / n: how far one replaced record moves a gradient of J."""
     return 2.0 * get_loss(spec.loss).slope * spec.domain.R / spec.n
+
+
+def gradient_vertices(spec: Spec) -> acc.Vertices:
+    """Where the difference of two records' gradients lies."""
+    return acc.linear_vertices(one_sided=get_loss(spec.loss).classification)
 
 
 def _smallest_lam(spec: Spec, budget: Budget) -> float:
