@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 from typing import Any, cast
 
 import numpy as np
@@ -30,13 +29,15 @@ def calibrate(
     radius: float | None = None,
     theta_norm: float = 10.0,
     set: SetName | ConvexSet | None = None,
+    classes: int | None = None,
     accounting: str = "tight",
     **knobs: object,
 ) -> Plan:
     """Everything public about a release, from public facts only: no data is seen.
 
     key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
-    loss: key of a loss; None is logistic loss, and linear costs for "ftrl". lam: regularisation of the *average* loss,
+    loss: key of a loss; None is the mechanism's usual one, logistic loss for most. classes: C >= 2, how many classes
+    there could be, for losses of classes and no others. lam: regularisation of the *average* loss,
     >= 0, or a rule: "auto", "published" or "population" (see `Spec`). set: where models live, a name or an object of
     `dpcore.sets`; None is the mechanism's own. R: bound on ||x||_q for every record. q: order of that norm, from 1 to
     inf; None is the mechanism's own, or that of `set` where it is given: 2 for the L2 ball, the dual order for Lq balls
@@ -57,7 +58,11 @@ def calibrate(
     own = mechanism.q if set is None else get_set(set).q
     domain = Domain(own if q is None else q, R, y_max)
     loss = mechanism.usual_loss if loss is None else loss
-    spec = Spec(loss, n, p, lam, domain, radius, theta_norm, where)  # type: ignore[arg-type]
+    if (classes is None) == (get_loss(loss).task == "classes"):
+        rule = "given" if classes is None else "left out"
+        raise ValueError(f"classes must be {rule} for {get_loss(loss).label}, got {shown(classes)}")
+    facts = (n, p, lam, domain, radius, theta_norm, where, 2 if classes is None else classes)
+    spec = Spec(loss, *facts)  # type: ignore[arg-type]
     return mechanism.calibrate(spec, Budget(epsilon, delta))
 
 
@@ -76,18 +81,19 @@ def solve(
     radius: float | None = None,
     theta_norm: float = 10.0,
     set: SetName | ConvexSet | None = None,
+    classes: int | None = None,
     accounting: str = "tight",
     clip: bool = False,
     seed: int | None = None,
     **knobs: object,
 ) -> Release:
-    """Release one private parameter vector.
+    """Release one private model.
 
     X: [n, p] numbers: an array, lists, a data frame or a scipy.sparse matrix, every row within R (refused otherwise).
-    y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression, not used by location losses and linear
-    costs, for which it may be left out. clip: scale rows beyond R down to norm R instead, and count them in
-    `Release.clipped`. seed: None draws the noise from the operating system's entropy, and only then does the release
-    carry its promise; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
+    y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression, 0 to C - 1 for classes, not used by location
+    losses and linear costs, for which it may be left out. clip: scale rows beyond R down to norm R instead, and
+    count them in `Release.clipped`. seed: None draws the noise from the operating system's entropy, and only then does
+    the release carry its promise; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
 
     Records are refused one by one, for what each of them is. A single class or a constant column is legal: to refuse
     what only the records together show would itself tell neighbours apart.
@@ -119,6 +125,7 @@ def solve(
         radius=radius,
         theta_norm=theta_norm,
         set=set,
+        classes=classes,
         accounting=accounting,
         **knobs,
     )
@@ -157,7 +164,7 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     mechanism = cast(Mechanism, plan.mechanism)
     prepared = mechanism.prepare(plan, data)
     # Columns that no record fills are released like the others: leaving them out would tell which they are.
-    prepared = dc.replace(prepared, theta=np.pad(prepared.theta, (0, plan.spec.p - data.active)))
+    prepared = mechanism.padded(prepared, plan.spec.p - data.active)
     theta = mechanism.release(plan, prepared, np.random.default_rng(seed))
     return Release(theta, plan, seeded=seed is not None, clipped=clipped)
 

@@ -1,9 +1,10 @@
 """Loss functions: constants for privacy proofs, values and gradients for solvers.
 
 A record enters a loss through one number z: its linear prediction <x, theta> (which can be its cost itself) or, for
-location losses, its distance ||theta - x|| from the model, which is a point. One `Loss` serves proofs and solvers, so
-the sensitivity that scales the noise and the gradient that a solver follows cannot come from different losses. Compiled
-code is looked up by key on first use.
+location losses, its distance ||theta - x|| from the model, which is a point. Losses of classes take a margin for each
+wrong class and live in `dpcore.solvers.ellipsoids`; what stands here of them are their constants. One `Loss` serves
+proofs and solvers, so the sensitivity that scales the noise and the gradient that a solver follows cannot come from
+different losses. Compiled code is looked up by key on first use.
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ class Loss:
     """A convex loss l(z; y) with its constants.
 
     key: name in the registry. label: for people. shape: the shape parameter h of the kernels. task: what y is: -1 or +1
-    (classification), any number with |y| <= y_max (regression), or nothing that matters (location: z = ||theta - x||;
-    cost: the loss is z itself).
+    (classification), any number with |y| <= y_max (regression), 0 to C - 1 (classes), or nothing that matters
+    (location: z = ||theta - x||; cost: the loss is z itself).
     slope: sup |l'| over all z and y, inf where there is none. curvature_bound: sup l'' over z and y, inf where there is
-    none; for location the same as a function of theta, sup of the largest eigenvalue of the Hessian.
+    none; for location the same as a function of theta, sup of the largest eigenvalue of the Hessian. Of classes both
+    are those of one margin.
     """
 
     key: str
     label: str
     slope: float
     curvature_bound: float
-    task: Literal["classification", "regression", "location", "cost"]
+    task: Literal["classification", "regression", "classes", "location", "cost"]
     shape: float = 0.0
 
     @property
@@ -49,13 +51,13 @@ class Loss:
 
     @property
     def linear(self) -> bool:
-        """Whether z is a linear prediction: all losses but those of location."""
-        return self.task != "location"
+        """Whether z is a linear prediction: all losses but those of location and of classes."""
+        return self.task not in ("location", "classes")
 
     @property
     def labelled(self) -> bool:
         """Whether y matters."""
-        return self.task in ("classification", "regression")
+        return self.task in ("classification", "regression", "classes")
 
     def lipschitz(self, spec: Spec) -> float:
         """L: a bound on |dl/dz| over every record of the domain and every theta where the minimiser can lie.
@@ -265,6 +267,14 @@ LOSSES = {
             shape=_HALF_WIDTH,
         ),
         Loss("absolute", "absolute loss", slope=1.0, curvature_bound=math.inf, task="regression"),
+        Loss(
+            "multiclass_hinge",
+            "Huberised hinge over classes",
+            slope=1.0,
+            curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
+            task="classes",
+            shape=_HALF_WIDTH,
+        ),
         Loss("linear", "linear cost", slope=1.0, curvature_bound=0.0, task="cost"),
         Loss("geometric_median", "geometric median", slope=1.0, curvature_bound=math.inf, task="location"),
         Loss(

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 from scipy.special import gammaln
-from scipy.stats import gamma
+from scipy.stats import chi2, gamma
 
 from .accounting import chi_quadrature
 from .types import Array, NoiseLaw
@@ -33,6 +33,10 @@ class Noise(abc.ABC):
         """(E |<direction, x>|, E <direction, x>^2) for ||x|| = 1."""
 
     @abc.abstractmethod
+    def length(self, p: int, miss: float) -> float:
+        """What the length of a draw exceeds with probability `miss`."""
+
+    @abc.abstractmethod
     def log_density(self, draws: Array) -> Array:
         """The logarithm of the density at draws [..., p], up to a constant; shape [...]."""
 
@@ -55,6 +59,9 @@ class Gaussian(Noise):
 
     def reach(self, p: int) -> tuple[float, float]:
         return math.sqrt(2.0 / math.pi), 1.0
+
+    def length(self, p: int, miss: float) -> float:
+        return math.sqrt(float(chi2.isf(miss, p)))
 
     def log_density(self, draws: Array) -> Array:
         return -0.5 * (draws**2).sum(axis=-1)
@@ -85,6 +92,9 @@ class Gamma(Noise):
         K = math.exp(math.log(p) + gammaln(p / 2) - gammaln((p + 1) / 2)) / math.sqrt(math.pi)
         return K, p + 1.0
 
+    def length(self, p: int, miss: float) -> float:
+        return float(gamma.isf(miss, p))
+
     def log_density(self, draws: Array) -> Array:
         return -np.linalg.norm(draws, axis=-1)
 
@@ -94,7 +104,7 @@ class Gamma(Noise):
         ||b|| stays below its Gamma(p) quantile; mean |<u, x_i>| is a 1-Lipschitz function on the sphere, above its mean
         K_p / p by t with probability at most exp(-(p - 1) t^2 / 2), and never above 1.
         """
-        length = float(gamma.isf(miss / 2, p))
+        length = self.length(p, miss / 2)
         if p == 1:
             return length
         share = self.reach(p)[0] / p + math.sqrt(2.0 * math.log(2.0 / miss) / (p - 1))

@@ -110,7 +110,8 @@ class Spec:
     1), and J(theta) = (1/n) sum_i loss(<x_i, theta>; y_i) + lam sum_j w_j ln w_j. Any other set of `dpcore.sets`, by
     name or as an object: theta in radius times the set (radius None is theta_norm).
 
-    loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1.
+    loss: key of a loss in `dpcore.losses`. n: records, >= 2. p: columns, >= 1. classes: C >= 2 for losses of classes,
+    where theta is a symmetric matrix for each class, in the place of a vector; others do not use it.
     lam: >= 0, or a rule that each mechanism resolves without seeing data: "auto" (good accuracy at every epsilon),
     "published" (the source's) or "population" (which minimises the Lipschitz form of the bound on fresh records). Only
     mechanisms that perturb gradients take 0, no regularisation.
@@ -126,9 +127,11 @@ class Spec:
     radius: float | None = None
     theta_norm: float = 10.0
     set: SetName | ConvexSet = "ball"
+    classes: int = 2
 
     def __post_init__(self) -> None:
         get_set(self.set)
+        object.__setattr__(self, "classes", integer("classes", self.classes, at_least=2))
         object.__setattr__(self, "n", integer("n", self.n, at_least=2))
         object.__setattr__(self, "p", integer("p", self.p, at_least=1))
         if not isinstance(self.lam, str):
@@ -253,8 +256,8 @@ class Data:
             return thetas @ self.X.T
         return np.ascontiguousarray((self.X @ thetas.T).T)
 
-    def check_domain(self, domain: Domain) -> None:
-        """Raise ValueError when a record breaks the public promise; nothing is clipped."""
+    def check_rows(self, domain: Domain) -> None:
+        """Raise ValueError when a row of X breaks the public promise; nothing is clipped."""
         norms = self.norms(domain.q)
         # Scaling rows to norm R exactly leaves a few ulps; they do not change a sensitivity visibly.
         beyond = int(np.count_nonzero(norms > domain.R * (1 + 1e-12)))
@@ -263,6 +266,10 @@ class Data:
                 f"X must have ||x||_{domain.q:g} <= R = {domain.R:g} in every row, got {beyond} of {self.n} rows "
                 "beyond it; scale by a public constant or raise R"
             )
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise ValueError when a record breaks the public promise; nothing is clipped."""
+        self.check_rows(domain)
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
             raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}")
 
@@ -364,11 +371,12 @@ class Bound:
 
 @dc.dataclass(frozen=True)
 class Release:
-    """A released parameter vector and the promise it carries.
+    """A released model and the promise it carries.
 
-    theta: [p]. plan: how it was made; spent: its price. seeded: True when the caller chose the seed;
-    whoever knows the seed knows the noise, so only `seeded=False` carries the promise. clipped: how many rows were
-    scaled down to norm R; the count comes from the records without noise, so it is not private: do not publish it.
+    theta: [p], or [C, p + 1, p + 1] for classes. plan: how it was made; spent: its price. seeded: True when the caller
+    chose the seed; whoever knows the seed knows the noise, so only `seeded=False` carries the promise. clipped: how
+    many rows were scaled down to norm R; the count comes from the records without noise, so it is not private: do not
+    publish it.
     """
 
     theta: Array

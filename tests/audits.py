@@ -7,7 +7,7 @@ import dataclasses as dc
 import dpcore
 from dpcore import Budget, Domain, Plan, Spec
 from dpcore.mechanisms import mechanism_class
-from tests.problems import CHOOSING, LOCATION, POINTS, UNREGULARISED
+from tests.problems import CHOOSING, CLASSIFYING, LOCATION, POINTS, UNREGULARISED
 
 KEYS = dpcore.list_mechanisms()
 REPEATS = 20
@@ -20,7 +20,7 @@ REASONS = {
 }
 # What no mechanism does or is audited on, except descent on all records.
 OF_POINTS = dict.fromkeys(LOCATION, "linear prediction")
-NO_POINTS = [key for key in KEYS if key not in ("noisy_gd", "ftrl", *POINTS)]
+NO_POINTS = [key for key in KEYS if key not in ("noisy_gd", "ftrl", *POINTS, *CLASSIFYING)]
 # What claims no whole trade-off curve yet.
 NO_CURVE = ("noisy_sgd", "ftrl", "frank_wolfe_polytope", "generalized_gaussian", "polyhedral_frank_wolfe")
 # Draws from weights, of columns or of vertices: their scores take few values.
@@ -30,7 +30,7 @@ DRAWING = [key for key in KEYS if mechanism_class(key)().noise == "gumbel"]
 def plan_for(key: str, loss: str | None = None, *, p: int = 3, lam: float = 1e4, epsilon: float = 0.9, **knobs) -> Plan:
     """A plan under which most losses attain the sensitivity; classical accounting needs epsilon < 1."""
     mechanism = dpcore.make_mechanism(key, **knobs)
-    loss = loss or ("mean" if key in POINTS else "huber_hinge")
+    loss = loss or (mechanism.usual_loss if key in (*POINTS, *CLASSIFYING) else "huber_hinge")
     bounded = key in UNREGULARISED
     facts = {"lam": 0.0, "radius": 0.4} if bounded else {"lam": 0.0 if key in POINTS else lam}
     spec = Spec(loss, 10, p, domain=Domain(mechanism.q), set=mechanism.set, **facts)

@@ -9,15 +9,19 @@ from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 
 # Losses of a linear prediction; the others, of a point, have tests of their own (test_location), and so have costs.
-LINEAR = [key for key, loss in LOSSES.items() if loss.labelled]
+LINEAR = [key for key, loss in LOSSES.items() if loss.labelled and loss.linear]
 KINKED = [key for key in LINEAR if LOSSES[key].curvature_bound == np.inf]
-LOCATION = [key for key, loss in LOSSES.items() if not loss.linear]
+LOCATION = [key for key, loss in LOSSES.items() if loss.task == "location"]
+CLASSES = [key for key, loss in LOSSES.items() if loss.task == "classes"]
 # What mechanisms in the L2 geometry may be asked for.
 BALL = [*LINEAR, *LOCATION]
 
-# Mechanisms that release a point among points; that learn a linear model from a table; that do so in the L2 geometry.
+# Mechanisms that release a point among points; a matrix for each class; a linear model of a table; the latter in the L2
+# geometry.
 POINTS = [key for key in list_mechanisms() if mechanism_class(key).usual_loss in LOCATION]
-LEARNING = [key for key in list_mechanisms() if mechanism_class(key).quantity != "regret" and key not in POINTS]
+CLASSIFYING = [key for key in list_mechanisms() if mechanism_class(key).usual_loss in CLASSES]
+OTHERS = POINTS + CLASSIFYING
+LEARNING = [key for key in list_mechanisms() if mechanism_class(key).quantity != "regret" and key not in OTHERS]
 ADDING = [key for key in LEARNING if mechanism_class(key).set == "ball"]
 # Mechanisms that read each record once, for the risk on fresh records.
 ONE_PASS = [key for key in LEARNING if mechanism_class(key).quantity == "excess_population_risk" and key not in ADDING]
@@ -49,7 +53,9 @@ PROBLEMS = {
 
 
 def for_loss(loss: str, data: Data) -> Data:
-    """The same records, with labels spread over [-1, 1] where the loss is one for regression."""
+    """The same records, with labels spread over [-1, 1] where the loss is one for regression, 0 and 1 for classes."""
     if get_loss(loss).classification:
         return data
+    if loss in CLASSES:
+        return Data(data.X, (data.y > 0).astype(float))
     return Data(data.X, data.y * np.random.default_rng(data.n).uniform(0.0, 1.0, data.n))

@@ -74,6 +74,8 @@ WITHIN = {
         "lp_rules",
         "tree_runs",
         "polyhedral_rules",
+        "classifier_rules",
+        "classifier_models",
     },
     "kernels": {
         "elementary",

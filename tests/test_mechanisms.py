@@ -12,11 +12,25 @@ from dpcore import Budget, Data, Domain, NotApplicable, Spec, Unconverged
 from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient_perturbation import GradientPerturbation
-from tests.problems import ADDING, BALL, KINKED, LOCATION, ONE_PASS, POINTS, PROBLEMS, UNREGULARISED, for_loss
+from tests.problems import (
+    ADDING,
+    BALL,
+    CLASSES,
+    CLASSIFYING,
+    KINKED,
+    LOCATION,
+    ONE_PASS,
+    POINTS,
+    PROBLEMS,
+    UNREGULARISED,
+    for_loss,
+)
 
 KEYS = dpcore.list_mechanisms()
 # Draws of columns from weights, on the simplex, at a temperature.
-DRAWING = [key for key in KEYS if key not in ADDING + UNREGULARISED + POINTS]
+DRAWING = [key for key in KEYS if key not in ADDING + UNREGULARISED + POINTS + CLASSIFYING]
+# Noise in the objective, whose volume is charged.
+CHARGED = [key for key in KEYS if key.startswith("objective") or key in CLASSIFYING]
 BUDGET = Budget(1.0, 1e-5)
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 every_adding = pytest.mark.parametrize("key", ADDING)
@@ -38,7 +52,11 @@ REFUSED |= {("ftrl", loss): "linear costs" for loss in BALL}
 REFUSED |= {(key, loss): "linear prediction" for key in UNREGULARISED for loss in LOCATION}
 REFUSED |= {(key, loss): "kinks" for key in UNREGULARISED if key != "phased_sgd" for loss in KINKED}
 REFUSED |= {(key, "linear"): "no use for linear costs" for key in UNREGULARISED}
+REFUSED |= {(key, loss): "learns one vector" for key in ADDING for loss in CLASSES}
+REFUSED |= {(key, loss): "linear prediction" for key in ("simplex_sampling", *UNREGULARISED) for loss in CLASSES}
+REFUSED |= {("ftrl", loss): "linear costs" for loss in CLASSES}
 REFUSED |= {(key, loss): "releases the mean" for key in POINTS for loss in LOSSES if loss != "mean"}
+REFUSED |= {(key, loss): "a matrix for each class" for key in CLASSIFYING for loss in LOSSES if loss not in CLASSES}
 PAIRS = [(key, loss) for key in KEYS for loss in LOSSES if (key, loss) not in REFUSED]
 every_pair = pytest.mark.parametrize("key, loss", PAIRS)
 
@@ -51,14 +69,25 @@ def own_spec(key: str, loss: str, n: int, p: int, lam: float | str, *, R: float 
 
 
 def spec_for(key: str, data: Data, loss: str | None = None) -> Spec:
-    # So warm that two records and one of three columns allow a draw.
-    return own_spec(key, loss or mechanism_class(key).usual_loss, data.n, data.p, 20.0 if key in DRAWING else 0.2)
+    # So warm that two records and one of three columns allow a draw; so much that the volume of two is paid for.
+    lam = 20.0 if key in DRAWING else 1.0 if key in CLASSIFYING else 0.2
+    return own_spec(key, loss or mechanism_class(key).usual_loss, data.n, data.p, lam)
+
+
+def own_records(key: str, data: Data) -> Data:
+    """The records with labels that the mechanism takes."""
+    return for_loss(CLASSES[0], data) if key in CLASSIFYING else data
+
+
+def facts(key: str) -> dict[str, int]:
+    """What `calibrate` must be told besides what all mechanisms are."""
+    return {"classes": 2} if key in CLASSIFYING else {}
 
 
 def needs_delta(key: str) -> bool:
     """Whether the mechanism promises nothing without delta."""
     try:
-        dpcore.calibrate(key, n=100, p=2, epsilon=1.0)
+        dpcore.calibrate(key, n=100, p=2, epsilon=1.0, **facts(key))
     except NotApplicable:
         return True
     return False
@@ -101,7 +130,7 @@ def test_plans_are_frozen_facts(key, loss, lam, epsilon):
         if key == "simplex_sampling":
             assert lam == 0.05 and epsilon <= 1.0 and "cannot draw one column" in str(error)
         else:
-            assert key.startswith("objective") and (epsilon, lam) == (0.01, 0.05) and "needs lam > " in str(error)
+            assert key in CHARGED and (epsilon, lam) == (0.01, 0.05) and "needs lam > " in str(error)
         return
     # A stream's temperature is its noise: set by hand, it costs what it costs.
     assert plan.spent <= requested or (key, lam) == ("ftrl", 0.05)
@@ -143,7 +172,7 @@ def test_noise_falls_with_every_resource(key):
 @every_mechanism
 @pytest.mark.parametrize("data", PROBLEMS.values(), ids=PROBLEMS)
 def test_releases_repeat_by_seed_and_many_agrees_with_one(key, data):
-    mechanism = dpcore.make_mechanism(key)
+    mechanism, data = dpcore.make_mechanism(key), own_records(key, data)
     try:
         plan = mechanism.calibrate(spec_for(key, data), BUDGET)
     except NotApplicable as error:
@@ -155,10 +184,12 @@ def test_releases_repeat_by_seed_and_many_agrees_with_one(key, data):
     # Where a solver stops is its own affair: within tol of the exact minimiser.
     rounding = 1e-12 * np.abs(one).max()
     # A stream's release is what was played, step by step.
-    assert many.shape == (3, data.n if key == "ftrl" else data.p)
+    shape = (2, data.p + 1, data.p + 1) if key in CLASSIFYING else (data.n if key == "ftrl" else data.p,)
+    assert many.shape == (3, *shape)
+    many, one = many.reshape(3, -1), one.reshape(3, -1)
     assert np.linalg.norm(many - one, axis=1).max() <= 2.0 * plan.tol + rounding
     assert np.array_equal(one[0], one[2])
-    if key in ADDING or min(data.n, data.p) > 4:  # where few things can be drawn, two draws may agree
+    if key in ADDING + CLASSIFYING or min(data.n, data.p) > 4:  # where few things can be drawn, two draws may agree
         assert np.linalg.norm(one[0] - one[1]) > 1e3 * plan.tol
 
 
@@ -186,7 +217,7 @@ def test_without_noise_the_optimum_comes_back(key, loss):
 
 @every_mechanism
 def test_records_and_certificates_are_checked_again_where_the_data_comes_in(key):
-    data = PROBLEMS["full rank"]
+    data = own_records(key, PROBLEMS["full rank"])
     mechanism = dpcore.make_mechanism(key)
     plan = mechanism.calibrate(spec_for(key, data), BUDGET)
     with pytest.raises(ValueError, match=r"rows beyond it"):
@@ -209,7 +240,7 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
     for delta in (1e-297, 0.999):
         try:
             lam = "auto" if key in UNREGULARISED + POINTS else lam
-            plan = dpcore.calibrate(key, n=2, p=1, epsilon=epsilon, delta=delta, lam=lam, R=R)
+            plan = dpcore.calibrate(key, n=2, p=1, epsilon=epsilon, delta=delta, lam=lam, R=R, **facts(key))
         except NotApplicable as error:
             if key == "noisy_sgd":
                 assert epsilon < 1e-9 and "subsampled accounting" in str(error)
@@ -220,7 +251,7 @@ def test_the_ends_of_every_range_give_a_finite_scale_or_the_reason(key, epsilon,
             elif key == "ftrl":
                 assert "no useful promise where an arm's log-ratios range over 2e" in str(error)
             else:
-                assert key.startswith("objective") and epsilon * lam < 1.0 < R and "needs lam > " in str(error)
+                assert key in CHARGED and epsilon * lam < 1.0 < R and "needs lam > " in str(error)
         else:
             assert 0 < plan.scale < np.inf
 
@@ -233,11 +264,13 @@ def test_a_promise_that_does_not_exist_is_refused(key):
             mechanism.calibrate(own_spec(key, mechanism.usual_loss, 100, 3, 0.1), Budget(1.0))
     spec = spec_for(key, PROBLEMS["full rank"])
     if key not in UNREGULARISED:  # vertices have a length in every norm
-        other, norm = (1.5, "q") if key in POINTS else (np.inf, "2") if key in ADDING else (2.0, "inf")
+        euclidean = key in ADDING + CLASSIFYING
+        other, norm = (1.5, "q") if key in POINTS else (np.inf, "2") if euclidean else (2.0, "inf")
         with pytest.raises(NotApplicable, match=rf"\|\|x\|\|_{norm} <= R"):
             mechanism.calibrate(dc.replace(spec, domain=Domain(other)), BUDGET)
     with pytest.raises(NotApplicable, match=r"got set|got the L2 ball without a radius"):
-        mechanism.calibrate(dc.replace(spec, set="simplex" if key in ADDING + POINTS else "ball"), BUDGET)
+        elsewhere = "simplex" if key in ADDING + POINTS + CLASSIFYING else "ball"
+        mechanism.calibrate(dc.replace(spec, set=elsewhere), BUDGET)
 
 
 @every_mechanism
@@ -272,7 +305,7 @@ def test_a_radius_constrains_the_model_before_the_noise(key, loss):
 
 @every_mechanism
 def test_a_certificate_that_is_no_number_certifies_nothing(key):
-    data = PROBLEMS["full rank"]
+    data = own_records(key, PROBLEMS["full rank"])
     mechanism = dpcore.make_mechanism(key)
     plan = mechanism.calibrate(spec_for(key, data), BUDGET)
     prepared = mechanism.prepare(plan, data)
@@ -285,10 +318,11 @@ def test_rows_and_labels_just_beyond_the_promise_are_refused(key):
     """A millionth too long; a label that is too small rather than too large."""
     mechanism = dpcore.make_mechanism(key)
     X, y = np.array([[1.0 + 1e-6, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([0.5, -0.2, 0.1])
-    loss = mechanism.usual_loss if key == "ftrl" or key in POINTS else "huber"
+    loss = mechanism.usual_loss if key in ("ftrl", *POINTS, *CLASSIFYING) else "huber"
     plan = mechanism.calibrate(own_spec(key, loss, 3, 2, 20.0), BUDGET)
     with pytest.raises(ValueError, match="1 of 3 rows beyond it"):
         mechanism.prepare(plan, Data(X, y))
+    rule = "be whole numbers from 0 to 1, got " if key in CLASSIFYING else r"lie in \[-1, 1\], got 1"
     for label in (-100.0, -1.0 - 1e-9, 1.0 + 1e-9):
-        with pytest.raises(ValueError, match=r"y must lie in \[-1, 1\], got 1"):
-            mechanism.prepare(plan, Data(np.minimum(X, 1.0), [0.5, label, 0.1]))
+        with pytest.raises(ValueError, match=f"y must {rule}"):
+            mechanism.prepare(plan, Data(np.minimum(X, 1.0), [1.0, label, 0.0]))

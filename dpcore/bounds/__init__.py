@@ -44,6 +44,7 @@ from .polyhedral import tree_choices_rate as tree_choices_rate
 from .regularised import earlier_objective_rate as earlier_objective_rate
 from .regularised import earlier_output_rate as earlier_output_rate
 from .regularised import inexactness as inexactness
+from .regularised import linear_term_excess as linear_term_excess
 from .regularised import noise_excess as noise_excess
 from .regularised import population_lam as population_lam
 from .regularised import published_lam as published_lam

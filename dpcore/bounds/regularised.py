@@ -21,6 +21,17 @@ def noise_excess(slope: float, c: float, R: float, mean: float, square: float) -
     return min(slope * R * mean, 0.5 * c * R**2 * square)
 
 
+def linear_term_excess(lam: float, square: float) -> float:
+    """E J(theta_b) - J* <= E ||b||^2 / (2 lam), theta_b the minimiser of J + <b, theta>; in every draw with ||b||^2.
+
+    grad J(theta_b) = -b, and a lam-strongly convex J has J - J* <= ||grad J||^2 / (2 lam). square: E ||b||^2.
+
+    >>> linear_term_excess(0.5, 0.01)
+    0.01
+    """
+    return square / (2.0 * lam)
+
+
 def regularisation_bias(lam: float, theta_norm: float, at_zero: float) -> float:
     """F(theta_hat) - F(theta_ref) <= min{(lam/2) B^2, l_0} for ||theta_ref|| <= B and losses >= 0.
 

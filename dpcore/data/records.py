@@ -59,6 +59,12 @@ def check_records(data: Data, spec: Spec) -> None:
     """
     if (data.n, data.p) != (spec.n, spec.p):
         raise ValueError(f"X must have shape ({spec.n}, {spec.p}) as calibrated, got ({data.n}, {data.p})")
+    if get_loss(spec.loss).task == "classes":
+        data.check_rows(spec.domain)
+        wrong = data.y[(data.y != np.rint(data.y)) | (data.y < 0) | (data.y >= spec.classes)]
+        if wrong.size:
+            raise ValueError(f"y must be whole numbers from 0 to {spec.classes - 1}, got {wrong[0]:g}")
+        return
     data.check_domain(spec.domain)
     if get_loss(spec.loss).classification:
         other = data.y[np.abs(data.y) != 1.0]

@@ -23,6 +23,7 @@ _MODULES = (
     "tree_frank_wolfe",
     "polyhedral_frank_wolfe",
     "phased_sgd",
+    "gaussian_classifier",
 )
 
 
@@ -30,7 +31,7 @@ def list_mechanisms() -> list[str]:
     """Keys of all registered mechanisms, in a fixed order.
 
     >>> list_mechanisms()[-3:]
-    ['tree_frank_wolfe', 'polyhedral_frank_wolfe', 'phased_sgd']
+    ['polyhedral_frank_wolfe', 'phased_sgd', 'gaussian_classifier']
     """
     return list(_MODULES)
 

@@ -132,6 +132,10 @@ class Mechanism(abc.ABC):
             path.append((math.log(lam), by_lam[lam].start))
         return [by_lam[float(plan.spec.lam)] for plan in plans]
 
+    def padded(self, prepared: Prepared, idle: int) -> Prepared:
+        """The same with zeros for `idle` columns that no record fills."""
+        return dc.replace(prepared, theta=np.pad(prepared.theta, (0, idle)))
+
     @abc.abstractmethod
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         """One private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""

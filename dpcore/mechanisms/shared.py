@@ -24,6 +24,8 @@ def check_ball(key: str, spec: Spec) -> None:
         raise NotApplicable(f"{key} works on R^p or in an L2 ball, got set {spec.set!r}")
     if get_loss(spec.loss).task == "cost":
         raise NotApplicable(f"{key} has no use for {get_loss(spec.loss).label}s: they are for the simplex")
+    if get_loss(spec.loss).task == "classes":
+        raise NotApplicable(f"{key} learns one vector, got {get_loss(spec.loss).label}, which asks for more")
 
 
 def comparator_norm(spec: Spec) -> float:
