@@ -176,7 +176,7 @@ def theorem_3_terms(d: int, classes: int, epsilon: float, lam: float, delta: flo
     Source: Pathak and Raj 2010, Theorem 3.
 
     >>> [round(term, 2) for term in theorem_3_terms(2, 3, 1.0, 1.0, 0.1, 1000)]
-    [457.55, 17445.95, 0.55]
+    [457.55, 17446.26, 0.55]
     """
     empirical = theorem_2_bound(d, classes, epsilon, lam, delta)
     trace = 4.0 * math.sqrt(d) * (d + 1) ** 2 * classes * math.log(d / delta) / (epsilon * lam)
