@@ -139,7 +139,7 @@ WITHIN = {
     "lasso": {"problem", "curves", "path"},
     "sets": {"base", "common", "curved", "lengths", "polytope", "regularity", "widths"},
     "mixtures": {"problem", "draws", "release", "columns", "people", "published"},
-    "data": {"population", "sources", "records", "bundled", "recipes", "files"},
+    "data": {"population", "sources", "records", "bundled", "recipes", "files", "mixture", "classes"},
 }
 OUTSIDE = {
     "plotly": {"figures"},
