@@ -143,7 +143,7 @@ WITHIN = {
     "classes": {"published", "betrayal"},
     "sets": {"base", "common", "curved", "lengths", "polytope", "regularity", "widths"},
     "mixtures": {"problem", "draws", "release", "columns", "people", "published"},
-    "data": {"population", "sources", "records", "bundled", "recipes", "files"},
+    "data": {"population", "sources", "records", "bundled", "recipes", "files", "mixture", "classes"},
 }
 OUTSIDE = {
     "plotly": {"figures"},

@@ -1,7 +1,8 @@
 """Data sets with a declared public scaling: synthetic recipes, bundled real records, and files.
 
 Privacy proofs need ||x||_2 <= R for every record that *could* occur. R and the scaling that keeps it are constants
-written down here; nothing is measured on the records. Rows beyond R are refused, never clipped silently.
+written down here; nothing is measured on the records. Rows beyond R are refused, never clipped silently. Sets with
+several classes (`classes.py`) name what is public in their scaling and clip rows by a declared rule.
 """
 
 from __future__ import annotations
@@ -14,15 +15,22 @@ from ..caching import BoundedCache
 from ..checks import integer, one_of
 from ..types import Data
 from .bundled import BUNDLED, load_bundled
-from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
+from .classes import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
+from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, read_classes, read_csv, read_libsvm
+from .mixture import Mixture
 from .population import Population
 from .recipes import RECIPES, TEST_RECORDS, draw_recipe
 from .records import check_records, clip_rows, scale
 from .sources import Source, Split
 
 __all__ = [
+    "CLASS_SOURCES",
     "MAX_VALUES",
     "SOURCES",
+    "ClassSource",
+    "ClassSplit",
+    "ClassTable",
+    "Mixture",
     "Population",
     "Source",
     "Split",
@@ -32,6 +40,8 @@ __all__ = [
     "clip_rows",
     "get_source",
     "load",
+    "load_classes",
+    "read_classes",
     "read_csv",
     "read_libsvm",
     "scale",

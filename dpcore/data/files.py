@@ -12,7 +12,7 @@ import itertools
 import math
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,13 @@ class Table:
     columns: tuple[str, ...]
 
 
+@dc.dataclass(frozen=True)
+class ClassTable(Table):
+    """Records with classes for y: 0.0 for the first of `names`, 1.0 for the second, and so on."""
+
+    names: tuple[str, ...]
+
+
 def read_csv(path: Path, label: str) -> Table:
     """Numeric records from a CSV file (UTF-8, commas) with a header line; `label` names the column of y.
 
@@ -45,6 +52,35 @@ def read_csv(path: Path, label: str) -> Table:
     ...     read_csv(Path(folder) / "people.csv", "sick").columns
     ('age',)
     """
+    return Table(*_read_dense(path, label))
+
+
+def read_classes(path: Path, label: str, names: Sequence[str | float]) -> ClassTable:
+    """Records with classes from a CSV file as `read_csv` takes it; features must be numbers and stay as they stand.
+
+    label: the column of classes, as text, in quotes or without, or as numbers: 1 and 1.0 are one class. names: the
+    public list of all classes, in order, at least two; those that occur would depend on the records. Raises ValueError,
+    naming the line and the value, for a class that is not in the list, and for what `read_csv` refuses.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "flowers.csv").write_text("width,kind\\n0.2,setosa\\n1.3,virginica\\n")
+    ...     read_classes(Path(folder) / "flowers.csv", "kind", ("setosa", "versicolor", "virginica")).data.y.tolist()
+    [0.0, 2.0]
+    """
+    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) < 2:
+        raise ValueError(f"names must be a list of at least two classes, got {shown(names)}")
+    numbers: dict[str | float, float] = {}
+    for number, name in enumerate(names):
+        if numbers.setdefault(_class(str(name)), float(number)) != number:
+            raise ValueError(f"names must differ from each other, got {shown(name)} twice")
+    return ClassTable(*_read_dense(path, label, numbers), tuple(str(name).strip() for name in names))
+
+
+def _read_dense(
+    path: Path, label: str, classes: dict[str | float, float] | None = None
+) -> tuple[Data, tuple[str, ...]]:
+    """Records of a CSV file and the names of its features; the label is looked up in `classes` where there are any."""
     path = _existing(path)
     if path.suffix.lower() == ".gz":
         raise ValueError(f"{path.name} must be a plain CSV file, got a compressed one")
@@ -57,6 +93,7 @@ def read_csv(path: Path, label: str) -> Table:
     if label not in columns:
         known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
         raise ValueError(f"label must be a column of {path.name} ({known}), got {shown(label)}")
+    at = columns.index(label)
     values, records = array("d"), 0
     for number, line in _text_lines(path):
         if number == 1 or not line.strip():
@@ -68,14 +105,20 @@ def read_csv(path: Path, label: str) -> Table:
                 f"got {len(cells)} in line {number}"
             )
         row = [_number(cell) for cell in cells]
+        if classes is not None:
+            row[at] = classes.get(_class(cells[at]), math.nan)
+            if math.isnan(row[at]):
+                raise ValueError(
+                    f"column {label!r} of {path.name} must hold one of the {len(classes)} declared classes in every "
+                    f"row, got {shown(cells[at].strip())} in line {number}"
+                )
         if not all(map(math.isfinite, row)):
             raise ValueError(_no_number(path, columns, label, number, cells, row))
         values.extend(row)
         records += 1
     _at_least_two(path, records)
     table = np.frombuffer(values).reshape(records, len(columns))
-    at = columns.index(label)
-    return Table(Data(np.delete(table, at, axis=1), table[:, at]), columns[:at] + columns[at + 1 :])
+    return Data(np.delete(table, at, axis=1), table[:, at]), columns[:at] + columns[at + 1 :]
 
 
 def read_libsvm(path: Path, p: int | None = None) -> Table:
@@ -189,6 +232,13 @@ def _number(cell: str) -> float:
         return float(_ascii(cell))
     except ValueError:
         return math.nan
+
+
+def _class(cell: str) -> str | float:
+    """What tells classes apart: a number where there is one, text without quotes where there is none."""
+    text = cell.strip().strip('"').strip()
+    number = _number(text)
+    return text if math.isnan(number) else number
 
 
 def _ascii(number: str) -> str:
