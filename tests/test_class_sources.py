@@ -2,7 +2,6 @@
 
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,10 +20,10 @@ REAL = ("iris", "wine", "digits")
 GRID = [(C, d) for C in (2, 3, 5, 10) for d in (2, 4, 8, 16)]
 # Mean share that Bayes' rule gets right, over seeds 0 to 9 with 40,000 records each; rows d, columns C.
 BAYES = {
-    2: (0.864, 0.915, 0.939, 0.899),
-    4: (0.891, 0.925, 0.947, 0.913),
+    2: (0.865, 0.914, 0.939, 0.899),
+    4: (0.889, 0.924, 0.946, 0.912),
     8: (0.917, 0.940, 0.957, 0.927),
-    16: (0.947, 0.963, 0.973, 0.954),
+    16: (0.946, 0.963, 0.974, 0.954),
 }
 
 
@@ -48,6 +47,7 @@ def test_records_are_as_many_as_asked_for_and_keep_the_promise(key, n):
         assert set(part.y) <= set(range(split.classes))
         part.check_domain(split.domain)
     assert set(split.test.y) == set(range(split.classes))
+    assert key in REAL or split.test.n == 4_000
     if key in REAL:
         assert info.names == split.names and len(info.features) == info.d
 
@@ -95,7 +95,7 @@ def test_bayes_rule_is_a_model_of_the_classifier(C, d):
     """As ellipsoids with eigenvalues >= 0 it decides as the densities do."""
     split = drawn(classes=C, d=d)
     law, X = split.truth, split.test.X
-    centres, precisions, offsets = law.ellipsoids
+    centres, precisions, offsets = law.ellipsoids()
     assert offsets.min() == 0.0 and np.linalg.eigvalsh(precisions).min() > 0.0
     away = X[:, None] - centres
     values = np.einsum("nci,cij,ncj->nc", away, precisions, away) + offsets
@@ -280,72 +280,3 @@ BAD = [
 def test_bad_arguments_end_in_one_sentence(change, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         data.load_classes(**{"source": "gaussian_classes", "n": 10, "seed": 0, **change})
-
-
-# Files
-
-
-def written(tmp_path: Path, content: str) -> Path:
-    path = tmp_path / "flowers.csv"
-    path.write_text(content)
-    return path
-
-
-@pytest.mark.parametrize(
-    "names, cells",
-    [
-        (("b", "a", "c"), ("a", "b", " c ", '"a"')),
-        ((2, 1, 3), ("1.0", "2", "3", "1e0")),
-        (("2", "1", "none"), ("1", "2.0", '"none"', '"1"')),
-        ((0.5, -1, "nan"), ("-1", ".5", "nan", "-1.0")),
-    ],
-)
-def test_a_file_s_classes_are_numbered_as_declared(tmp_path, names, cells):
-    path = written(tmp_path, "width,kind,length\n" + "".join(f"{i},{cell},-{i}.5\n" for i, cell in enumerate(cells)))
-    table = data.read_classes(path, "kind", names)
-    assert table.data.y.tolist() == [1.0, 0.0, 2.0, 1.0] and table.columns == ("width", "length")
-    assert table.data.X.tolist() == [[0, -0.5], [1, -1.5], [2, -2.5], [3, -3.5]]
-    assert table.names == tuple(map(str, names))
-    data.check_learnable(table, classification=True)
-
-
-def test_a_file_gives_back_the_wines(tmp_path):
-    raw, target = datasets.load_wine(return_X_y=True)
-    names = ("one", "two", "three")
-    lines = [",".join([names[t], *map(repr, map(float, x))]) for x, t in zip(raw, target, strict=True)]
-    path = written(tmp_path, "\n".join([",".join(["grower", *map(str, range(13))]), *lines]))
-    table = data.read_classes(path, "grower", list(names))
-    assert np.array_equal(table.data.X, raw) and np.array_equal(table.data.y, target)
-
-
-BAD_FILES = [
-    (
-        ("a", "b"),
-        "x,kind\n1,a\n\n2,c\n",
-        "column 'kind' of flowers.csv must hold one of the 2 declared classes in every row, got 'c' in line 4",
-    ),
-    (
-        ("a", "b"),
-        "x,kind\n1,a\n2,\n",
-        "column 'kind' of flowers.csv must hold one of the 2 declared classes in every row, got '' in line 3",
-    ),
-    (
-        (1, 2),
-        "x,kind\n1,1\n2,1.5\n",
-        "column 'kind' of flowers.csv must hold one of the 2 declared classes in every row, got '1.5' in line 3",
-    ),
-    (("a", "b"), "x,kind\n1,a\nu,b\n", "column 'x' of flowers.csv must hold a number in every row, got 'u' in line 3"),
-    (("a", "b"), "x,kind\n1,a\n", "flowers.csv must hold at least 2 records, got 1"),
-    (("a", "b"), "x,sort\n1,a\n2,b\n", r"label must be a column of flowers.csv \(x, sort\), got 'kind'"),
-    (None, "", "names must be a list of at least two classes, got None"),
-    ("ab", "", "names must be a list of at least two classes, got 'ab'"),
-    (("a",), "", r"names must be a list of at least two classes, got \('a',\)"),
-    (("a", "b", " a"), "", "names must differ from each other, got ' a' twice"),
-    (("1", 1.0), "", "names must differ from each other, got 1.0 twice"),
-]
-
-
-@pytest.mark.parametrize("names, content, message", BAD_FILES)
-def test_a_bad_file_of_classes_ends_in_one_sentence(tmp_path, names, content, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        data.read_classes(written(tmp_path, content), "kind", names)

@@ -17,9 +17,9 @@ from ..checks import integer, one_of
 from ..types import Array, Data, Domain
 from .bundled import BUNDLED
 from .mixture import Mixture, crossing_ellipses, draw_within
+from .recipes import TEST_RECORDS
 from .records import clip_rows
 
-TEST_RECORDS = 4_000
 MAX_RECORDS = 1_000_000
 MAX_CLASSES, MAX_COORDINATES = 10, 16  # of drawn classes
 _DRAWN, _PICTURES = "gaussian_classes", "digits"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import functools
 import math
 from typing import Any
 
@@ -35,7 +34,6 @@ class Mixture:
     def classes(self) -> int:
         return len(self.means)
 
-    @functools.cached_property
     def ellipsoids(self) -> tuple[Array, Array, Array]:
         """Bayes' rule as an ellipsoid for each class: centres [C, d], precisions [C, d, d], offsets [C], all >= 0.
 
@@ -48,7 +46,7 @@ class Mixture:
     def log_densities(self, X: Array) -> Array:
         """ln of each class's density at X [n, d], up to a constant that the classes share; [n, C]."""
         found = np.empty((len(X), self.classes))
-        for c, (centre, precision, offset) in enumerate(zip(*self.ellipsoids, strict=True)):
+        for c, (centre, precision, offset) in enumerate(zip(*self.ellipsoids(), strict=True)):
             away = X - centre
             found[:, c] = -((away @ precision) * away).sum(axis=1) - offset
         return found
@@ -88,16 +86,15 @@ def draw_within(law: Mixture, count: int, rng: np.random.Generator) -> tuple[Arr
     """`count` records X [count, d] with ||x|| <= 1 and their classes y, as floats; those beyond 1 are drawn again.
 
     A class keeps its share: the record is drawn again, not its class.
-    Randomness: streams of their own for classes and for each round of draws, so that the first records stay when
-    count grows.
+    Randomness: the classes, then a stream of its own for each round of draws, so that the first records stay when count
+    grows.
     """
-    labels, records = rng.spawn(2)
-    y = labels.integers(law.classes, size=count)
+    y = rng.integers(law.classes, size=count)
     factors = np.linalg.cholesky(law.covariances)
     X = np.empty((count, law.means.shape[1]))
     left = np.arange(count)
     while len(left):
-        (fresh,) = records.spawn(1)
+        (fresh,) = rng.spawn(1)
         normal = fresh.standard_normal((len(left), X.shape[1]))
         drawn = law.means[y[left]]
         for j in range(X.shape[1]):  # not a product of matrices, whose last bits depend on their size
