@@ -140,7 +140,7 @@ WITHIN = {
     "bounds": {"regularised", "descent", "draws", "frank_wolfe", "lp", "phased", "polyhedral"},
     "geometry": {"people", "hardest", "transition", "curves", "rates", "ball", "lengths"},
     "lasso": {"problem", "curves", "path"},
-    "classes": {"published", "betrayal"},
+    "classes": {"published", "betrayal", "problem", "learners", "curves", "pictures"},
     "sets": {"base", "common", "curved", "lengths", "polytope", "regularity", "widths"},
     "mixtures": {"problem", "draws", "release", "columns", "people", "published"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files", "mixture", "classes"},
@@ -148,7 +148,7 @@ WITHIN = {
 OUTSIDE = {
     "plotly": {"figures"},
     "pandas": {"experiment", "figures", "data", "regret", "refinement"},
-    "sklearn": {"data"},
+    "sklearn": {"data", "classes"},
     "streamlit": set(),
     "click": {"__main__"},
     "numba": {"kernels"},

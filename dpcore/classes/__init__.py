@@ -1,5 +1,6 @@
-"""Large-margin Gaussian classification as published: when its noise leaves an answer, what the answer betrays, and what
-its theorems say. Nothing here is private.
+"""Many classes: private ellipsoids beside one class against the others, and the published mechanism, which is an exhibit.
+
+What comes from `published` and `betrayal` is not private, for any epsilon.
 """
 
 from .betrayal import (
@@ -12,6 +13,10 @@ from .betrayal import (
     neighbours,
     residuals,
 )
+from .curves import PLAIN_MU, Accuracies, Excesses, Records, accuracy_against, excess_against_epsilon
+from .learners import LEARNERS, LearnerKey, Runs, runs_of, split_budget
+from .pictures import Picture, picture
+from .problem import Least, least_in_ball, mean_losses
 from .published import (
     Excess,
     Quantiles,
@@ -28,23 +33,39 @@ from .published import (
 )
 
 __all__ = [
+    "LEARNERS",
+    "PLAIN_MU",
+    "Accuracies",
     "Betrayal",
     "Excess",
+    "Excesses",
+    "LearnerKey",
+    "Least",
+    "Picture",
     "Quantiles",
+    "Records",
+    "Runs",
     "Share",
     "Stillness",
     "Theorem3",
+    "accuracy_against",
     "betrayal",
     "certified_gaps",
     "decisions_without_noise",
+    "excess_against_epsilon",
     "existence",
+    "least_in_ball",
     "lemma_4_fails",
     "linear_terms",
+    "mean_losses",
     "minimise_printed",
     "neighbours",
     "norm_quantiles",
+    "picture",
     "published_noise",
     "residuals",
+    "runs_of",
+    "split_budget",
     "theorem_2_bound",
     "theorem_2_violations",
     "theorem_3_terms",

@@ -29,6 +29,8 @@ _BAND_MISS = 0.1
 _TRACE_SHARE = 0.01
 # A minimiser is asked for to this share of how far one record can move it, and to no more digits than the noise has.
 _ACCURACY, _ROUNDING = 1e-6, 1e-13
+# lam = "auto": nothing resists noise that is added afterwards, so it moves the model by this much less.
+_FELT = 8.0
 _BATCH_NUMBERS = 2_000_000
 
 
@@ -295,7 +297,7 @@ class GaussianClassifier(SampledMechanism):
         return rules.rule_lam(
             self.key,
             spec,
-            lambda lam: at_one / lam,
+            lambda lam: _FELT * at_one / lam,
             lambda lam: bounds.noise_excess(G, smoothness, 1.0, at_one / lam, (at_one / lam) ** 2),
             None,
         )

@@ -1,0 +1,227 @@
+"""How well private classifiers of many classes do: against epsilon, the number of classes and the number of columns."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from ..caching import BoundedCache
+from ..cells import never
+from ..checks import one_of
+from ..data import ClassSplit, load_classes
+from ..measured import Measured, measured_of
+from ..mechanisms.classifier_models import class_records
+from ..solvers.ellipsoid_minima import minimise_ellipsoids
+from ..solvers.ellipsoids import Objective, classify, features
+from ..types import Array, Budget, Spec
+from .learners import LOSS, LearnerKey, Runs, runs_of
+from .problem import least_in_ball
+
+Axis = Literal["epsilon", "classes", "d"]
+COMPARED: tuple[LearnerKey, ...] = ("ellipsoids", "split")
+# The ridge of what is shown as not private: small beside the number of records.
+PLAIN_MU = 1.0
+_LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
+
+_PLAIN: BoundedCache[tuple[float, float, float]] = BoundedCache(256)
+_RUNS: BoundedCache[Runs] = BoundedCache(512)
+_LEAST: BoundedCache[tuple[float, float]] = BoundedCache(64)
+
+
+@dc.dataclass(frozen=True)
+class Accuracies:
+    """Accuracy on test records along K points of an axis; arrays [K].
+
+    learners: what each measured over releases and `datasets` draws of the records, nan where it has no guarantee, for
+    which `reasons` has sentences, [K] each. plain: ellipsoids without privacy; logistic: multinomial logistic
+    regression without privacy; bayes: of those who know the law, nan where nobody does; chance: the share of the
+    largest class.
+    """
+
+    axis: Axis
+    x: Array
+    learners: dict[LearnerKey, Measured]
+    reasons: dict[LearnerKey, tuple[str, ...]]
+    plain: Array
+    logistic: Array
+    bayes: Array
+    chance: Array
+    repetitions: int
+    datasets: int
+    test_records: int
+
+
+@dc.dataclass(frozen=True)
+class Excesses:
+    """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
+
+    learner: "ellipsoids", "pure" or "answer". excess: over the best model of norm <= theta_norm, whose mean loss is `least`, known to `gap`. bound: proved on its
+    mean; it says nothing above `nothing` = C - 1, the loss of Phi = 0, less `least`. over: J - J*, the excess over the
+    regularised optimum; over_bound: proved on its mean. lam, charge: of each plan, nan where there is none; reasons.
+    """
+
+    epsilon: Array
+    learner: LearnerKey
+    excess: Measured
+    bound: Array
+    over: Measured
+    over_bound: Array
+    lam: Array
+    least: float
+    gap: float
+    nothing: float
+    reasons: tuple[str, ...]
+    repetitions: int
+
+
+@dc.dataclass(frozen=True)
+class Records:
+    """Which records: source, number, and for drawn ones columns and classes (None: the source's own)."""
+
+    source: str
+    n: int
+    seed: int
+    d: int | None = None
+    classes: int | None = None
+
+    def split(self) -> ClassSplit:
+        return load_classes(self.source, self.n, d=self.d, classes=self.classes, seed=self.seed)
+
+
+def accuracy_against(
+    axis: Axis,
+    values: Sequence[float],
+    records: Records,
+    *,
+    epsilon: float,
+    delta: float,
+    lam: float | str = "auto",
+    learners: Sequence[LearnerKey] = COMPARED,
+    repetitions: int = 6,
+    datasets: int = 2,
+    cancelled: Callable[[], bool] = never,
+) -> Accuracies:
+    """Accuracy of learners along an axis, all else as in `records` and at (epsilon, delta); pieces come from a cache.
+
+    values: of the axis, in order; the field of that name in `records`, or `epsilon`, is not used. Data set k has the
+    seed `records.seed` + k. lam, repetitions: as in `runs_of`.
+
+    >>> found = accuracy_against("classes", (2, 3), Records("gaussian_classes", 200, 0), epsilon=1.0, delta=1e-5)
+    >>> bool((found.learners["ellipsoids"].mean > found.chance).all())
+    True
+    """
+    one_of("axis", axis, ("epsilon", "classes", "d"))
+    tables = [dc.replace(records, seed=records.seed + k) for k in range(datasets)]
+    plain, chance = np.empty((3, len(values), datasets)), np.empty((len(values), datasets))
+    draws = {key: np.empty((len(values), datasets, repetitions)) for key in learners}
+    quiet = {key: np.empty((len(values), datasets)) for key in learners}
+    reasons: dict[LearnerKey, tuple[str, ...]] = {}
+    for t, table in enumerate(tables):
+        each = [table if axis == "epsilon" else dc.replace(table, **{axis: int(value)}) for value in values]
+        for k, here in enumerate(each):
+            plain[:, k, t] = _PLAIN.get(here, lambda here=here: _plain(here.split()))
+            y = here.split().test.y
+            chance[k, t] = np.bincount(y.astype(int)).max() / len(y)
+        for key in learners:
+            found = []
+            for k, here in enumerate(each):
+                budget = Budget(float(values[k]) if axis == "epsilon" else epsilon, delta)
+                found.append(_runs(key, here, budget, lam, repetitions, cancelled))
+                draws[key][k, t], quiet[key][k, t] = found[-1].accuracy[0], found[-1].quiet[0]
+            reasons[key] = tuple(runs.reasons[0] for runs in found)
+    measured = {key: measured_of(draws[key].reshape(len(values), -1), quiet[key].mean(axis=1)) for key in learners}
+    right, logistic, bayes = plain.mean(axis=2)
+    return Accuracies(
+        axis,
+        np.asarray(values, float),
+        measured,
+        reasons,
+        right,
+        logistic,
+        bayes,
+        chance.mean(axis=1),
+        repetitions,
+        datasets,
+        tables[0].split().test.n,
+    )
+
+
+def excess_against_epsilon(
+    epsilons: Sequence[float],
+    records: Records,
+    *,
+    delta: float,
+    lam: float | str = "auto",
+    learner: LearnerKey = "ellipsoids",
+    repetitions: int = 6,
+    cancelled: Callable[[], bool] = never,
+) -> Excesses:
+    """Excess risk of private ellipsoids along epsilon, with bounds. learner: "ellipsoids", "pure" or "answer".
+
+    >>> found = excess_against_epsilon((1.0, 10.0), Records("gaussian_classes", 200, 0), delta=1e-5)
+    >>> bool((found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all())
+    True
+    """
+    one_of("learner", learner, ("ellipsoids", "pure", "answer"))
+    split = records.split()
+    runs = [_runs(learner, records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
+    spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
+
+    def least() -> tuple[float, float]:
+        found = least_in_ball(class_records(spec, split.train), spec.theta_norm)
+        return found.risk, found.gap
+
+    risk, gap = _LEAST.get((records, spec.theta_norm), least)
+    excess = np.concatenate([found.risk for found in runs]) - risk
+    over = np.concatenate([found.over for found in runs])
+    missing = np.full(len(runs), np.nan)
+    return Excesses(
+        np.asarray(epsilons, float),
+        learner,
+        measured_of(excess, missing),
+        np.array([_bound(found, "excess_empirical_risk") for found in runs]),
+        measured_of(over, missing),
+        np.array([_bound(found, "excess_over_regularised") for found in runs]),
+        np.concatenate([found.lam for found in runs]),
+        risk,
+        gap,
+        split.classes - 1.0 - risk,
+        tuple(found.reasons[0] for found in runs),
+        repetitions,
+    )
+
+
+def _runs(
+    key: LearnerKey, records: Records, budget: Budget, lam: float | str, size: int, cancelled: Callable[[], bool]
+) -> Runs:
+    return _RUNS.get(
+        (key, records, budget, lam, size),
+        lambda: runs_of(
+            key, records.split(), [budget], lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled
+        ),
+    )
+
+
+def _bound(runs: Runs, quantity: str) -> float:
+    of_mean = [b.value for b in runs.bounds[0] if (b.quantity, b.holds) == (quantity, "expectation")]
+    return min(of_mean, default=np.nan)
+
+
+def _plain(split: ClassSplit) -> tuple[float, float, float]:
+    """Test accuracy without privacy of ellipsoids and of multinomial logistic regression, and of Bayes' rule."""
+    from sklearn.linear_model import LogisticRegression
+
+    train, test = split.train, split.test
+    spec = Spec(LOSS, train.n, train.p, 1.0, split.domain, classes=split.classes)
+    weights = minimise_ellipsoids(Objective(class_records(spec, train), PLAIN_MU)).weights[0]
+    right = (classify(weights, features(np.asarray(test.X), split.domain.R)) == test.y).mean()
+    if (train.y == train.y[0]).all():  # which scikit-learn refuses
+        logistic = (test.y == train.y[0]).mean()
+    else:
+        model = LogisticRegression(C=_LOGISTIC_STRENGTH, max_iter=2_000).fit(train.X, train.y)
+        logistic = model.score(test.X, test.y)
+    bayes = np.nan if split.truth is None else (split.truth.classify(np.asarray(test.X)) == test.y).mean()
+    return float(right), float(logistic), float(bayes)
