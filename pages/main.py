@@ -23,6 +23,7 @@ run_pages(
         "Dimension": "dimension/dimension.py",
         "Sparse": "sparse/sparse.py",
         "Geometry": "geometry/geometry.py",
+        "Classes": "classes/classes.py",
         "Trust": "trust/trust.py",
     },
 )

@@ -1,4 +1,4 @@
-"""Many classes: private ellipsoids beside one class against the others, and the published mechanism, which is an exhibit.
+"""Many classes: private ellipsoids beside one class against the others, and the published mechanism, an exhibit.
 
 What comes from `published` and `betrayal` is not private, for any epsilon.
 """
@@ -13,7 +13,16 @@ from .betrayal import (
     neighbours,
     residuals,
 )
-from .curves import PLAIN_MU, Accuracies, Excesses, Records, accuracy_against, excess_against_epsilon
+from .curves import (
+    PLAIN_MU,
+    Accuracies,
+    Excesses,
+    Records,
+    Tuning,
+    accuracy_against,
+    accuracy_against_lam,
+    excess_against_epsilon,
+)
 from .learners import LEARNERS, LearnerKey, Runs, runs_of, split_budget
 from .pictures import Picture, picture
 from .problem import Least, least_in_ball, mean_losses
@@ -48,7 +57,9 @@ __all__ = [
     "Share",
     "Stillness",
     "Theorem3",
+    "Tuning",
     "accuracy_against",
+    "accuracy_against_lam",
     "betrayal",
     "certified_gaps",
     "decisions_without_noise",

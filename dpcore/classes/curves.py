@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -24,6 +25,7 @@ Axis = Literal["epsilon", "classes", "d"]
 COMPARED: tuple[LearnerKey, ...] = ("ellipsoids", "split")
 # The ridge of what is shown as not private: small beside the number of records.
 PLAIN_MU = 1.0
+FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
 _PLAIN: BoundedCache[tuple[float, float, float]] = BoundedCache(256)
@@ -58,9 +60,10 @@ class Accuracies:
 class Excesses:
     """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
 
-    learner: "ellipsoids", "pure" or "answer". excess: over the best model of norm <= theta_norm, whose mean loss is `least`, known to `gap`. bound: proved on its
-    mean; it says nothing above `nothing` = C - 1, the loss of Phi = 0, less `least`. over: J - J*, the excess over the
-    regularised optimum; over_bound: proved on its mean. lam, charge: of each plan, nan where there is none; reasons.
+    learner: "ellipsoids" or "pure". excess: over the best model of norm <= theta_norm, whose mean loss is
+    `least`, known to `gap`. bound: proved on its mean; it says nothing above `nothing`, the excess of Phi = 0. over:
+    J - J*, the excess over the regularised optimum; over_bound: the mean of ||B||^2 / 2 lam, of which each release with
+    noise B is proved to keep below its own. lam: of each plan, nan where there is none, and why is in `reasons`.
     """
 
     epsilon: Array
@@ -75,6 +78,28 @@ class Excesses:
     nothing: float
     reasons: tuple[str, ...]
     repetitions: int
+
+
+@dc.dataclass(frozen=True)
+class Tuning:
+    """Mean accuracy of private ellipsoids on test records with `factor` times the default lam, [epsilons, factors].
+
+    oracle: the best of each row, [epsilons]. It was chosen by looking at the records: it is no private result.
+    """
+
+    epsilon: Array
+    factor: Array
+    accuracy: Array
+    repetitions: int
+
+    @property
+    def default(self) -> Array:
+        """[epsilons], at factor 1."""
+        return self.accuracy[:, np.flatnonzero(self.factor == 1.0)[0]]
+
+    @property
+    def oracle(self) -> Array:
+        return np.nanmax(self.accuracy, axis=1)
 
 
 @dc.dataclass(frozen=True)
@@ -120,9 +145,9 @@ def accuracy_against(
     quiet = {key: np.empty((len(values), datasets)) for key in learners}
     reasons: dict[LearnerKey, tuple[str, ...]] = {}
     for t, table in enumerate(tables):
-        each = [table if axis == "epsilon" else dc.replace(table, **{axis: int(value)}) for value in values]
+        each = [_at(table, axis, value) for value in values]
         for k, here in enumerate(each):
-            plain[:, k, t] = _PLAIN.get(here, lambda here=here: _plain(here.split()))
+            plain[:, k, t] = _PLAIN.get(here, functools.partial(_plain, here))
             y = here.split().test.y
             chance[k, t] = np.bincount(y.astype(int)).max() / len(y)
         for key in learners:
@@ -159,13 +184,13 @@ def excess_against_epsilon(
     repetitions: int = 6,
     cancelled: Callable[[], bool] = never,
 ) -> Excesses:
-    """Excess risk of private ellipsoids along epsilon, with bounds. learner: "ellipsoids", "pure" or "answer".
+    """Excess risk of private ellipsoids along epsilon, with bounds. learner: "ellipsoids" or "pure".
 
     >>> found = excess_against_epsilon((1.0, 10.0), Records("gaussian_classes", 200, 0), delta=1e-5)
     >>> bool((found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all())
     True
     """
-    one_of("learner", learner, ("ellipsoids", "pure", "answer"))
+    one_of("learner", learner, ("ellipsoids", "pure"))
     split = records.split()
     runs = [_runs(learner, records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
@@ -182,9 +207,9 @@ def excess_against_epsilon(
         np.asarray(epsilons, float),
         learner,
         measured_of(excess, missing),
-        np.array([_bound(found, "excess_empirical_risk") for found in runs]),
+        np.array([_bound(found) for found in runs]),
         measured_of(over, missing),
-        np.array([_bound(found, "excess_over_regularised") for found in runs]),
+        np.concatenate([found.each for found in runs]).mean(axis=1),
         np.concatenate([found.lam for found in runs]),
         risk,
         gap,
@@ -192,6 +217,40 @@ def excess_against_epsilon(
         tuple(found.reasons[0] for found in runs),
         repetitions,
     )
+
+
+def accuracy_against_lam(
+    epsilons: Sequence[float],
+    records: Records,
+    *,
+    delta: float,
+    factors: Sequence[float] = FACTORS,
+    repetitions: int = 6,
+    cancelled: Callable[[], bool] = never,
+) -> Tuning:
+    """What another lam than the default would have done for private ellipsoids; 1 must be among the factors.
+
+    >>> found = accuracy_against_lam((1.0,), Records("gaussian_classes", 200, 0), delta=1e-5)
+    >>> bool((found.oracle >= found.default).all())
+    True
+    """
+    if 1.0 not in factors:
+        raise ValueError(f"factors must hold 1, got {tuple(factors)}")
+    means = np.empty((len(epsilons), len(factors)))
+    for i, epsilon in enumerate(epsilons):
+        budget = Budget(epsilon, delta)
+        default = _runs("ellipsoids", records, budget, "auto", repetitions, cancelled)
+        for k, factor in enumerate(factors):
+            lam = "auto" if factor == 1.0 else float(factor * default.lam[0])
+            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions, cancelled).accuracy[0].mean()
+    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, repetitions)
+
+
+def _at(records: Records, axis: Axis, value: float) -> Records:
+    """The records at a place on the axis."""
+    if axis == "classes":
+        return dc.replace(records, classes=int(value))
+    return dc.replace(records, d=int(value)) if axis == "d" else records
 
 
 def _runs(
@@ -205,15 +264,17 @@ def _runs(
     )
 
 
-def _bound(runs: Runs, quantity: str) -> float:
-    of_mean = [b.value for b in runs.bounds[0] if (b.quantity, b.holds) == (quantity, "expectation")]
+def _bound(runs: Runs) -> float:
+    """On the mean excess over the best model."""
+    of_mean = [b.value for b in runs.bounds[0] if (b.quantity, b.holds) == ("excess_empirical_risk", "expectation")]
     return min(of_mean, default=np.nan)
 
 
-def _plain(split: ClassSplit) -> tuple[float, float, float]:
+def _plain(records: Records) -> tuple[float, float, float]:
     """Test accuracy without privacy of ellipsoids and of multinomial logistic regression, and of Bayes' rule."""
     from sklearn.linear_model import LogisticRegression
 
+    split = records.split()
     train, test = split.train, split.test
     spec = Spec(LOSS, train.n, train.p, 1.0, split.domain, classes=split.classes)
     weights = minimise_ellipsoids(Objective(class_records(spec, train), PLAIN_MU)).weights[0]

@@ -17,11 +17,12 @@ from typing import Literal, cast
 import numpy as np
 
 from ..accounting import gaussian_epsilon, gaussian_mu
+from ..bounds import linear_term_excess
 from ..cells import generator, never
 from ..data import ClassSplit
 from ..mechanisms import make_mechanism
 from ..mechanisms.base import SampledMechanism
-from ..mechanisms.classifier_models import class_records
+from ..mechanisms.classifier_models import class_records, direction
 from ..noises import NOISES
 from ..solvers.ellipsoids import features
 from ..types import Array, Bound, Budget, Data, NotApplicable, Plan, Spec
@@ -41,8 +42,9 @@ LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "pure", "answer", "split", "sp
 class Runs:
     """Releases of one learner along K budgets, nan where it has no guarantee: `reasons` says why.
 
-    accuracy: on the test records, [K, R]. quiet: the same without noise, [K]. lam: [K]. Of ellipsoids only, else empty:
-    risk: mean loss on the training records, [K, R]; over: J - J*, [K, R]; bounds: of each plan.
+    accuracy: on the test records, [K, R]. quiet: the same without noise, [K]. lam: [K]. Of ellipsoids only, else nan
+    and empty: risk: mean loss on the training records, [K, R]; over: J - J*, [K, R]; each: ||B||^2 / 2 lam, which
+    bounds it in every release with noise B in the objective, [K, R]; bounds: of each plan.
     """
 
     accuracy: Array
@@ -50,6 +52,7 @@ class Runs:
     lam: Array
     risk: Array
     over: Array
+    each: Array
     bounds: tuple[tuple[Bound, ...], ...]
     reasons: tuple[str, ...]
 
@@ -88,7 +91,7 @@ def runs_of(
         raise ValueError(f"repetitions must be even and at least 2, got {repetitions}")
     size, K = repetitions, len(budgets)
     accuracy, quiet, lams = np.full((K, size), np.nan), np.full(K, np.nan), np.full(K, np.nan)
-    risk, over = np.full((K, size), np.nan), np.full((K, size), np.nan)
+    risk, over, each = (np.full((K, size), np.nan) for _ in range(3))
     bounds: list[tuple[Bound, ...]] = [()] * K
     reasons = [""] * K
     whole = learner in _KNOBS
@@ -104,19 +107,21 @@ def runs_of(
         quiet[k] = (found.quiet.argmin(axis=0) == truth).mean()
         lams[k] = found.plan.spec.lam
         if whole:
-            risk[k], over[k], bounds[k] = found.risk, found.over, found.plan.mechanism.bounds(found.plan)
-    return Runs(accuracy, quiet, lams, risk, over, tuple(bounds), tuple(reasons))
+            risk[k], over[k], each[k] = found.risk, found.over, found.each
+            bounds[k] = found.plan.mechanism.bounds(found.plan)
+    return Runs(accuracy, quiet, lams, risk, over, each, tuple(bounds), tuple(reasons))
 
 
 @dc.dataclass(frozen=True)
 class _Found:
-    """scores [R, C, test records], the smallest wins; quiet [C, test records], without noise; risk, over [R]."""
+    """scores [R, C, test records], the smallest wins; quiet [C, test records], without noise; risk, over, each [R]."""
 
     plan: Plan
     scores: Array
     quiet: Array
     risk: Array
     over: Array
+    each: Array
 
 
 def _ellipsoids(
@@ -138,8 +143,10 @@ def _ellipsoids(
     records, ridge = class_records(plan.spec, data), 0.5 * float(plan.spec.lam)
     losses = mean_losses(records, np.concatenate([quiet, weights]))
     whole = losses + ridge * np.concatenate([(quiet**2).sum((1, 2)), (weights**2).sum((1, 2))])
+    squares = [(direction(mechanism.law, plan.spec, rng) ** 2).sum() for rng in _generators(learner, size, seed)]
+    each = linear_term_excess(float(plan.spec.lam), plan.scale**2) * np.repeat(squares, 2)
     Z = features(np.asarray(split.test.X), R)
-    return _Found(plan, weights @ Z.T, quiet[0] @ Z.T, losses[1:], whole[1:] - whole[0])
+    return _Found(plan, weights @ Z.T, quiet[0] @ Z.T, losses[1:], whole[1:] - whole[0], each)
 
 
 def _one_against_others(
@@ -170,7 +177,7 @@ def _one_against_others(
         scores.append(-thetas @ fresh.T)
         quiet.append(-prepared.theta @ fresh.T)
     nothing = np.full(size, np.nan)
-    return _Found(plan, np.stack(scores, axis=1), np.stack(quiet), nothing, nothing)
+    return _Found(plan, np.stack(scores, axis=1), np.stack(quiet), nothing, nothing, nothing)
 
 
 def _generators(key: str, size: int, seed: int) -> list[np.random.Generator]:

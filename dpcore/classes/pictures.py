@@ -17,7 +17,7 @@ from ..types import Array, Budget, Plan, Spec
 from .curves import PLAIN_MU, Records
 from .learners import LOSS
 
-_SIDE, _POINTS = 121, 90
+_SIDE, _POINTS = 101, 90
 _TRUE_SPREAD = 2.0  # standard deviations at which a true ellipse is drawn
 _STEPS = 60
 
@@ -26,7 +26,8 @@ _STEPS = 60
 class Picture:
     """One release and the model without privacy, on the plane of the first two columns, the others 0.
 
-    axis: [S], of both coordinates. private, plain: the class of each point, [S, S], rows upwards. ellipses, hidden,
+    axis: [S], of both coordinates. private, plain: of each class and point, how much smaller the class's score is than
+    the best other one, [C, S, S], rows upwards: positive where the point goes to the class. ellipses, hidden,
     true: outlines of the classes, [C] arrays [points, 2], of the release, of the model without privacy, and of the law
     where it is known. An outline is empty where a class has no ellipse at the common level. centres: [C, 2], where
     names are written: of the law, or of the records of each class. names: of the classes. agree: share of the test
@@ -60,7 +61,7 @@ def picture(records: Records, *, epsilon: float, delta: float, lam: float | str 
 
     >>> found = picture(Records("gaussian_classes", 500, 0), epsilon=5.0, delta=1e-6)
     >>> found.private.shape, len(found.ellipses), found.agree > 0.8
-    ((121, 121), 3, True)
+    ((3, 101, 101), 3, True)
     """
     return _PICTURES.get((records, epsilon, delta, lam), lambda: _picture(records, epsilon, delta, lam))
 
@@ -90,7 +91,7 @@ def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -
     plane[:, 0], plane[:, 1] = np.tile(axis, _SIDE), np.repeat(axis, _SIDE)
     shown = [_pulled_in(matrices, R) for matrices in (private, plain)]
     scores = [_scores(matrices, plane, R) for matrices in shown]
-    regions = [values.argmin(axis=0).reshape(_SIDE, _SIDE) for values in scores]
+    regions = [_leads(values).reshape(-1, _SIDE, _SIDE) for values in scores]
     outlines = [_outlines(matrices, values, R) for matrices, values in zip(shown, scores, strict=True)]
     chosen = [_scores(matrices, np.asarray(test.X), R).argmin(axis=0) for matrices in shown]
     right, plain_right = (float((guess == test.y).mean()) for guess in chosen)
@@ -113,6 +114,12 @@ def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -
 def _scores(matrices: Array, X: Array, R: float) -> Array:
     """x~' Phi_c x~ of records [m, d]; [C, m]."""
     return svec(matrices) @ features(X, R).T
+
+
+def _leads(scores: Array) -> Array:
+    """How much smaller each class's score is than the best other one; scores [C, m]."""
+    best, second = np.sort(scores, axis=0)[:2]
+    return np.where(scores == best, second, best) - scores
 
 
 def _pulled_in(matrices: Array, R: float) -> Array:

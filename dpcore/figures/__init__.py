@@ -4,8 +4,11 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 `layout.meta["narrow"]` with the changes a phone needs.
 """
 
+from .as_printed import betrayal_figure, existence_figure, theorem_figure
+from .classes import accuracy_figure, classes_excess_figure, tuning_figure
 from .clouds import cloud_figure
 from .cost import cost_figure
+from .decisions import ellipses_figure, regions_figure
 from .descent import RULE_NAMES, bounds_figure, work_figure
 from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
@@ -53,8 +56,11 @@ __all__ = [
     "Lower",
     "Theme",
     "accounting_name",
+    "accuracy_figure",
     "ball_figure",
+    "betrayal_figure",
     "bounds_figure",
+    "classes_excess_figure",
     "cloud_figure",
     "columns_figure",
     "cost_figure",
@@ -63,6 +69,8 @@ __all__ = [
     "door_of",
     "doors_figure",
     "draws_figure",
+    "ellipses_figure",
+    "existence_figure",
     "family_of",
     "fit_figure",
     "leak_figure",
@@ -82,12 +90,15 @@ __all__ = [
     "plain_number",
     "play_figure",
     "rates_figure",
+    "regions_figure",
     "regret_figure",
     "remark_figure",
     "spread",
     "steps_figure",
     "support_figure",
+    "theorem_figure",
     "tracing_figure",
+    "tuning_figure",
     "valley_figure",
     "width_figure",
     "work_figure",

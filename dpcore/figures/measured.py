@@ -76,7 +76,7 @@ def means(
     name: str,
     colour: str,
     floor: float,
-    cursor: int,
+    cursor: float,
     theme: Theme,
     symbol: str,
     over: str,
@@ -136,7 +136,7 @@ def curves_chart(
     lines: Sequence[tuple[str, str, Any, Array, str, float, str]],
     *,
     over: str,
-    cursor: int | None,
+    cursor: float | None,
     title: str,
     short: str = "",
     mark: tuple[float, str] | None = None,
@@ -169,7 +169,8 @@ def curves_chart(
     span = [float(x[0]), float(x[-1])]
     notes = [note(heading, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
     if cursor is not None:
-        notes.append(flag(f"{over} = {cursor:,}", cursor, TEXT[theme], BACKGROUND[theme]))
+        words = f"{cursor:,}" if isinstance(cursor, int) else f"{cursor:g}"
+        notes.append(flag(f"{over} = {words}", cursor, TEXT[theme], BACKGROUND[theme]))
     shapes = [] if cursor is None else [vertical(cursor, muted)]
     if mark and span[0] <= mark[0] <= span[1]:
         shapes.append(vertical(mark[0], muted) | {"line": {"color": muted, "width": 1, "dash": "dot"}})

@@ -63,6 +63,7 @@ _FAMILIES_OF = {
     "generalized": "output",
     "tree": "variance_reduced",
     "phased": "gradient",
+    "gaussian": "objective",
 }
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LABEL_HEIGHT = 16  # px of a line of text behind a curve

@@ -104,12 +104,12 @@ def sidebar(
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
-        epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format)
+        epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format, reason=unused.get("epsilon"))
         with st.container(gap="xsmall"):
-            delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text)
+            delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text, reason=unused.get("delta"))
             note = st.empty()
         n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
-        if text := delta_note(delta, n):
+        if "delta" not in unused and (text := delta_note(delta, n)):
             note.caption(text)
         p = _dimension(letter, columns, max_columns, default_columns, unused.get("p"))
         lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text, reason=unused.get("lam"))
