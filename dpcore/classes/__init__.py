@@ -16,6 +16,7 @@ from .betrayal import (
 from .curves import (
     PLAIN_MU,
     Accuracies,
+    Axis,
     Excesses,
     Records,
     Tuning,
@@ -45,6 +46,7 @@ __all__ = [
     "LEARNERS",
     "PLAIN_MU",
     "Accuracies",
+    "Axis",
     "Betrayal",
     "Excess",
     "Excesses",

@@ -101,6 +101,11 @@ class Tuning:
     def oracle(self) -> Array:
         return np.nanmax(self.accuracy, axis=1)
 
+    @property
+    def gain(self) -> Array:
+        """Of the oracle over the default, [epsilons]."""
+        return self.oracle - self.default
+
 
 @dc.dataclass(frozen=True)
 class Records:

@@ -22,9 +22,17 @@ _VOLUME_SHARE = 0.25
 _MARGIN = 0.01
 
 
+def dimensions_of(classes: int, p: int) -> int:
+    """(C - 1) (p + 1)(p + 2) / 2: of symmetric matrices, one a class, that add up to 0.
+
+    >>> dimensions_of(10, 2)
+    54
+    """
+    return (classes - 1) * (p + 1) * (p + 2) // 2
+
+
 def dimensions(spec: Spec) -> int:
-    """(C - 1) (p + 1)(p + 2) / 2: of symmetric matrices, one a class, that add up to 0."""
-    return (spec.classes - 1) * (spec.p + 1) * (spec.p + 2) // 2
+    return dimensions_of(spec.classes, spec.p)
 
 
 def gradient_change(spec: Spec) -> float:

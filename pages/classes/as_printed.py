@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -9,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import classes, figures
 from pages.classes import words
 from pages.ui.behind import behind
+from pages.ui.controls import superscript
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
@@ -18,92 +21,96 @@ HEIGHT, SIDE_HEIGHT = 430, 380
 SIDES = ("Answers", "Theorem 2")
 DRAWS, COLUMNS = 40_000, (1, 2, 3, 4)
 THEOREM_DRAWS = 400
+LEMMA_COLUMNS, LEMMA_MISS = 5, 0.05
 
 FORMULA = r"""
 One matrix $b$ with density $\propto e^{-\frac\varepsilon2\|b\|_F}$ is added to the trace term of **all** classes:
 $$J_p(\Phi)=L(\Phi)+\sum_c\langle\lambda I_d+b,\Phi_c\rangle,\qquad\Phi_c\succeq0 .$$
 
-- $L$ sees only differences of the $\Phi_c$: if all move alike, $J_p$ changes by $C\langle\lambda I_d+b,S\rangle$. So it has a
-  minimiser only where $\lambda I_d+\mathrm{sym}(b)\succ0$, in less than half of all draws.
-- Where it has one, $Z_c\Phi_c=0$ for $Z_c=\partial L/\partial\Phi_c+\lambda I_d+\mathrm{sym}(b)$. The noise in all $Z_c$ is the
-  same, so with bases $U_c$ of the ranges $U_c^\top(\partial L/\partial\Phi_c-\partial L/\partial\Phi_{c'})U_{c'}=0$: an equation
-  without noise that the records satisfy.
+- $L$ sees only differences of the $\Phi_c$: if all move by $S$, $J_p$ changes by $C\langle\lambda I_d+b,S\rangle$. So
+  it has a minimiser only where $\lambda I_d+\mathrm{sym}(b)\succ0$, in less than half of all draws.
+- Where it has one, $Z_c\Phi_c=0$ for $Z_c=\partial L/\partial\Phi_c+\lambda I_d+\mathrm{sym}(b)$. The noise in all
+  $Z_c$ is the same, so for bases $U_c$ of the ranges
+  $U_c^\top(\partial L/\partial\Phi_c-\partial L/\partial\Phi_{c'})U_{c'}=0$: an equation without noise.
 - With a ridge in the place of the cone, shared noise moves only the mean of the $\Phi_c$, and no decision at all.
-- **Theorem 2** bounds $J(\Phi^p)-J(\Phi^*)$ by $8(d+1)^4C\ln^2(d/\delta)/\varepsilon^2\lambda$ and needs a strongly convex $J$;
-  $J$ is linear where all $\Phi_c$ move alike.
-- **Lemma 4** bounds $\|b\|$ by a union bound with $\ln(d/\delta)$ in the place of $\ln((d+1)^2/\delta)$.
+- **Theorem 2** bounds $J(\Phi^p)-J(\Phi^*)$ by $8(d+1)^4C\ln^2(d/\delta)/\varepsilon^2\lambda$. It needs a strongly
+  convex $J$; where all $\Phi_c$ move alike, $J$ is linear.
+- **Lemma 4** bounds $\|b\|$ with $\ln(d/\delta)$ where its union bound gives $\ln((d+1)^2/\delta)$.
 """
+ASSUMPTIONS = """- **The printed loss** has no lower bound (wrong signs); in its place stands the hinge that the text
+describes.
+- **The attacker** knows all records, but not whether the last one is the true one or its replacement.
+- **Certified**: an answer counts only where a bound shows it to be the minimiser to ten digits.
+- **Repaired**, on the other side of the switch: noise of its own for each class, a ridge, and the right sensitivity."""
 
 
 def show(headline: DeltaGenerator, seed: int, theme: figures.Theme) -> None:
     """All of the page below its pickers."""
     guessed = classes.betrayal(seed=seed)
-    colour = figures.FAMILIES[theme]["frank_wolfe"]
     sentence = (
-        f"**As printed it protects nobody.** Of {guessed.draws:,} noise draws {guessed.exist:,} leave an answer at all; whoever "
-        f"sees it and guesses which of two data sets it came from is right **{guessed.right:,} times of {guessed.guesses:,}**."
+        f"**As printed it protects nobody.** Of {guessed.draws:,} draws of its noise {guessed.exist:,} leave an answer "
+        "at all; whoever sees one and guesses which of two data sets it was made from is right "
+        f"**{guessed.right:,} times of {guessed.guesses:,}**."
     )
-    headline.html(emphasised(sentence, colour))
+    headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
         chart = figures.betrayal_figure(guessed, theme=theme, height=HEIGHT)
         live_figure(chart, key="betrayal", alt=plain(sentence), height=HEIGHT)
-        left_out = guessed.exist - guessed.guesses
         st.caption(
-            "20 records of one column in two classes, and the same with one of them replaced; noise and λ as printed. The noise "
-            "is the same for both classes and cancels in an equation that the released matrices satisfy for their own records "
-            f"alone. {left_out:,} answers have an empty class and say nothing. No ε is written here: for none of them is it private."
+            "Records of one column in two classes, and the same with one of them replaced; noise and λ as printed. "
+            "Both classes get the same noise, and it cancels in an equation that the released matrices satisfy for "
+            f"their own records alone. {guessed.exist - guessed.guesses:,} answers have an empty class and say nothing."
         )
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_printed", wrap=True)
-        if side == "Answers":
-            shares = [(d, classes.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
-            beside = figures.existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
-            said = (
-                f"With one column {rounded(100 * shares[0][1].share, 2)}% of {DRAWS:,} draws leave the printed objective a minimiser, "
-                f"with {shares[-1][0]} columns {rounded(100 * shares[-1][1].share, 2)}%; in all others it falls without end. "
-                "More than half is impossible. Bars: 95% intervals."
-            )
-        else:
-            broken = classes.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
-            beside = figures.theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
-            said = (
-                f"With traces capped there is always a minimiser. Theorem 2 then promises an excess of at most "
-                f"{broken.bound:,.0f} in 9 of 10 draws, whatever the cap; at {broken.caps[-1]:,.0f} it is exceeded in "
-                f"{100 * broken.violated[-1]:.0f} of 100."
-            )
-        live_figure(beside, key="beside_printed_chart", alt=said, height=SIDE_HEIGHT)
-        st.caption(said)
-    still = classes.decisions_without_noise(seed=seed)
-    lemma = classes.norm_quantiles(5, 1.0, 0.05)
-    fails = classes.lemma_4_fails(1)
-    cards(
-        [
-            (
-                f"{still.moved:.0e}",
-                f"the most that noise moves any decision if a ridge takes the cone's place; the matrices' mean moves by {rounded(still.mean, 2)} or more",
-            ),
-            (
-                f"{lemma.printed / lemma.exact:.1f} times",
-                "how far Lemma 4 lies above the exact 95% length of the noise at d = 5; its union bound done right: "
-                f"{lemma.union / lemma.exact:.1f} times",
-            ),
-            (
-                f"δ ≥ {fails[0]:.2f}" if fails else "none",
-                "where Lemma 4 is false at d = 1",
-            ),
-        ]
-    )
+        _show_beside(side, seed, theme)
+    cards(_readouts(seed))
     chips(words.CHIPS)
-    table = pd.DataFrame({"own_records": guessed.own, "neighbour": guessed.other})
+    table = pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other})
     behind(lambda: ASSUMPTIONS, FORMULA, lambda: snippet(seed), table)
 
 
-ASSUMPTIONS = """- **The printed loss** has no lower bound (wrong signs); in its place stands the hinge that the text describes.
-- **The attacker** knows all records but whether the last one is the true one or its replacement, as every audit here assumes.
-- **Certified**: an answer is used only where a duality bound shows it to be the minimiser to 10 digits; none is trusted otherwise.
-- **Repaired** (the other side of the switch): noise of its own for each class, a ridge, and the right sensitivity."""
+def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:
+    if side == "Answers":
+        shares = [(d, classes.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
+        beside = figures.existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
+        first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
+        said = (
+            f"With one column {first}% of {DRAWS:,} draws leave the printed objective a minimiser, with {COLUMNS[-1]} "
+            f"columns {last}%; in all others it falls without end. More than half is impossible. Bars: 95% intervals."
+        )
+    else:
+        broken = classes.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
+        beside = figures.theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
+        said = (
+            "With the traces capped there is always a minimiser. Theorem 2 then promises an excess of at most "
+            f"{broken.bound:,.0f} in 9 of 10 draws, whatever the cap; at a cap of {broken.caps[-1]:,.0f} "
+            f"{100 * broken.violated[-1]:.0f} of 100 draws exceed it."
+        )
+    live_figure(beside, key="beside_printed_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)
+
+
+def _readouts(seed: int) -> list[tuple[str, str]]:
+    still = classes.decisions_without_noise(seed=seed)
+    lemma, fails = classes.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), classes.lemma_4_fails(1)
+    made = [
+        (
+            f"< 10{superscript(math.ceil(math.log10(still.moved)))}" if still.moved else "0",
+            "what noise moves decisions by, if a ridge takes the place of the cone; the matrices' mean moves by "
+            f"{rounded(still.mean, 2)} or more",
+        ),
+        (
+            f"{lemma.printed / lemma.exact:.1f} times",
+            f"how far Lemma 4 lies above the noise's length at d = {LEMMA_COLUMNS}, which {LEMMA_MISS:.0%} of draws "
+            f"exceed; its union bound done right lies {lemma.union / lemma.exact:.1f} times above",
+        ),
+    ]
+    if fails:
+        made.append((f"δ > {fails[0]:.2f}", "where Lemma 4 is false as printed at d = 1"))
+    return made
 
 
 def snippet(seed: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
@@ -18,15 +18,16 @@ from pages.ui.text import emphasised, plain, readable
 
 HEIGHT, SIDE_HEIGHT = 430, 430
 MOST_PEOPLE, FIRST_PEOPLE = 5_000, 2_000
-SIDES = ("Decisions", "Ellipses")
+DRAWN = next(iter(CLASS_SOURCES))
+TUNED = (1.0, 10.0, 30.0)
 
 st.title("Does the price add up over classes?", anchor=False)
 headline = st.empty()
+source, d, C = DRAWN, 2, words.FIRST_CLASSES
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     proof = switch("Which mechanism", words.PROOFS, "repaired", key="classifier")
     if proof == "repaired":
         view = switch("Against", words.VIEWS, "classes", key="price_against")
-        drawn = True
         if view in ("epsilon", "excess"):
             source = st.selectbox(
                 "Records",
@@ -34,28 +35,21 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
                 format_func=lambda key: CLASS_SOURCES[key].label,
                 key="class_records",
                 label_visibility="collapsed",
-                width=250,
+                width=210,
                 bind="query-params",
             )
-            drawn = CLASS_SOURCES[source].size is None
-        if drawn:
-            source = next(iter(CLASS_SOURCES))
-            with st.container(width=150, key="class_count"):
-                C = st.select_slider("**C** classes", words.CLASSES, 3, key="C", bind="query-params")
-            with st.container(width=150, key="column_count"):
-                d = st.select_slider("**d** columns", words.COLUMNS, 2, key="columns", bind="query-params")
+        if source == DRAWN:
+            with st.container(width=105, key="class_count"):
+                C = st.select_slider("**C** classes", words.CLASSES, C, key="C", bind="query-params")
+            with st.container(width=105, key="column_count"):
+                d = st.select_slider("**d** columns", words.COLUMNS, d, key="columns", bind="query-params")
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 
-if proof == "printed":
-    reason = "an exhibit, drawn at the printed ε = λ = 1"
-    unused = dict.fromkeys(("epsilon", "delta", "n", "p", "lam"), reason) | {"m": "no samples are drawn here"}
-    controls = sidebar(
-        people=PEOPLE, default_people=FIRST_PEOPLE, columns=None, max_columns=8, letter="d", unused=unused
-    )
-    as_printed.show(headline, controls.seed, theme)
-else:
+
+def show_repaired() -> None:
+    """All of the page below its pickers, for the repaired mechanism."""
     info = CLASS_SOURCES[source]
     size = info.size or FIRST_PEOPLE
     controls = sidebar(
@@ -64,34 +58,12 @@ else:
         columns=None,
         max_columns=8,
         letter="d",
-        unused={
-            "p": "its slider is above the chart, or the records have columns of their own",
-            "m": "no samples are drawn",
-        },
+        unused={"p": "chosen above the chart, or given by the records", "m": "no samples are drawn"},
     )
-    records = classes.Records(source, controls.n, controls.seed, *((d, C) if drawn else ()))
+    own = {"d": d, "classes": C} if source == DRAWN else {}
+    records = classes.Records(source, controls.n, controls.seed, **own)
     here = words.Here(records, info, controls.epsilon, controls.delta, controls.lam)
-    shared: dict[str, Any] = {"delta": here.delta, "lam": here.lam}
-    try:
-        picture, refusal = classes.picture(records, epsilon=here.epsilon, **shared), ""
-    except NotApplicable as error:
-        picture, refusal = None, readable(str(error))
-    found: classes.Accuracies | classes.Excesses
-    if view == "excess":
-        found = classes.excess_against_epsilon(EPSILON_GRID, records, repetitions=words.EXCESS_REPETITIONS, **shared)
-        chart = figures.classes_excess_figure(found, epsilon=here.epsilon, theme=theme, height=HEIGHT)
-    else:
-        values, cursor = words.places(view, here)
-        found = classes.accuracy_against(
-            view,
-            values,
-            records,
-            epsilon=here.epsilon,
-            learners=words.LEARNERS[view],
-            **words.effort(view, here),
-            **shared,
-        )
-        chart = figures.accuracy_figure(found, cursor=cursor, theme=theme, height=HEIGHT)
+    found, chart = _hero(here)
     sentence = words.takeaway(found, here)
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["objective"]))
     with st.container(key="halves"):
@@ -100,16 +72,62 @@ else:
         live_figure(chart, key="classes", alt=plain(sentence), height=HEIGHT)
         st.caption(words.caption(found, here))
     with right:
-        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_classes", wrap=True)
-        if picture is None:
-            st.caption(refusal)
-        else:
-            draw = figures.regions_figure if side == "Decisions" else figures.ellipses_figure
-            said = words.picture_caption(side, picture, here)
-            live_figure(
-                draw(picture, theme=theme, height=SIDE_HEIGHT), key="beside_classes_chart", alt=said, height=SIDE_HEIGHT
-            )
-            st.caption(said)
+        side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)
+        picture = _show_beside(side, here)
     cards(words.readouts(found, picture, here))
     chips(words.CHIPS)
     behind(lambda: words.assumptions(here), words.FORMULA, lambda: words.snippet(found, here), words.table(found))
+
+
+def _hero(here: words.Here) -> tuple[words.Found, Any]:
+    """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
+    shared: dict[str, Any] = {"delta": here.delta, "lam": here.lam}
+    if view == "excess":
+        excess = classes.excess_against_epsilon(
+            EPSILON_GRID, here.records, repetitions=words.EXCESS_REPETITIONS, **shared
+        )
+        return excess, figures.classes_excess_figure(excess, epsilon=here.epsilon, theme=theme, height=HEIGHT)
+    values, cursor = words.places(view, here)
+    repetitions, datasets = words.effort(view)
+    found = classes.accuracy_against(
+        cast(classes.Axis, view),
+        values,
+        here.records,
+        epsilon=here.epsilon,
+        learners=words.LEARNERS[view],
+        repetitions=repetitions,
+        datasets=datasets,
+        **shared,
+    )
+    return found, figures.accuracy_figure(found, cursor=cursor, theme=theme, height=HEIGHT)
+
+
+def _show_beside(side: str, here: words.Here) -> classes.Picture | None:
+    """One release, or what another lam would have done. The answer is the release, None where there is no promise."""
+    picture, refusal = None, ""
+    try:
+        picture = classes.picture(here.records, epsilon=here.epsilon, delta=here.delta, lam=here.lam)
+    except NotApplicable as error:
+        refusal = readable(str(error))
+    if side == "λ":
+        tuning = classes.accuracy_against_lam(TUNED, here.records, delta=here.delta)
+        beside, said = figures.tuning_figure(tuning, theme=theme, height=SIDE_HEIGHT), words.tuning_caption(tuning)
+    elif picture is None:
+        st.caption(f"Nothing is released: {refusal}.")
+        return None
+    else:
+        draw = figures.regions_figure if side == "Decisions" else figures.ellipses_figure
+        beside, said = draw(picture, theme=theme, height=SIDE_HEIGHT), words.picture_caption(side, picture, here)
+    live_figure(beside, key="beside_classes_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)
+    return picture
+
+
+if proof == "printed":
+    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
+    seed = sidebar(
+        people=PEOPLE, default_people=FIRST_PEOPLE, columns=None, max_columns=8, letter="d", unused=exhibit
+    ).seed
+    as_printed.show(headline, seed, theme)
+else:
+    show_repaired()

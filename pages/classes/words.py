@@ -10,15 +10,18 @@ import numpy as np
 import pandas as pd
 
 from dpcore import EPSILON_GRID
-from dpcore.classes import Accuracies, Excesses, LearnerKey, Picture, Records
+from dpcore.classes import Accuracies, Excesses, LearnerKey, Picture, Records, Tuning
 from dpcore.data import ClassSource
-from dpcore.figures import plain_number
+from dpcore.mechanisms.classifier_rules import dimensions_of
 from pages.ui.controls import delta_text, lam_text
 from pages.ui.text import points, readable, rounded
 
+Found = Accuracies | Excesses
+
 PROOFS = {"repaired": "repaired", "printed": "as printed"}
 VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "columns", "excess": "excess risk"}
-CLASSES = tuple(range(2, 11))
+SIDES = ("Decisions", "Ellipses", "λ")
+CLASSES, FIRST_CLASSES = tuple(range(2, 11)), 5
 COLUMNS = (2, 3, 4, 6, 8, 12, 16)
 LEARNERS: dict[str, tuple[LearnerKey, ...]] = {
     "classes": ("ellipsoids", "split", "split_answer"),
@@ -30,9 +33,12 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ten classes", {"classifier": "repaired", "price_against": "classes", "C": 10}),
     ("all ten digits", {"classifier": "repaired", "price_against": "epsilon", "class_records": "digits"}),
     ("iris", {"classifier": "repaired", "price_against": "epsilon", "class_records": "iris"}),
-    ("a bound that is nearly met", {"classifier": "repaired", "price_against": "excess", "C": 3}),
+    ("a bound nearly met", {"classifier": "repaired", "price_against": "excess", "class_records": "gaussian_classes"}),
     ("as printed", {"classifier": "printed"}),
-    ("back to the start", {"classifier": "repaired", "price_against": "classes", "C": 3, "columns": 2, "epsilon": 1.0}),
+    (
+        "back to the start",
+        {"classifier": "repaired", "price_against": "classes", "C": FIRST_CLASSES, "columns": 2, "epsilon": 1.0},
+    ),
 )
 
 FORMULA = r"""
@@ -41,13 +47,13 @@ $\tilde x^\top\Phi_c\tilde x$. With margins $m_c=\tilde x^\top(\Phi_c-\Phi_y)\ti
 $h=\frac12$ of its kink,
 $$J(\Phi)=\frac1n\sum_i\sum_{c\ne y_i}\psi(m_{ic})+\frac\lambda2\sum_c\|\Phi_c\|_F^2 .$$
 
-- **Released** is the minimiser of $J+\langle B,\Phi\rangle$; $B$ is noise in the space $V$ of matrices with
+- **Released** is the minimiser of $J+\langle B,\Phi\rangle$; $B$ is noise in the space of matrices with
   $\sum_cB_c=0$, of dimension $(C-1)\frac{(d+1)(d+2)}2$: what all classes have in common decides nothing.
 - **One record** moves $\nabla J$ by at most $\frac{\sqrt2\,C}n$, and $\ln\det$ of the Hessian by at most
-  $\ln(1+\frac{C}{2hn\lambda})+(C-2)\ln(1+\frac1{2hn\lambda})$, which $\varepsilon$ pays for once.
-- **Bound**: in every draw $J(\Phi)-J^*\le\|B\|^2/2\lambda$; on average over $B$ it is nearly met.
-- **One against the others**: $C$ binary problems with $\varepsilon/C$, $\delta/C$ each (noise in the answers: $C$ Gaussian
-  releases that together are exactly as private), since a record enters all of them.
+  $\ln(1+\frac{C}{2hn\lambda})+(C-2)\ln(1+\frac1{2hn\lambda})$, for which $\varepsilon$ pays once.
+- **Bound**: in every release $J(\Phi)-J^*\le\|B\|^2/2\lambda$, nearly met where noise rules.
+- **One against the others**: $C$ binary problems with $\varepsilon/C$, $\delta/C$ each, since a record enters all of
+  them; Gaussian noise in the answers adds up exactly instead, $\mu/\sqrt C$ each.
 - At last $t\,I$ is added to all $\Phi_c$, the least that makes ellipsoids of them; no decision changes.
 """
 
@@ -70,6 +76,11 @@ class Here:
     def d(self) -> int:
         return self.records.d or self.info.d or 0
 
+    @property
+    def directions(self) -> int:
+        """Of the noise."""
+        return dimensions_of(self.classes, self.d)
+
 
 def places(view: str, here: Here) -> tuple[tuple[float, ...], float]:
     """The values of an axis, the reader's among them, and where he stands."""
@@ -80,23 +91,17 @@ def places(view: str, here: Here) -> tuple[tuple[float, ...], float]:
     return COLUMNS, here.d
 
 
-def effort(view: str, here: Here) -> dict[str, int]:
-    """How many releases on how many draws of the records: real ones are split once, and along epsilon nothing else is
-    drawn anew."""
-    return {"repetitions": 10, "datasets": 1} if view == "epsilon" else {"repetitions": 6, "datasets": 2}
+def effort(view: str) -> tuple[int, int]:
+    """How many releases, and on how many draws of the records, which differ from place to place but along epsilon."""
+    return (10, 1) if view == "epsilon" else (6, 2)
 
 
-def _at(found: Accuracies | Excesses, here: Here) -> int:
-    if isinstance(found, Excesses) or found.axis == "epsilon":
-        return int(
-            np.argmin(
-                np.abs(
-                    np.asarray(getattr(found, "epsilon", None) if isinstance(found, Excesses) else found.x)
-                    - here.epsilon
-                )
-            )
-        )
-    return int(np.argmin(np.abs(found.x - (here.classes if found.axis == "classes" else here.d))))
+def _at(found: Found, here: Here) -> int:
+    """Where the reader stands on the curves."""
+    if isinstance(found, Excesses):
+        return int(np.argmin(np.abs(found.epsilon - here.epsilon)))
+    at = {"epsilon": here.epsilon, "classes": here.classes, "d": here.d}[found.axis]
+    return int(np.argmin(np.abs(found.x - at)))
 
 
 def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
@@ -104,167 +109,177 @@ def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
     return 100.0 * float(found.plain[k] - found.learners[key].mean[k])
 
 
-def takeaway(found: Accuracies | Excesses, here: Here) -> str:
+def takeaway(found: Found, here: Here) -> str:
     """What the chart says at the cursor."""
     k = _at(found, here)
+    reason = found.reasons[k] if isinstance(found, Excesses) else found.reasons["ellipsoids"][k]
+    if reason:
+        return f"**Nothing is released** at ε = {here.epsilon:g}: {readable(reason)}."
     if isinstance(found, Excesses):
-        if found.reasons[k]:
-            return f"**Nothing is released** at ε = {here.epsilon:g}: {readable(found.reasons[k])}."
-        share = found.over.mean[k] / found.over_bound[k]
-        said = (
-            f"At ε = {here.epsilon:g} privacy leaves **{rounded(found.over.mean[k])}** above the regularised optimum, "
-            f"{rounded(100 * share, 2)}% of what is proved of every data set"
-        )
-        worst = found.bound[k]
-        if worst > found.nothing:
-            return f"{said}. The bound over the best model, {rounded(worst)}, is vacuous: learning nothing has {rounded(found.nothing)}."
-        return f"{said}; over the best model it is {rounded(found.excess.mean[k])}, and at most {rounded(worst)}."
+        return _excess_takeaway(found, here, k)
     whole, split = _lost(found, "ellipsoids", k), _lost(found, "split", k)
-    if found.reasons["ellipsoids"][k]:
-        return f"**Nothing is released** at ε = {here.epsilon:g}: {readable(found.reasons['ellipsoids'][k])}."
-    if found.axis == "classes":
-        last = len(found.x) - 1
+    if found.axis == "epsilon":
+        right, alone = (100.0 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
         return (
-            f"**It adds up, but far less than if every class pays by itself.** With {found.x[k]:g} classes privacy takes "
-            f"**{points(whole)}** of accuracy from ellipsoids that are learned at once and {points(split)} from one class "
-            f"against the others; with {found.x[last]:g}, {points(_lost(found, 'ellipsoids', last))} and "
-            f"{points(_lost(found, 'split', last))}."
-            if _lost(found, "split", last) > _lost(found, "ellipsoids", last)
-            else f"With {found.x[k]:g} classes privacy takes **{points(whole)}** of accuracy from ellipsoids that are learned "
-            f"at once, and {points(split)} from one class against the others."
+            f"At ε = {here.epsilon:g}, of 100 {here.info.things} **{rounded(right, 2)}** go to their class, "
+            f"{rounded(100.0 * found.plain[k], 2)} without privacy and {rounded(alone, 2)} if each of "
+            f"{here.classes} classes gets a share of the budget."
         )
-    if found.axis == "d":
-        return (
-            f"With {here.d} columns and {here.classes} classes privacy takes **{points(whole)}** of accuracy from ellipsoids "
-            f"and {points(split)} from one class against the others; the noise has {dimensions(here):,} directions."
-        )
-    right = 100.0 * found.learners["ellipsoids"].mean[k]
-    return (
-        f"At ε = {here.epsilon:g}, of 100 {here.info.things} **{rounded(right, 2)}** go to their class, "
-        f"{rounded(100 * found.plain[k], 2)} without privacy and "
-        f"{rounded(100.0 * found.learners['split'].mean[k], 2)} if each of {here.classes} classes gets a share of the budget."
+    said = (
+        f"privacy takes **{points(whole)}** of accuracy from ellipsoids that are learned at once, and {points(split)} "
+        "from one class against the others"
     )
+    if found.axis == "d":
+        return f"With {here.d} columns and {here.classes} classes {said}; noise has {here.directions:,} directions."
+    last = len(found.x) - 1
+    far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
+    lead = "**It adds up, but less than if every class pays by itself.** " if far < alone else ""
+    rest = "" if k == last else f"; with {found.x[last]:g} it takes {points(far)} and {points(alone)}"
+    return f"{lead}With {found.x[k]:g} classes {said}{rest}."
 
 
-def dimensions(here: Here) -> int:
-    """Of the space the noise lives in."""
-    return (here.classes - 1) * (here.d + 1) * (here.d + 2) // 2
+def _excess_takeaway(found: Excesses, here: Here, k: int) -> str:
+    over, bound = found.over.mean[k], found.over_bound[k]
+    said = (
+        f"At ε = {here.epsilon:g} privacy leaves **{rounded(over)}** of loss above the regularised optimum, "
+        f"{rounded(100 * over / bound, 2)}% of what its noise may cost on any records"
+    )
+    if found.bound[k] > found.nothing:
+        return (
+            f"{said}. The bound over the best model is **vacuous** here: {rounded(found.bound[k])}, while learning "
+            f"nothing has {rounded(found.nothing)}."
+        )
+    return f"{said}; over the best model it is {rounded(found.excess.mean[k])}, at most {rounded(found.bound[k])}."
 
 
-def readouts(found: Accuracies | Excesses, picture: Picture | None, here: Here) -> list[tuple[str, str]]:
+def readouts(found: Found, picture: Picture | None, here: Here) -> list[tuple[str, str]]:
     """(value, label) pairs below the charts."""
     k, made = _at(found, here), []
-    if isinstance(found, Accuracies):
-        if math.isfinite(found.bayes[k]):
-            made.append((f"{found.bayes[k]:.1%}", "right for those who know the law of each class: nobody does better"))
-        else:
-            made.append((f"{found.logistic[k]:.1%}", "right by multinomial logistic regression without privacy"))
-    elif not found.reasons[k]:
-        made.append(
-            (
-                rounded(found.bound[k] / found.excess.mean[k], 2) + " times",
-                "how far the worst-case bound lies above the mean over the best model",
+    if isinstance(found, Excesses):
+        if found.excess.mean[k] > 0.0:
+            times = rounded(found.bound[k] / found.excess.mean[k], 2)
+            made.append(
+                (f"{times} times", "how far the bound over the best model lies above the mean: it holds for all")
             )
-        )
+    elif math.isfinite(found.bayes[k]):
+        made.append((f"{found.bayes[k]:.1%}", "right for those who know the law of each class: nobody does better"))
+    else:
+        made.append((f"{found.logistic[k]:.1%}", "right by multinomial logistic regression, not private"))
     if picture is not None:
-        charge = picture.plan.ledger[0].charge
+        charge, lam = picture.plan.ledger[0].charge, float(picture.plan.spec.lam)
         made += [
-            (f"{picture.agree:.1%}", "of fresh records this one release sends where the model without privacy does"),
+            (f"{picture.agree:.1%}", "of fresh records: this one release decides as the model without privacy does"),
             (
                 f"{100 * charge / here.epsilon:.0f}% of ε",
-                f"pays for the Hessian's determinant at λ = {rounded(float(picture.plan.spec.lam), 2)}; the noise gets the rest, "
-                f"in {dimensions(here):,} directions",
+                f"pays for what a record does to the Hessian's determinant at λ = {rounded(lam, 2)}; noise in "
+                f"{here.directions:,} directions pays with the rest",
             ),
         ]
     return made
 
 
-def caption(found: Accuracies | Excesses, here: Here) -> str:
-    what = f"{here.info.label[0].upper()}{here.info.label[1:]}, n = {here.records.n:,}, λ {lam_text(here.lam)}"
+def caption(found: Found, here: Here) -> str:
+    label = here.info.label
+    said = f"{label[0].upper()}{label[1:]}, n = {here.records.n:,}, λ {lam_text(here.lam)}."
     if isinstance(found, Excesses):
         return (
-            f"{what}. Means of {found.repetitions} releases, band: 8 of 10. The best model is sought in the ball of the bound, "
-            f"its loss is {rounded(found.least)} (known to {found.gap:.0e}); what is negative is drawn on the lower edge. "
-            "The regularised optimum moves with λ, and λ with ε."
+            f"{said} Means of {found.repetitions} releases, band: 8 of 10. The best model is sought in a ball; its "
+            f"loss is {rounded(found.least)}, certified. Below 0: on the lower edge. The regularised optimum moves with "
+            "λ, and λ with ε."
         )
-    said = f"{what}. Means of {found.repetitions * found.datasets} releases, band: 8 of 10; {found.test_records:,} test records. "
-    said += "“Not private” learns ellipsoids with hardly a ridge; black dots: logistic regression, not private. "
+    said += (
+        f" Means of {found.repetitions * found.datasets} releases, band: 8 of 10; {found.test_records:,} test records. "
+        "“Not private”: ellipsoids with hardly a ridge; black dots: logistic regression. "
+    )
     if "pure" in found.learners:
-        said += f"**Not the same promise**: δ = 0 beside δ = {delta_text(here.delta)}. "
+        said += f"**Not the same promise**: δ = 0 beside δ = {delta_text(here.delta)}."
     else:
-        said += f"All at ε = {here.epsilon:g}, δ = {delta_text(here.delta)} in total. "
+        said += f"Each curve spends ε = {here.epsilon:g}, δ = {delta_text(here.delta)} in all."
     if isinstance(here.lam, float):
-        said += "λ is that of the ellipsoids; one against the others keeps its own rule. "
+        said += " λ is that of the ellipsoids; one against the others keeps its own rule."
     if here.info.public:
-        said += here.info.public
+        said += f" {here.info.public}"
     refused = sorted({reason for reasons in found.reasons.values() for reason in reasons if reason})
     return f"{said} Left out: {readable(refused[0])}." if refused else said
 
 
 def picture_caption(side: str, picture: Picture, here: Here) -> str:
-    plane = "" if here.d == 2 else " In the plane of the first two columns, the others at 0."
+    plane = "" if here.d == 2 else " Drawn in the plane of the first two columns, the others at 0."
     if side == "Decisions":
         return (
-            f"One release at ε = {here.epsilon:g}: {picture.right:.1%} of fresh records right, {picture.plain_right:.1%} without "
-            f"privacy. Shaded: where privacy decides otherwise.{plane}"
+            f"One release at ε = {here.epsilon:g}: {picture.right:.1%} of fresh records right, "
+            f"{picture.plain_right:.1%} without privacy. Shaded: where privacy decides otherwise.{plane}"
         )
     return (
-        "Only differences between matrices decide, so what all classes share is free: here every ellipse is centred where "
-        f"records can be, and drawn as large as fits without overlap. Noise moves and rounds them.{plane}"
+        "Only differences between the matrices decide; what they share is free, and chosen here so that every ellipse "
+        f"is centred where records can be. Drawn as large as fits without overlap.{plane}"
+    )
+
+
+def tuning_caption(found: Tuning) -> str:
+    gains = [
+        f"{points(100 * gain)} at ε = {epsilon:g}" for epsilon, gain in zip(found.epsilon, found.gain, strict=True)
+    ]
+    return (
+        "Who tries every λ and keeps the best looks at the records: an **oracle, not private**. It would gain "
+        f"{', '.join(gains)} over the default, which looks at none."
     )
 
 
 def assumptions(here: Here) -> str:
+    public = f" {here.info.public}" if here.info.public else ""
     lines = [
         "**Neighbours** replace one record, its class included; n, d, C and λ are public.",
         f"**Promise**: ({here.epsilon:g}, {delta_text(here.delta)}) for each curve by itself; δ = 0 for Gamma noise.",
-        f"**Records**: {here.info.scaling}." + (f" {here.info.public}" if here.info.public else ""),
-        "**λ = auto** lets noise move the model by the norm of a good one, and the determinant take at most a quarter of ε; it "
-        "sees no record.",
-        "**One against the others** learns from the same quadratic features, so that only the split of the budget differs.",
-        "**Bounds** hold for all records; the one over the best model says nothing above C − 1, the loss of learning nothing.",
+        f"**Records**: {here.info.scaling}.{public}",
+        "**λ = auto** lets noise move the model by the norm of a good one, and the determinant take a quarter of ε at "
+        "most; it sees no record.",
+        "**One against the others** learns from the same quadratic features: only the split of the budget differs.",
+        "**Bounds** hold for all records. The one over the best model says nothing above the loss of learning nothing.",
         "**A seeded run** like this one shows what a mechanism does; only fresh noise carries its promise.",
     ]
     return "\n".join(f"- {line}" for line in lines)
 
 
-def table(found: Accuracies | Excesses) -> pd.DataFrame:
+def table(found: Found) -> pd.DataFrame:
     if isinstance(found, Excesses):
         columns: dict[str, Any] = {"epsilon": found.epsilon, "lam": found.lam}
         for name, measured in (("excess", found.excess), ("over_regularised", found.over)):
             columns |= {f"{name}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
-        return pd.DataFrame(columns | {"bound": found.bound, "over_bound": found.over_bound, "reason": found.reasons})
+        more: dict[str, Any] = {"bound": found.bound, "over_bound": found.over_bound, "reason": found.reasons}
+        return pd.DataFrame(columns | more)
     columns = {found.axis: found.x}
-    for key, measured in found.learners.items():
-        columns |= {f"{key}_{name}": getattr(measured, name) for name in ("mean", "se", "q10", "q90")}
+    for learner, measured in found.learners.items():
+        columns |= {f"{learner}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
     more = {"not_private": found.plain, "logistic": found.logistic, "bayes": found.bayes, "chance": found.chance}
     return pd.DataFrame(columns | more)
 
 
-def snippet(found: Accuracies | Excesses, here: Here) -> str:
+def snippet(found: Found, here: Here) -> str:
     """Python that redraws the chart from an empty file."""
     own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
-    head = f"""from dpcore import classes, figures
+    head = f"""from dpcore import EPSILON_GRID, classes, figures
 
 records = classes.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
 """
     if isinstance(found, Excesses):
-        return (
-            head
-            + f"""found = classes.excess_against_epsilon(
-    {EPSILON_GRID},
-    records, delta={here.delta!r}, lam={here.lam!r}, repetitions={found.repetitions},
+        return f"""{head}found = classes.excess_against_epsilon(
+    EPSILON_GRID, records, delta={here.delta!r}, lam={here.lam!r}, repetitions={found.repetitions}
 )
 figures.classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
 """
-        )
     values, cursor = places(found.axis, here)
-    return (
-        head
-        + f"""found = classes.accuracy_against(
-    {found.axis!r}, {tuple(values)}, records, epsilon={here.epsilon!r}, delta={here.delta!r}, lam={here.lam!r},
-    learners={tuple(found.learners)}, repetitions={found.repetitions}, datasets={found.datasets},
+    axis = "EPSILON_GRID" if found.axis == "epsilon" else str(values)
+    return f"""{head}found = classes.accuracy_against(
+    {found.axis!r},
+    {axis},
+    records,
+    epsilon={here.epsilon!r},
+    delta={here.delta!r},
+    lam={here.lam!r},
+    learners={tuple(found.learners)},
+    repetitions={found.repetitions},
+    datasets={found.datasets},
 )
 figures.accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
 """
-    )
