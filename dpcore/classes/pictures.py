@@ -6,6 +6,7 @@ import dataclasses as dc
 import math
 
 import numpy as np
+from scipy.ndimage import binary_erosion
 
 from ..caching import BoundedCache
 from ..cells import generator
@@ -29,7 +30,7 @@ class Picture:
     axis: [S], of both coordinates. private, plain: of each class and point, how much smaller the class's score is than
     the best other one, [C, S, S], rows upwards: positive where the point goes to the class. ellipses, hidden,
     true: outlines of the classes, [C] arrays [points, 2], of the release, of the model without privacy, and of the law
-    where it is known. An outline is empty where a class has no ellipse at the common level. centres: [C, 2], where
+    where it is known. An outline is empty where the centre belongs to another class. centres: [C, 2], where
     names are written: of the law, or of the records of each class. names: of the classes. agree: share of the test
     records to which both models give one class. right, plain_right: accuracy on the test records. plan: of the release.
     """
@@ -55,8 +56,8 @@ def picture(records: Records, *, epsilon: float, delta: float, lam: float | str 
     """A release of `gaussian_classifier` at (epsilon, delta), with noise from `records.seed`; from a cache.
 
     What all classes have in common decides nothing and may be chosen: t I is added to all matrices, with the least t
-    for which no eigenvalue is negative and no centre is farther from 0 than records can be. Ellipses are those of the
-    largest level, common to all classes, at which no two of them overlap.
+    for which no eigenvalue is negative and no centre is farther from 0 than records can be. Each class's ellipse is its
+    largest that stays in the class's own region, so that no two overlap.
     Raises NotApplicable where there is no guarantee.
 
     >>> found = picture(Records("gaussian_classes", 500, 0), epsilon=5.0, delta=1e-6)
@@ -143,15 +144,18 @@ def _pulled_in(matrices: Array, R: float) -> Array:
 
 
 def _outlines(matrices: Array, scores: Array, R: float) -> tuple[Array, ...]:
-    """The classes' ellipses in the plane at the common level where the first two of them meet."""
+    """The classes' ellipses in the plane, each as large as its own region allows; scores: [C, points of the plane]."""
     side = np.array([0, 1, matrices.shape[-1] - 1])
     cut: Ellipsoid = ellipsoid_of(matrices[:, side[:, None], side], R)
-    winner, least = (values.reshape(_SIDE, _SIDE) for values in (scores.argmin(axis=0), scores.min(axis=0)))
-    meets = np.zeros_like(winner, dtype=bool)
-    meets[:, 1:] |= winner[:, 1:] != winner[:, :-1]
-    meets[1:] |= winner[1:] != winner[:-1]
-    level = float(least[meets].min()) if meets.any() else float(np.quantile(least, 0.5))
-    return tuple(_outline(cut.centre[c], cut.precision[c], level - cut.offset[c]) for c in range(len(matrices)))
+    middle = np.pad(cut.centre, ((0, 0), (0, matrices.shape[-1] - 3)))
+    own = _scores(matrices, middle, R).argmin(axis=0) == np.arange(len(matrices))
+    leads = _leads(scores).reshape(-1, _SIDE, _SIDE) > 0.0
+    found = []
+    for c, (inside, values) in enumerate(zip(leads, scores.reshape(-1, _SIDE, _SIDE), strict=True)):
+        edge = inside & ~binary_erosion(inside, border_value=1)
+        level = float(values[edge].min()) if own[c] and edge.any() else -math.inf
+        found.append(_outline(cut.centre[c], cut.precision[c], level - cut.offset[c]))
+    return tuple(found)
 
 
 def _outline(centre: Array, precision: Array, level: float) -> Array:

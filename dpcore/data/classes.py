@@ -103,7 +103,7 @@ CLASS_SOURCES = {
     for source in (
         ClassSource(
             _DRAWN,
-            "drawn classes with an ellipse each",
+            "drawn Gaussian classes",
             record="record",
             records="records",
             things="records",

@@ -27,7 +27,7 @@ source, d, C = DRAWN, 2, words.FIRST_CLASSES
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     proof = switch("Which mechanism", words.PROOFS, "repaired", key="classifier")
     if proof == "repaired":
-        view = switch("Against", words.VIEWS, "classes", key="price_against")
+        view = switch("Against", words.VIEWS, "classes", key="price_against", wrap=True)
         if view in ("epsilon", "excess"):
             source = st.selectbox(
                 "Records",
@@ -88,7 +88,7 @@ def _hero(here: words.Here) -> tuple[words.Found, Any]:
         )
         return excess, figures.classes_excess_figure(excess, epsilon=here.epsilon, theme=theme, height=HEIGHT)
     values, cursor = words.places(view, here)
-    repetitions, datasets = words.effort(view)
+    repetitions, datasets = words.effort(view, here)
     found = classes.accuracy_against(
         cast(classes.Axis, view),
         values,

@@ -29,6 +29,7 @@ LEARNERS: dict[str, tuple[LearnerKey, ...]] = {
     "epsilon": ("ellipsoids", "pure", "answer", "split"),
 }
 EXCESS_REPETITIONS = 20
+FEW = 300
 CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ten classes", {"classifier": "repaired", "price_against": "classes", "C": 10}),
     ("all ten digits", {"classifier": "repaired", "price_against": "epsilon", "class_records": "digits"}),
@@ -91,8 +92,10 @@ def places(view: str, here: Here) -> tuple[tuple[float, ...], float]:
     return COLUMNS, here.d
 
 
-def effort(view: str) -> tuple[int, int]:
-    """How many releases, and on how many draws of the records, which differ from place to place but along epsilon."""
+def effort(view: str, here: Here) -> tuple[int, int]:
+    """How many releases, and on how many draws of the records: more where records are few and draws of them differ."""
+    if here.records.n <= FEW:
+        return 10, 4
     return (10, 1) if view == "epsilon" else (6, 2)
 
 
@@ -184,8 +187,8 @@ def caption(found: Found, here: Here) -> str:
     if isinstance(found, Excesses):
         return (
             f"{said} Means of {found.repetitions} releases, band: 8 of 10. The best model is sought in a ball; its "
-            f"loss is {rounded(found.least)}, certified. Below 0: on the lower edge. The regularised optimum moves with "
-            "λ, and λ with ε."
+            f"loss is {rounded(found.least)}, certified. Below 0: on the lower edge. The regularised optimum moves "
+            "with λ, and λ with ε."
         )
     said += (
         f" Means of {found.repetitions * found.datasets} releases, band: 8 of 10; {found.test_records:,} test records. "
@@ -212,7 +215,7 @@ def picture_caption(side: str, picture: Picture, here: Here) -> str:
         )
     return (
         "Only differences between the matrices decide; what they share is free, and chosen here so that every ellipse "
-        f"is centred where records can be. Drawn as large as fits without overlap.{plane}"
+        f"is centred where records can be. Each is as large as its class's region allows.{plane}"
     )
 
 
