@@ -1,0 +1,72 @@
+"""The page Classes as a visitor meets it: first address on a fresh server, slider moves, screens and themes."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpcore import figures
+
+from ..harness import Server
+from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
+
+pytestmark = pytest.mark.browser
+
+
+def open_classes(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
+    page.goto(f"{url}/classes{query}")
+    names = ("betrayal", "beside_printed_chart") if "printed" in query else ("classes", "beside_classes_chart")
+    charts = Chart(page, names[0]), Chart(page, names[1])
+    for chart in charts:
+        chart.shown()
+    return charts
+
+
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
+    open_classes(page, fresh_server.url, "?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500")
+    expect(page.get_by_role("heading", name="Does the price add up over classes?")).to_be_visible()
+    expect(page.get_by_text("With 3 columns and 4 classes privacy takes")).to_be_visible()
+    expect(page.get_by_text("Only differences between the matrices decide")).to_be_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []
+
+
+def test_the_number_of_classes_moves_the_cursor_in_place_and_the_exhibit_is_one_click_away(
+    server: Server, page: Page, complaints: list[str]
+):
+    hero, beside = open_classes(page, server.url)
+    for chart in (hero, beside):
+        chart.look("it.mark = 'same node'")
+    zoomed = hero.zoom()
+    page.locator(".st-key-C input[type=range]").press("ArrowRight")
+    hero.wait("it.layout.shapes[0].x0 === 6")
+    expect(page.get_by_text("With 6 classes privacy takes")).to_be_visible()
+    assert hero.look("it.mark") == "same node" == beside.look("it.mark") and hero.look(hero.ranges) == zoomed
+    assert "C=6" in page.url
+    page.get_by_text("as printed", exact=True).first.click()
+    Chart(page, "betrayal").shown()
+    expect(page.get_by_text("As printed it protects nobody.")).to_be_visible()
+    assert complaints == []
+
+
+STATES = (
+    "",
+    "?price_against=budget+%CE%B5&C=10&beside_classes=%CE%BB",
+    "?price_against=budget+%CE%B5&class_records=iris%2C+three+species+%28real%29&beside_classes=Ellipses",
+    "?price_against=excess+risk&epsilon=0.1",
+    "?price_against=columns&C=10&columns=4",
+    "?classifier=as+printed",
+    "?classifier=as+printed&beside_printed=Theorem+2",
+)
+
+
+@on_every_screen(STATES, (STATES[0], STATES[1], STATES[5]))
+def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_there_is_room(
+    server: Server,
+    new_page: NewPage,
+    screens: tuple[Screen, ...],
+    scheme: figures.Theme,
+    states: tuple[str, ...],
+):
+    check_two_charts(new_page, lambda page, state: open_classes(page, server.url, state), screens, scheme, states)

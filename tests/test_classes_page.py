@@ -1,0 +1,164 @@
+"""The page Classes: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
+
+import json
+import random
+import re
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import classes
+from dpcore.data import CLASS_SOURCES
+from pages.classes import words
+from pages.ui import controls
+from pages.ui.text import points, rounded
+from tests.pages import captions, charts, open_script, said, texts
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+FIRST = classes.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
+
+
+def open_page(**state) -> AppTest:
+    return open_script("classes/classes.py", **state)
+
+
+def test_the_default_state_answers_the_question_without_a_click():
+    """Ten classes cost ellipsoids a quarter of what can be learned, and one against the others twice as much."""
+    page = open_page()
+    assert not page.exception and not page.error
+    values, repetitions = (2, 3, 4, 5, 6, 8, 10), {"repetitions": 6, "datasets": 2}
+    found = classes.accuracy_against(
+        "classes", values, FIRST, learners=words.LEARNERS["classes"], **repetitions, **BUDGET
+    )
+    whole, split = (100 * (found.plain - found.learners[key].mean) for key in ("ellipsoids", "split"))
+    assert split[-1] > whole[-1] + 10.0 > whole[3] + 20.0, "points of accuracy"
+    assert said(page).startswith(
+        "It adds up, but less than if every class pays by itself. With 5 classes privacy takes "
+    )
+    assert f"{points(whole[3])} of accuracy from ellipsoids that are learned at once, and {points(split[3])}" in said(
+        page
+    )
+    assert f"with 10 it takes {points(whole[-1])} and {points(split[-1])}." in said(page)
+    picture = classes.picture(FIRST, **BUDGET)
+    assert f"{found.bayes[3]:.1%}" in texts(page) and f"{picture.agree:.1%}" in texts(page)
+    assert "noise in 24 directions" in texts(page)
+    assert f"One release at ε = 1: {picture.right:.1%} of fresh records right" in captions(page)
+    assert "Each curve spends ε = 1, δ = 10⁻⁶ in all" in captions(page) and len(charts(page)) == 2
+
+
+def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do():
+    page = open_page(price_against="epsilon", class_records="digits")
+    assert not page.exception and not page.error
+    records = classes.Records("digits", 1_258, 7)
+    learners = words.LEARNERS["epsilon"]
+    found = classes.accuracy_against(
+        "epsilon", dpcore.EPSILON_GRID, records, learners=learners, repetitions=10, datasets=1, **BUDGET
+    )
+    k = dpcore.EPSILON_GRID.index(1.0)
+    right, alone = (100 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
+    assert right > 65.0 > 50.0 > alone
+    assert f"of 100 digits {rounded(right, 2)} go to their class" in said(page)
+    assert f"{rounded(alone, 2)} if each of 10 classes gets a share of the budget" in said(page)
+    assert "**Not the same promise**: δ = 0 beside δ = 10⁻⁶" in captions(page)
+    assert "declared public; with private pictures this would leak" in captions(page)
+    assert f"{found.logistic[k]:.1%}" in texts(page) and "multinomial logistic regression, not private" in texts(page)
+
+
+def test_the_excess_stands_beside_both_bounds():
+    page = open_page(price_against="excess")
+    found = classes.excess_against_epsilon(dpcore.EPSILON_GRID, FIRST, delta=1e-6, repetitions=words.EXCESS_REPETITIONS)
+    k = dpcore.EPSILON_GRID.index(1.0)
+    assert not page.exception and np.all(found.over.mean <= found.over_bound)
+    assert f"privacy leaves {rounded(found.over.mean[k])} of loss above the regularised optimum" in said(page)
+    assert f"{rounded(100 * found.over.mean[k] / found.over_bound[k], 2)}% of what its noise may cost" in said(page)
+    assert "vacuous" not in said(page) and "vacuous" in said(open_page(price_against="excess", epsilon=0.01))
+
+
+def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
+    page = open_page(price_against="epsilon", lam=1e-4, epsilon=0.1)
+    assert not page.exception and not page.error
+    assert said(page).startswith("Nothing is released at ε = 0.1: gaussian_classifier needs λ > ")
+    assert "Nothing is released: gaussian_classifier needs λ > " in captions(page)
+    assert "the curvature of one record alone spends the budget" in said(page)
+    assert "λ is that of the ellipsoids" in captions(page) and "Left out: " in captions(page)
+
+
+@pytest.mark.parametrize(
+    "side, phrase",
+    [
+        ("Decisions", "Shaded: where privacy decides otherwise."),
+        ("Ellipses", "Only differences between the matrices decide"),
+        ("λ", "an **oracle, not private**"),
+    ],
+)
+def test_every_side_says_what_it_shows(side, phrase):
+    page = open_page(beside_classes=side)
+    assert not page.exception and not page.error and phrase in captions(page)
+    assert len([chart for chart in charts(page) if phrase in chart]) == 1, "the sentence for screen readers"
+
+
+def test_the_oracle_s_gain_is_that_of_the_tuning():
+    found = classes.accuracy_against_lam((1.0, 10.0, 30.0), FIRST, delta=1e-6)
+    told = captions(open_page(beside_classes="λ"))
+    for epsilon, gain in zip(found.epsilon, 100 * (found.accuracy.max(axis=1) - found.accuracy[:, 3]), strict=True):
+        assert np.isnan(gain) or f"{points(gain)} at ε = {epsilon:g}" in told
+
+
+@pytest.mark.parametrize("side", ["Answers", "Theorem 2"])
+def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
+    page = open_page(classifier="printed", beside_printed=side, behind="Assumptions")
+    assert not page.exception and not page.error
+    found = classes.betrayal(seed=7)
+    assert found.right == found.guesses > 400
+    assert said(page).startswith(f"As printed it protects nobody. Of 3,000 draws of its noise {found.exist:,} leave")
+    assert f"{found.guesses:,} times of {found.guesses:,}." in said(page)
+    if side == "Answers":
+        share = classes.existence(1, 1.0, 1.0, draws=40_000, seed=7).share
+        assert f"With one column {rounded(100 * share, 2)}% of 40,000 draws leave" in captions(page)
+    else:
+        broken = classes.theorem_2_violations(draws=400, seed=7)
+        assert f"promises an excess of at most {broken.bound:,.0f} in 9 of 10 draws" in captions(page)
+        assert f"where it is 100,000, {100 * broken.violated[-1]:.0f} of 100 draws exceed it" in captions(page)
+    assert "< 10⁻¹" in texts(page) and "δ > 0.31" in texts(page)
+    written = texts(page) + said(page) + json.dumps([chart["figure"] for chart in charts(page).values()])
+    assert not re.search(r"ε\s*=|private", written), "no label of what it does not keep"
+    sliders = {slider.key: slider.disabled for slider in page.select_slider}
+    assert all(sliders[key] for key in ("epsilon", "delta", "n", "p", "lam", "m"))
+
+
+@pytest.mark.parametrize("case", range(14))
+def test_random_states_show_no_error(case):
+    rng = random.Random(case)
+    state = {
+        "classifier": rng.choice(["repaired"] * 5 + ["printed"]),
+        "price_against": rng.choice(list(words.VIEWS)),
+        "class_records": rng.choice([key for key in CLASS_SOURCES if key != "digits"]),
+        "C": rng.choice(words.CLASSES),
+        "columns": rng.choice([d for d in words.COLUMNS if d < 12]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(controls.DELTAS),
+        "n": rng.choice((200, 500, 1_000)),
+        "lam": rng.choice(controls.LAMBDAS),
+        "beside_classes": rng.choice(words.SIDES),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data"]),
+    }
+    page = open_page(**state)
+    assert not page.exception and not page.error, state
+    assert "nan" not in said(page) and "nan" not in captions(page), state
+
+
+@pytest.mark.parametrize(
+    "state",
+    [{}, {"price_against": "epsilon", "class_records": "iris"}, {"price_against": "excess"}, {"classifier": "printed"}],
+)
+def test_the_code_makes_the_picture_that_is_shown(state):
+    page = open_page(behind="Code", **state)
+    shown: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(go.Figure, "show", lambda self: shown.append(self.to_json()))
+        exec(page.code[0].value, {})
+    data = json.loads(shown[0])["data"]
+    assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data
