@@ -55,5 +55,5 @@ def warm_up() -> Iterator[str]:
     sparse = Data(scipy.sparse.eye_array(4, format="csr"), np.ones(4))
     descend_sparse(get_loss("logistic"), sparse, [Run(3, 1.0)], [np.random.default_rng(0)], size=1.0, signed=True)
     yield "Frank-Wolfe on sparse tables"
-    minimise_ellipsoids(Objective(ClassRecords([[0.0], [1.0]], [0, 1], 2), mu=1.0))
+    minimise_ellipsoids(Objective(ClassRecords(np.eye(2), [0, 1], classes=2), mu=1.0))
     yield "ellipsoids of classes"

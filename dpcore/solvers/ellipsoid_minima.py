@@ -19,8 +19,8 @@ from .problem import find_root
 
 _MAX_ROUNDS, _FIRST_WEIGHT, _GROWTH = 40, 10.0, 5.0
 _INNER, _CG_ACCURACY, _MAX_CG = 0.1, 0.1, 500
-# A matrix of more rows costs more to invert than it saves.
-_LARGEST_HESSIAN = 600
+# A larger matrix costs more than it saves ten draws.
+_LARGEST_HESSIAN = 500
 
 
 @dc.dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _around_no_noise(objective: Objective, asked: _Asked, max_steps: int) -> tup
     calm = dc.replace(objective, noise=None)
     centre, _ = _solve(calm, asked, -calm.linear / mu, max_steps)
     inverse: Any = None
-    if calm.linear[0].size <= _LARGEST_HESSIAN:
+    if objective.noise.any() and calm.linear[0].size <= _LARGEST_HESSIAN:  # type: ignore[union-attr]
         hessian = loss_hessian(records, records.scores(centre.weights)[0])
         inverse = np.linalg.inv(hessian + mu * np.eye(len(hessian)))
     start = centre.weights - (objective.linear - calm.linear).mean(1, keepdims=True) / mu
