@@ -179,8 +179,8 @@ def test_a_common_shift_changes_no_decision_and_classes_may_change_names(cone):
 def test_too_few_steps_return_nothing(cone):
     objective = problem(cone, mu=1e-3)
     assert minimise_ellipsoids(objective).steps[0] > 20
-    for few in (1, 7, 20):
-        with pytest.raises(Unconverged, match="nothing was returned"):
+    for few in (1, 7, 40 if cone else 20):
+        with pytest.raises(Unconverged, match=f"in {few} steps, .* nothing was returned"):
             minimise_ellipsoids(objective, tol=1e-9, max_steps=few)
     with pytest.raises(Unconverged):
         minimise_ellipsoids(objective, tol=1e-30, max_steps=120)

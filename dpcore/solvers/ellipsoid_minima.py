@@ -111,8 +111,7 @@ def loss_hessian(records: ClassRecords, scores: Array) -> Array:
     for y in range(C):
         own = records.labels == y
         Z, margins = records.Z[own], scores[:, own] - scores[y, own]
-        curved = np.abs(1.0 - margins) < h
-        curved[y] = False
+        curved = np.abs(1.0 - margins) < h  # what y has over itself cancels below
         blocks = (curved[:, None] * Z.T) @ Z / (2.0 * h)
         found[range(C), :, range(C)] += blocks
         found[:, :, y] -= blocks
@@ -147,7 +146,7 @@ def _solve(
         )
         gaps[rows], sizes, values[rows] = part.gaps(weights[rows])
         goals[rows] = asked.goals(sizes)
-        steps[rows] += np.maximum(taken, 1)
+        steps[rows] += taken
         sigma *= _GROWTH
     return Ellipsoids(weights, values, gaps, np.sqrt(2.0 * gaps / objective.mu), steps), goals
 

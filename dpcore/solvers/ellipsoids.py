@@ -158,7 +158,8 @@ def ellipsoid_of(Phi: Array, R: float = 1.0) -> Ellipsoid:
 def features(X: Array, R: float = 1.0) -> Array:
     """svec(x~ x~') of each record, [n, q], of norm ||x~||^2 <= 1 where ||x|| <= R; records beyond R are not refused."""
     augmented = np.column_stack([X / positive("R", R), np.ones(len(X))]) / math.sqrt(2.0)
-    return svec(augmented[:, :, None] * augmented[:, None, :])
+    rows, columns, weights = _triangle(augmented.shape[1])
+    return augmented[:, rows] * augmented[:, columns] * weights
 
 
 def classify(weights: Array, Z: Array) -> Any:
