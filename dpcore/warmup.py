@@ -12,6 +12,8 @@ from .experiment import Axis, Experiment, run
 from .losses import LOSSES, get_loss
 from .mechanisms import list_mechanisms, mechanism_class
 from .solvers import minimise
+from .solvers.ellipsoid_minima import minimise_ellipsoids
+from .solvers.ellipsoids import ClassRecords, Objective
 from .solvers.frank_wolfe import Run
 from .solvers.problem import MAX_FACTOR
 from .solvers.sparse_frank_wolfe import descend_sparse
@@ -53,3 +55,5 @@ def warm_up() -> Iterator[str]:
     sparse = Data(scipy.sparse.eye_array(4, format="csr"), np.ones(4))
     descend_sparse(get_loss("logistic"), sparse, [Run(3, 1.0)], [np.random.default_rng(0)], size=1.0, signed=True)
     yield "Frank-Wolfe on sparse tables"
+    minimise_ellipsoids(Objective(ClassRecords(np.eye(2), [0, 1], classes=2), mu=1.0))
+    yield "ellipsoids of classes"

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpcore.solvers.ellipsoids import ClassRecords, Objective, smat
+from dpcore.solvers.ellipsoids import ClassRecords, Objective, hinge_slope, smat
 
 both_sets = pytest.mark.parametrize("cone", [False, True], ids=["symmetric", "cone"])
 
@@ -62,5 +62,8 @@ def plain_dual(objective, slopes, draw=0):
 
 
 def slopes_at(objective, weights):
+    """-psi' of every margin, [R, C, n], 0 for the own class."""
     r = objective.records
-    return r.slopes(r.margins(r.scores(weights)))
+    slopes = hinge_slope(r.margins(r.scores(weights)), r.half_width)
+    slopes[:, r.labels, np.arange(r.n)] = 0.0
+    return slopes

@@ -118,31 +118,44 @@ def test_a_batch_is_the_same_as_one_by_one(cone, mu):
     noise = one.noise * np.array([1e4, 10.0, 0.0, 100.0, 0.01, 1.0])[:, None, None]
     together = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise, cone))
     assert len(set(together.steps.tolist())) > 2
+    same = 0
     for k in range(6):
         alone = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[k : k + 1], cone))
         away = np.linalg.norm(alone.weights[0] - together.weights[k])
         assert away <= alone.distances[0] + together.distances[k]
-        if together.steps[k] <= 60:  # later line searches may end elsewhere for the last digit's sake
-            assert away <= 1e-9 * np.linalg.norm(together.weights[k]) and alone.steps[0] == together.steps[k]
+        same += away <= 1e-12 * np.linalg.norm(together.weights[k])
+    # Where conjugate gradients end for the last digit's sake, a draw takes other steps from there.
+    assert same >= 2
     assert len(minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[:0], cone)).values) == 0
 
 
 @both_sets
-def test_accelerated_steps_alone_solve_well_conditioned_problems(cone):
-    """Certificates forgive any fault of a step but the work that it makes. First a quadratic whose curvature is the
-    bound, where longer steps diverge and stale predictions wobble; then draws that leave one after the other."""
-    same = ClassRecords(np.tile([[1.0, 0.0]], (20, 1)), np.zeros(20), 2, half_width=2.0)
-    assert same.curvature == pytest.approx(10.0)
-    for mu in (0.1, 0.3, 1.0):
-        assert minimise_ellipsoids(Objective(same, mu, cone=cone), tol=1e-8).steps[0] <= 20
-    for mu, tol in ((2.0, 1e-6), (6.0, 1e-12)):
-        assert minimise_ellipsoids(problem(cone, mu=mu, draws=8, n=60, noise=3.0), tol=tol).steps.max() <= 60
-
-
-@both_sets
 def test_newton_steps_are_few(cone):
-    """86 and less were seen, 60 of them accelerated; 116 where the multipliers stay what they were at the start."""
-    assert minimise_ellipsoids(problem(cone, mu=0.01, draws=4), tol=1e-11).steps.max() <= 100
+    """Certificates forgive any fault of a step but the work that it makes."""
+    same = ClassRecords(np.tile([[1.0, 0.0]], (20, 1)), np.zeros(20), 2, half_width=2.0)
+    for mu in (0.1, 0.3, 1.0):  # a quadratic
+        assert minimise_ellipsoids(Objective(same, mu, cone=cone), tol=1e-8).steps[0] <= (9 if cone else 1)
+    for mu, most in ((0.01, 45), (0.3, 30), (6.0, 18)):
+        assert minimise_ellipsoids(problem(cone, mu=mu, draws=4), tol=1e-11).steps.max() <= most
+
+
+def test_draws_start_beside_the_minimiser_without_noise(monkeypatch):
+    """What all classes have in common needs no step; other noise needs few, and few products with its Hessian."""
+    calm = problem(False, mu=2.0, noise=0.0, n=500, classes=4)
+    first = minimise_ellipsoids(calm, tol=1e-9).steps[0]
+    noise = np.random.default_rng(13).standard_normal((8, 4, 6))
+    common = np.repeat(noise.mean(1, keepdims=True), 4, axis=1)
+    moved = minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, common), tol=1e-9)
+    assert (moved.steps == first).all()
+    products = []
+    bend = ClassRecords.bend
+    monkeypatch.setattr(ClassRecords, "bend", lambda r, s, D: products.append(len(D)) or bend(r, s, D))
+    minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, noise), tol=1e-9)
+    with_it = sum(products)
+    products.clear()
+    monkeypatch.setattr("dpcore.solvers.ellipsoid_minima._LARGEST_HESSIAN", 0)
+    minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, noise), tol=1e-9)
+    assert with_it < 0.5 * sum(products)
 
 
 @both_sets
@@ -158,16 +171,16 @@ def test_a_common_shift_changes_no_decision_and_classes_may_change_names(cone):
     assert np.linalg.norm(other.weights - found.weights[:, order]) <= other.distances[0] + found.distances[0]
     assert np.array_equal(order[E.classify(other.weights, r.Z)], decided)
     far = records(n=60, classes=4, R=50.0)
-    scaled = minimise_ellipsoids(Objective(far, objective.mu, 0.2, objective.noise, cone), tol=1e-9)
-    assert np.allclose(scaled.weights, found.weights, atol=1e-9)
+    scaled = minimise_ellipsoids(Objective(far, objective.mu, 0.2, objective.noise, cone), distance=1e-6)
+    assert np.linalg.norm(scaled.weights - found.weights) <= scaled.distances[0] + found.distances[0]
 
 
 @both_sets
 def test_too_few_steps_return_nothing(cone):
     objective = problem(cone, mu=1e-3)
-    assert minimise_ellipsoids(objective).steps[0] > 60  # Newton's method was needed
-    for few in (1, 7, 61):
-        with pytest.raises(Unconverged, match="nothing was returned"):
+    assert minimise_ellipsoids(objective).steps[0] > 20
+    for few in (1, 7, 40 if cone else 20):
+        with pytest.raises(Unconverged, match=f"in {few} steps, .* nothing was returned"):
             minimise_ellipsoids(objective, tol=1e-9, max_steps=few)
     with pytest.raises(Unconverged):
         minimise_ellipsoids(objective, tol=1e-30, max_steps=120)
@@ -188,7 +201,7 @@ def test_edges_are_solved_too(cone, r):
     """With a kink nearly sharp whole stretches have no curvature but the regulariser's."""
     for mu in (1e-3, 0.1, 1e6):
         found = minimise_ellipsoids(Objective(r, mu, 0.1, cone=cone))
-        gaps, sizes = Objective(r, mu, 0.1, cone=cone).gaps(found.weights)
+        gaps, sizes, _ = Objective(r, mu, 0.1, cone=cone).gaps(found.weights)
         assert (gaps <= 1e-6 * sizes).all() and np.isfinite(found.weights).all()
 
 

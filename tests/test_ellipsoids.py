@@ -1,12 +1,16 @@
 """Large-margin Gaussian classifier: the model, its loss and gradient, and the duality gap, by formulas."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
+from dpcore import kernels
 from dpcore.solvers import ellipsoids as E
-from dpcore.solvers.ellipsoids import ClassRecords, Ellipsoid, Objective, smat, svec
-from tests.ellipsoids import both_sets, plain_dual, plain_psi, plain_value, problem, slopes_at
+from dpcore.solvers.ellipsoid_minima import loss_hessian
+from dpcore.solvers.ellipsoids import Ellipsoid, smat, svec
+from tests.ellipsoids import both_sets, plain_dual, plain_psi, plain_value, problem, records, slopes_at
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5, 2.0])
@@ -101,32 +105,61 @@ def test_gradients_of_the_loss_sum_to_zero_over_the_classes():
     assert np.abs(pulled.sum(1)).max() <= 1e-13 * np.abs(pulled).sum()
 
 
-def test_the_curvature_bounds_gradients_and_is_nearly_attained():
-    """Equal records of one class, all margins on the rounded part, a move along the star's first eigenvector."""
-    r = ClassRecords(np.tile([[1.0, 0.0]], (6, 1)), np.zeros(6), 3)
-    objective = Objective(r, 1e-9)
-    W = np.zeros((1, 3, 6))
-    W[0, 1:] = r.Z[0]
-    D = np.array([-2.0, 1.0, 1.0])[:, None] * r.Z[0]
-    change = objective.gradients(W + 1e-3 * D) - objective.gradients(W)
-    assert np.linalg.norm(change) / (1e-3 * np.linalg.norm(D)) == pytest.approx(r.curvature, rel=1e-6)
-    spread = problem(False).records
-    moves = np.random.default_rng(0).standard_normal((2, 200, 3, 6))
-    smooth = Objective(spread, 1e-9, noise=np.zeros((200, 3, 6)))
-    change = np.linalg.norm(smooth.gradients(moves[0]) - smooth.gradients(moves[1]), axis=(1, 2))
-    assert (change <= spread.curvature * np.linalg.norm(moves[0] - moves[1], axis=(1, 2))).all()
+@pytest.mark.parametrize(("classes", "h"), [(2, 0.7), (4, 0.7), (4, 1.3)])
+def test_hessians_are_sums_of_squares_over_records_and_classes(classes, h):
+    """Each pair of a record and a wrong class on the rounded part adds ((e_c - e_y) (x) X)^2 / 2h."""
+    r = records(n=25, classes=classes, h=h)
+    W = 2.0 * np.random.default_rng(9).standard_normal((3, classes, 6))
+    D = np.random.default_rng(10).standard_normal(W.shape)
+    scores = r.scores(W)
+    bent = r.bend(scores, D)
+    for k in range(3):
+        expected, curved = np.zeros((6 * classes, 6 * classes)), 0
+        for i, c in itertools.product(range(r.n), range(classes)):
+            m = r.Z[i] @ (W[k, c] - W[k, r.labels[i]])
+            if c != r.labels[i] and abs(1.0 - m) < h:
+                away = np.eye(classes)[c] - np.eye(classes)[r.labels[i]]
+                expected += np.outer(np.kron(away, r.Z[i]), np.kron(away, r.Z[i])) / (2.0 * h)
+                curved += 1
+        assert 0 < curved < r.n * (classes - 1)
+        assert np.allclose(loss_hessian(r, scores[k]), expected, atol=1e-12)
+        assert np.allclose(bent[k].ravel(), expected @ D[k].ravel(), atol=1e-12)
+
+
+def test_a_loss_changes_by_the_integral_of_its_slope():
+    r = records(n=30, classes=3)
+    start, end = r.scores(3.0 * np.random.default_rng(11).standard_normal((2, 3, 6)))
+    slopes = [kernels.margin_slope(start, end, r.labels, r.half_width, t) for t in np.linspace(0.0, 1.0, 20_001)]
+    losses = r.loss(np.stack([start, end]))[0]
+    # The trapezoid rule misses by a twelfth of the square of the step times the change of the slope's slope.
+    assert np.trapezoid(slopes, dx=1 / 20_000) == pytest.approx(losses[1] - losses[0], abs=1e-6)
+    assert abs(losses[1] - losses[0]) > 1.0 and np.ptp(slopes) > 1.0
+
+
+def test_draws_taken_in_blocks_are_the_same_as_one_by_one(monkeypatch):
+    r = records(n=20)
+    W, D = np.random.default_rng(12).standard_normal((2, 7, 3, 6))
+    scores = r.scores(W)
+    alone = [r.loss(scores[k : k + 1]) for k in range(7)], [r.bend(scores[k : k + 1], D[k : k + 1]) for k in range(7)]
+    for size in (1, 130, 240, 10_000):  # blocks of one draw, of two, of four, of all
+        monkeypatch.setattr(E, "_BLOCK", size)
+        losses, pulled = r.loss(scores)
+        assert np.allclose(losses, np.concatenate([part[0] for part in alone[0]]), rtol=1e-13)
+        assert np.allclose(pulled, np.concatenate([part[1] for part in alone[0]]), atol=1e-12)
+        assert np.allclose(r.bend(scores, D), np.concatenate(alone[1]), atol=1e-12)
 
 
 @both_sets
 def test_the_gap_is_primal_minus_dual(cone):
     objective = problem(cone, draws=2)
     W = objective.project(np.random.default_rng(5).standard_normal(objective.noise.shape))
-    gaps, sizes = objective.gaps(W)
+    gaps, sizes, values = objective.gaps(W)
+    assert np.array_equal(values, objective.values(W))
     slopes = slopes_at(objective, W)
     for k in range(2):
         primal = plain_value(objective, smat(W[k]), k)
         assert gaps[k] == pytest.approx(primal - plain_dual(objective, slopes[k], k), rel=1e-10)
-        assert sizes[k] >= abs(primal)
+        assert sizes[k] >= abs(primal) * (1 - 1e-12)
     if not cone:
         assert gaps == pytest.approx((objective.gradients(W) ** 2).sum((1, 2)) / (2 * objective.mu))
 
@@ -134,7 +167,8 @@ def test_the_gap_is_primal_minus_dual(cone):
 def test_the_gap_is_no_larger_than_what_a_subgradient_certifies():
     """s = grad F(y) - grad F(v) + (v - y) / step is a subgradient at the projected y: F(y) - F* <= |s|^2 / 2 mu."""
     objective = problem(True, draws=5)
-    step = 1.0 / (objective.mu + objective.records.curvature)
+    # ||X|| <= 1: the loss's Hessian is at most C / 2h times n.
+    step = 1.0 / (objective.mu + objective.records.classes / (2 * objective.records.half_width) * objective.records.n)
     v = np.random.default_rng(8).standard_normal(objective.noise.shape)
     for _ in range(30):
         y = objective.project(v - step * objective.gradients(v))

@@ -92,6 +92,7 @@ WITHIN = {
         "vertices",
         "phased",
         "norm_balls",
+        "margins",
     },
     "solvers": {
         "problem",

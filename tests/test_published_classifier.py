@@ -142,9 +142,9 @@ def test_the_printed_objective_s_minimisers_agree_with_an_independent_optimiser(
         def value(flat, a=a):
             L = flat.reshape(2, 2, 2)
             W = svec(L @ L.swapaxes(1, 2))[None]
-            margins = r.margins(r.scores(W))
-            gradient = smat(r.pull(r.slopes(margins))[0]) + a
-            return r.losses(margins)[0] + (a * smat(W[0]).sum(0)).sum(), 2.0 * (gradient @ L).ravel()
+            losses, gradients = r.loss(r.scores(W))
+            gradient = smat(gradients[0]) + a
+            return losses[0] + (a * smat(W[0]).sum(0)).sum(), 2.0 * (gradient @ L).ravel()
 
         rng = np.random.default_rng(1)
         options = {"gtol": 1e-10, "ftol": 1e-16, "maxiter": 5_000}
@@ -309,9 +309,10 @@ def over_the_cap(r, A, cap, steps=1_000):
     v = np.linalg.eigh(A)[1][:, 0]
     best = here = ahead = np.tile(cap * np.outer(v, v), (3, 1, 1))
     least, k = printed_value(r, A, here), 1.0
+    curvature = r.classes / (2.0 * r.half_width) * np.linalg.norm(r.Z, 2) ** 2
     for step in range(steps):
-        gradient = smat(r.pull(r.slopes(r.margins(r.scores(svec(ahead)[None]))))[0]) + A
-        new = capped(ahead - gradient / r.curvature, cap)
+        gradient = smat(r.loss(r.scores(svec(ahead)[None]))[1][0]) + A
+        new = capped(ahead - gradient / curvature, cap)
         grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * k * k))
         ahead, here, k = new + (k - 1.0) / grown * (new - here), new, grown
         if step % 100 == 99 and (value := printed_value(r, A, here)) < least:

@@ -64,8 +64,7 @@ def certified_gaps(records: ClassRecords, A: Array, weights: Array) -> Array:
     >>> (certified_gaps(records, A, np.zeros((2, 2, 3))) > 0.0).tolist()  # all Phi_c = 0 is optimal for large A
     [True, False]
     """
-    slopes = records.slopes(records.margins(records.scores(weights)))
-    Z = smat(records.pull(slopes)) + A[:, None]
+    Z = smat(records.loss(records.scores(weights))[1]) + A[:, None]
     inverse = np.linalg.inv(np.linalg.cholesky(A))[:, None]
     least = np.linalg.eigvalsh(inverse @ Z @ inverse.swapaxes(-1, -2)).min((1, 2))
     slack = np.abs((svec(Z) * weights).sum(2)).sum(1)
@@ -157,7 +156,7 @@ def residuals(records: ClassRecords, weights: Array) -> Array:
     values, vectors = np.linalg.eigh(smat(weights))
     kept = values > _RANGE * values.max((1, 2), keepdims=True)
     projectors = (vectors * kept[..., None, :]) @ vectors.swapaxes(-1, -2)
-    gradients = smat(records.pull(records.slopes(records.margins(records.scores(weights)))))
+    gradients = smat(records.loss(records.scores(weights))[1])
     found = np.zeros(len(weights))
     for c in range(records.classes):
         for other in range(c):

@@ -85,6 +85,7 @@ with _numba_cache_in(CACHE_FOLDER):
     from .batch import apply_to_rows, mean_of_rows, means_of_rows, move_rows
     from .descent import records_of, stochastic_descent
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
+    from .margins import margin_curvatures, margin_losses, margin_slope
     from .norm_balls import project_rows
     from .phased import average_of_phase
     from .rows import kink_sweep, unsigned
@@ -115,6 +116,9 @@ __all__ = [
     "follow",
     "gaussian_mean",
     "kink_sweep",
+    "margin_curvatures",
+    "margin_losses",
+    "margin_slope",
     "mean_of_rows",
     "means_of_rows",
     "move_rows",

@@ -1,7 +1,7 @@
 """Minimisers of the large-margin Gaussian classifier's objective, certified by its duality gap, for many noise draws.
 
-All draws take accelerated projected steps together; those that are not done after a while are finished one by one by
-Newton's method, over the cone within the method of multipliers. Neither is trusted: `Objective.gaps` decides.
+All draws take Newton's steps together, over the cone within the method of multipliers. Without cone they start at the
+minimiser without noise, whose Hessian preconditions all of them. None of it is trusted: `Objective.gaps` decides.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 
 from ..checks import integer, positive
 from ..types import Array, Unconverged
-from .ellipsoids import Objective, Spectrum, hinge_slope, project_to_cone, pulled, smat, svec
+from .ellipsoids import ClassRecords, Objective, Spectrum, project_to_cone, smat, svec
 from .problem import find_root
 
-_ACCELERATED_STEPS, _CHECK = 60, 10
 _MAX_ROUNDS, _FIRST_WEIGHT, _GROWTH = 40, 10.0, 5.0
 _INNER, _CG_ACCURACY, _MAX_CG = 0.1, 0.1, 500
+# A larger matrix costs more than it saves ten draws.
+_LARGEST_HESSIAN = 500
 
 
 @dc.dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Ellipsoids:
     """Minimisers of F with their certificates, one for each of R draws.
 
     weights: [R, C, q], in the set; `smat` makes them matrices. values: [R], F. gaps: [R], F - F* is at most this.
-    distances: [R], ||Phi - Phi*||_F over all classes is at most this. steps: [R], gradients and Newton steps taken.
+    distances: [R], ||Phi - Phi*||_F over all classes is at most this. steps: [R], Newton steps taken.
     """
 
     weights: Array
@@ -59,8 +60,7 @@ def minimise_ellipsoids(
     |<tau I_d + B, Phi>|: of F itself where nothing is negative. distance: also asks for ||Phi - Phi*||_F <= distance.
     max_steps: for each draw.
 
-    All draws take accelerated projected steps together, and those that are done leave; the few that need more are
-    finished one by one (`_finish`). Memory: about six arrays [R, C, n].
+    Draws do not see each other but for rounding. Memory: about four arrays [R, C, n].
     Raises Unconverged when a draw does not get there; nothing is returned then.
 
     >>> from dpcore.solvers.ellipsoids import ClassRecords, Objective, classify
@@ -73,60 +73,57 @@ def minimise_ellipsoids(
         positive("distance", distance)
     asked = _Asked(positive("tol", tol), float(distance), objective.mu)
     max_steps = integer("max_steps", max_steps, at_least=1)
-    weights, gaps, goals, steps = _accelerated(objective, asked, min(max_steps, _ACCELERATED_STEPS))
-    for row in np.flatnonzero(~(gaps <= goals)):  # a NaN is no certificate
-        part, left = objective.draws([row]), max_steps - int(steps[row])
-        weights[row], gaps[row], goals[row], taken = _finish(part, asked, weights[row], left)
-        steps[row] += taken
-        if not gaps[row] <= goals[row]:
-            raise Unconverged(
-                f"the solver reached a duality gap of {gaps[row]:.3g} in {steps[row]} steps, "
-                f"asked for was {goals[row]:.3g}; nothing was returned"
-            )
-    return Ellipsoids(weights, objective.values(weights), gaps, np.sqrt(2.0 * gaps / objective.mu), steps)
+    if objective.cone:
+        start = objective.project(-objective.linear) / objective.mu  # the minimiser without records
+        found, goals = _solve(objective, asked, start, max_steps)
+    else:
+        found, goals = _around_no_noise(objective, asked, max_steps)
+    for row in np.flatnonzero(~(found.gaps <= goals)):  # a NaN is no certificate
+        raise Unconverged(
+            f"the solver reached a duality gap of {found.gaps[row]:.3g} in {found.steps[row]} steps, "
+            f"asked for was {goals[row]:.3g}; nothing was returned"
+        )
+    return found
 
 
-def _accelerated(objective: Objective, asked: _Asked, max_steps: int) -> tuple[Array, Array, Array, Any]:
-    """Weights, gaps, goals and steps of each draw after accelerated projected gradients with restarts.
+def _around_no_noise(objective: Objective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
+    """`_solve` without cone, from the minimiser without noise, moved by what all classes have in common.
 
-    Sources: Beck and Teboulle 2009, FISTA; O'Donoghue and Candes 2015, the restart where a step goes uphill.
+    No margin sees the mean over the classes, which is -(tau I_d + mean of B) / mu.
     """
     records, mu = objective.records, objective.mu
-    step = 1.0 / (mu + records.curvature)
-    found = objective.project(-objective.linear) / mu  # the minimiser without records
-    gaps, sizes = objective.gaps(found)
-    goals, steps = asked.goals(sizes), np.zeros(len(found), dtype=np.int64)
-    active = np.flatnonzero(~(gaps <= goals))
-    part, here = objective.draws(active), found[active]
-    scores = records.scores(here)
-    ahead, scores_ahead, momentum = here, scores, np.ones(len(active))
-    for k in range(1, max_steps + 1):
-        if not len(active):
-            break
-        slopes = records.slopes(records.margins(scores_ahead))
-        gradient = records.pull(slopes) + mu * ahead + part.linear
-        new = part.project(ahead - step * gradient)
-        new_scores = records.scores(new)
-        uphill = ((ahead - new) * (new - here)).sum((1, 2)) > 0.0
-        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-        share = np.where(uphill, 0.0, (momentum - 1.0) / grown)[:, None, None]
-        momentum = np.where(uphill, 1.0, grown)
-        # Scores are linear in the weights: one product serves both points.
-        ahead, scores_ahead = new + share * (new - here), new_scores + share * (new_scores - scores)
-        here, scores = new, new_scores
-        if k % _CHECK == 0 or k == max_steps:
-            found[active], steps[active] = here, k
-            gaps[active], sizes = part.gaps(here)
-            goals[active] = asked.goals(sizes)
-            open_ = ~(gaps[active] <= goals[active])
-            active, here, scores = active[open_], here[open_], scores[open_]
-            ahead, scores_ahead, momentum = ahead[open_], scores_ahead[open_], momentum[open_]
-            part = objective.draws(active)
-    return found, gaps, goals, steps
+    calm = dc.replace(objective, noise=None)
+    centre, _ = _solve(calm, asked, -calm.linear / mu, max_steps)
+    inverse: Any = None
+    if objective.noise.any() and calm.linear[0].size <= _LARGEST_HESSIAN:  # type: ignore[union-attr]
+        hessian = loss_hessian(records, records.scores(centre.weights)[0])
+        inverse = np.linalg.inv(hessian + mu * np.eye(len(hessian)))
+    start = centre.weights - (objective.linear - calm.linear).mean(1, keepdims=True) / mu
+    found, goals = _solve(objective, asked, start, max_steps - int(centre.steps[0]), inverse)
+    return dc.replace(found, steps=found.steps + centre.steps[0]), goals
 
 
-def _finish(objective: Objective, asked: _Asked, weights: Array, max_steps: int) -> tuple[Array, float, float, int]:
-    """Weights [C, q], gap, goal and steps of a single draw: the method of multipliers, each round by Newton's method.
+def loss_hessian(records: ClassRecords, scores: Array) -> Array:
+    """The loss's Hessian at one model's scores [C, n], [C q, C q]: a block for each two classes, from the records of
+    either with a margin over the other on the rounded part."""
+    C, q, h = records.classes, records.Z.shape[1], records.half_width
+    found = np.zeros((C, q, C, q))
+    for y in range(C):
+        own = records.labels == y
+        Z, margins = records.Z[own], scores[:, own] - scores[y, own]
+        curved = np.abs(1.0 - margins) < h  # what y has over itself cancels below
+        blocks = (curved[:, None] * Z.T) @ Z / (2.0 * h)
+        found[range(C), :, range(C)] += blocks
+        found[:, :, y] -= blocks
+        found[y] -= blocks.swapaxes(0, 1)
+        found[y, :, y] += blocks.sum(0)
+    return found.reshape(C * q, C * q)
+
+
+def _solve(
+    objective: Objective, asked: _Asked, start: Array, max_steps: int, inverse: Array | None = None
+) -> tuple[Ellipsoids, Array]:
+    """What was reached, and the goals [R]: the method of multipliers, each round by Newton's method.
 
     A round minimises F(Phi) + ||Pi(Y - sigma Phi)||^2 / (2 sigma) over all symmetric matrices; Pi(Y - sigma Phi) is the
     next Y, and Pi(sigma Phi - Y) / sigma lies in the cone. Without cone Y is 0 and one round is enough.
@@ -134,110 +131,142 @@ def _finish(objective: Objective, asked: _Asked, weights: Array, max_steps: int)
     Sources: Rockafellar 1976, Augmented Lagrangians and applications of the proximal point algorithm; Zhao, Sun and Toh
     2010, A Newton-CG augmented Lagrangian method for semidefinite programming.
     """
-    mu, sigma, steps = objective.mu, _FIRST_WEIGHT * objective.mu, 0
-    (gap,), sizes = objective.gaps(weights[None])
-    (goal,) = asked.goals(sizes)
-    Y = project_to_cone(objective.gradients(weights[None])[0]) if objective.cone else np.zeros_like(weights)
-    at = weights
+    weights, sigma, steps = start.copy(), _FIRST_WEIGHT * objective.mu, np.zeros(len(start), dtype=np.int64)
+    at = start.copy()
+    Y = project_to_cone(objective.gradients(start)) if objective.cone else np.zeros_like(start)
+    gaps, sizes, values = objective.gaps(start)
+    goals = asked.goals(sizes)
     for _ in range(_MAX_ROUNDS):
-        if gap <= goal or steps >= max_steps:
+        rows = np.flatnonzero(~(gaps <= goals) & (steps < max_steps))
+        if not len(rows):
             break
-        # A gradient of this norm adds a tenth of the goal to the gap.
-        end, taken = _newton(objective, Y, sigma, at, math.sqrt(0.2 * mu * goal), max_steps - steps)
-        at, Y, weights = end.weights, end.multipliers, end.inside
-        (gap,), sizes = objective.gaps(weights[None])
-        (goal,) = asked.goals(sizes)
-        steps, sigma = steps + max(taken, 1), _GROWTH * sigma
-    return weights, float(gap), float(goal), steps
+        part = objective.draws(rows)
+        at[rows], Y[rows], weights[rows], taken = _newton(
+            part, asked, Y[rows], sigma, at[rows], max_steps - steps[rows], inverse
+        )
+        gaps[rows], sizes, values[rows] = part.gaps(weights[rows])
+        goals[rows] = asked.goals(sizes)
+        steps[rows] += taken
+        sigma *= _GROWTH
+    return Ellipsoids(weights, values, gaps, np.sqrt(2.0 * gaps / objective.mu), steps), goals
+
+
+def _newton(
+    objective: Objective, asked: _Asked, Y: Array, sigma: float, weights: Array, max_steps: Any, inverse: Array | None
+) -> tuple[Array, Array, Array, Any]:
+    """The ends of a round, the next Y, the points of the set beside them, and the steps that each draw took.
+
+    A draw ends where its gradient is small: beside what is asked, or beside mu times its distance to the cone, since
+    then the multipliers are what matters.
+    """
+    here = _Round(objective, Y, sigma, weights, objective.records.scores(weights))
+    ends, next_Y, inside = weights.copy(), Y.copy(), weights.copy()
+    rows, taken = np.arange(len(weights)), np.zeros(len(weights), dtype=np.int64)
+    for step in range(int(max_steps.max()) + 1):
+        ends[rows], next_Y[rows], inside[rows], taken[rows] = here.weights, here.multipliers, here.inside, step
+        outside = _norms(here.inside - here.weights)
+        floors = np.maximum(here.floors(asked), _INNER * objective.mu * outside)
+        open_ = np.flatnonzero((_norms(here.gradient) > floors) & (step < max_steps[rows]))
+        if not len(open_):
+            break
+        kept, here = here.step(open_, here.directions(open_, inverse))
+        rows = rows[kept]
+    return ends, next_Y, inside, taken
 
 
 class _Round:
-    """F(Phi) + ||Pi(Y - sigma Phi)||^2 / (2 sigma) at weights [C, q] with these scores [C, n]; plain F without cone."""
+    """F(Phi) + ||Pi(Y - sigma Phi)||^2 / (2 sigma) at weights [R, C, q] with these scores; plain F without cone."""
 
     def __init__(self, objective: Objective, Y: Array, sigma: float, weights: Array, scores: Array) -> None:
         self.objective, self.Y, self.sigma, self.weights, self.scores = objective, Y, sigma, weights, scores
-        records = objective.records
-        self.margins = records.margins(scores[None])[0]
-        gradient = records.pull(records.slopes(self.margins[None]))[0] + objective.mu * weights + objective.linear[0]
+        self.losses, pull = objective.records.loss(scores)
+        self.gradient = pull + objective.mu * weights + objective.linear
         self.multipliers, self.inside = Y, weights
         if objective.cone:
             turned = Y - sigma * weights
             self.spectrum = Spectrum.of(turned)
             self.multipliers = self.spectrum.positive_part()
             self.inside = (self.multipliers - turned) / sigma
-            gradient -= self.multipliers
-        self.gradient = gradient
+            self.gradient -= self.multipliers
 
-    def direction(self, accuracy: float) -> Array:
-        """Newton's direction [C, q] by conjugate gradients, to a residual of `accuracy` times the gradient."""
-        records, mu = self.objective.records, self.objective.mu
-        h = records.half_width
-        curved = np.abs(1.0 - self.margins) < h
-        curved[records.labels, np.arange(records.n)] = False
-        rows = np.flatnonzero(curved.any(0))  # the other records have no curvature here
-        labels, Z, curved = records.labels[rows], records.Z[rows], curved[:, rows]
-        order = np.arange(len(rows))
+    def floors(self, asked: _Asked) -> Array:
+        """Gradients of this norm leave 19/20 of the gap that is asked for; over the cone they add a tenth of it."""
+        square, linear = self.objective.rest(self.weights)
+        share = 0.2 if self.objective.cone else 1.9
+        return np.sqrt(share * self.objective.mu * asked.goals(self.losses + square + np.abs(linear)))
+
+    def directions(self, rows: Any, inverse: Array | None) -> Array:
+        """Newton's directions for some of the draws by preconditioned conjugate gradients, to a residual of
+        `_CG_ACCURACY` times the gradient; [len(rows), C, q]."""
+        records, mu, scores = self.objective.records, self.objective.mu, self.scores[rows]
         if self.objective.cone:
-            U, weights = self.spectrum.vectors, self.sigma * self.spectrum.derivative_weights()
-            transposed = U.swapaxes(-1, -2)
+            U, shares = self.spectrum.vectors[rows], self.sigma * self.spectrum.derivative_weights()[rows]
 
-        def hessian(D: Array) -> Array:
-            scores = D @ Z.T
-            product = mu * D + pulled((curved * (scores[labels, order] - scores) / (2.0 * h))[None], labels, Z)[0]
+        def hessian(D: Array, open_: Any) -> Array:
+            product = mu * D + records.bend(scores if len(open_) == len(scores) else scores[open_], D)
             if self.objective.cone:
-                product += svec(U @ (weights * (transposed @ smat(D) @ U)) @ transposed)
+                V, transposed = U[open_], U[open_].swapaxes(-1, -2)
+                product += svec(V @ (shares[open_] * (transposed @ smat(D) @ V)) @ transposed)
             return product
 
-        found, left = np.zeros_like(self.gradient), -self.gradient
-        ahead, square = left, float((left**2).sum())
-        goal = accuracy**2 * square
+        def conditioned(left: Array) -> Array:
+            return left if inverse is None else (left.reshape(len(left), -1) @ inverse).reshape(left.shape)
+
+        left = -self.gradient[rows]
+        found, goals, open_ = np.zeros_like(left), _CG_ACCURACY * _norms(left), np.arange(len(left))
+        ahead = bent = conditioned(left)
+        square = (left * bent).sum((1, 2))
         for _ in range(_MAX_CG):
-            product = hessian(ahead)
-            share = square / float((ahead * product).sum())
-            found, left = found + share * ahead, left - share * product
-            before, square = square, float((left**2).sum())
-            if square <= goal:
+            product = hessian(ahead, open_)
+            share = (square / (ahead * product).sum((1, 2)))[:, None, None]
+            found[open_] += share * ahead
+            left = left - share * product
+            going = _norms(left) > goals[open_]
+            if not going.any():
                 break
-            ahead = left + square / before * ahead
+            open_, left, ahead, square = open_[going], left[going], ahead[going], square[going]
+            bent, before = conditioned(left), square
+            square = (left * bent).sum((1, 2))
+            ahead = bent + (square / before)[:, None, None] * ahead
         return found
 
-    def step(self, direction: Array) -> _Round | None:
-        """Where Newton's step ends, or the lowest point before it (nearly); None where rounding leaves no descent."""
+    def step(self, rows: Any, directions: Array) -> tuple[Any, _Round]:
+        """Where the Newton steps of these draws end, or the lowest points before it (nearly), and which draws these
+        are: those where rounding leaves no descent are not among them."""
         objective, records = self.objective, self.objective.records
-        moved = records.scores(direction[None])[0]
-        turn = records.margins(moved[None])[0]
-        constant = float(((objective.mu * self.weights + objective.linear[0]) * direction).sum())
+        slopes = (self.gradient[rows] * directions).sum((1, 2))
+        falling = slopes < 0.0
+        rows, directions, slopes = rows[falling], directions[falling], slopes[falling]
+        weights = self.weights[rows] + directions
+        scores = records.scores(weights)
+        for k, row in enumerate(rows):
+            along = self._along(row, directions[k], scores[k])
+            rise, slope = along(1.0), float(slopes[k])
+            if rise > -0.1 * slope:
+                share = find_root(along, 0.0, slope, 1.0, rise, tol=-0.1 * slope, max_steps=60)
+                weights[k] = self.weights[row] + share * directions[k]
+                scores[k] = self.scores[row] + share * (scores[k] - self.scores[row])
+        return rows, _Round(objective.draws(rows), self.Y[rows], self.sigma, weights, scores)
+
+    def _along(self, row: int, direction: Array, end: Array) -> Any:
+        """The derivative along the way to the point with the scores `end`, as a function of the share gone."""
+        from .. import kernels
+
+        objective, records = self.objective, self.objective.records
+        weights, start, Y = self.weights[row], self.scores[row], self.Y[row]
+        constant = float(((objective.mu * weights + objective.linear[row]) * direction).sum())
         square = objective.mu * float((direction**2).sum())
 
         def along(t: float) -> float:
-            slope = constant + t * square
-            slope -= float((hinge_slope(self.margins + t * turn, records.half_width) * turn).sum())
+            slope = constant + t * square + kernels.margin_slope(start, end, records.labels, records.half_width, t)
             if objective.cone:
-                turned = self.Y - self.sigma * (self.weights + t * direction)
+                turned = Y - self.sigma * (weights + t * direction)
                 slope -= float((project_to_cone(turned) * direction).sum())
             return slope
 
-        slope, share, rise = float((self.gradient * direction).sum()), 1.0, along(1.0)
-        if slope >= 0.0:
-            return None
-        if rise > -0.1 * slope:
-            share = find_root(along, 0.0, slope, 1.0, rise, tol=-0.1 * slope, max_steps=60)
-        weights, scores = self.weights + share * direction, self.scores + share * moved
-        return _Round(objective, self.Y, self.sigma, weights, scores)
+        return along
 
 
-def _newton(
-    objective: Objective, Y: Array, sigma: float, weights: Array, floor: float, max_steps: int
-) -> tuple[_Round, int]:
-    """The end of a round and the steps that it took: the gradient is at most `floor`, or small beside the distance to
-    the cone, mu times a tenth of it: then the multipliers are what matters."""
-    here = _Round(objective, Y, sigma, weights, objective.records.scores(weights[None])[0])
-    for steps in range(max_steps):
-        outside = float(np.linalg.norm(here.inside - here.weights))
-        if np.linalg.norm(here.gradient) <= max(floor, _INNER * objective.mu * outside):
-            return here, steps
-        new = here.step(here.direction(_CG_ACCURACY))
-        if new is None:
-            return here, steps
-        here = new
-    return here, max_steps
+def _norms(families: Array) -> Array:
+    """||.||_F over all classes, [R]."""
+    return np.sqrt((families**2).sum((1, 2)))

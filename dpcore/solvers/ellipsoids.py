@@ -31,6 +31,7 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,9 @@ import numpy as np
 from ..arrays import float_array
 from ..checks import check_real, integer, positive, shown
 from ..types import Array
+
+# Numbers that the cache holds.
+_BLOCK = 100_000
 
 
 @functools.lru_cache(maxsize=64)
@@ -154,7 +158,8 @@ def ellipsoid_of(Phi: Array, R: float = 1.0) -> Ellipsoid:
 def features(X: Array, R: float = 1.0) -> Array:
     """svec(x~ x~') of each record, [n, q], of norm ||x~||^2 <= 1 where ||x|| <= R; records beyond R are not refused."""
     augmented = np.column_stack([X / positive("R", R), np.ones(len(X))]) / math.sqrt(2.0)
-    return svec(augmented[:, :, None] * augmented[:, None, :])
+    rows, columns, weights = _triangle(augmented.shape[1])
+    return augmented[:, rows] * augmented[:, columns] * weights
 
 
 def classify(weights: Array, Z: Array) -> Any:
@@ -216,17 +221,6 @@ class ClassRecords:
         """`features`, [n, q]."""
         return features(self.X, self.R)
 
-    @functools.cached_property
-    def curvature(self) -> float:
-        """A bound on the eigenvalues of the loss's Hessian: (C / 2h) times the largest one of Z' Z.
-
-        A record's Hessian is M (x) X X' with M = sum_c psi''(m_c) (e_c - e_y) (e_c - e_y)', at most 1 / 2h times the
-        Laplacian of a star on C nodes, whose largest eigenvalue is C.
-        """
-        Z = self.Z
-        largest = float(np.linalg.eigvalsh(Z.T @ Z if Z.shape[1] <= self.n else Z @ Z.T)[-1])
-        return self.classes / (2.0 * self.half_width) * largest
-
     def scores(self, weights: Array) -> Array:
         """<Phi_c, X_i> of weights [R, C, q]; [R, C, n]."""
         draws, classes, q = weights.shape
@@ -236,31 +230,41 @@ class ClassRecords:
         """m_ic of scores [R, C, n], 0 for the own class."""
         return scores - scores[:, self.labels, np.arange(self.n)][:, None]
 
-    def slopes(self, margins: Array) -> Array:
-        """s_ic = -psi'(m_ic), 0 for the own class; [R, C, n]."""
-        slopes = hinge_slope(margins, self.half_width)
-        slopes[:, self.labels, np.arange(self.n)] = 0.0
-        return slopes
+    def loss(self, scores: Array) -> tuple[Array, Array]:
+        """sum_i sum_{c != y_i} psi(m_ic) at scores [R, C, n], [R], and its gradient by the weights, [R, C, q].
 
-    def losses(self, margins: Array) -> Array:
-        """sum_i sum_{c != y_i} psi(m_ic), [R]."""
-        # Margins of the own class are 0.
-        return huber_hinge(margins, self.half_width).sum((1, 2)) - self.n * huber_hinge(np.zeros(1), self.half_width)[0]
-
-    def pull(self, slopes: Array) -> Array:
-        """The loss's gradient for slopes [R, C, n]: -s_ic X_i for c != y_i, (sum_c s_ic) X_i for y_i; [R, C, q].
-
-        It sums to 0 over the classes.
+        With s_ic = -psi'(m_ic) the gradient has -s_ic X_i for c != y_i and (sum_c s_ic) X_i for y_i; it sums to 0 over
+        the classes.
         """
-        return pulled(slopes, self.labels, self.Z)
+        from .. import kernels
 
+        losses, pulled = np.empty(len(scores)), np.empty((len(scores), self.classes, self.Z.shape[1]))
+        for part, buffer in self._blocks(len(scores)):
+            kernels.margin_losses(scores[part], self.labels, self.half_width, buffer, losses[part])
+            pulled[part] = self._pulled(buffer)
+        return losses, pulled
 
-def pulled(slopes: Array, labels: Any, Z: Array) -> Array:
-    """`ClassRecords.pull` for slopes [R, C, n], labels [n] and features Z [n, q] of any records."""
-    draws, classes, n = slopes.shape
-    g = -slopes
-    g[:, labels, np.arange(n)] = slopes.sum(1)
-    return (g.reshape(draws * classes, n) @ Z).reshape(draws, classes, Z.shape[1])
+    def bend(self, scores: Array, directions: Array) -> Array:
+        """The loss's Hessian at scores [R, C, n] times directions [R, C, q]."""
+        from .. import kernels
+
+        bent = np.empty(directions.shape)
+        for part, buffer in self._blocks(len(scores)):
+            np.matmul(directions[part].reshape(-1, self.Z.shape[1]), self.Z.T, out=buffer.reshape(-1, self.n))
+            kernels.margin_curvatures(scores[part], self.labels, self.half_width, buffer)
+            bent[part] = self._pulled(buffer)
+        return bent
+
+    def _pulled(self, parts: Array) -> Array:
+        draws, classes, n = parts.shape
+        return (parts.reshape(-1, n) @ self.Z).reshape(draws, classes, -1)
+
+    def _blocks(self, draws: int) -> Iterator[tuple[slice, Array]]:
+        """Some of the draws at a time, with a place for their scores that the cache holds."""
+        step = max(1, _BLOCK // (self.classes * self.n))
+        buffer = np.empty((min(step, draws), self.classes, self.n))
+        for start in range(0, draws, step):
+            yield slice(start, start + step), buffer[: draws - start]
 
 
 @dc.dataclass(frozen=True)
@@ -306,27 +310,26 @@ class Objective:
 
     def values(self, weights: Array) -> Array:
         """F of weights [R, C, q], one model for each draw; [R]."""
-        loss, square, linear = self._terms(weights, self.records.margins(self.records.scores(weights)))
-        return loss + square + linear
+        square, linear = self.rest(weights)
+        return self.records.loss(self.records.scores(weights))[0] + square + linear
 
     def gradients(self, weights: Array) -> Array:
         """grad F, [R, C, q]."""
-        slopes = self.records.slopes(self.records.margins(self.records.scores(weights)))
-        return self.records.pull(slopes) + self.mu * weights + self.linear
+        return self.records.loss(self.records.scores(weights))[1] + self.mu * weights + self.linear
 
-    def gaps(self, weights: Array) -> tuple[Array, Array]:
-        """The duality gap of weights [R, C, q] in the set, and the sum of the sizes of F's terms; both [R].
+    def rest(self, weights: Array) -> tuple[Array, Array]:
+        """F's other terms, (mu/2) sum_c ||Phi_c||_F^2 and <tau I_d + B, Phi>; both [R]."""
+        return 0.5 * self.mu * (weights**2).sum((1, 2)), (self.linear * weights).sum((1, 2))
+
+    def gaps(self, weights: Array) -> tuple[Array, Array, Array]:
+        """The duality gap of weights [R, C, q] in the set, the sum of the sizes of F's terms, and F; all [R].
 
         The gap bounds F(weights) - F*. The sizes are what it is small beside: they are 0 nowhere, F may be.
         """
-        margins = self.records.margins(self.records.scores(weights))
-        V = -(self.records.pull(self.records.slopes(margins)) + self.linear)
+        losses, pull = self.records.loss(self.records.scores(weights))
+        V = -(pull + self.linear)
         kept = self.project(V)
         short = ((self.mu * weights - kept) ** 2).sum((1, 2)) / (2.0 * self.mu)
         slack = ((kept - V) * weights).sum((1, 2))
-        loss, square, linear = self._terms(weights, margins)
-        return short + np.maximum(slack, 0.0), loss + square + np.abs(linear)
-
-    def _terms(self, weights: Array, margins: Array) -> tuple[Array, Array, Array]:
-        square = 0.5 * self.mu * (weights**2).sum((1, 2))
-        return self.records.losses(margins), square, (self.linear * weights).sum((1, 2))
+        square, linear = self.rest(weights)
+        return short + np.maximum(slack, 0.0), losses + square + np.abs(linear), losses + square + linear

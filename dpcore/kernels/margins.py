@@ -1,0 +1,78 @@
+"""Passes over the margins of many models with several classes: the rounded hinge of `solvers.ellipsoids`.
+
+scores [R, C, n] hold a model's scores of record i in class c; the margin is m = scores[r, c, i] - scores[r, y_i, i].
+Sums go over the classes first, record by record, so that every inner loop runs along the records.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
+@njit(**_OPTIONS)
+def _own(scores, labels, own):
+    for i in range(labels.size):
+        own[i] = scores[labels[i], i]
+
+
+@njit(**_OPTIONS)
+def margin_losses(scores, labels, h, pulls, losses):
+    """losses[r] = sum_i sum_{c != y_i} psi(m), pulls [R, C, n]: its derivatives by the scores; NaN stays in losses."""
+    n = labels.size
+    own, total, value = np.empty(n), np.empty(n), np.empty(n)
+    for r in range(scores.shape[0]):
+        _own(scores[r], labels, own)
+        total[:] = 0.0
+        value[:] = 0.0
+        for c in range(scores.shape[1]):
+            row, out = scores[r, c], pulls[r, c]
+            for i in range(n):
+                short = 1.0 - (row[i] - own[i])
+                s = min(max((short + h) / (2.0 * h), 0.0), 1.0)
+                s = 0.0 if labels[i] == c else s
+                out[i] = -s
+                total[i] += s
+                value[i] += s * short + h * s * (1.0 - s)
+        for i in range(n):
+            pulls[r, labels[i], i] = total[i]
+        losses[r] = value.sum()
+
+
+@njit(**_OPTIONS)
+def margin_curvatures(scores, labels, h, moved):
+    """moved [R, C, n], a change of the scores, becomes the change of `pulls` to first order, in place."""
+    n = labels.size
+    own, own_moved, total = np.empty(n), np.empty(n), np.empty(n)
+    for r in range(scores.shape[0]):
+        _own(scores[r], labels, own)
+        _own(moved[r], labels, own_moved)
+        total[:] = 0.0
+        for c in range(scores.shape[1]):
+            row, out = scores[r, c], moved[r, c]
+            for i in range(n):
+                # The own class has moved by nothing against itself.
+                turn = (out[i] - own_moved[i]) / (2.0 * h)
+                turn = turn if abs(1.0 - (row[i] - own[i])) < h else 0.0
+                out[i] = turn
+                total[i] += turn
+        for i in range(n):
+            moved[r, labels[i], i] = -total[i]
+
+
+@njit(**_OPTIONS)
+def margin_slope(start, end, labels, h, t):
+    """The derivative of one model's loss at start + t (end - start), scores [C, n], along end - start."""
+    n = labels.size
+    own, own_moved, total = np.empty(n), np.empty(n), np.zeros(n)
+    _own(start, labels, own)
+    _own(end, labels, own_moved)
+    for c in range(start.shape[0]):
+        row, other = start[c], end[c]
+        for i in range(n):
+            m = row[i] - own[i]
+            turn = (other[i] - own_moved[i]) - m
+            total[i] -= min(max((1.0 + h - (m + t * turn)) / (2.0 * h), 0.0), 1.0) * turn
+    return total.sum()
