@@ -1,5 +1,6 @@
 """The page Classes: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
 
+import html
 import json
 import random
 import re
@@ -122,7 +123,7 @@ def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
         broken = classes.theorem_2_violations(draws=400, seed=7)
         assert f"promises an excess of at most {broken.bound:,.0f} in 9 of 10 draws" in captions(page)
         assert f"where it is 100,000, {100 * broken.violated[-1]:.0f} of 100 draws exceed it" in captions(page)
-    assert "< 10⁻¹" in texts(page) and "δ > 0.31" in texts(page)
+    assert "< 10⁻¹" in html.unescape(texts(page)) and "δ > 0.31" in html.unescape(texts(page))
     written = texts(page) + said(page) + json.dumps([chart["figure"] for chart in charts(page).values()])
     assert not re.search(r"ε\s*=|private", written), "no label of what it does not keep"
     sliders = {slider.key: slider.disabled for slider in page.select_slider}

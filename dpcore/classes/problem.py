@@ -27,7 +27,7 @@ class Least:
 
 def mean_losses(records: ClassRecords, weights: Array) -> Array:
     """L / n of models [R, C, q]; [R]."""
-    return records.losses(records.margins(records.scores(weights))) / records.n
+    return records.loss(records.scores(weights))[0] / records.n
 
 
 def least_in_ball(records: ClassRecords, radius: float) -> Least:

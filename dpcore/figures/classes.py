@@ -97,8 +97,8 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
 
 def _lowest(found: Accuracies) -> float:
     """Of the vertical axis: the least that is drawn, in steps of 5%."""
-    least = min(float(np.nanmin(values)) for values in [found.chance, *(m.q10 for m in found.learners.values())])
-    return math.floor(20.0 * least) / 20.0
+    drawn = np.concatenate([found.chance, *(measured.q10 for measured in found.learners.values())])
+    return math.floor(20.0 * float(np.nanmin(drawn))) / 20.0
 
 
 def _across(
