@@ -51,23 +51,33 @@ def volume_charge(spec: Spec, lam: float) -> float:
 
 
 def lam_of_charge(spec: Spec, charge: float) -> float:
-    """The lam at which the determinant is charged so much; ValueError where it leaves the range of lam."""
+    """The lam at which the determinant is charged so much, or 1e-100 where even that is charged less.
+
+    ValueError where only lam > 1e100 is charged so little.
+    """
 
     def surplus(log_lam: float) -> float:
         return volume_charge(spec, math.exp(log_lam)) - charge
 
-    if not surplus(-LARGEST_LOG) > 0.0 > surplus(LARGEST_LOG):
+    if surplus(-LARGEST_LOG) <= 0.0:
+        return math.exp(-LARGEST_LOG)
+    if not surplus(LARGEST_LOG) < 0.0:
         raise no_lam(spec)
     return math.exp(brentq(surplus, -LARGEST_LOG, LARGEST_LOG, xtol=1e-12))
 
 
 def rule_lam(
-    key: str, spec: Spec, moved: Callable[[float], float], excess: Callable[[float], float], epsilon: float | None
+    key: str,
+    spec: Spec,
+    moved: Callable[[float], float],
+    excesses: tuple[Callable[[float], float], ...],
+    epsilon: float | None,
 ) -> float:
     """lam by the rule that `spec.lam` names, without a look at the records.
 
-    moved: how far noise moves the model at a lam, root mean square. excess: a bound on what that costs. Both fall with
-    lam. epsilon: what the determinant and the noise share; None where the determinant is not charged.
+    moved: how far noise moves the model at a lam, root mean square. excesses: bounds on what that costs, of which the
+    smallest counts. All fall with lam. epsilon: what the determinant and the noise share; None where the determinant is
+    not charged.
     "auto": noise moves the model by theta_norm, or by less where the determinant would cost more than a quarter of
     epsilon. "population": the lam with the smallest bound on the excess risk on fresh records.
     Raises NotApplicable for "published", ValueError where a rule leaves the range of lam.
@@ -89,15 +99,23 @@ def rule_lam(
 
     stability = largest_gradient(spec) * gradient_change(spec)
 
-    def bound(log_lam: float) -> float:
-        lam = math.exp(log_lam)
-        return math.log(excess(lam) + 0.5 * lam * B**2 + stability / lam)
+    def smallest(excess: Callable[[float], float]) -> tuple[float, float]:
+        """The bound's minimum and ln lam there."""
+
+        def bound(log_lam: float) -> float:
+            lam = math.exp(log_lam)
+            return math.log(excess(lam) + 0.5 * lam * B**2 + stability / lam)
+
+        # Where the bias alone passes the bound.
+        high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
+        if not -LARGEST_LOG < low < high:
+            raise no_lam(spec)
+        found = minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
+        return float(found.fun), float(found.x)
 
     # Below this lam stability and bias alone fall as lam grows, and so does all the rest.
     low = 0.5 * math.log(2.0 * stability / B**2)
     if epsilon is not None:
         low = max(low, math.log(lam_of_charge(spec, epsilon)) + _MARGIN)
-    high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)  # where the bias passes the bound
-    if not -LARGEST_LOG < low < high:
-        raise no_lam(spec)
-    return math.exp(minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)
+    # One by one: the smaller of two bounds may have a minimum of its own on either side of where they cross.
+    return math.exp(min(map(smallest, excesses))[1])

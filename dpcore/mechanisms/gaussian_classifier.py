@@ -28,8 +28,11 @@ _BAND_MISS = 0.1
 # The share of the budget that hides how far a solver stops from the exact minimiser.
 _TRACE_SHARE = 0.01
 # A minimiser is asked for to this share of how far one record can move it, and to no more digits than the noise has.
-_ACCURACY, _ROUNDING = 1e-6, 1e-13
+# It may be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
+_ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
 _BATCH_NUMBERS = 2_000_000
+# Pairs of sets of classes are counted by their sizes, C^3 kinds of them.
+_MOST_CLASSES = 100
 
 
 @dc.dataclass(frozen=True)
@@ -86,7 +89,8 @@ class GaussianClassifier(SampledMechanism):
                     "spends the budget"
                 )
             scale = self._question_scale(spec, main, lam)
-            tol = _ACCURACY * D / lam + _ROUNDING * self._length(spec, scale) / lam
+            rounding = _ROUNDING + min(1.0, _MARGIN_ROUNDING * rules.smoothness(spec) / lam)
+            tol = _ACCURACY * D / lam + rounding * self._length(spec, scale) / lam
             trace = Event(self.noise, 2.0 * tol * self._multiplier(rest), 2.0 * tol)
             ledger: tuple[Event, ...] = (Event(self.noise, scale, D, charge=charge), trace)
         else:
@@ -121,11 +125,11 @@ class GaussianClassifier(SampledMechanism):
             noise = bounds.noise_excess(G, smoothness, 1.0, math.sqrt(square), square) + G * plan.tol
             band = G * (length + plan.tol)
         bias = bounds.regularisation_bias(lam, B, spec.classes - 1.0)
-        fresh = noise + bias + G * (rules.gradient_change(spec) / lam)
+        fresh = noise + bias + G * (rules.gradient_change(spec) / lam + plan.tol)
         ball = f"comparator in the ball of {B:g}; vacuous above C - 1 = {spec.classes - 1}"
         runs = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
         return (
-            Bound("excess_over_regularised", "upper", over, "expectation", _PROOF, "||x||_2 <= R"),
+            Bound("excess_over_regularised", "upper", over, "expectation", _PROOF, "before the common shift"),
             Bound("excess_empirical_risk", "upper", noise + bias, "expectation", _PROOF, ball),
             Bound("excess_empirical_risk", "upper", band + bias, "probability", _PROOF, runs),
             Bound("excess_population_risk", "upper", fresh, "expectation", _PROOF, f"independent records; {ball}"),
@@ -253,6 +257,11 @@ class GaussianClassifier(SampledMechanism):
             raise NotApplicable(f"{self.key} is proved for all symmetric matrices, got {where}")
         if spec.lam == 0.0:
             raise NotApplicable(f"{self.key} needs lam > 0, got lam = 0: without a ridge noise has no minimiser")
+        if self.perturbed == "objective" and spec.classes > _MOST_CLASSES:
+            raise NotApplicable(
+                f"{self.key} accounts for at most {_MOST_CLASSES} classes where the objective is perturbed, got "
+                f"{spec.classes}"
+            )
 
     def _parts(self, budget: Budget) -> tuple[Budget, Budget]:
         """The budget of the noise with the charge, and that of the trace; all of it where there is no trace."""
@@ -286,19 +295,12 @@ class GaussianClassifier(SampledMechanism):
             def moved(lam: float) -> float:
                 return self._length(spec, self._question_scale(spec, main, lam)) / lam
 
-            def excess(lam: float) -> float:
-                return min(0.5 * lam * moved(lam) ** 2, G * moved(lam))
-
-            return rules.rule_lam(self.key, spec, moved, excess, main.epsilon)
+            costs = (lambda lam: 0.5 * lam * moved(lam) ** 2, lambda lam: G * moved(lam))
+            return rules.rule_lam(self.key, spec, moved, costs, main.epsilon)
 
         at_one = self._length(spec, rules.gradient_change(spec) * self._multiplier(main))
-        return rules.rule_lam(
-            self.key,
-            spec,
-            lambda lam: at_one / lam,
-            lambda lam: bounds.noise_excess(G, smoothness, 1.0, at_one / lam, (at_one / lam) ** 2),
-            None,
-        )
+        costs = (lambda lam: G * at_one / lam, lambda lam: 0.5 * smoothness * (at_one / lam) ** 2)
+        return rules.rule_lam(self.key, spec, lambda lam: at_one / lam, costs, None)
 
     def _scales(self, plan: Plan) -> tuple[float, ...]:
         """Of the noise, and of its trace where there is one."""
