@@ -145,7 +145,7 @@ def test_auto_moves_the_model_by_theta_norm_unless_the_determinant_takes_a_quart
 
 
 POPULATION = [
-    dict(n=1604, p=2, classes=7, epsilon=0.15265, theta_norm=6.2754, noise="gamma", perturbed="output"),
+    dict(n=2512, p=1, classes=7, epsilon=0.016, theta_norm=4.345, noise="gamma", perturbed="output"),
     dict(n=50, p=1, classes=2, epsilon=0.3, theta_norm=200.0, noise="gaussian", perturbed="objective"),
     dict(n=5000, p=10, classes=3, epsilon=1.0, theta_norm=10.0, noise="gamma", perturbed="objective"),
     dict(n=300, p=4, classes=4, epsilon=30.0, theta_norm=0.1, noise="gaussian", perturbed="objective"),

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from scipy.optimize import brentq, minimize_scalar
 
 from ..losses import get_loss
+from ..noises import Noise
 from ..types import NotApplicable, Spec
 from .shared import LARGEST_LOG, no_lam
 
@@ -40,6 +41,33 @@ def largest_gradient(spec: Spec) -> float:
 def smoothness(spec: Spec) -> float:
     """The largest eigenvalue of the Hessian of one record's loss, c C."""
     return get_loss(spec.loss).curvature_bound * spec.classes
+
+
+def length(law: Noise, spec: Spec, scale: float) -> float:
+    """sqrt(E ||noise||^2) in V."""
+    size = dimensions(spec)
+    return scale * math.sqrt(size * law.reach(size)[1])
+
+
+def reach(law: Noise, spec: Spec) -> tuple[float, float]:
+    """Noise of scale 1 in a model adds to F on average at most the first by slopes, the second by curvature.
+
+    It moves C - 1 margins of a record by <noise, (e_c - e_y) (x) X> each, and ||e_c - e_y|| = sqrt2.
+    """
+    mean, square = law.reach(dimensions(spec))
+    wrong = spec.classes - 1.0
+    return wrong * math.sqrt(2.0) * mean, wrong * get_loss(spec.loss).curvature_bound * square
+
+
+def shaken(law: Noise, spec: Spec, scale: float) -> float:
+    """What noise of this scale in a model adds to F on average, at most."""
+    line, curve = reach(law, spec)
+    return min(line * scale, curve * scale**2)
+
+
+def band(law: Noise, spec: Spec, scale: float, miss: float) -> float:
+    """What it adds in one run, with probability 1 - miss."""
+    return (spec.classes - 1.0) * math.sqrt(2.0) * scale * law.mean_draw_band(dimensions(spec), miss)
 
 
 def volume_charge(spec: Spec, lam: float) -> float:

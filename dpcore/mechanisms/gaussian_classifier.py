@@ -90,7 +90,7 @@ class GaussianClassifier(SampledMechanism):
                 )
             scale = self._question_scale(spec, main, lam)
             rounding = _ROUNDING + min(1.0, _MARGIN_ROUNDING * rules.smoothness(spec) / lam)
-            tol = _ACCURACY * D / lam + rounding * self._length(spec, scale) / lam
+            tol = _ACCURACY * D / lam + rounding * rules.length(self.law, spec, scale) / lam
             trace = Event(self.noise, 2.0 * tol * self._multiplier(rest), 2.0 * tol)
             ledger: tuple[Event, ...] = (Event(self.noise, scale, D, charge=charge), trace)
         else:
@@ -104,28 +104,29 @@ class GaussianClassifier(SampledMechanism):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Over the regularised optimum; over the best model in the ball, on average, in one run, on fresh records.
 
-        The first is nearly attained where noise rules; the others say nothing above C - 1, the loss of Phi = 0.
+        The first is nearly attained where noise rules; the others say nothing above C - 1, the loss of Phi = 0. They
+        take the smaller of what strong convexity and what the margins of single records give.
         """
         spec, lam = plan.spec, float(plan.spec.lam)
-        G, smoothness, B = rules.largest_gradient(spec), rules.smoothness(spec), spec.theta_norm
-        bend, square = smoothness + lam, self._length(spec, plan.scale) ** 2
-        length = plan.scale * self.law.length(rules.dimensions(spec), _BAND_MISS / 2.0)
+        G, bend, B = rules.largest_gradient(spec), rules.smoothness(spec) + lam, spec.theta_norm
+        square, rounding = rules.length(self.law, spec, plan.scale) ** 2, G * plan.tol
         if self.perturbed == "objective":
             trace = plan.ledger[1].scale
-            inexact = 0.5 * bend * (self._length(spec, trace) ** 2 + plan.tol**2) + math.sqrt(square) * plan.tol
+            traced = rules.length(self.law, spec, trace)
+            inexact = 0.5 * bend * (traced**2 + plan.tol**2) + math.sqrt(square) * plan.tol
             over = bounds.linear_term_excess(lam, square) + inexact
-            noise = min(over, G * (math.sqrt(square) / lam + self._length(spec, trace) + plan.tol))
-            shaken = trace * self.law.length(rules.dimensions(spec), _BAND_MISS / 2.0) + plan.tol
-            band = min(
-                bounds.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2, G * length / lam
-            )
-            band += G * shaken
+            shaken = rules.shaken(self.law, spec, trace) + rounding
+            noise = min(over, rules.shaken(self.law, spec, plan.scale / lam) + shaken)
+            length = plan.scale * self.law.length(rules.dimensions(spec), _BAND_MISS / 2.0)
+            below = bounds.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
+            band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * _BAND_MISS))
+            band += rules.band(self.law, spec, trace, 0.5 * _BAND_MISS) + rounding
         else:
-            over = 0.5 * bend * (square + plan.tol**2)
-            noise = bounds.noise_excess(G, smoothness, 1.0, math.sqrt(square), square) + G * plan.tol
-            band = G * (length + plan.tol)
+            noise = rules.shaken(self.law, spec, plan.scale) + rounding
+            over = rules.shaken(self.law, spec, plan.scale) + 0.5 * lam * square + 0.5 * bend * plan.tol**2
+            band = rules.band(self.law, spec, plan.scale, _BAND_MISS) + rounding
         bias = bounds.regularisation_bias(lam, B, spec.classes - 1.0)
-        fresh = noise + bias + G * (rules.gradient_change(spec) / lam + plan.tol)
+        fresh = noise + bias + G * rules.gradient_change(spec) / lam + rounding
         ball = f"comparator in the ball of {B:g}; vacuous above C - 1 = {spec.classes - 1}"
         runs = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
         return (
@@ -282,25 +283,23 @@ class GaussianClassifier(SampledMechanism):
             return rules.gradient_change(spec) / (main.epsilon - charge)
         return rules.gradient_change(spec) / acc.objective_mu(main, charge, acc.class_vertices(spec.classes))
 
-    def _length(self, spec: Spec, scale: float) -> float:
-        """sqrt(E ||scale * direction||^2)."""
-        dimensions = rules.dimensions(spec)
-        return scale * math.sqrt(dimensions * self.law.reach(dimensions)[1])
-
     def _lam(self, spec: Spec, budget: Budget) -> float:
-        G, smoothness = rules.largest_gradient(spec), rules.smoothness(spec)
         main, _ = self._parts(budget)
-        if self.perturbed == "objective":
+        line, curve = rules.reach(self.law, spec)
+        objective = self.perturbed == "objective"
+        at_one = rules.gradient_change(spec) * self._multiplier(main)
 
-            def moved(lam: float) -> float:
-                return self._length(spec, self._question_scale(spec, main, lam)) / lam
+        def scale(lam: float) -> float:
+            return (self._question_scale(spec, main, lam) if objective else at_one) / lam
 
-            costs = (lambda lam: 0.5 * lam * moved(lam) ** 2, lambda lam: G * moved(lam))
-            return rules.rule_lam(self.key, spec, moved, costs, main.epsilon)
+        def moved(lam: float) -> float:
+            return rules.length(self.law, spec, scale(lam))
 
-        at_one = self._length(spec, rules.gradient_change(spec) * self._multiplier(main))
-        costs = (lambda lam: G * at_one / lam, lambda lam: 0.5 * smoothness * (at_one / lam) ** 2)
-        return rules.rule_lam(self.key, spec, lambda lam: at_one / lam, costs, None)
+        costs: tuple[Callable[[float], float], ...]
+        costs = (lambda lam: line * scale(lam), lambda lam: curve * scale(lam) ** 2)
+        if objective:
+            costs += (lambda lam: 0.5 * lam * moved(lam) ** 2,)
+        return rules.rule_lam(self.key, spec, moved, costs, main.epsilon if objective else None)
 
     def _scales(self, plan: Plan) -> tuple[float, ...]:
         """Of the noise, and of its trace where there is one."""
