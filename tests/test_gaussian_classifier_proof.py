@@ -156,17 +156,23 @@ def test_the_vertices_cover_every_strategy_by_simulation(classes):
             assert realised > 1.05 * hockey_stick(e, mu), "who looks at b gets more than any fixed strategy"
 
 
-@pytest.mark.parametrize("classes, gain", [(2, 1.140), (3, 1.265), (5, 1.405), (10, 1.519)])
-def test_vertices_need_less_noise_than_a_norm_in_the_plane_of_both_records(classes, gain):
-    """At (1, 1e-5) without charge, against E (1 - exp(e - s r - s^2 / 2))_+ = delta, r from chi_{2 (C - 1)}."""
+@pytest.mark.parametrize(
+    "classes, epsilon, delta, gain",
+    [(2, 1, 1e-5, 1.140), (3, 1, 1e-5, 1.265), (5, 1, 1e-5, 1.405), (10, 1, 1e-5, 1.519), (10, 0.01, 0.01, 0.831)],
+)
+def test_vertices_need_less_noise_than_a_norm_in_the_plane_of_both_records(classes, epsilon, delta, gain):
+    """Without charge, against E (1 - exp(epsilon - s r - s^2 / 2))_+ = delta, r from chi_{2 (C - 1)}.
+
+    Many vertices and a delta as large as epsilon are the exception.
+    """
     r = np.linspace(0.0, 30.0, 300_001)
     density = stats.chi(2 * (classes - 1)).pdf(r) * (r[1] - r[0])
 
     def surplus(s):
-        return density @ np.maximum(-np.expm1(1.0 - s * r - 0.5 * s * s), 0.0) - 1e-5
+        return density @ np.maximum(-np.expm1(epsilon - s * r - 0.5 * s * s), 0.0) - delta
 
     by_norm = optimize.brentq(surplus, 1e-3, 1.0, xtol=1e-12)
-    assert objective_mu(Budget(1.0, 1e-5), 0.0, class_vertices(classes)) / by_norm == pytest.approx(gain, abs=6e-4)
+    assert objective_mu(Budget(epsilon, delta), 0.0, class_vertices(classes)) / by_norm == pytest.approx(gain, abs=6e-4)
 
 
 # The Hessian and the change of variables
