@@ -13,6 +13,7 @@ from collections.abc import Callable
 from scipy.optimize import brentq, minimize_scalar
 
 from ..losses import get_loss
+from ..noises import Noise
 from ..types import NotApplicable, Spec
 from .shared import LARGEST_LOG, no_lam
 
@@ -50,6 +51,33 @@ def smoothness(spec: Spec) -> float:
     return get_loss(spec.loss).curvature_bound * spec.classes
 
 
+def length(law: Noise, spec: Spec, scale: float) -> float:
+    """sqrt(E ||noise||^2) in V."""
+    size = dimensions(spec)
+    return scale * math.sqrt(size * law.reach(size)[1])
+
+
+def reach(law: Noise, spec: Spec) -> tuple[float, float]:
+    """Noise of scale 1 in a model adds to F on average at most the first by slopes, the second by curvature.
+
+    It moves C - 1 margins of a record by <noise, (e_c - e_y) (x) X> each, and ||e_c - e_y|| = sqrt2.
+    """
+    mean, square = law.reach(dimensions(spec))
+    wrong = spec.classes - 1.0
+    return wrong * math.sqrt(2.0) * mean, wrong * get_loss(spec.loss).curvature_bound * square
+
+
+def shaken(law: Noise, spec: Spec, scale: float) -> float:
+    """What noise of this scale in a model adds to F on average, at most."""
+    line, curve = reach(law, spec)
+    return min(line * scale, curve * scale**2)
+
+
+def band(law: Noise, spec: Spec, scale: float, miss: float) -> float:
+    """What it adds in one run, with probability 1 - miss."""
+    return (spec.classes - 1.0) * math.sqrt(2.0) * scale * law.mean_draw_band(dimensions(spec), miss)
+
+
 def volume_charge(spec: Spec, lam: float) -> float:
     """J = ln(1 + c C / (n lam)) + (C - 2) ln(1 + c / (n lam)), what a record may do to the Hessian's determinant."""
     if lam == 0.0:
@@ -59,23 +87,33 @@ def volume_charge(spec: Spec, lam: float) -> float:
 
 
 def lam_of_charge(spec: Spec, charge: float) -> float:
-    """The lam at which the determinant is charged so much; ValueError where it leaves the range of lam."""
+    """The lam at which the determinant is charged so much, or 1e-100 where even that is charged less.
+
+    ValueError where only lam > 1e100 is charged so little.
+    """
 
     def surplus(log_lam: float) -> float:
         return volume_charge(spec, math.exp(log_lam)) - charge
 
-    if not surplus(-LARGEST_LOG) > 0.0 > surplus(LARGEST_LOG):
+    if surplus(-LARGEST_LOG) <= 0.0:
+        return math.exp(-LARGEST_LOG)
+    if not surplus(LARGEST_LOG) < 0.0:
         raise no_lam(spec)
     return math.exp(brentq(surplus, -LARGEST_LOG, LARGEST_LOG, xtol=1e-12))
 
 
 def rule_lam(
-    key: str, spec: Spec, moved: Callable[[float], float], excess: Callable[[float], float], epsilon: float | None
+    key: str,
+    spec: Spec,
+    moved: Callable[[float], float],
+    excesses: tuple[Callable[[float], float], ...],
+    epsilon: float | None,
 ) -> float:
     """lam by the rule that `spec.lam` names, without a look at the records.
 
-    moved: how far noise moves the model at a lam, root mean square. excess: a bound on what that costs. Both fall with
-    lam. epsilon: what the determinant and the noise share; None where the determinant is not charged.
+    moved: how far noise moves the model at a lam, root mean square, as it counts for "auto". excesses: bounds on what that costs, of which the
+    smallest counts. All fall with lam. epsilon: what the determinant and the noise share; None where the determinant is
+    not charged.
     "auto": noise moves the model by theta_norm, or by less where the determinant would cost more than a quarter of
     epsilon. "population": the lam with the smallest bound on the excess risk on fresh records.
     Raises NotApplicable for "published", ValueError where a rule leaves the range of lam.
@@ -97,15 +135,23 @@ def rule_lam(
 
     stability = largest_gradient(spec) * gradient_change(spec)
 
-    def bound(log_lam: float) -> float:
-        lam = math.exp(log_lam)
-        return math.log(excess(lam) + 0.5 * lam * B**2 + stability / lam)
+    def smallest(excess: Callable[[float], float]) -> tuple[float, float]:
+        """The bound's minimum and ln lam there."""
+
+        def bound(log_lam: float) -> float:
+            lam = math.exp(log_lam)
+            return math.log(excess(lam) + 0.5 * lam * B**2 + stability / lam)
+
+        # Where the bias alone passes the bound.
+        high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
+        if not -LARGEST_LOG < low < high:
+            raise no_lam(spec)
+        found = minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
+        return float(found.fun), float(found.x)
 
     # Below this lam stability and bias alone fall as lam grows, and so does all the rest.
     low = 0.5 * math.log(2.0 * stability / B**2)
     if epsilon is not None:
         low = max(low, math.log(lam_of_charge(spec, epsilon)) + _MARGIN)
-    high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)  # where the bias passes the bound
-    if not -LARGEST_LOG < low < high:
-        raise no_lam(spec)
-    return math.exp(minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)
+    # One by one: the smaller of two bounds may have a minimum of its own on either side of where they cross.
+    return math.exp(min(map(smallest, excesses))[1])

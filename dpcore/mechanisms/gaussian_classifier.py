@@ -28,10 +28,14 @@ _BAND_MISS = 0.1
 # The share of the budget that hides how far a solver stops from the exact minimiser.
 _TRACE_SHARE = 0.01
 # A minimiser is asked for to this share of how far one record can move it, and to no more digits than the noise has.
-_ACCURACY, _ROUNDING = 1e-6, 1e-13
-# lam = "auto": nothing resists noise that is added afterwards, so it moves the model by this much less.
+# It may be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
+_ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
+# lam = "auto": the loss's curvature resists noise in the question, none resists noise in the answer, which is allowed to
+# move the model by this much less.
 _FELT = 8.0
 _BATCH_NUMBERS = 2_000_000
+# Pairs of sets of classes are counted by their sizes, C^3 kinds of them.
+_MOST_CLASSES = 100
 
 
 @dc.dataclass(frozen=True)
@@ -88,7 +92,8 @@ class GaussianClassifier(SampledMechanism):
                     "spends the budget"
                 )
             scale = self._question_scale(spec, main, lam)
-            tol = _ACCURACY * D / lam + _ROUNDING * self._length(spec, scale) / lam
+            rounding = _ROUNDING + min(1.0, _MARGIN_ROUNDING * rules.smoothness(spec) / lam)
+            tol = _ACCURACY * D / lam + rounding * rules.length(self.law, spec, scale) / lam
             trace = Event(self.noise, 2.0 * tol * self._multiplier(rest), 2.0 * tol)
             ledger: tuple[Event, ...] = (Event(self.noise, scale, D, charge=charge), trace)
         else:
@@ -102,32 +107,33 @@ class GaussianClassifier(SampledMechanism):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Over the regularised optimum; over the best model in the ball, on average, in one run, on fresh records.
 
-        The first is nearly attained where noise rules; the others say nothing above C - 1, the loss of Phi = 0.
+        The first is nearly attained where noise rules; the others say nothing above C - 1, the loss of Phi = 0. They
+        take the smaller of what strong convexity and what the margins of single records give.
         """
         spec, lam = plan.spec, float(plan.spec.lam)
-        G, smoothness, B = rules.largest_gradient(spec), rules.smoothness(spec), spec.theta_norm
-        bend, square = smoothness + lam, self._length(spec, plan.scale) ** 2
-        length = plan.scale * self.law.length(rules.dimensions(spec), _BAND_MISS / 2.0)
+        G, bend, B = rules.largest_gradient(spec), rules.smoothness(spec) + lam, spec.theta_norm
+        square, rounding = rules.length(self.law, spec, plan.scale) ** 2, G * plan.tol
         if self.perturbed == "objective":
             trace = plan.ledger[1].scale
-            inexact = 0.5 * bend * (self._length(spec, trace) ** 2 + plan.tol**2) + math.sqrt(square) * plan.tol
+            traced = rules.length(self.law, spec, trace)
+            inexact = 0.5 * bend * (traced**2 + plan.tol**2) + math.sqrt(square) * plan.tol
             over = bounds.linear_term_excess(lam, square) + inexact
-            noise = min(over, G * (math.sqrt(square) / lam + self._length(spec, trace) + plan.tol))
-            shaken = trace * self.law.length(rules.dimensions(spec), _BAND_MISS / 2.0) + plan.tol
-            band = min(
-                bounds.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2, G * length / lam
-            )
-            band += G * shaken
+            shaken = rules.shaken(self.law, spec, trace) + rounding
+            noise = min(over, rules.shaken(self.law, spec, plan.scale / lam) + shaken)
+            length = plan.scale * self.law.length(rules.dimensions(spec), _BAND_MISS / 2.0)
+            below = bounds.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
+            band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * _BAND_MISS))
+            band += rules.band(self.law, spec, trace, 0.5 * _BAND_MISS) + rounding
         else:
-            over = 0.5 * bend * (square + plan.tol**2)
-            noise = bounds.noise_excess(G, smoothness, 1.0, math.sqrt(square), square) + G * plan.tol
-            band = G * (length + plan.tol)
+            noise = rules.shaken(self.law, spec, plan.scale) + rounding
+            over = rules.shaken(self.law, spec, plan.scale) + 0.5 * lam * square + 0.5 * bend * plan.tol**2
+            band = rules.band(self.law, spec, plan.scale, _BAND_MISS) + rounding
         bias = bounds.regularisation_bias(lam, B, spec.classes - 1.0)
-        fresh = noise + bias + G * (rules.gradient_change(spec) / lam)
+        fresh = noise + bias + G * rules.gradient_change(spec) / lam + rounding
         ball = f"comparator in the ball of {B:g}; vacuous above C - 1 = {spec.classes - 1}"
         runs = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
         return (
-            Bound("excess_over_regularised", "upper", over, "expectation", _PROOF, "||x||_2 <= R"),
+            Bound("excess_over_regularised", "upper", over, "expectation", _PROOF, "before the common shift"),
             Bound("excess_empirical_risk", "upper", noise + bias, "expectation", _PROOF, ball),
             Bound("excess_empirical_risk", "upper", band + bias, "probability", _PROOF, runs),
             Bound("excess_population_risk", "upper", fresh, "expectation", _PROOF, f"independent records; {ball}"),
@@ -255,6 +261,11 @@ class GaussianClassifier(SampledMechanism):
             raise NotApplicable(f"{self.key} is proved for all symmetric matrices, got {where}")
         if spec.lam == 0.0:
             raise NotApplicable(f"{self.key} needs lam > 0, got lam = 0: without a ridge noise has no minimiser")
+        if self.perturbed == "objective" and spec.classes > _MOST_CLASSES:
+            raise NotApplicable(
+                f"{self.key} accounts for at most {_MOST_CLASSES} classes where the objective is perturbed, got "
+                f"{spec.classes}"
+            )
 
     def _parts(self, budget: Budget) -> tuple[Budget, Budget]:
         """The budget of the noise with the charge, and that of the trace; all of it where there is no trace."""
@@ -275,32 +286,24 @@ class GaussianClassifier(SampledMechanism):
             return rules.gradient_change(spec) / (main.epsilon - charge)
         return rules.gradient_change(spec) / acc.objective_mu(main, charge, acc.class_vertices(spec.classes))
 
-    def _length(self, spec: Spec, scale: float) -> float:
-        """sqrt(E ||scale * direction||^2)."""
-        dimensions = rules.dimensions(spec)
-        return scale * math.sqrt(dimensions * self.law.reach(dimensions)[1])
-
     def _lam(self, spec: Spec, budget: Budget) -> float:
-        G, smoothness = rules.largest_gradient(spec), rules.smoothness(spec)
         main, _ = self._parts(budget)
-        if self.perturbed == "objective":
+        line, curve = rules.reach(self.law, spec)
+        objective = self.perturbed == "objective"
+        felt = 1.0 if objective else _FELT
+        at_one = rules.gradient_change(spec) * self._multiplier(main)
 
-            def moved(lam: float) -> float:
-                return self._length(spec, self._question_scale(spec, main, lam)) / lam
+        def scale(lam: float) -> float:
+            return (self._question_scale(spec, main, lam) if objective else at_one) / lam
 
-            def excess(lam: float) -> float:
-                return min(0.5 * lam * moved(lam) ** 2, G * moved(lam))
+        def moved(lam: float) -> float:
+            return felt * rules.length(self.law, spec, scale(lam))
 
-            return rules.rule_lam(self.key, spec, moved, excess, main.epsilon)
-
-        at_one = self._length(spec, rules.gradient_change(spec) * self._multiplier(main))
-        return rules.rule_lam(
-            self.key,
-            spec,
-            lambda lam: _FELT * at_one / lam,
-            lambda lam: bounds.noise_excess(G, smoothness, 1.0, at_one / lam, (at_one / lam) ** 2),
-            None,
-        )
+        costs: tuple[Callable[[float], float], ...]
+        costs = (lambda lam: line * scale(lam), lambda lam: curve * scale(lam) ** 2)
+        if objective:
+            costs += (lambda lam: 0.5 * lam * moved(lam) ** 2,)
+        return rules.rule_lam(self.key, spec, moved, costs, main.epsilon if objective else None)
 
     def _scales(self, plan: Plan) -> tuple[float, ...]:
         """Of the noise, and of its trace where there is one."""

@@ -137,7 +137,9 @@ def takeaway(found: Found, here: Here) -> str:
     last = len(found.x) - 1
     far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
     lead = "**It adds up, but less than if every class pays by itself.** " if far < alone else ""
-    rest = "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} it takes {points(far)} and {points(alone)}"
+    rest = (
+        "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} it takes {points(far)} and {points(alone)}"
+    )
     return f"{lead}With {found.x[k]:g} classes {said}{rest}."
 
 
