@@ -129,7 +129,9 @@ def test_hessians_are_sums_of_squares_over_records_and_classes(classes, h):
 def test_a_loss_changes_by_the_integral_of_its_slope():
     r = records(n=30, classes=3)
     start, end = r.scores(3.0 * np.random.default_rng(11).standard_normal((2, 3, 6)))
-    slopes = [kernels.margin_slope(start, end, r.labels, r.half_width, t) for t in np.linspace(0.0, 1.0, 20_001)]
+    slopes = [
+        kernels.margin_slope(start, end - start, r.labels, r.half_width, t) for t in np.linspace(0.0, 1.0, 20_001)
+    ]
     losses = r.loss(np.stack([start, end]))[0]
     # The trapezoid rule misses by a twelfth of the square of the step times the change of the slope's slope.
     assert np.trapezoid(slopes, dx=1 / 20_000) == pytest.approx(losses[1] - losses[0], abs=1e-6)

@@ -63,16 +63,16 @@ def margin_curvatures(scores, labels, h, moved):
 
 
 @njit(**_OPTIONS)
-def margin_slope(start, end, labels, h, t):
-    """The derivative of one model's loss at start + t (end - start), scores [C, n], along end - start."""
+def margin_slope(start, moves, labels, h, t):
+    """The derivative of one model's loss at start + t moves, scores [C, n], along moves."""
     n = labels.size
     own, own_moved, total = np.empty(n), np.empty(n), np.zeros(n)
     _own(start, labels, own)
-    _own(end, labels, own_moved)
+    _own(moves, labels, own_moved)
     for c in range(start.shape[0]):
-        row, other = start[c], end[c]
+        row, moved = start[c], moves[c]
         for i in range(n):
-            m = row[i] - own[i]
-            turn = (other[i] - own_moved[i]) - m
-            total[i] -= min(max((1.0 + h - (m + t * turn)) / (2.0 * h), 0.0), 1.0) * turn
+            turn = moved[i] - own_moved[i]
+            m = row[i] - own[i] + t * turn
+            total[i] -= min(max((1.0 + h - m) / (2.0 * h), 0.0), 1.0) * turn
     return total.sum()

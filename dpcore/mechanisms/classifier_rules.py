@@ -111,9 +111,9 @@ def rule_lam(
 ) -> float:
     """lam by the rule that `spec.lam` names, without a look at the records.
 
-    moved: how far noise moves the model at a lam, root mean square, as it counts for "auto". excesses: bounds on what that costs, of which the
-    smallest counts. All fall with lam. epsilon: what the determinant and the noise share; None where the determinant is
-    not charged.
+    moved: how far noise moves the model at a lam, root mean square, as it counts for "auto". excesses: bounds on what
+    that costs, of which the smallest counts. All fall with lam. epsilon: what the determinant and the noise share; None
+    where the determinant is not charged.
     "auto": noise moves the model by theta_norm, or by less where the determinant would cost more than a quarter of
     epsilon. "population": the lam with the smallest bound on the excess risk on fresh records.
     Raises NotApplicable for "published", ValueError where a rule leaves the range of lam.

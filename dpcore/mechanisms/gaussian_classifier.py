@@ -30,8 +30,8 @@ _TRACE_SHARE = 0.01
 # A minimiser is asked for to this share of how far one record can move it, and to no more digits than the noise has.
 # It may be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
 _ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
-# lam = "auto": the loss's curvature resists noise in the question, none resists noise in the answer, which is allowed to
-# move the model by this much less.
+# lam = "auto": the loss's curvature resists noise in the question; none resists noise in the answer, which may move the
+# model by this much less.
 _FELT = 8.0
 _BATCH_NUMBERS = 2_000_000
 # Pairs of sets of classes are counted by their sizes, C^3 kinds of them.

@@ -19,6 +19,9 @@ from .problem import find_root
 
 _MAX_ROUNDS, _FIRST_WEIGHT, _GROWTH = 40, 10.0, 5.0
 _INNER, _CG_ACCURACY, _MAX_CG = 0.1, 0.1, 500
+_CENTRE_STEPS = 50
+# Ridges that are a smaller share of n are approached from it, step by step, each minimum found to a gap of this share.
+_LARGE_RIDGE, _FALL, _ROUGH = 1e-3, 10.0, 1e-3
 # A larger matrix costs more than it saves ten draws.
 _LARGEST_HESSIAN = 500
 
@@ -89,18 +92,37 @@ def minimise_ellipsoids(
 def _around_no_noise(objective: Objective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
     """`_solve` without cone, from the minimiser without noise, moved by what all classes have in common.
 
-    No margin sees the mean over the classes, which is -(tau I_d + mean of B) / mu.
+    No margin sees the mean over the classes, which is -(tau I_d + mean of B) / mu. Where that minimiser is not found
+    soon, the draws start at those without records: a small ridge beside large noise makes them the easier ones.
     """
     records, mu = objective.records, objective.mu
     calm = dc.replace(objective, noise=None)
-    centre, _ = _solve(calm, asked, -calm.linear / mu, max_steps)
+    noisy = bool(np.any(objective.linear - calm.linear))
+    centre, goal = _without_noise(calm, asked, min(max_steps, _CENTRE_STEPS) if noisy else max_steps)
+    if noisy and not centre.gaps <= goal:
+        return _solve(objective, asked, -objective.linear / mu, max_steps)
     inverse: Any = None
-    if objective.noise.any() and calm.linear[0].size <= _LARGEST_HESSIAN:  # type: ignore[union-attr]
+    if noisy and calm.linear[0].size <= _LARGEST_HESSIAN:
         hessian = loss_hessian(records, records.scores(centre.weights)[0])
         inverse = np.linalg.inv(hessian + mu * np.eye(len(hessian)))
     start = centre.weights - (objective.linear - calm.linear).mean(1, keepdims=True) / mu
     found, goals = _solve(objective, asked, start, max_steps - int(centre.steps[0]), inverse)
     return dc.replace(found, steps=found.steps + centre.steps[0]), goals
+
+
+def _without_noise(calm: Objective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
+    """`_solve` for a single draw without noise and without cone, along falling ridges where its own one is small.
+
+    At 0 no margin is on the rounded part: beside next to no ridge Newton's first step would go far astray.
+    """
+    ridge, start, steps = _LARGE_RIDGE * calm.records.n, -calm.linear / calm.mu, 0
+    while ridge > _FALL * calm.mu and steps < max_steps:
+        easier = dc.replace(calm, mu=ridge)
+        start = -easier.linear / ridge if not steps else start
+        found, _ = _solve(easier, _Asked(_ROUGH, math.inf, ridge), start, max_steps - steps)
+        start, steps, ridge = found.weights, steps + int(found.steps[0]), ridge / _FALL
+    found, goals = _solve(calm, asked, start, max_steps - steps)
+    return dc.replace(found, steps=found.steps + steps), goals
 
 
 def loss_hessian(records: ClassRecords, scores: Array) -> Array:
@@ -237,19 +259,19 @@ class _Round:
         slopes = (self.gradient[rows] * directions).sum((1, 2))
         falling = slopes < 0.0
         rows, directions, slopes = rows[falling], directions[falling], slopes[falling]
-        weights = self.weights[rows] + directions
-        scores = records.scores(weights)
+        weights, moves = self.weights[rows] + directions, records.scores(directions)
+        scores = self.scores[rows] + moves
         for k, row in enumerate(rows):
-            along = self._along(row, directions[k], scores[k])
+            along = self._along(row, directions[k], moves[k])
             rise, slope = along(1.0), float(slopes[k])
             if rise > -0.1 * slope:
                 share = find_root(along, 0.0, slope, 1.0, rise, tol=-0.1 * slope, max_steps=60)
                 weights[k] = self.weights[row] + share * directions[k]
-                scores[k] = self.scores[row] + share * (scores[k] - self.scores[row])
+                scores[k] = self.scores[row] + share * moves[k]
         return rows, _Round(objective.draws(rows), self.Y[rows], self.sigma, weights, scores)
 
-    def _along(self, row: int, direction: Array, end: Array) -> Any:
-        """The derivative along the way to the point with the scores `end`, as a function of the share gone."""
+    def _along(self, row: int, direction: Array, moves: Array) -> Any:
+        """The derivative along a direction, which moves the scores by `moves`, as a function of the share gone."""
         from .. import kernels
 
         objective, records = self.objective, self.objective.records
@@ -258,7 +280,7 @@ class _Round:
         square = objective.mu * float((direction**2).sum())
 
         def along(t: float) -> float:
-            slope = constant + t * square + kernels.margin_slope(start, end, records.labels, records.half_width, t)
+            slope = constant + t * square + kernels.margin_slope(start, moves, records.labels, records.half_width, t)
             if objective.cone:
                 turned = Y - self.sigma * (weights + t * direction)
                 slope -= float((project_to_cone(turned) * direction).sum())
