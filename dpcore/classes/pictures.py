@@ -12,7 +12,7 @@ from ..cells import generator
 from ..mechanisms import make_mechanism
 from ..mechanisms.classifier_models import class_records, restored
 from ..solvers.ellipsoid_minima import minimise_ellipsoids
-from ..solvers.ellipsoids import Ellipsoid, Objective, ellipsoid_of, features, svec
+from ..solvers.ellipsoids import Objective, ellipsoid_of, features, svec
 from ..types import Array, Budget, Plan, Spec
 from .curves import PLAIN_MU, Records
 from .learners import LOSS
@@ -85,14 +85,13 @@ def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -
         middle = split.truth.means
         spread = [np.linalg.inv(covariance[:2, :2]) for covariance in split.truth.covariances]
         true = tuple(_outline(c[:2], P, _TRUE_SPREAD**2) for c, P in zip(middle, spread, strict=True))
-    reach = min(1.0, 1.25 * float(np.abs(X[:, :2]).max()))
-    axis = np.linspace(-reach * R, reach * R, _SIDE)
+    reach = min(R, 1.25 * float(np.abs(X[:, :2]).max()))
+    axis = np.linspace(-reach, reach, _SIDE)
     plane = np.zeros((_SIDE * _SIDE, train.p))
     plane[:, 0], plane[:, 1] = np.tile(axis, _SIDE), np.repeat(axis, _SIDE)
     shown = [_pulled_in(matrices, R) for matrices in (private, plain)]
-    scores = [_scores(matrices, plane, R) for matrices in shown]
-    regions = [_leads(values).reshape(-1, _SIDE, _SIDE) for values in scores]
-    outlines = [_outlines(matrices, values, R) for matrices, values in zip(shown, scores, strict=True)]
+    regions = [_leads(_scores(matrices, plane, R)).reshape(-1, _SIDE, _SIDE) for matrices in shown]
+    outlines = [_outlines(matrices, R) for matrices in shown]
     chosen = [_scores(matrices, np.asarray(test.X), R).argmin(axis=0) for matrices in shown]
     right, plain_right = (float((guess == test.y).mean()) for guess in chosen)
     return Picture(
@@ -142,16 +141,35 @@ def _pulled_in(matrices: Array, R: float) -> Array:
     return matrices + high * eye
 
 
-def _outlines(matrices: Array, scores: Array, R: float) -> tuple[Array, ...]:
+def _outlines(matrices: Array, R: float) -> tuple[Array, ...]:
     """The classes' ellipses in the plane at the common level where the first two of them meet."""
     side = np.array([0, 1, matrices.shape[-1] - 1])
-    cut: Ellipsoid = ellipsoid_of(matrices[:, side[:, None], side], R)
-    winner, least = (values.reshape(_SIDE, _SIDE) for values in (scores.argmin(axis=0), scores.min(axis=0)))
-    meets = np.zeros_like(winner, dtype=bool)
-    meets[:, 1:] |= winner[:, 1:] != winner[:, :-1]
-    meets[1:] |= winner[1:] != winner[:-1]
-    level = float(least[meets].min()) if meets.any() else float(np.quantile(least, 0.5))
-    return tuple(_outline(cut.centre[c], cut.precision[c], level - cut.offset[c]) for c in range(len(matrices)))
+    cut = matrices[:, side[:, None], side]
+    shapes, level = ellipsoid_of(cut, R), _meeting(cut, R)
+    return tuple(
+        _outline(shapes.centre[c], shapes.precision[c], level - shapes.offset[c]) for c in range(len(matrices))
+    )
+
+
+def _meeting(matrices: Array, R: float) -> float:
+    """The largest level at which no two ellipses overlap: over pairs and points, the least of the larger score.
+
+    For convex scores it is, of each pair, the largest value over s in [0, 1] of the least value of s times one score
+    plus 1 - s times the other, which is concave in s. So thirds of the interval are left out, and no s goes too far.
+    """
+    first, second = np.triu_indices(len(matrices), 1)
+
+    def least(s: Array) -> Array:
+        return ellipsoid_of(matrices[second] + s[:, None, None] * (matrices[first] - matrices[second]), R).offset
+
+    low, high = np.zeros(len(first)), np.ones(len(first))
+    level = np.maximum(least(low), least(high))
+    for _ in range(_STEPS):
+        a, b = (2.0 * low + high) / 3.0, (low + 2.0 * high) / 3.0
+        at_a, at_b = least(a), least(b)
+        level = np.maximum(level, np.maximum(at_a, at_b))
+        low, high = np.where(at_a < at_b, a, low), np.where(at_a < at_b, high, b)
+    return float(level.min())
 
 
 def _outline(centre: Array, precision: Array, level: float) -> Array:

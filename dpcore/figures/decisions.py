@@ -44,7 +44,7 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> go.Figure:
         },
         *_outlines(found.true, MUTED[theme], "dot", "true ellipses, 2 standard deviations"),
     ]
-    return _plane(found, traces, 3 + bool(found.true), theme, height)
+    return _plane(found, traces, 3 + bool(found.true), float(found.axis[-1]), theme, height)
 
 
 def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> go.Figure:
@@ -55,7 +55,9 @@ def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> go.Figure:
         *_outlines(found.hidden, plain, "dash", "not private"),
         *_outlines(found.ellipses, private, "solid", "private release"),
     ]
-    return _plane(found, traces, 2 + bool(found.true), theme, height)
+    points = np.concatenate([*found.true, *found.hidden, *found.ellipses])
+    reach = max(float(found.axis[-1]), 1.02 * float(np.abs(points).max(initial=0.0)))
+    return _plane(found, traces, 2 + bool(found.true), reach, theme, height)
 
 
 def _borders(at: Array, leads: Array, ink: str, dash: str, width: float) -> list[dict[str, Any]]:
@@ -94,8 +96,10 @@ def _outlines(outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> li
     return [trace | {"hoverinfo": "skip"}]
 
 
-def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Theme, height: int) -> go.Figure:
-    """The square of the first two columns, with the classes' names and a legend of so many entries below it."""
+def _plane(
+    found: Picture, traces: list[dict[str, Any]], entries: int, reach: float, theme: Theme, height: int
+) -> go.Figure:
+    """The square [-reach, reach] of the first two columns, with the classes' names and a legend of so many entries."""
     names = [
         note(name, x=float(at[0]), y=float(at[1]), colour=TEXT[theme], size=14)
         | {
@@ -108,8 +112,7 @@ def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Th
         for name, at in zip(found.names, found.centres, strict=True)
     ]
     below = 30 + entries * LEGEND_ROW
-    edges = [float(found.axis[0]), float(found.axis[-1])]
-    side = axis(theme) | {"range": edges, "constrain": "domain", "nticks": 5, "showgrid": False}
+    side = axis(theme) | {"range": [-reach, reach], "constrain": "domain", "nticks": 5, "showgrid": False}
     layout = frame(theme, height) | {
         "margin": {"l": 46, "r": 8, "t": 8, "b": below},
         "showlegend": True,
