@@ -128,8 +128,12 @@ def _across(
 def _band(x: Array, measured: Measured, colour: str, *, legend: bool) -> list[dict[str, Any]]:
     drawn = np.isfinite(measured.mean)
     edge = {"type": "scatter", "mode": "lines", "x": x[drawn], "line": {"width": 0}, "hoverinfo": "skip"}
-    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.15), "name": "8 of 10 runs"}
-    fill["showlegend"] = legend and bool(drawn.any())
+    fill = {
+        "fill": "tonexty",
+        "fillcolor": with_opacity(colour, 0.15),
+        "name": "8 of 10 runs",
+        "showlegend": legend and bool(drawn.any()),
+    }
     return [edge | {"y": measured.q90[drawn], "showlegend": False}, edge | {"y": measured.q10[drawn]} | fill]
 
 
