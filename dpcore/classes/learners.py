@@ -64,7 +64,7 @@ def split_budget(budget: Budget, classes: int, answer: bool) -> Budget:
     >>> split_budget(Budget(1.0, 1e-5), 4, answer=False)
     Budget(epsilon=0.25, delta=2.5e-06)
     >>> round(split_budget(Budget(1.0, 1e-5), 4, answer=True).epsilon, 3)
-    0.474
+    0.469
     """
     if not answer:
         return Budget(budget.epsilon / classes, budget.delta / classes)

@@ -39,7 +39,7 @@ def least_in_ball(records: ClassRecords, radius: float) -> Least:
 
     >>> found = least_in_ball(ClassRecords([[-1.0], [1.0]], [0, 1], classes=2), radius=1.0)
     >>> round(found.risk, 3), found.gap < 1e-4
-    (0.293, True)
+    (0.125, True)
     """
     radius = positive("radius", radius)
     close = _CLOSE * (records.classes - 1)
