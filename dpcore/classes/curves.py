@@ -11,8 +11,8 @@ import numpy as np
 
 from ..caching import BoundedCache
 from ..cells import never
-from ..checks import one_of
-from ..data import ClassSplit, load_classes
+from ..checks import check_real, integer, one_of
+from ..data import CLASS_SOURCES, ClassSplit, load_classes
 from ..measured import Measured, measured_of
 from ..mechanisms.classifier_models import class_records
 from ..solvers.ellipsoid_minima import minimise_ellipsoids
@@ -84,7 +84,8 @@ class Excesses:
 class Tuning:
     """Mean accuracy of private ellipsoids on test records with `factor` times the default lam, [epsilons, factors].
 
-    oracle: the best of each row, [epsilons]. It was chosen by looking at the records: it is no private result.
+    nan where there is no guarantee. oracle: the best of each row, [epsilons]. It was chosen by looking at the records:
+    it is no private result.
     """
 
     epsilon: Array
@@ -99,7 +100,8 @@ class Tuning:
 
     @property
     def oracle(self) -> Array:
-        return np.nanmax(self.accuracy, axis=1)
+        best = np.where(np.isnan(self.accuracy), -np.inf, self.accuracy).max(axis=1)
+        return np.where(np.isfinite(best), best, np.nan)
 
     @property
     def gain(self) -> Array:
@@ -143,8 +145,10 @@ def accuracy_against(
     >>> bool((found.learners["ellipsoids"].mean > found.chance).all())
     True
     """
-    one_of("axis", axis, ("epsilon", "classes", "d"))
-    tables = [dc.replace(records, seed=records.seed + k) for k in range(datasets)]
+    drawn = CLASS_SOURCES[one_of("source", records.source, CLASS_SOURCES)].d is None
+    if one_of("axis", axis, ("epsilon", "classes", "d")) != "epsilon" and not drawn:
+        raise ValueError(f"axis must be 'epsilon' for source {records.source!r}, whose records are given, got {axis!r}")
+    tables = [dc.replace(records, seed=records.seed + k) for k in range(integer("datasets", datasets, at_least=1))]
     plain, chance = np.empty((3, len(values), datasets)), np.empty((len(values), datasets))
     draws = {key: np.empty((len(values), datasets, repetitions)) for key in learners}
     quiet = {key: np.empty((len(values), datasets)) for key in learners}
@@ -241,10 +245,12 @@ def accuracy_against_lam(
     """
     if 1.0 not in factors:
         raise ValueError(f"factors must hold 1, got {tuple(factors)}")
-    means = np.empty((len(epsilons), len(factors)))
+    means = np.full((len(epsilons), len(factors)), np.nan)
     for i, epsilon in enumerate(epsilons):
         budget = Budget(epsilon, delta)
         default = _runs("ellipsoids", records, budget, "auto", repetitions, cancelled)
+        if default.reasons[0]:
+            continue
         for k, factor in enumerate(factors):
             lam = "auto" if factor == 1.0 else float(factor * default.lam[0])
             means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions, cancelled).accuracy[0].mean()
@@ -253,9 +259,10 @@ def accuracy_against_lam(
 
 def _at(records: Records, axis: Axis, value: float) -> Records:
     """The records at a place on the axis."""
-    if axis == "classes":
-        return dc.replace(records, classes=int(value))
-    return dc.replace(records, d=int(value)) if axis == "d" else records
+    if axis == "epsilon":
+        return records
+    whole = int(check_real(axis, value, "an integer", lambda v: v == round(v)))
+    return dc.replace(records, classes=whole) if axis == "classes" else dc.replace(records, d=whole)
 
 
 def _runs(

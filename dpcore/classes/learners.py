@@ -19,6 +19,7 @@ import numpy as np
 from ..accounting import gaussian_epsilon, gaussian_mu
 from ..bounds import linear_term_excess
 from ..cells import generator, never
+from ..checks import integer, one_of
 from ..data import ClassSplit
 from ..mechanisms import make_mechanism
 from ..mechanisms.base import SampledMechanism
@@ -44,7 +45,7 @@ class Runs:
 
     accuracy: on the test records, [K, R]. quiet: the same without noise, [K]. lam: [K]. Of ellipsoids only, else nan
     and empty: risk: mean loss on the training records, [K, R]; over: J - J*, [K, R]; each: ||B||^2 / 2 lam, which
-    bounds it in every release with noise B in the objective, [K, R]; bounds: of each plan.
+    bounds it in every release with noise B in the objective, [K, R], nan with noise elsewhere; bounds: of each plan.
     """
 
     accuracy: Array
@@ -87,8 +88,9 @@ def runs_of(
     minimiser), "split" and "split_answer" (one against the others, with `objective_gaussian` and `output_gaussian`).
     lam: a number of the ellipsoids; a rule for each learner's own. Noise is the same for all budgets.
     """
-    if repetitions < 2 or repetitions % 2:
-        raise ValueError(f"repetitions must be even and at least 2, got {repetitions}")
+    one_of("learner", learner, LEARNERS)
+    if integer("repetitions", repetitions, at_least=2) % 2:
+        raise ValueError(f"repetitions must be even, got {repetitions}")
     size, K = repetitions, len(budgets)
     accuracy, quiet, lams = np.full((K, size), np.nan), np.full(K, np.nan), np.full(K, np.nan)
     risk, over, each = (np.full((K, size), np.nan) for _ in range(3))
@@ -145,6 +147,8 @@ def _ellipsoids(
     whole = losses + ridge * np.concatenate([(quiet**2).sum((1, 2)), (weights**2).sum((1, 2))])
     squares = [(direction(mechanism.law, plan.spec, rng) ** 2).sum() for rng in _generators(learner, size, seed)]
     each = linear_term_excess(float(plan.spec.lam), plan.scale**2) * np.repeat(squares, 2)
+    if learner == "answer":
+        each = np.full(size, np.nan)
     Z = features(np.asarray(split.test.X), R)
     return _Found(plan, weights @ Z.T, quiet[0] @ Z.T, losses[1:], whole[1:] - whole[0], each)
 

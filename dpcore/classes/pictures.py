@@ -6,21 +6,21 @@ import dataclasses as dc
 import math
 
 import numpy as np
-from scipy.ndimage import binary_erosion
 
 from ..caching import BoundedCache
 from ..cells import generator
 from ..mechanisms import make_mechanism
 from ..mechanisms.classifier_models import class_records, restored
 from ..solvers.ellipsoid_minima import minimise_ellipsoids
-from ..solvers.ellipsoids import Ellipsoid, Objective, ellipsoid_of, features, svec
+from ..solvers.ellipsoids import Objective, ellipsoid_of, features, svec
 from ..types import Array, Budget, Plan, Spec
 from .curves import PLAIN_MU, Records
 from .learners import LOSS
 
 _SIDE, _POINTS = 101, 90
 _TRUE_SPREAD = 2.0  # standard deviations at which a true ellipse is drawn
-_STEPS = 60
+_STEPS, _FARTHEST = 60, 1e6
+_NO_ELLIPSE = 1e-9  # levels above the centre's that are rounding
 
 
 @dc.dataclass(frozen=True)
@@ -86,14 +86,13 @@ def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -
         middle = split.truth.means
         spread = [np.linalg.inv(covariance[:2, :2]) for covariance in split.truth.covariances]
         true = tuple(_outline(c[:2], P, _TRUE_SPREAD**2) for c, P in zip(middle, spread, strict=True))
-    reach = min(1.0, 1.25 * float(np.abs(X[:, :2]).max()))
-    axis = np.linspace(-reach * R, reach * R, _SIDE)
+    reach = min(R, 1.25 * float(np.abs(X[:, :2]).max()))
+    axis = np.linspace(-reach, reach, _SIDE)
     plane = np.zeros((_SIDE * _SIDE, train.p))
     plane[:, 0], plane[:, 1] = np.tile(axis, _SIDE), np.repeat(axis, _SIDE)
     shown = [_pulled_in(matrices, R) for matrices in (private, plain)]
-    scores = [_scores(matrices, plane, R) for matrices in shown]
-    regions = [_leads(values).reshape(-1, _SIDE, _SIDE) for values in scores]
-    outlines = [_outlines(matrices, values, R) for matrices, values in zip(shown, scores, strict=True)]
+    regions = [_leads(_scores(matrices, plane, R)).reshape(-1, _SIDE, _SIDE) for matrices in shown]
+    outlines = [_outlines(matrices, R) for matrices in shown]
     chosen = [_scores(matrices, np.asarray(test.X), R).argmin(axis=0) for matrices in shown]
     right, plain_right = (float((guess == test.y).mean()) for guess in chosen)
     return Picture(
@@ -143,25 +142,44 @@ def _pulled_in(matrices: Array, R: float) -> Array:
     return matrices + high * eye
 
 
-def _outlines(matrices: Array, scores: Array, R: float) -> tuple[Array, ...]:
-    """The classes' ellipses in the plane, each as large as its own region allows; scores: [C, points of the plane]."""
+def _outlines(matrices: Array, R: float) -> tuple[Array, ...]:
+    """The classes' ellipses in the plane, each as large as its own region allows."""
     side = np.array([0, 1, matrices.shape[-1] - 1])
-    cut: Ellipsoid = ellipsoid_of(matrices[:, side[:, None], side], R)
-    middle = np.pad(cut.centre, ((0, 0), (0, matrices.shape[-1] - 3)))
-    own = _scores(matrices, middle, R).argmin(axis=0) == np.arange(len(matrices))
-    leads = _leads(scores).reshape(-1, _SIDE, _SIDE) > 0.0
-    found = []
-    for c, (inside, values) in enumerate(zip(leads, scores.reshape(-1, _SIDE, _SIDE), strict=True)):
-        edge = inside & ~binary_erosion(inside, border_value=1)
-        level = float(values[edge].min()) if own[c] and edge.any() else -math.inf
-        found.append(_outline(cut.centre[c], cut.precision[c], level - cut.offset[c]))
+    cut = matrices[:, side[:, None], side]
+    shapes, found = ellipsoid_of(cut, R), []
+    for c, (centre, precision, offset) in enumerate(zip(shapes.centre, shapes.precision, shapes.offset, strict=True)):
+        level = min(_allowed(cut, c, other, R) for other in range(len(cut)) if other != c)
+        found.append(_outline(centre, precision, level - float(offset)))
     return tuple(found)
+
+
+def _allowed(matrices: Array, c: int, other: int, R: float) -> float:
+    """The least score of class c where the other class's score is smaller: below it the ellipse meets no such point.
+
+    By duality it is the largest value over t >= 0 of the least value of (1 - t) times its score plus t times the
+    other's, which is concave in t and without end where that is not convex. So thirds of the interval are left out.
+    """
+    away = matrices[other] - matrices[c]
+    precision = ellipsoid_of(matrices[[c, other]], R).precision
+    steepest = float(np.linalg.eigvals(np.linalg.solve(precision[0], precision[0] - precision[1])).real.max())
+    low, high = 0.0, min((1.0 - 1e-9) / steepest if steepest > 0.0 else math.inf, _FARTHEST)
+
+    def least(t: float) -> float:
+        return float(ellipsoid_of(matrices[c] + t * away, R).offset)
+
+    best = least(0.0)
+    for _ in range(_STEPS):
+        a, b = (2.0 * low + high) / 3.0, (low + 2.0 * high) / 3.0
+        at_a, at_b = least(a), least(b)
+        best = max(best, at_a, at_b)
+        low, high = (a, high) if at_a < at_b else (low, b)
+    return best
 
 
 def _outline(centre: Array, precision: Array, level: float) -> Array:
     """Points of (x - centre)' P (x - centre) = level, [points, 2]; none where the level is not positive."""
     values, vectors = np.linalg.eigh(precision)
-    if level <= 0.0 or values[0] <= 0.0:
+    if level <= _NO_ELLIPSE or values[0] <= 0.0:
         return np.empty((0, 2))
     turn = np.linspace(0.0, 2.0 * math.pi, _POINTS)
     return centre + (np.stack([np.cos(turn), np.sin(turn)], axis=1) * np.sqrt(level / values)) @ vectors.T

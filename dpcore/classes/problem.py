@@ -14,7 +14,7 @@ from ..types import Array
 
 # Ridges are tried until risk and its lower bound are this close, as a share of C - 1, or so many times.
 _CLOSE, _MOST = 1e-5, 40
-_WIDEST = 12.0  # powers of e of the ridge, to either side of 1
+_WIDEST = 12.0  # powers of e above the number of records where the ridge begins
 
 
 @dc.dataclass(frozen=True)
@@ -42,8 +42,10 @@ def least_in_ball(records: ClassRecords, radius: float) -> Least:
     (0.125, True)
     """
     radius = positive("radius", radius)
-    low, high = -_WIDEST, _WIDEST + math.log(records.n)
-    lower, upper = 0.0, math.inf
+    close = _CLOSE * (records.classes - 1)
+    # A ridge as small as `low` costs less than half of what is asked for.
+    low, high = math.log(close * records.n / radius**2), _WIDEST + math.log(records.n)
+    low, lower, upper = min(low, high), 0.0, math.inf
     for _ in range(_MOST):
         mu = math.exp(0.5 * (low + high))
         found = minimise_ellipsoids(Objective(records, mu))
@@ -51,7 +53,7 @@ def least_in_ball(records: ClassRecords, radius: float) -> Least:
         inside = found.weights * min(1.0, radius / length) if length else found.weights
         lower = max(lower, (float(found.values[0] - found.gaps[0]) - 0.5 * mu * radius**2) / records.n)
         upper = min(upper, float(mean_losses(records, inside)[0]))
-        if upper - lower <= _CLOSE * (records.classes - 1):
+        if upper - lower <= close:
             break
         low, high = (0.5 * (low + high), high) if length > radius else (low, 0.5 * (low + high))
     return Least(upper, upper - lower)

@@ -19,7 +19,7 @@ def betrayal_figure(found: Betrayal, *, theme: Theme, height: int) -> go.Figure:
     """How far the published output misses an equation of its records: the true ones, and a neighbour of them. px."""
     true, other = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
     edges = np.linspace(_LEAST, 1.0, _BINS + 1)
-    middle, traces = 0.5 * (edges[1:] + edges[:-1]), []
+    ends, traces = 10.0**edges, []
     for name, values, ink in (
         ("the records it was trained on", found.own, true),
         ("the same with one record replaced", found.other, other),
@@ -28,9 +28,9 @@ def betrayal_figure(found: Betrayal, *, theme: Theme, height: int) -> go.Figure:
         traces.append(
             {
                 "type": "bar",
-                "x": 10.0**middle,
+                "x": 0.5 * (ends[1:] + ends[:-1]),  # Plotly takes half the width to either side before the logarithm
                 "y": np.histogram(exponents, edges)[0],
-                "width": 10.0 ** edges[1:] - 10.0 ** edges[:-1],
+                "width": ends[1:] - ends[:-1],
                 "name": name,
                 "marker": {"color": with_opacity(ink, 0.55), "line": {"color": ink, "width": 1}},
                 "hovertemplate": f"{name}: misses by about %{{x:.1e}} in %{{y}} outputs<extra></extra>",

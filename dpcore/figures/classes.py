@@ -70,9 +70,11 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
     traces: list[dict[str, Any]] = []
     ends: list[tuple[str, float, str, str]] = []
     for key, measured in found.learners.items():
-        traces += _band(x, measured, FAMILIES[theme][LOOKS[key][2]], legend=not traces)
+        legend = not any(trace["showlegend"] for trace in traces)
+        traces += _band(x, measured, FAMILIES[theme][LOOKS[key][2]], legend=legend)
     for name, label, heights, ink, dash in thin:
-        traces.append(line(x, heights, ink, name, "y", dash=dash, over=letter))
+        hover = {"hovertemplate": f"{letter} = %{{x}}<br>{name}: %{{y:.1%}}<extra></extra>"}
+        traces.append(line(x, heights, ink, name, "y", dash=dash, over=letter) | hover)
         if label:
             ends.append(("y", last_drawn(heights), label, ink))
     for key, measured in found.learners.items():
@@ -97,8 +99,9 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
 
 def _lowest(found: Accuracies) -> float:
     """Of the vertical axis: the least that is drawn, in steps of 5%."""
-    drawn = np.concatenate([found.chance, *(measured.q10 for measured in found.learners.values())])
-    return math.floor(20.0 * float(np.nanmin(drawn))) / 20.0
+    lines = [found.chance, found.plain, found.logistic, found.bayes]
+    every = np.concatenate([*lines, *(curve for m in found.learners.values() for curve in (m.mean, m.q10))])
+    return math.floor(20.0 * float(np.nanmin(every))) / 20.0
 
 
 def _across(
@@ -123,9 +126,15 @@ def _across(
 
 
 def _band(x: Array, measured: Measured, colour: str, *, legend: bool) -> list[dict[str, Any]]:
-    edge = {"type": "scatter", "mode": "lines", "x": x, "line": {"width": 0}, "hoverinfo": "skip"}
-    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.15), "name": "8 of 10 runs", "showlegend": legend}
-    return [edge | {"y": measured.q90, "showlegend": False}, edge | {"y": measured.q10} | fill]
+    drawn = np.isfinite(measured.mean)
+    edge = {"type": "scatter", "mode": "lines", "x": x[drawn], "line": {"width": 0}, "hoverinfo": "skip"}
+    fill = {
+        "fill": "tonexty",
+        "fillcolor": with_opacity(colour, 0.15),
+        "name": "8 of 10 runs",
+        "showlegend": legend and bool(drawn.any()),
+    }
+    return [edge | {"y": measured.q90[drawn], "showlegend": False}, edge | {"y": measured.q10[drawn]} | fill]
 
 
 def _means(
@@ -143,7 +152,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
 
     epsilon: where the cursor stands. height: px.
     """
-    name, _, family, symbol, dash = LOOKS[found.learner]
+    _, _, family, symbol, dash = LOOKS[found.learner]
     ink, muted = FAMILIES[theme][family], MUTED[theme]
     span = [float(found.epsilon[0]), float(found.epsilon[-1])]
     lines = [
@@ -161,7 +170,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     ]
     curves = [
         ("over the regularised optimum, mean", "over the regularised", found.over, muted, "diamond", "solid"),
-        (f"{name}: over the best model, mean", "over the best", found.excess, ink, symbol, dash),
+        ("over the best model, mean", "over the best", found.excess, ink, symbol, dash),
     ]
     return curves_chart(
         found.epsilon,
@@ -183,12 +192,11 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> go.Figure:
     """Accuracy against lam in multiples of the default, a curve for each epsilon; the best is an oracle's. px."""
     ink, reference = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     traces: list[dict[str, Any]] = []
-    for epsilon, row, width, dash in zip(
-        found.epsilon, found.accuracy, (1.5, 2.5, 3.5), ("dot", "dash", "solid"), strict=True
-    ):
+    for k, (epsilon, row) in enumerate(zip(found.epsilon, found.accuracy, strict=True)):
+        width, dash = 1.5 + k, ("dot", "dash", "solid")[k % 3]
         curve = line(found.factor, row, ink, f"ε = {epsilon:g}", "y", width=width, dash=dash, over="factor")
         traces.append(curve | {"hovertemplate": f"ε = {epsilon:g}, %{{x}} times: %{{y:.1%}}<extra></extra>"})
-    best = found.factor[np.nanargmax(found.accuracy, axis=1)]
+    best = found.factor[np.where(np.isnan(found.accuracy), -1.0, found.accuracy).argmax(axis=1)]
     for name, x, y, symbol, colour in (
         ("default λ", np.ones(len(found.epsilon)), found.default, "square", ink),
         ("oracle, not private", best, found.oracle, "star-open", reference),
@@ -201,7 +209,7 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> go.Figure:
     title = {"text": "λ, times the default", "standoff": 8, "font": {"size": 14}}
     ticks = {"tickvals": found.factor, "ticktext": [plain_number(factor) for factor in found.factor]}
     edges = [math.log10(found.factor[0]) - 0.1, math.log10(found.factor[-1]) + 0.1]
-    low = math.floor(10.0 * float(np.nanmin(found.accuracy))) / 10.0
+    low = math.floor(10.0 * float(np.min(found.accuracy, where=np.isfinite(found.accuracy), initial=1.0))) / 10.0
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": 16, "t": TOP, "b": BOTTOM + rows},
         "showlegend": True,

@@ -48,7 +48,10 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> go.Figure:
 
 
 def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> go.Figure:
-    """The ellipse of each class in a private release and without privacy, over the true ones where known. px."""
+    """The ellipse of each class in a private release and without privacy, over the true ones where known. px.
+
+    Ellipses of classes whose regions are open may be larger than the picture.
+    """
     private, plain = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     traces = [
         *_outlines(found.true, MUTED[theme], "dot", "true ellipses, 2 standard deviations"),
@@ -95,7 +98,8 @@ def _outlines(outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> li
 
 
 def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Theme, height: int) -> go.Figure:
-    """The square of the first two columns, with the classes' names and a legend of so many entries below it."""
+    """The square of the first two columns where records are, with names of classes and a legend of so many entries."""
+    reach = float(found.axis[-1])
     names = [
         note(name, x=float(at[0]), y=float(at[1]), colour=TEXT[theme], size=14)
         | {
@@ -108,10 +112,9 @@ def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Th
         for name, at in zip(found.names, found.centres, strict=True)
     ]
     below = 30 + entries * LEGEND_ROW
-    edges = [float(found.axis[0]), float(found.axis[-1])]
-    side = axis(theme) | {"range": edges, "constrain": "domain", "nticks": 5, "showgrid": False}
+    side = axis(theme) | {"range": [-reach, reach], "constrain": "domain", "nticks": 5, "showgrid": False}
     layout = frame(theme, height) | {
-        "margin": {"l": 46, "r": 8, "t": 8, "b": below},
+        "margin": {"l": 46, "r": 16, "t": 8, "b": below},
         "showlegend": True,
         "legend": LEGEND | {"orientation": "v", "y": -26 / (height - 8 - below)},
         "xaxis": side,

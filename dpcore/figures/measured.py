@@ -165,7 +165,7 @@ def curves_chart(
         ends.append(("y", last_drawn(inside), label, ink))
     for name, label, values, ink, symbol, dash in measured:
         traces += means(x, values, name, ink, floor, cursor or -1, theme, symbol, over, dash)
-        ends.append(("y", last_drawn(values.mean), label, ink))
+        ends.append(("y", last_drawn(np.where(values.mean > 0.0, values.mean, np.nan)), label, ink))
     span = [float(x[0]), float(x[-1])]
     notes = [note(heading, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
     if cursor is not None:
