@@ -33,6 +33,8 @@ _ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
 # lam = "auto": the loss's curvature resists noise in the question; none resists noise in the answer, which may move the
 # model by this much less.
 _FELT = 8.0
+# How far from the minimiser a picture may be, as a share of how far noise alone would move the model.
+_SEEN = 1e-6
 _BATCH_NUMBERS = 2_000_000
 # Pairs of sets of classes are counted by their sizes, C^3 kinds of them.
 _MOST_CLASSES = 100
@@ -210,7 +212,11 @@ class GaussianClassifier(SampledMechanism):
             if cancelled():
                 raise CancelledError
             noise = plan.scale * directions
-            found.append(side.theta + noise if self.perturbed == "output" else self._minimisers(plan, data, noise))
+            if self.perturbed == "output":
+                found.append(side.theta + noise)
+            else:
+                size = rules.length(self.law, plan.spec, plan.scale) / float(plan.spec.lam)
+                found.append(self._minimisers(plan, data, noise, max(_SEEN * size, plan.tol)))
         return Drawn(np.stack([side.theta for side in prepared]), np.stack(found))
 
     def worst_spec(self) -> Spec:
@@ -309,7 +315,7 @@ class GaussianClassifier(SampledMechanism):
         """Of the noise, and of its trace where there is one."""
         return (plan.scale, *(event.scale for event in plan.ledger[1:]))
 
-    def _minimisers(self, plan: Plan, data: Data, noise: Array, distance: float = math.inf) -> Array:
+    def _minimisers(self, plan: Plan, data: Data, noise: Array, distance: float) -> Array:
         """Of J + <B, Phi> for each B, [R, C, q], in V."""
         step = max(1, _BATCH_NUMBERS // (plan.spec.classes * data.n))
         whole = models.objective(plan.spec, data, noise)
