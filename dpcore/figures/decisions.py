@@ -114,9 +114,9 @@ def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Th
     below = 30 + entries * LEGEND_ROW
     side = axis(theme) | {"range": [-reach, reach], "constrain": "domain", "nticks": 5, "showgrid": False}
     layout = frame(theme, height) | {
-        "margin": {"l": 46, "r": 16, "t": 8, "b": below},
+        "margin": {"l": 46, "r": 16, "t": 14, "b": below},
         "showlegend": True,
-        "legend": LEGEND | {"orientation": "v", "y": -26 / (height - 8 - below)},
+        "legend": LEGEND | {"orientation": "v", "y": -26 / (height - 14 - below)},
         "xaxis": side,
         "yaxis": side | {"scaleanchor": "x"},
         "annotations": names,

@@ -89,14 +89,15 @@ def places(view: str, here: Here) -> tuple[tuple[float, ...], float]:
         return EPSILON_GRID, here.epsilon
     if view == "classes":
         return tuple(sorted({2, 3, 4, 5, 6, 8, 10, here.classes})), here.classes
-    return COLUMNS, here.d
+    return tuple(sorted({2, 4, 8, 16, here.d})), here.d
 
 
 def effort(view: str, here: Here) -> tuple[int, int]:
-    """How many releases, and on how many draws of the records: more where records are few and draws of them differ."""
+    """How many releases, and on how many draws of the records: more where records are few, and where they differ
+    from place to place."""
     if here.records.n <= FEW:
         return 10, 4
-    return (10, 1) if view == "epsilon" else (6, 2)
+    return (6, 2) if view == "classes" else (10, 1)
 
 
 def _at(found: Found, here: Here) -> int:
