@@ -538,7 +538,7 @@ def test_a_picture_shows_the_release(records, epsilon):
     # Decisions on the plane, where no score is within 1e-9 of another; rows go upwards.
     rows, columns = np.meshgrid(found.axis, found.axis, indexing="ij")
     flat = np.zeros((rows.size, split.train.p))
-    flat[:, 0], flat[:, 1] = columns.ravel(), rows.ravel()
+    flat[:, found.columns] = np.stack([columns.ravel(), rows.ravel()], axis=1)
     scores = outlined(raw, flat)
     ordered = np.sort(scores, axis=0)
     clear = ordered[1] - ordered[0] > 1e-9
@@ -571,13 +571,16 @@ def test_each_ellipse_is_the_largest_in_its_own_region(records, epsilon):
     found = classes.picture(records, epsilon=epsilon, delta=1e-6)
     _, _, shifted, _ = released(records, epsilon, 1e-6)
     some, d = np.linspace(-2.0, 2.0, 401), shifted.shape[1] - 1
-    flat = np.pad(np.stack([np.tile(some, 401), np.repeat(some, 401)], axis=1), ((0, 0), (0, d - 2)))
-    scores = outlined(shifted, flat)
+
+    def flat(points):
+        return points @ np.eye(d)[list(found.columns)]
+
+    scores = outlined(shifted, flat(np.stack([np.tile(some, 401), np.repeat(some, 401)], axis=1)))
     for c, outline in enumerate(found.ellipses):
         beyond = (np.delete(scores, c, axis=0) < scores[c]).any(axis=0)
         nearest = scores[c][beyond].min()
         if len(outline):
-            around = outlined(shifted, np.pad(outline, ((0, 0), (0, d - 2))))
+            around = outlined(shifted, flat(outline))
             level = around[c][0]
             assert around[c] == pytest.approx(np.full(len(outline), level), rel=1e-6)
             assert np.all(np.delete(around, c, axis=0).min(axis=0) >= level * (1 - 1e-6)), "no other region is entered"
@@ -599,9 +602,11 @@ def test_true_ellipses_are_at_two_standard_deviations():
         assert np.linalg.norm(away, axis=0) == pytest.approx(np.full(len(outline), 2.0), rel=1e-9)
     real = classes.picture(Records("iris", 105, 0), epsilon=3.0, delta=1e-6)
     train = Records("iris", 105, 0).split().train
-    assert real.true == () and real.centres == pytest.approx(
-        np.array([np.mean([x[:2] for x, y in zip(train.X, train.y, strict=True) if y == c], axis=0) for c in range(3)])
-    )
+    middle = np.array([np.mean([x for x, y in zip(train.X, train.y, strict=True) if y == c], axis=0) for c in range(3)])
+    assert real.true == () and real.columns == (2, 3), "the petals tell the species apart"
+    assert real.centres == pytest.approx(middle[:, 2:])
+    telling = middle.var(axis=0) / train.X.var(axis=0)
+    assert telling[2:].min() > telling[:2].max() and found.columns == (0, 1)
 
 
 def test_no_picture_without_a_guarantee():

@@ -1,4 +1,4 @@
-"""A single private release beside what it hides: decision regions and ellipses in the first two columns."""
+"""A single private release beside what it hides: decision regions and ellipses in the plane of two columns."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ _NO_ELLIPSE = 1e-9  # levels above the centre's that are rounding
 
 @dc.dataclass(frozen=True)
 class Picture:
-    """One release and the model without privacy, on the plane of the first two columns, the others 0.
+    """One release and the model without privacy, on the plane of two columns, the others 0.
 
-    axis: [S], of both coordinates. private, plain: of each class and point, how much smaller the class's score is than
-    the best other one, [C, S, S], rows upwards: positive where the point goes to the class. ellipses, hidden,
-    true: outlines of the classes, [C] arrays [points, 2], of the release, of the model without privacy, and of the law
-    where it is known. An outline is empty where the centre belongs to another class. centres: [C, 2], where
-    names are written: of the law, or of the records of each class. names: of the classes. agree: share of the test
-    records to which both models give one class. right, plain_right: accuracy on the test records. plan: of the release.
+    columns: which two, the first of drawn records, of real ones those whose class means differ most. axis: [S], of both
+    coordinates. private, plain: of each class and point, how much smaller the class's score is than the best other one,
+    [C, S, S], rows upwards: positive where the point goes to the class. ellipses, hidden, true: outlines of the classes,
+    [C] arrays [points, 2], of the release, of the model without privacy, and of the law where it is known. An outline
+    is empty where the centre belongs to another class. centres: [C, 2], where names are written: of the law, or of the
+    records of each class. names: of the classes. agree: share of the test records to which both models give one class.
+    right, plain_right: accuracy on the test records. plan: of the release.
     """
 
+    columns: tuple[int, int]
     axis: Array
     private: Array
     plain: Array
@@ -82,33 +84,43 @@ def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -
         [X[train.y == c].mean(axis=0) if (train.y == c).any() else np.zeros(train.p) for c in range(split.classes)]
     )
     true: tuple[Array, ...] = ()
+    columns = _most_telling(X, middle)
     if split.truth is not None:
-        middle = split.truth.means
+        middle, columns = split.truth.means, (0, 1)
         spread = [np.linalg.inv(covariance[:2, :2]) for covariance in split.truth.covariances]
         true = tuple(_outline(c[:2], P, _TRUE_SPREAD**2) for c, P in zip(middle, spread, strict=True))
-    reach = min(R, 1.25 * float(np.abs(X[:, :2]).max()))
+    reach = min(R, 1.25 * float(np.abs(X[:, columns]).max()))
     axis = np.linspace(-reach, reach, _SIDE)
     plane = np.zeros((_SIDE * _SIDE, train.p))
-    plane[:, 0], plane[:, 1] = np.tile(axis, _SIDE), np.repeat(axis, _SIDE)
+    plane[:, columns] = np.stack([np.tile(axis, _SIDE), np.repeat(axis, _SIDE)], axis=1)
     shown = [_pulled_in(matrices, R) for matrices in (private, plain)]
     regions = [_leads(_scores(matrices, plane, R)).reshape(-1, _SIDE, _SIDE) for matrices in shown]
-    outlines = [_outlines(matrices, R) for matrices in shown]
+    outlines = [_outlines(matrices, columns, R) for matrices in shown]
     chosen = [_scores(matrices, np.asarray(test.X), R).argmin(axis=0) for matrices in shown]
     right, plain_right = (float((guess == test.y).mean()) for guess in chosen)
     return Picture(
+        columns,
         axis,
         regions[0],
         regions[1],
         outlines[0],
         outlines[1],
         true,
-        middle[:, :2],
+        middle[:, columns],
         split.names,
         float((chosen[0] == chosen[1]).mean()),
         right,
         plain_right,
         plan,
     )
+
+
+def _most_telling(X: Array, middle: Array) -> tuple[int, int]:
+    """The two columns in which the class means [C, d] vary most beside the records, in order."""
+    spread = X.var(axis=0)
+    share = np.divide(middle.var(axis=0), spread, out=np.zeros_like(spread), where=spread > 0.0)
+    first, second = sorted(np.argsort(-share, kind="stable")[:2])
+    return int(first), int(second)
 
 
 def _scores(matrices: Array, X: Array, R: float) -> Array:
@@ -142,9 +154,9 @@ def _pulled_in(matrices: Array, R: float) -> Array:
     return matrices + high * eye
 
 
-def _outlines(matrices: Array, R: float) -> tuple[Array, ...]:
+def _outlines(matrices: Array, columns: tuple[int, int], R: float) -> tuple[Array, ...]:
     """The classes' ellipses in the plane, each as large as its own region allows."""
-    side = np.array([0, 1, matrices.shape[-1] - 1])
+    side = np.array([*columns, matrices.shape[-1] - 1])
     cut = matrices[:, side[:, None], side]
     shapes, found = ellipsoid_of(cut, R), []
     for c, (centre, precision, offset) in enumerate(zip(shapes.centre, shapes.precision, shapes.offset, strict=True)):

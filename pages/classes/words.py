@@ -155,6 +155,8 @@ def _excess_takeaway(found: Excesses, here: Here, k: int) -> str:
             f"{said}. The bound over the best model is **vacuous** here: {rounded(found.bound[k])}, while learning "
             f"nothing has {rounded(found.nothing)}."
         )
+    if found.excess.mean[k] < 0.0:
+        return f"{said}. It goes **below** the best model of the ball: releases are not held in it."
     return f"{said}; over the best model it is {rounded(found.excess.mean[k])}, at most {rounded(found.bound[k])}."
 
 
@@ -210,7 +212,10 @@ def caption(found: Found, here: Here) -> str:
 
 
 def picture_caption(side: str, picture: Picture, here: Here) -> str:
-    plane = "" if here.d == 2 else " Drawn in the plane of the first two columns, the others at 0."
+    two = (
+        " and ".join(here.info.features[k] for k in picture.columns) if here.info.features else "the first two columns"
+    )
+    plane = "" if here.d == 2 else f" Drawn in the plane of {two}, the others at 0."
     if side == "Decisions":
         return (
             f"One release at ε = {here.epsilon:g}: {picture.right:.1%} of fresh records right, "
