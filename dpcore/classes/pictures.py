@@ -29,7 +29,7 @@ class Picture:
 
     columns: which two, the first of drawn records, of real ones those whose class means differ most. axis: [S], of both
     coordinates. private, plain: of each class and point, how much smaller the class's score is than the best other one,
-    [C, S, S], rows upwards: positive where the point goes to the class. ellipses, hidden, true: outlines of the classes,
+    [C, S, S], rows upwards: positive where the point goes to the class. ellipses, hidden, true: outlines of classes,
     [C] arrays [points, 2], of the release, of the model without privacy, and of the law where it is known. An outline
     is empty where the centre belongs to another class. centres: [C, 2], where names are written: of the law, or of the
     records of each class. names: of the classes. agree: share of the test records to which both models give one class.
