@@ -138,12 +138,14 @@ def test_named_classes_are_released_in_the_order_of_their_names(capsys, flowers,
 
 
 def test_classes_are_printed_as_ellipsoids(capsys, flowers):
-    code, out, _ = call(capsys, *CLASSES, "--data", flowers, "--label", "kind", "--classes", ",".join(KINDS))
+    words = [*CLASSES, "--R", "2", "--data", flowers, "--label", "kind", "--classes", ",".join(KINDS)]
+    code, out, _ = call(capsys, *words)
     assert code == 0 and "spent epsilon = 100, delta = 1e-05" in out
     head, *blocks = out.split("\n\n")
     assert [block.split(":")[0] for block in blocks] == list(KINDS) and "smallest (x - centre)' precision" in head
-    release = dpcore.solve(KEY, FLOWERS.X, FLOWERS.y, **CLASS_FACTS)
+    release = dpcore.solve(KEY, FLOWERS.X, FLOWERS.y, R=2.0, **CLASS_FACTS)
     x = np.array([0.3, -0.2, 0.1])
+    augmented = np.append(x / 2.0, 1.0) / np.sqrt(2.0)
     for block, Phi in zip(blocks, release.theta, strict=True):
         first, *lines = block.splitlines()
         offset = float(first.split("offset = ")[1].split(";")[0])
@@ -151,7 +153,7 @@ def test_classes_are_printed_as_ellipsoids(capsys, flowers):
         assert [line.split()[0] for line in lines] == list("abc") and table.shape == (3, 4)
         value = (x - table[:, 0]) @ table[:, 1:] @ (x - table[:, 0]) + offset
         # Ten digits are printed of numbers that add up to the value.
-        assert value == pytest.approx(np.append(x, 1.0) @ Phi @ np.append(x, 1.0) / 2.0, abs=1e-7 * np.abs(Phi).max())
+        assert value == pytest.approx(augmented @ Phi @ augmented, abs=1e-7 * np.abs(Phi).max())
 
 
 def test_the_labels_of_a_libsvm_file_are_the_numbers_named(capsys, tmp_path):

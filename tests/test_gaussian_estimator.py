@@ -155,7 +155,9 @@ def test_a_fit_that_is_refused_says_why_and_spends_nothing(changes, message):
     assert "\n" not in str(caught.value) and not hasattr(model, "spent_") and not hasattr(model, "ellipsoids_")
 
 
-def test_classes_must_be_declared():
+def test_classes_and_domain_must_be_declared():
+    with pytest.raises(ValueError, match="domain must be a dpcore.Domain"):
+        PrivateGaussianClassifier(epsilon=1.0, delta=1e-5, classes=NAMES).fit(DATA.X, WORDS)
     with pytest.raises(TypeError, match="'classes'"):
         PrivateGaussianClassifier(epsilon=1.0, domain=Domain())
 
