@@ -156,7 +156,7 @@ def test_a_fit_that_is_refused_says_why_and_spends_nothing(changes, message):
 
 
 def test_classes_and_domain_must_be_declared():
-    with pytest.raises(ValueError, match="domain must be a dpcore.Domain"):
+    with pytest.raises(ValueError, match=r"domain must be a dpcore.Domain"):
         PrivateGaussianClassifier(epsilon=1.0, delta=1e-5, classes=NAMES).fit(DATA.X, WORDS)
     with pytest.raises(TypeError, match="'classes'"):
         PrivateGaussianClassifier(epsilon=1.0, domain=Domain())
