@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "api": ("bounds_of", "calibrate", "solve"),
     "auditing": ("AuditReport", "run_audit"),
-    "estimators": ("PrivateClassifier", "PrivateRegressor"),
+    "estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
     "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "types": (
@@ -31,7 +31,7 @@ __all__ = sorted(_HOME_OF)
 if TYPE_CHECKING:
     from .api import bounds_of, calibrate, solve
     from .auditing import AuditReport, run_audit
-    from .estimators import PrivateClassifier, PrivateRegressor
+    from .estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
     from .experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism
     from .types import Bound, Budget, BudgetExceeded, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged

@@ -18,11 +18,12 @@ from typing import Any, NoReturn
 import click
 
 from . import api
-from .data import Table, check_learnable, read_csv, read_libsvm
-from .losses import LOSSES, get_loss
+from .data import ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
+from .losses import LOSSES, Loss, get_loss
 from .mechanisms import list_mechanisms, mechanism_class
+from .solvers.ellipsoids import ellipsoid_of
 from .threads import one_blas_thread
-from .types import LAM_RULES
+from .types import LAM_RULES, Release
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
 
@@ -85,6 +86,13 @@ def _section(text: str, name: str) -> str:
 )
 @click.option("--label", default=None, help="CSV only: name of the label column (-1 or +1 for classification).")
 @click.option(
+    "--classes",
+    "listed",
+    default=None,
+    metavar="NAME,NAME,...",
+    help="Names of all classes that could occur, in order, as the label column has them; for gaussian_classifier only.",
+)
+@click.option(
     "--p",
     default=None,
     type=int,
@@ -110,17 +118,27 @@ def _section(text: str, name: str) -> str:
 @click.option("--seed", default=None, type=int, help="Repeat a run; such a run carries no promise.")
 @_JSON
 def solve(
-    path: Path, label: str | None, p: int | None, lam: str, knobs: tuple[str, ...], as_json: bool, **arguments: Any
+    path: Path,
+    label: str | None,
+    listed: str | None,
+    p: int | None,
+    lam: str,
+    knobs: tuple[str, ...],
+    as_json: bool,
+    **arguments: Any,
 ) -> None:
     """Release one private model from the records of a file.
 
     A file of one class or of constant columns is refused here, for its curator's sake; the refusal depends on all
     records together and is not private.
     """
-    records = _read(path, label, p)
     if arguments["loss"] is None:
         arguments["loss"] = mechanism_class(arguments["key"]).usual_loss
-    check_learnable(records, get_loss(arguments["loss"]).classification)
+    loss = get_loss(arguments["loss"])
+    names = _names(listed, arguments["key"], loss)
+    records = _read(path, label, p, names)
+    check_learnable(records, loss.classification or names is not None)
+    arguments["classes"] = None if names is None else len(names)
     arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
     data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}
     plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments, **_knobs(knobs, arguments))
@@ -139,6 +157,7 @@ def solve(
         "steps": plan.steps,
         "n": plan.spec.n,
         "p": plan.spec.p,
+        **({"classes": records.names} if isinstance(records, ClassTable) else {}),
     }
     if as_json:
         click.echo(json.dumps(facts))
@@ -148,23 +167,51 @@ def solve(
     click.echo(f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}")
     if release.clipped:
         click.echo(f"{release.clipped} rows were scaled down to norm R; this count is not private")
+    if isinstance(records, ClassTable):
+        _show_classes(records.names, columns, release)
+        return
     for column, value in zip(columns, release.theta, strict=True):
         click.echo(f"{column:30s} {value: .10g}")
 
 
-def _read(path: Path, label: str | None, p: int | None) -> Table:
-    """The records of a file, by its suffix."""
+def _show_classes(names: Sequence[str], columns: Sequence[str], release: Release) -> None:
+    """The ellipsoid of each class, a line for each column: its centre, then its row of the precision."""
+    found = ellipsoid_of(release.theta, release.plan.spec.domain.R)
+    click.echo("a record x goes to the class of the smallest (x - centre)' precision (x - centre) + offset")
+    for name, centres, precision, offset in zip(names, found.centre, found.precision, found.offset, strict=True):
+        click.echo(f"\n{name}: offset = {offset:.10g}; centre and precision by columns")
+        for column, centre, row in zip(columns, centres, precision, strict=True):
+            click.echo(" ".join([f"{column:30s}", *(f"{value:17.10g}" for value in (centre, *row))]))
+
+
+def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
+    """The names of all classes where the loss is one of classes."""
+    if loss.task != "classes":
+        if listed is not None:
+            raise ValueError(f"--classes must be left out for {key} with {loss.label}, got {listed!r}")
+        return None
+    if listed is None:
+        raise ValueError(f"--classes must name all classes, in order and separated by commas, for {key}, got none")
+    names = [name.strip() for name in listed.split(",")]
+    if len(names) < 2 or not all(names):
+        raise ValueError(f"--classes must be at least two names, separated by commas, got {listed!r}")
+    return names
+
+
+def _read(path: Path, label: str | None, p: int | None, names: list[str] | None) -> Table:
+    """The records of a file, by its suffix; a `ClassTable` where classes are named."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix == ".csv":
         if label is None:
             raise ValueError("--label must name the column of y in a CSV file, got none")
         if p is not None:
             raise ValueError(f"--p must be left out for a CSV file, whose header line has the columns, got {p}")
-        return read_csv(path, label)
+        return read_csv(path, label) if names is None else read_classes(path, label, names)
     if suffix in (".libsvm", ".svm", ".txt"):
         if label is not None:
             raise ValueError(f"--label must be left out for a LIBSVM file, whose lines begin with y, got {label!r}")
-        return read_libsvm(path, p)
+        table = read_libsvm(path, p)
+        return table if names is None else number_classes(table, names)
     raise ValueError(
         f"--data must be a .csv, .libsvm, .svm or .txt file (the last three also as .gz), got {path.name!r}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -15,25 +15,25 @@ from .api import release_once
 from .checks import integer, shown
 from .losses import LOSSES, get_loss
 from .mechanisms import make_mechanism
+from .scikit import class_numbers, declared_classes, tags
+from .solvers.ellipsoids import Ellipsoid, ellipsoid_of, features, svec
 from .types import Array, Budget, BudgetExceeded, Data, Domain, Plan, Spec, as_matrix
 
 
 @dc.dataclass(eq=False, kw_only=True)
 class _PrivateEstimator:
-    """What both estimators share: parameters, the price, the linear prediction."""
+    """What all estimators share: parameters, the price, what is kept of a fit."""
 
     epsilon: float
     delta: float = 0.0
-    mechanism: str = "output_gaussian"
-    loss: str
     lam: float | str = "auto"
     domain: Domain | None = None
-    radius: float | None = None
     theta_norm: float = 10.0
-    accounting: str = "tight"
     random_state: int | None = None
 
     _estimator_type: ClassVar[str]
+    _multi_class: ClassVar[bool] = False
+    _model: ClassVar[str] = "coef_"  # the attribute that keeps what was released
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments; `deep` changes nothing, since none of them has parameters of its own."""
@@ -51,6 +51,10 @@ class _PrivateEstimator:
     def _names(self) -> list[str]:
         return [field.name for field in dc.fields(self)]
 
+    def _plan(self, n: int, p: int) -> Plan:
+        """The price and the noise of a fit to n records of p columns; `domain` is one."""
+        raise NotImplementedError
+
     def _fit(self, X: Any, y: Any, refit: bool, classes: np.ndarray | None = None) -> Self:
         if not isinstance(refit, bool):
             raise ValueError(f"refit must be True or False, got {shown(refit)}")
@@ -58,15 +62,12 @@ class _PrivateEstimator:
             return self._fit_alone(X, y, refit, classes)
 
     def _fit_alone(self, X: Any, y: Any, refit: bool, classes: np.ndarray | None) -> Self:
-        name, task = type(self).__name__, "classification" if self._estimator_type == "classifier" else "regression"
+        name = type(self).__name__
         if not isinstance(self.domain, Domain):
             raise ValueError(
                 f"domain must be a dpcore.Domain, the public promise about every record, for {name}.fit, "
                 f"got {shown(self.domain)}"
             )
-        if get_loss(self.loss).task != task:
-            fitting = [loss.key for loss in LOSSES.values() if loss.task == task]
-            raise ValueError(f"loss must be one of {', '.join(fitting)} for {name}, got {shown(self.loss)}")
         if self.random_state is not None:
             integer("random_state", self.random_state, at_least=0)
         earlier: Budget | None = getattr(self, "spent_", None)
@@ -76,10 +77,7 @@ class _PrivateEstimator:
                 "already; fit(X, y, refit=True) spends again and adds up"
             )
         data = Data(X, y)
-        mechanism = make_mechanism(self.mechanism, accounting=self.accounting)
-        problem = (self.loss, data.n, data.p, self.lam, self.domain, self.radius, self.theta_norm, mechanism.set)
-        spec = Spec(*problem)  # type: ignore[arg-type]
-        plan = mechanism.calibrate(spec, Budget(self.epsilon, self.delta))
+        plan = self._plan(data.n, data.p)
         spent = plan.spent
         if earlier is not None:
             spent = Budget(earlier.epsilon + spent.epsilon, earlier.delta + spent.delta)
@@ -90,53 +88,21 @@ class _PrivateEstimator:
         self.n_features_in_: int = data.p
         if classes is not None:
             self.classes_: np.ndarray = classes
-        self.coef_: Array = theta
+        setattr(self, self._model, theta)
         return self
 
-    def _linear(self, X: Any) -> Array:
-        """<x, coef_> for every row of X, shape [n]."""
-        if not hasattr(self, "coef_"):
+    def _fitted(self, X: Any) -> tuple[Array, Any]:
+        """What was released, and X [n, p] as `Data` keeps it."""
+        if not hasattr(self, self._model):
             raise ValueError(f"{type(self).__name__} must be fitted before it predicts, got one without fit")
         X = as_matrix(X)
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have shape (n, {self.n_features_in_}) as fitted, got {X.shape}")
-        return X @ self.coef_
+        return getattr(self, self._model), X
 
     def __sklearn_tags__(self) -> SimpleNamespace:
-        """What scikit-learn (1.6 and later) asks an estimator about itself, as a plain record with its names."""
-        classification = self._estimator_type == "classifier"
-        return SimpleNamespace(
-            estimator_type=self._estimator_type,
-            target_tags=SimpleNamespace(
-                required=True,
-                one_d_labels=False,
-                two_d_labels=False,
-                positive_only=False,
-                multi_output=False,
-                single_output=True,
-            ),
-            transformer_tags=None,
-            classifier_tags=(
-                SimpleNamespace(poor_score=True, multi_class=False, multi_label=False) if classification else None
-            ),
-            regressor_tags=None if classification else SimpleNamespace(poor_score=True),
-            array_api_support=False,
-            no_validation=False,
-            non_deterministic=True,
-            requires_fit=True,
-            input_tags=SimpleNamespace(
-                one_d_array=False,
-                two_d_array=True,
-                three_d_array=False,
-                sparse=True,
-                categorical=False,
-                string=False,
-                dict=False,
-                positive_only=False,
-                allow_nan=False,
-                pairwise=False,
-            ),
-        )
+        """What scikit-learn asks an estimator about itself."""
+        return tags(self._estimator_type, self._multi_class)
 
 
 # Not in the objects, which are copied and pickled: locks are neither.
@@ -151,7 +117,56 @@ def _lock_of(model: _PrivateEstimator) -> threading.Lock:
 
 
 @dc.dataclass(eq=False, kw_only=True)
-class PrivateClassifier(_PrivateEstimator):
+class _LinearEstimator(_PrivateEstimator):
+    """A vector of coefficients by any mechanism that learns one."""
+
+    mechanism: str = "output_gaussian"
+    loss: str
+    radius: float | None = None
+    accounting: str = "tight"
+
+    def _plan(self, n: int, p: int) -> Plan:
+        task = "classification" if self._estimator_type == "classifier" else "regression"
+        if get_loss(self.loss).task != task:
+            fitting = [loss.key for loss in LOSSES.values() if loss.task == task]
+            raise ValueError(
+                f"loss must be one of {', '.join(fitting)} for {type(self).__name__}, got {shown(self.loss)}"
+            )
+        mechanism = make_mechanism(self.mechanism, accounting=self.accounting)
+        problem = (self.loss, n, p, self.lam, self.domain, self.radius, self.theta_norm, mechanism.set)
+        return mechanism.calibrate(Spec(*problem), Budget(self.epsilon, self.delta))  # type: ignore[arg-type]
+
+    def _linear(self, X: Any) -> Array:
+        """<x, coef_> for every row of X, shape [n]."""
+        coef, X = self._fitted(X)
+        return X @ coef
+
+
+class _Classifier(_PrivateEstimator):
+    """Labels for places in classes_."""
+
+    _estimator_type: ClassVar[str] = "classifier"
+
+    def _places(self, X: Any) -> np.ndarray:
+        """The place in classes_ of every row's prediction, [n]."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of every row of X [n, p], shape [n]; the first in classes_ of those that fit equally well."""
+        places = self._places(X)
+        return self.classes_[places]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of rows whose label is predicted right. Not private."""
+        predicted = self._places(X)
+        labels = class_numbers(self.classes_, y)
+        if labels.shape != predicted.shape:
+            raise ValueError(f"y must have shape {predicted.shape} to match X, got {labels.shape}")
+        return float(np.mean(predicted == labels))
+
+
+@dc.dataclass(eq=False, kw_only=True)
+class PrivateClassifier(_Classifier, _LinearEstimator):
     """A linear classifier of two declared classes, released privately.
 
     epsilon, delta: the price of each fit. mechanism: a key of `list_mechanisms`. loss: a classification loss. lam,
@@ -184,64 +199,25 @@ class PrivateClassifier(_PrivateEstimator):
     loss: str = "logistic"
     classes: Sequence[Any] = (-1, 1)
 
-    _estimator_type: ClassVar[str] = "classifier"
-
     def fit(self, X: Any, y: Any, *, refit: bool = False) -> Self:
         """Release one private model. X: [n, p] as in `dpcore.solve`. y: [n] labels among `classes`.
 
         Raises ValueError, NotApplicable and Unconverged as `solve` does, and BudgetExceeded (see the class); then
         nothing is spent.
         """
-        classes = self._declared()
-        return self._fit(X, self._signs(classes, y), refit, classes)
+        classes = declared_classes(self.classes, two=True)
+        return self._fit(X, 2.0 * class_numbers(classes, y) - 1.0, refit, classes)
 
     def decision_function(self, X: Any) -> Array:
         """<x, coef_> for every row of X [n, p], shape [n]; positive speaks for classes_[1]."""
         return self._linear(X)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of every row of X [n, p], shape [n]; classes_[0] where the decision function is 0."""
-        positive = (self._linear(X) > 0.0).astype(int)
-        return self.classes_[positive]
-
-    def score(self, X: Any, y: Any) -> float:
-        """Share of rows whose label is predicted right. Not private."""
-        predicted = np.where(self._linear(X) > 0.0, 1.0, -1.0)
-        signs = self._signs(self.classes_, y)
-        if signs.shape != predicted.shape:
-            raise ValueError(f"y must have shape {predicted.shape} to match X, got {signs.shape}")
-        return float(np.mean(predicted == signs))
-
-    def _declared(self) -> np.ndarray:
-        """The two classes as a sorted array, which must hold them as they were written."""
-        try:
-            array = np.asarray(self.classes)
-            plain = array.tolist()
-            if array.shape == (2,) and plain == list(self.classes) and len(set(plain)) == 2:
-                return np.sort(array)
-        except (TypeError, ValueError):  # labels that numpy cannot hold, sort or hash
-            pass
-        raise ValueError(f"classes must be two different labels of one kind, got {shown(self.classes)}")
-
-    def _signs(self, classes: np.ndarray, y: Any) -> Array:
-        """-1.0 for classes[0] and +1.0 for classes[1], shape [n]."""
-        sign_of = dict(zip(classes.tolist(), (-1.0, 1.0), strict=True))
-        if np.ma.is_masked(y):
-            raise ValueError("y must have a value in every place, got a masked array")
-        labels = np.asarray(y)
-        if labels.ndim != 1:
-            raise ValueError(f"y must have shape (n,), got {labels.shape}")
-        signs = np.empty(len(labels))
-        for i, label in enumerate(labels.tolist()):
-            if not isinstance(label, Hashable) or label not in sign_of:
-                one, other = sign_of
-                raise ValueError(f"y must be one of the declared classes {one!r} and {other!r}, got {shown(label)}")
-            signs[i] = sign_of[label]
-        return signs
+    def _places(self, X: Any) -> np.ndarray:
+        return (self._linear(X) > 0.0).astype(int)
 
 
 @dc.dataclass(eq=False, kw_only=True)
-class PrivateRegressor(_PrivateEstimator):
+class PrivateRegressor(_LinearEstimator):
     """A linear regression, released privately; y must lie in [-domain.y_max, domain.y_max].
 
     Arguments, attributes, the price of a second fit and of copies, guarantee and what is not protected are those of
@@ -271,3 +247,66 @@ class PrivateRegressor(_PrivateEstimator):
         if (truth == truth[0]).all():
             raise ValueError(f"y must vary where R^2 is asked for, got {truth[0]:g} in every row")
         return 1.0 - float(((truth - predicted) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
+
+
+@dc.dataclass(eq=False, kw_only=True)
+class PrivateGaussianClassifier(_Classifier):
+    """An ellipsoid for each of C >= 2 declared classes, released privately; x goes to the class of the smallest score.
+
+    score_c(x) = (x - centre_c)' precision_c (x - centre_c) + offset_c. The mechanism is `gaussian_classifier`, and
+    noise, perturbed are its knobs: the law of the noise ("gaussian" or "gamma", which has delta = 0), and what it is
+    added to ("objective" or "output"). epsilon, delta, lam, theta_norm, random_state: as for `PrivateClassifier`.
+    domain: the public promise ||x||_2 <= R; its y_max is not used. classes: all labels that could occur, text or
+    numbers, in any order; they have no default, are never inferred, and any other label is refused. Nothing is added
+    for an intercept: the ellipsoids have centres.
+
+    After fit: matrices_ [C, p + 1, p + 1] (symmetric, no eigenvalue below 0, in the coordinates (x / R, 1) / sqrt2),
+    ellipsoids_ (the same as an `Ellipsoid` in the units of x), classes_ [C] (sorted; matrices_[c] is of classes_[c]),
+    plan_, spent_ and n_features_in_. A second fit, copies and cross-validation cost what they do for
+    `PrivateClassifier`.
+
+    Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, its class included, as
+        `python -m dpcore info gaussian_classifier` says; all fits of one object together, (spent_.epsilon,
+        spent_.delta).
+    Not protected: the arguments above, n and p are public; choosing them, the classes included, by looking at the
+        data; scores on private records (score and cross-validation); a fit with random_state set; copies count apart.
+
+    >>> X, y = np.array([[0.9], [0.8], [0.1], [-0.1], [-0.8], [-0.9]]), ["warm", "warm", "mild", "mild", "cold", "cold"]
+    >>> model = PrivateGaussianClassifier(
+    ...     epsilon=1e4, delta=1e-3, lam=0.01, domain=Domain(R=1.0), classes=("cold", "mild", "warm"), random_state=0
+    ... )
+    >>> model.fit(X, y).predict([[0.7], [0.0]]).tolist(), model.spent_.epsilon
+    (['warm', 'mild'], 10000.0)
+    """
+
+    classes: Sequence[Any]
+    noise: str = "gaussian"
+    perturbed: str = "objective"
+
+    _multi_class: ClassVar[bool] = True
+    _model: ClassVar[str] = "matrices_"
+
+    def fit(self, X: Any, y: Any, *, refit: bool = False) -> Self:
+        """Release one private model. X: [n, p]. y: [n] labels among `classes`. Raises as `PrivateClassifier.fit`."""
+        classes = declared_classes(self.classes, two=False)
+        return self._fit(X, class_numbers(classes, y), refit, classes)
+
+    @property
+    def ellipsoids_(self) -> Ellipsoid:
+        """Centres [C, p], precisions [C, p, p] and offsets [C] in the units of x; after fit."""
+        return ellipsoid_of(getattr(self, self._model), self.plan_.spec.domain.R)
+
+    def decision_function(self, X: Any) -> Array:
+        """Minus the scores of every row of X [n, p], shape [n, C], also for C = 2; the largest is the prediction's."""
+        matrices, X = self._fitted(X)
+        dense = X if isinstance(X, np.ndarray) else X.toarray()
+        return -features(dense, self.plan_.spec.domain.R) @ svec(matrices).T
+
+    def _places(self, X: Any) -> np.ndarray:
+        return self.decision_function(X).argmax(axis=1)
+
+    def _plan(self, n: int, p: int) -> Plan:
+        mechanism = make_mechanism("gaussian_classifier", noise=self.noise, perturbed=self.perturbed)
+        problem = (mechanism.usual_loss, n, p, self.lam, self.domain, None, self.theta_norm, mechanism.set)
+        spec = Spec(*problem, classes=len(self.classes))  # type: ignore[arg-type]
+        return mechanism.calibrate(spec, Budget(self.epsilon, self.delta))

@@ -15,6 +15,7 @@ import dpcore
 from dpcore import __main__ as shell
 from dpcore import api, regret
 from dpcore.__main__ import main
+from tests.classifiers import KEY, class_data
 from tests.harness import ROOT
 from tests.problems import LINEAR, PROBLEMS
 
@@ -110,6 +111,105 @@ def test_declared_columns_of_a_libsvm_file_are_all_released(capsys, libsvm):
     assert all(facts["theta"])
     code, _, err = call(capsys, "solve", "output_gamma", "--data", libsvm, "--p", 5, *PRICE)
     assert code == 2 and "have indices up to 5, got 6" in err
+
+
+FLOWERS, KINDS = class_data(40, 3, 3), ("setosa", "7.50", "virginica")
+CLASSES = ["solve", KEY, "--epsilon", "100", "--delta", "1e-5", "--R", "1", "--lam", "0.1", "--seed", "5"]
+CLASS_FACTS = dict(epsilon=100.0, delta=1e-5, lam=0.1, seed=5, classes=3)
+
+
+@pytest.fixture()
+def flowers(tmp_path):
+    frame = pd.DataFrame(FLOWERS.X, columns=list("abc"))
+    frame.insert(1, "kind", np.array(KINDS)[FLOWERS.y.astype(int)])
+    frame.to_csv(tmp_path / "flowers.csv", index=False)
+    return tmp_path / "flowers.csv"
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_named_classes_are_released_in_the_order_of_their_names(capsys, flowers, order):
+    words = [*CLASSES, "--data", flowers, "--label", "kind", "--classes", " ,".join(KINDS[k] for k in order)]
+    code, out, err = call(capsys, *words, "--knob", "perturbed=output", "--json")
+    facts, places = json.loads(out), np.argsort(order)[FLOWERS.y.astype(int)]
+    release = dpcore.solve(KEY, FLOWERS.X, places, perturbed="output", **CLASS_FACTS)
+    assert (code, err) == (0, "") and facts["classes"] == [KINDS[k] for k in order]
+    assert np.allclose(facts["theta"], release.theta, rtol=1e-9) and np.shape(facts["theta"]) == (3, 4, 4)
+    assert facts["columns"] == list("abc") and facts["loss"] == "multiclass_hinge"
+
+
+def test_classes_are_printed_as_ellipsoids(capsys, flowers):
+    words = [*CLASSES, "--R", "2", "--data", flowers, "--label", "kind", "--classes", ",".join(KINDS)]
+    code, out, _ = call(capsys, *words)
+    assert code == 0 and "spent epsilon = 100, delta = 1e-05" in out
+    head, *blocks = out.split("\n\n")
+    assert [block.split(":")[0] for block in blocks] == list(KINDS) and "smallest (x - centre)' precision" in head
+    release = dpcore.solve(KEY, FLOWERS.X, FLOWERS.y, R=2.0, **CLASS_FACTS)
+    x = np.array([0.3, -0.2, 0.1])
+    augmented = np.append(x / 2.0, 1.0) / np.sqrt(2.0)
+    for block, Phi in zip(blocks, release.theta, strict=True):
+        first, *lines = block.splitlines()
+        offset = float(first.split("offset = ")[1].split(";")[0])
+        table = np.array([line.split()[1:] for line in lines], float)
+        assert [line.split()[0] for line in lines] == list("abc") and table.shape == (3, 4)
+        value = (x - table[:, 0]) @ table[:, 1:] @ (x - table[:, 0]) + offset
+        # Ten digits are printed of numbers that add up to the value.
+        assert value == pytest.approx(augmented @ Phi @ augmented, abs=1e-7 * np.abs(Phi).max())
+
+
+def test_the_labels_of_a_libsvm_file_are_the_numbers_named(capsys, tmp_path):
+    path, numbers = tmp_path / "flowers.libsvm", np.array([3, -1, 20])
+    rows = zip(FLOWERS.X.tolist(), numbers[FLOWERS.y.astype(int)], strict=True)
+    path.write_text("".join(f"{y} 1:{x[0]!r} 2:{x[1]!r} 3:{x[2]!r}\n" for x, y in rows))
+    code, out, err = call(capsys, *CLASSES, "--data", path, "--p", 4, "--classes", "3.0,-1,20", "--json")
+    padded = np.column_stack([FLOWERS.X, np.zeros(FLOWERS.n)])
+    release = dpcore.solve(KEY, padded, FLOWERS.y, **CLASS_FACTS)
+    assert (code, err) == (0, "") and np.allclose(json.loads(out)["theta"], release.theta, atol=1e-7)
+    assert json.loads(out)["classes"] == ["3.0", "-1", "20"] and json.loads(out)["columns"] == list("1234")
+    code, out, err = call(capsys, *CLASSES, "--data", path, "--classes", "3,20")
+    sentence = "labels must be one of the 2 declared classes in every record, got -1"
+    assert (code, out, err) == (2, "", f"Error: {sentence}\n")
+    code, out, err = call(capsys, *CLASSES, "--data", path, "--classes", "3,-1,twenty")
+    assert (code, out, err) == (2, "", "Error: names must be numbers where labels are, got 'twenty'\n")
+
+
+@pytest.mark.parametrize(
+    "key, words, sentence",
+    [
+        (KEY, [], f"--classes must name all classes, in order and separated by commas, for {KEY}, got none"),
+        (
+            "output_gaussian",
+            ["--classes", "a,b"],
+            "--classes must be left out for output_gaussian with logistic loss, ",
+        ),
+        (KEY, ["--classes", "a,b", "--loss", "hinge"], f"--classes must be left out for {KEY} with hinge loss, "),
+        (KEY, ["--loss", "hinge"], "gaussian_classifier learns a matrix for each class by multiclass_hinge, got hinge"),
+        (KEY, ["--classes", "setosa"], "--classes must be at least two names, separated by commas, got 'setosa'"),
+        (KEY, ["--classes", "a,b,"], "--classes must be at least two names, separated by commas, got 'a,b,'"),
+        (KEY, ["--classes", "a, a"], "names must differ from each other, got 'a' twice"),
+        (
+            KEY,
+            ["--classes", "setosa,virginica"],
+            "column 'kind' of flowers.csv must hold one of the 2 declared classes",
+        ),
+        (KEY, ["--classes", "a,b", "--knob", "classes=3"], "--knob must be NAME=VALUE for a knob without an option"),
+    ],
+)
+def test_classes_that_do_not_fit_are_refused_in_one_sentence(capsys, flowers, key, words, sentence):
+    if words[-2:] == ["--loss", "hinge"] or "--knob" in words:  # a file with which nothing else is wrong
+        frame = pd.read_csv(flowers)
+        frame["kind"] = np.where(FLOWERS.y > 0, 1, -1) if "--loss" in words else np.where(FLOWERS.y > 0, "a", "b")
+        frame.to_csv(flowers, index=False)
+    price = ["--epsilon", "1", "--delta", "1e-5", "--R", "1"]
+    code, out, err = call(capsys, "solve", key, "--data", flowers, "--label", "kind", *price, *words)
+    assert (code, out) == (2, "") and err.startswith(f"Error: {sentence}") and err.count("\n") == 1
+
+
+def test_a_file_of_one_class_is_refused_by_its_name(capsys, flowers):
+    frame = pd.read_csv(flowers)
+    frame["kind"] = "virginica"
+    frame.to_csv(flowers, index=False)
+    code, _, err = call(capsys, *CLASSES, "--data", flowers, "--label", "kind", "--classes", ",".join(KINDS))
+    assert (code, err) == (2, "Error: y must hold two classes, got 'virginica' in every row\n")
 
 
 def test_options_of_solve_reach_the_plan(capsys, csv, monkeypatch):

@@ -50,6 +50,7 @@ LAYER = {
     "lasso": 8,
     "mixtures": 8,
     "rates": 8,
+    "scikit": 8,
     "streaming": 8,
     "work": 8,
     "estimators": 9,

@@ -16,7 +16,7 @@ from ..checks import integer, one_of
 from ..types import Data
 from .bundled import BUNDLED, load_bundled
 from .classes import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
-from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, read_classes, read_csv, read_libsvm
+from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
 from .mixture import Mixture
 from .population import Population
 from .recipes import RECIPES, TEST_RECORDS, draw_recipe
@@ -41,6 +41,7 @@ __all__ = [
     "get_source",
     "load",
     "load_classes",
+    "number_classes",
     "read_classes",
     "read_csv",
     "read_libsvm",

@@ -68,13 +68,37 @@ def read_classes(path: Path, label: str, names: Sequence[str | float]) -> ClassT
     ...     read_classes(Path(folder) / "flowers.csv", "kind", ("setosa", "versicolor", "virginica")).data.y.tolist()
     [0.0, 2.0]
     """
+    return ClassTable(*_read_dense(path, label, _numbers(names)), tuple(str(name).strip() for name in names))
+
+
+def number_classes(table: Table, names: Sequence[str | float]) -> ClassTable:
+    """Records whose labels are numbers, as classes: 0.0 for the first of `names`, and so on.
+
+    names: as for `read_classes`, all of them numbers. Raises ValueError for a label that is not in the list.
+
+    >>> number_classes(Table(Data(np.eye(2), np.array([7.0, 1.0])), ("a", "b")), ("1", "3", "7")).data.y.tolist()
+    [2.0, 0.0]
+    """
+    numbers = _numbers(names)
+    text = next((name for name in numbers if isinstance(name, str)), None)
+    if text is not None:
+        raise ValueError(f"names must be numbers where labels are, got {shown(text)}")
+    y = np.array([numbers.get(label, math.nan) for label in table.data.y.tolist()])
+    if np.isnan(y).any():
+        wrong = table.data.y[np.isnan(y)][0]
+        raise ValueError(f"labels must be one of the {len(numbers)} declared classes in every record, got {wrong:g}")
+    return ClassTable(dc.replace(table.data, y=y), table.columns, tuple(str(name).strip() for name in names))
+
+
+def _numbers(names: Sequence[str | float]) -> dict[str | float, float]:
+    """The number of each class."""
     if isinstance(names, str) or not isinstance(names, Sequence) or len(names) < 2:
         raise ValueError(f"names must be a list of at least two classes, got {shown(names)}")
     numbers: dict[str | float, float] = {}
     for number, name in enumerate(names):
         if numbers.setdefault(_class(str(name)), float(number)) != number:
             raise ValueError(f"names must differ from each other, got {shown(name)} twice")
-    return ClassTable(*_read_dense(path, label, numbers), tuple(str(name).strip() for name in names))
+    return numbers
 
 
 def _read_dense(
@@ -174,7 +198,8 @@ def check_learnable(table: Table, classification: bool) -> None:
     """
     X, y = table.data.X, table.data.y
     if classification and (y == y[0]).all():
-        raise ValueError(f"y must hold two classes, got {y[0]:g} in every row")
+        only = repr(table.names[int(y[0])]) if isinstance(table, ClassTable) else f"{y[0]:g}"
+        raise ValueError(f"y must hold two classes, got {only} in every row")
     low, high = (edge if isinstance(edge, np.ndarray) else edge.toarray() for edge in (X.min(axis=0), X.max(axis=0)))
     if (low == high).all():
         raise ValueError(f"X must have a column that varies, got {X.shape[1]} constant columns")
