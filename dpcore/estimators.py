@@ -297,13 +297,20 @@ class PrivateGaussianClassifier(_Classifier):
         return ellipsoid_of(getattr(self, self._model), self.plan_.spec.domain.R)
 
     def decision_function(self, X: Any) -> Array:
-        """Minus the scores of every row of X [n, p], shape [n, C], also for C = 2; the largest is the prediction's."""
+        """Minus the scores of every row of X [n, p], shape [n, C]; the largest is the prediction's.
+
+        For two classes, as scikit-learn has it, the second less the first, shape [n]; positive speaks for classes_[1].
+        """
+        values = self._values(X)
+        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
+
+    def _places(self, X: Any) -> np.ndarray:
+        return self._values(X).argmax(axis=1)
+
+    def _values(self, X: Any) -> Array:
         matrices, X = self._fitted(X)
         dense = X if isinstance(X, np.ndarray) else X.toarray()
         return -features(dense, self.plan_.spec.domain.R) @ svec(matrices).T
-
-    def _places(self, X: Any) -> np.ndarray:
-        return self.decision_function(X).argmax(axis=1)
 
     def _plan(self, n: int, p: int) -> Plan:
         mechanism = make_mechanism("gaussian_classifier", noise=self.noise, perturbed=self.perturbed)

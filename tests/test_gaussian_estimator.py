@@ -102,9 +102,14 @@ def test_any_declared_labels_stand_for_their_places_in_sorted_order(classes, lab
 
 
 def test_two_classes_and_classes_without_records_are_legal():
-    two = classifier(**RICH, classes=("b", "a"), random_state=0).fit(DATA.X, np.where(DATA.X[:, 0] > 0, "a", "b"))
-    assert two.matrices_.shape == (2, 4, 4) and two.decision_function(DATA.X).shape == (60, 2)
-    assert np.mean(two.predict(DATA.X) == np.where(DATA.X[:, 0] > 0, "a", "b")) > 0.9
+    side = np.where(DATA.X[:, 0] > 0, "a", "b")
+    two = classifier(**RICH, classes=("b", "a"), random_state=0).fit(DATA.X, side)
+    assert two.matrices_.shape == (2, 4, 4)
+    assert np.mean(two.predict(DATA.X) == side) > 0.9
+    for_second = two.decision_function(DATA.X)
+    assert for_second.shape == (60,) and np.array_equal(two.predict(DATA.X) == "b", for_second > 0.0)
+    areas = cross_val_score(clone(two), DATA.X, side, cv=3, scoring="roc_auc", error_score="raise")
+    assert areas.min() > 0.9
     alone = classifier().fit(DATA.X, ["fig"] * 60)
     assert alone.matrices_.shape == (4, 4, 4) and list(alone.classes_) == sorted(NAMES)
 
