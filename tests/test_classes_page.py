@@ -70,7 +70,7 @@ def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do():
 
 def test_the_excess_stands_beside_both_bounds():
     page = open_page(price_against="excess")
-    found = classes.excess_against_epsilon(dpcore.EPSILON_GRID, FIRST, delta=1e-6, repetitions=words.EXCESS_REPETITIONS)
+    found = classes.excess_against_epsilon(dpcore.EPSILON_GRID, FIRST, delta=1e-6, repetitions=20)
     k = dpcore.EPSILON_GRID.index(1.0)
     assert not page.exception and np.all(found.over.mean <= found.over_bound)
     assert f"privacy leaves {rounded(found.over.mean[k])} of loss above the regularised optimum" in said(page)
@@ -163,3 +163,10 @@ def test_the_code_makes_the_picture_that_is_shown(state):
         exec(page.code[0].value, {})
     data = json.loads(shown[0])["data"]
     assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data
+
+
+def test_large_tables_are_drawn_with_fewer_releases_and_the_caption_says_how_many():
+    large = {"n": 2_000, "C": 10, "columns": 16}
+    assert "Means of 2 releases" in captions(open_page(**large))
+    assert "Means of 2 releases" in captions(open_page(price_against="excess", **large))
+    assert "Means of 12 releases" in captions(open_page())

@@ -82,13 +82,11 @@ def show_repaired() -> None:
 def _hero(here: words.Here) -> tuple[words.Found, Any]:
     """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
     shared: dict[str, Any] = {"delta": here.delta, "lam": here.lam}
+    repetitions, datasets = words.effort(view, here)
     if view == "excess":
-        excess = classes.excess_against_epsilon(
-            EPSILON_GRID, here.records, repetitions=words.EXCESS_REPETITIONS, **shared
-        )
+        excess = classes.excess_against_epsilon(EPSILON_GRID, here.records, repetitions=repetitions, **shared)
         return excess, figures.classes_excess_figure(excess, epsilon=here.epsilon, theme=theme, height=HEIGHT)
     values, cursor = words.places(view, here)
-    repetitions, datasets = words.effort(view, here)
     found = classes.accuracy_against(
         cast(classes.Axis, view),
         values,
@@ -110,7 +108,7 @@ def _show_beside(side: str, here: words.Here) -> classes.Picture | None:
     except NotApplicable as error:
         refusal = readable(str(error))
     if side == "λ":
-        tuning = classes.accuracy_against_lam(TUNED, here.records, delta=here.delta)
+        tuning = classes.accuracy_against_lam(TUNED, here.records, delta=here.delta, repetitions=2 if here.heavy else 6)
         beside, said = figures.tuning_figure(tuning, theme=theme, height=SIDE_HEIGHT), words.tuning_caption(tuning)
     elif picture is None:
         st.caption(f"Nothing is released: {refusal}.")
