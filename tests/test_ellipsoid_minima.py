@@ -112,20 +112,22 @@ def test_a_distance_that_is_asked_for_is_certified(cone):
 
 @both_sets
 @pytest.mark.parametrize("mu", [0.005, 1.0])
-def test_a_batch_is_the_same_as_one_by_one(cone, mu):
-    """Draws of very different sizes leave at different times."""
+def test_a_batch_is_the_same_as_two_by_two(cone, mu):
+    """Draws of very different sizes leave at different times. A single one starts elsewhere, and ends within the sum of
+    both certificates."""
     one = problem(cone, mu=mu, draws=6)
     noise = one.noise * np.array([1e4, 10.0, 0.0, 100.0, 0.01, 1.0])[:, None, None]
     together = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise, cone))
     assert len(set(together.steps.tolist())) > 2
     same = 0
     for k in range(6):
-        alone = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[k : k + 1], cone))
-        away = np.linalg.norm(alone.weights[0] - together.weights[k])
-        assert away <= alone.distances[0] + together.distances[k]
+        for rows in ([k], [k, k]):
+            alone = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[rows], cone))
+            away = np.linalg.norm(alone.weights[0] - together.weights[k])
+            assert away <= alone.distances[0] + together.distances[k]
         same += away <= 1e-12 * np.linalg.norm(together.weights[k])
-    # Where conjugate gradients end for the last digit's sake, a draw takes other steps from there.
-    assert same >= 2
+    # Where conjugate gradients end for the last digit's sake, as with next to no ridge, a draw goes another way.
+    assert same >= (5 if mu == 1.0 else 1)
     assert len(minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[:0], cone)).values) == 0
 
 
@@ -178,8 +180,8 @@ def test_a_common_shift_changes_no_decision_and_classes_may_change_names(cone):
 @both_sets
 def test_too_few_steps_return_nothing(cone):
     objective = problem(cone, mu=1e-3)
-    assert minimise_ellipsoids(objective).steps[0] > 20
-    for few in (1, 7, 40 if cone else 20):
+    assert minimise_ellipsoids(objective).steps[0] > (20 if cone else 8)
+    for few in (1, 5, 40 if cone else 8):
         with pytest.raises(Unconverged, match=f"in {few} steps, .* nothing was returned"):
             minimise_ellipsoids(objective, tol=1e-9, max_steps=few)
     with pytest.raises(Unconverged):

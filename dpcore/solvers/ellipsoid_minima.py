@@ -1,7 +1,7 @@
 """Minimisers of the large-margin Gaussian classifier's objective, certified by its duality gap, for many noise draws.
 
-All draws take Newton's steps together, over the cone within the method of multipliers. Without cone they start at the
-minimiser without noise, whose Hessian preconditions all of them. None of it is trusted: `Objective.gaps` decides.
+All draws take Newton's steps together, over the cone within the method of multipliers. Without cone, several start at
+the minimiser without noise, whose Hessian preconditions all of them. None is trusted: `Objective.gaps` decides.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ def minimise_ellipsoids(
     if objective.cone:
         start = objective.project(-objective.linear) / objective.mu  # the minimiser without records
         found, goals = _solve(objective, asked, start, max_steps)
+    elif len(objective.linear) == 1:
+        found, goals = _along_ridges(objective, asked, max_steps)
     else:
         found, goals = _around_no_noise(objective, asked, max_steps)
     for row in np.flatnonzero(~(found.gaps <= goals)):  # a NaN is no certificate
@@ -97,12 +99,11 @@ def _around_no_noise(objective: Objective, asked: _Asked, max_steps: int) -> tup
     """
     records, mu = objective.records, objective.mu
     calm = dc.replace(objective, noise=None)
-    noisy = bool(np.any(objective.linear - calm.linear))
-    centre, goal = _without_noise(calm, asked, min(max_steps, _CENTRE_STEPS) if noisy else max_steps)
-    if noisy and not centre.gaps <= goal:
+    centre, goal = _along_ridges(calm, asked, min(max_steps, _CENTRE_STEPS))
+    if not centre.gaps <= goal:
         return _solve(objective, asked, -objective.linear / mu, max_steps)
     inverse: Any = None
-    if noisy and calm.linear[0].size <= _LARGEST_HESSIAN:
+    if calm.linear[0].size <= _LARGEST_HESSIAN:
         hessian = loss_hessian(records, records.scores(centre.weights)[0])
         inverse = np.linalg.inv(hessian + mu * np.eye(len(hessian)))
     start = centre.weights - (objective.linear - calm.linear).mean(1, keepdims=True) / mu
@@ -110,18 +111,18 @@ def _around_no_noise(objective: Objective, asked: _Asked, max_steps: int) -> tup
     return dc.replace(found, steps=found.steps + centre.steps[0]), goals
 
 
-def _without_noise(calm: Objective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
-    """`_solve` for a single draw without noise and without cone, along falling ridges where its own one is small.
+def _along_ridges(objective: Objective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
+    """`_solve` for a single draw without cone, along falling ridges where its own one is small.
 
     At 0 no margin is on the rounded part: beside next to no ridge Newton's first step would go far astray.
     """
-    ridge, start, steps = _LARGE_RIDGE * calm.records.n, -calm.linear / calm.mu, 0
-    while ridge > _FALL * calm.mu and steps < max_steps:
-        easier = dc.replace(calm, mu=ridge)
-        start = -easier.linear / ridge if not steps else start
-        found, _ = _solve(easier, _Asked(_ROUGH, math.inf, ridge), start, max_steps - steps)
+    ridge = max(_LARGE_RIDGE * objective.records.n, objective.mu)
+    start, steps = -objective.linear / ridge, 0  # the minimiser without records
+    while ridge > _FALL * objective.mu and steps < max_steps:
+        rough = _Asked(_ROUGH, math.inf, ridge)
+        found, _ = _solve(dc.replace(objective, mu=ridge), rough, start, max_steps - steps)
         start, steps, ridge = found.weights, steps + int(found.steps[0]), ridge / _FALL
-    found, goals = _solve(calm, asked, start, max_steps - steps)
+    found, goals = _solve(objective, asked, start, max_steps - steps)
     return dc.replace(found, steps=found.steps + steps), goals
 
 
