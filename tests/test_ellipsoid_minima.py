@@ -24,7 +24,8 @@ def test_symmetric_matrices_agree_with_an_independent_optimiser(mu, classes):
         options={"ftol": 1e-16, "gtol": 1e-10, "maxiter": 20_000, "maxfun": 20_000},
     ).x.reshape(shape)
     found = minimise_ellipsoids(objective, tol=1e-10)
-    assert np.linalg.norm(found.weights - other) <= found.distances[0] + np.linalg.norm(objective.gradients(other)) / mu
+    allowed = found.distances[0] + np.linalg.norm(objective.gradients(other)) / mu
+    assert np.linalg.norm(found.weights - other) <= allowed + 1e-13 * np.linalg.norm(other)  # gradients are rounded
     assert np.linalg.norm(found.weights - other) <= 1e-3 * np.linalg.norm(other)
     assert plain_value(objective, smat(found.weights[0])) == pytest.approx(objective.values(other)[0], rel=1e-9)
     # F's mean over the classes sees no record: mu mean Phi = -(tau I + mean B).
