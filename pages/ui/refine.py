@@ -41,13 +41,19 @@ def refined(experiment: Experiment, *, first: int = 10, key: str = "refined") ->
     # In a block of its own: where Streamlit answers a move and a question at once, it drops the block that asks and
     # draws it again in the place where it was, over whatever has moved up to there.
     with st.container():
-        _poll(held, watcher)
+        _poll(name, watcher)
     return table, f"{so_far}, refining …"
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _poll(held: refinement.Refinement, watcher: object) -> None:
-    """Keep the computation alive while the page is open, and run the page again when it is done."""
+def _poll(name: str, watcher: object) -> None:
+    """Keep the session's computation alive while the page is open, and run the page again when it is done.
+
+    A question that was on its way when the reader moved on must not call back what the move has given up.
+    """
+    held: refinement.Refinement | None = st.session_state.get(name)
+    if held is None:
+        return
     held.watch(watcher)
     if held.finished:
         st.rerun()
