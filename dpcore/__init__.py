@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "api": ("bounds_of", "calibrate", "solve"),
-    "auditing": ("AuditReport", "run_audit"),
+    "auditing": ("Audit", "AuditReport", "run_audit"),
     "estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
     "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
@@ -30,7 +30,7 @@ __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
     from .api import bounds_of, calibrate, solve
-    from .auditing import AuditReport, run_audit
+    from .auditing import Audit, AuditReport, run_audit
     from .estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
     from .experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism

@@ -10,6 +10,7 @@ from .checks import integer, shown
 from .data import clip_rows
 from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism, mechanism_class
+from .noises import on_grid
 from .sets import ConvexSet, SetName, get_set
 from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, as_matrix
 
@@ -98,6 +99,8 @@ def solve(
     Records are refused one by one, for what each of them is. A single class or a constant column is legal: to refuse
     what only the records together show would itself tell neighbours apart.
 
+    The numbers of theta are rounded to a grid of about a millionth of their noise (`dpcore.noises.on_grid`).
+
     Raises ValueError, NotApplicable, and Unconverged where the solver cannot certify what the proof needs.
 
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -165,7 +168,7 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     prepared = mechanism.prepare(plan, data)
     # Columns that no record fills are released like the others: leaving them out would tell which they are.
     prepared = mechanism.padded(prepared, plan.spec.p - data.active)
-    theta = mechanism.release(plan, prepared, np.random.default_rng(seed))
+    theta = on_grid(mechanism.release(plan, prepared, np.random.default_rng(seed)), mechanism.resolution(plan))
     return Release(theta, plan, seeded=seed is not None, clipped=clipped)
 
 

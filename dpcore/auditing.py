@@ -2,9 +2,9 @@
 
 The game: in every run a fair coin picks D0 or D1 (two neighbours), the real code releases once with fresh noise, and
 the score is the exact log-likelihood ratio ln p(seen | D1) / p(seen | D0) of the law that the plan claims, where what
-is seen is the release, or for gradient perturbation every step of it. From the scores come lower bounds on what leaks,
-each with a confidence (`dpcore.certificates`). A bound above the claim refutes it; a bound below the claim proves
-nothing.
+is seen is the release, or for mechanisms of many steps every step of it. From the scores come lower bounds on what
+leaks, each with a confidence (`dpcore.certificates`). A bound above the claim refutes it; a bound below the claim
+proves nothing.
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ from __future__ import annotations
 import dataclasses as dc
 import json
 import zlib
-from typing import Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import certificates
+from . import __version__, certificates
 from .accounting import attack_cap
 from .certificates import Certificate, Scores
 from .checks import integer
 from .mechanisms import Mechanism, make_mechanism
-from .mechanisms.base import Prepared
-from .sabotages import ReleaseMany, get_sabotage, release_of
+from .sabotages import get_sabotage
+from .targets import Target, honest_target
 from .tradeoffs import Curve
-from .types import Array, Budget, Plan
+from .types import Array, Budget, Data, Plan
+from .wealth import Wealth
 
-Verdict = Literal["no contradiction", "suspicious", "contradicted"]
+Verdict = Literal["no contradiction found", "suspicious", "contradicted"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-# See "Rounding" in `run_audit`.
-_SCORE_DECIMALS = 6
+DEFAULT_BUDGET = Budget(1.0, 1e-5)
 _LARGEST_TABLE = 10_000_000
-_MOST_RUNS = 10_000_000
+MOST_RUNS = 10_000_000
 _BATCH_NUMBERS = 1_000_000
 _ATTAINS = 0.95
 
@@ -41,16 +42,20 @@ _ATTAINS = 0.95
 class AuditReport:
     """What an audit found.
 
-    plan: what was audited. claim: its promise, in words. runs, seed, sabotage: as asked for. attained: how far the pair
-    moves the model, as a share of the sensitivity; well below 1 a pass says less. certificates: see `run_audit`.
+    plan: what was audited. claim: its promise, in words. pair: the two data sets, in words. runs, seed, sabotage,
+    comparisons: as asked for. attained: how far the pair moves the model, as a share of the sensitivity; well below 1 a
+    pass says less. right: how often the attacker was. certificates: see `run_audit`.
     """
 
     plan: Plan
     claim: str
+    pair: str
     runs: int
     seed: int
     sabotage: str | None
+    comparisons: int
     attained: float
+    right: float
     certificates: tuple[Certificate, ...]
 
     @property
@@ -63,12 +68,12 @@ class AuditReport:
         return self.plan.spent.epsilon
 
     @property
-    def certified_epsilon(self) -> float:
-        """The largest lower bound on epsilon, 95% confidence over all certificates together."""
+    def certified_epsilon_95(self) -> float:
+        """The largest lower bound on epsilon, 95% confidence over all certificates and comparisons together."""
         return max(c.epsilon for c in self.certificates if c.epsilon is not None)
 
     @property
-    def certified_epsilon_strict(self) -> float:
+    def certified_epsilon_999(self) -> float:
         """The same with 99.9% confidence."""
         return max(c.epsilon_flagged for c in self.certificates if c.epsilon_flagged is not None)
 
@@ -77,13 +82,18 @@ class AuditReport:
         """contradicted at 99.9% confidence, suspicious at 95%."""
         if any(c.flagged > c.limit for c in self.certificates):
             return "contradicted"
-        return "suspicious" if any(c.shown > c.limit for c in self.certificates) else "no contradiction"
+        return "suspicious" if any(c.shown > c.limit for c in self.certificates) else "no contradiction found"
+
+    @property
+    def attack(self) -> Certificate:
+        """How often the attacker is right: lower bounds, and the mechanism's own limit."""
+        return next(c for c in self.certificates if c.name == "attacker")
 
     @property
     def sentence(self) -> str:
         """The verdict in words that promise no more than was tested."""
         bound = (
-            f"certified lower bound epsilon = {self.certified_epsilon:.3g} (95%), claimed {self.claimed_epsilon:.3g}"
+            f"certified lower bound epsilon = {self.certified_epsilon_95:.3g} (95%), claimed {self.claimed_epsilon:.3g}"
         )
         if self.verdict == "contradicted":
             by = " and ".join(c.name for c in self.certificates if c.flagged > c.limit)
@@ -100,55 +110,161 @@ class AuditReport:
             found += f" The pair reaches only {self.attained:.0%} of the sensitivity, so that a pass says less."
         return f"{found} A pass is never evidence of privacy."
 
-    def to_json(self) -> str:
-        """Everything above as one JSON object."""
-        facts = {
-            "mechanism": self.mechanism,
-            "spec": dc.asdict(self.plan.spec),
-            "scale": self.plan.scale,
+    def facts(self) -> dict[str, Any]:
+        """Everything above, and all that is needed to repeat it, as what JSON can hold."""
+        plan = self.plan
+        mechanism = cast(Mechanism, plan.mechanism)
+        return {
+            "verdict": self.verdict,
             "claim": self.claim,
-            "claimed_epsilon": self.claimed_epsilon,
-            "delta": self.plan.spent.delta,
+            "certified_epsilon_95": self.certified_epsilon_95,
+            "certified_epsilon_999": self.certified_epsilon_999,
             "runs": self.runs,
             "seed": self.seed,
+            "pair": self.pair,
+            "mechanism": self.mechanism,
+            "knobs": {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init},
             "sabotage": self.sabotage,
+            "comparisons": self.comparisons,
+            "spec": dc.asdict(plan.spec),
+            "requested": dc.asdict(plan.requested),
+            "spent": dc.asdict(plan.spent),
+            "scale": plan.scale,
             "attained": self.attained,
-            "certified_epsilon": self.certified_epsilon,
-            "certified_epsilon_strict": self.certified_epsilon_strict,
-            "verdict": self.verdict,
+            "attacker_right": self.right,
             "sentence": self.sentence,
             "certificates": [dc.asdict(c) for c in self.certificates],
+            "versions": {"dpcore": __version__, "numpy": np.__version__},
         }
-        return json.dumps(facts)
+
+    def to_json(self) -> str:
+        """`facts` as text."""
+        return json.dumps(self.facts(), default=str)
+
+
+class Audit:
+    """A game that goes on: `play` more runs, look at the `report` of those so far and at the `wealth`.
+
+    Arguments as in `run_audit`. Runs in portions are the same runs. Certificates hold for one number of runs that was
+    fixed beforehand; whoever looks in between and stops when it suits looks at `wealth`.
+
+    >>> audit = Audit("output_gamma", sabotage="halved_noise")
+    >>> audit.play(1000)
+    >>> audit.play(1000)
+    >>> audit.report().runs, audit.wealth.reached[1] is not None
+    (2000, True)
+    """
+
+    def __init__(
+        self, key_or_plan: str | Plan, *, seed: int = 0, sabotage: str | None = None, comparisons: int = 1
+    ) -> None:
+        self.seed = integer("seed", seed, at_least=0)
+        self.comparisons = integer("comparisons", comparisons, at_least=1)
+        self.sabotage = None if sabotage is None else get_sabotage(sabotage).key
+        self.plan = key_or_plan if isinstance(key_or_plan, Plan) else worst_plan(key_or_plan, sabotage)
+        if self.plan.spec.n * self.plan.spec.p > _LARGEST_TABLE:
+            raise ValueError(f"n p must be <= {_LARGEST_TABLE} in an audit, got {self.plan.spec.n * self.plan.spec.p}")
+        self.claimed = claimed_plan(self.plan)
+        self.mechanism = cast(Mechanism, self.claimed.mechanism)
+        # Asked of the plan itself: what was published may stand for less than what was spent.
+        self.curve: Curve = self.mechanism.claimed_curve(self.plan)
+        self.target: Target = honest_target(self.plan, self.claimed)
+        zero, one = self.target.sides
+        self.attained = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
+        if sabotage is not None:
+            self.target = get_sabotage(sabotage).spoil(self.plan, self.target)
+        self.wealth = Wealth(self.curve, self.plan.spent.epsilon)
+        self._coins, *self._noise = np.random.default_rng([seed, zlib.crc32(self.mechanism.key.encode())]).spawn(3)
+        self._scores: list[Array] = []
+        self._bits: list[NDArray[np.bool_]] = []
+
+    @property
+    def runs(self) -> int:
+        return sum(map(len, self._bits))
+
+    @property
+    def scores(self) -> Scores:
+        """Of all runs so far."""
+        return _by_bit(np.concatenate(self._scores), np.concatenate(self._bits))
+
+    def play(self, runs: int) -> None:
+        """That many more runs, at least 1."""
+        runs = integer("runs", runs, at_least=1)
+        if self.runs + runs > MOST_RUNS:
+            raise ValueError(f"runs must be at most {MOST_RUNS:,}, got {self.runs + runs:,}")
+        bits = self._coins.random(runs) < 0.5
+        scores = np.empty(runs)
+        step = max(1, _BATCH_NUMBERS // (self.plan.spec.p * self.plan.steps))
+        for side, prepared in enumerate(self.target.sides):
+            of_side = np.flatnonzero(bits == side)
+            for start in range(0, len(of_side), step):
+                batch = of_side[start : start + step]
+                # One stream for all runs on these records: each release takes what the one before has left.
+                seen = self.target.release(prepared, [self._noise[side]] * len(batch))
+                scores[batch] = self.target.score(seen)
+        self._scores.append(scores)
+        self._bits.append(bits)
+        by_bit = _by_bit(scores, bits)
+        self.wealth.update(by_bit.zeros, by_bit.ones)
+
+    def report(self) -> AuditReport:
+        """Of the runs so far, of which there must be at least 100."""
+        integer("runs", self.runs, at_least=100)
+        plan, half = self.plan, self.runs // 2
+        scores, bits = np.concatenate(self._scores), np.concatenate(self._bits)
+        whole = _by_bit(scores, bits)
+        first, second = _by_bit(scores[:half], bits[:half]), _by_bit(scores[half:], bits[half:])
+        sensitivity, epsilon, delta = plan.ledger[0].sensitivity, plan.spent.epsilon, plan.spent.delta
+        # Another law of noise that spends as much may leave more to an attacker than the one that scores are made of.
+        same = self.claimed.noise == plan.noise
+        limit = self.mechanism.attack_limit(self.claimed) if same else attack_cap(plan.spent)
+        found = [
+            Certificate(
+                "sensitivity", f"a distance of at most {sensitivity:.6g}", self.attained, self.attained, 1.0 + 1e-9
+            ),
+            certificates.attacker(whole, limit, delta, self.curve, self.comparisons),
+            certificates.pure(first, second, epsilon, self.comparisons)
+            if delta == 0.0
+            else certificates.curve(first, second, self.curve, delta, self.comparisons),
+            certificates.point(first, second, epsilon, delta, self.comparisons),
+        ]
+        return AuditReport(
+            plan,
+            f"(epsilon = {epsilon:.6g}, delta = {delta:g})-private by {self.curve.words}",
+            words_of_pair(*self.target.pair),
+            self.runs,
+            self.seed,
+            self.sabotage,
+            self.comparisons,
+            self.attained,
+            whole.right / self.runs,
+            tuple(found),
+        )
 
 
 def run_audit(
-    key_or_plan: str | Plan, *, runs: int = 20_000, seed: int = 0, sabotage: str | None = None
+    key_or_plan: str | Plan, *, runs: int = 20_000, seed: int = 0, sabotage: str | None = None, comparisons: int = 1
 ) -> AuditReport:
     """Play the game `runs` times against a mechanism, honest or sabotaged, and certify what leaked.
 
     key_or_plan: a registered key, audited at (1, 1e-5) on three columns with Huberised hinge loss, where a pair attains
-    the sensitivity; or a Plan, audited as it is against what `plan.spent` says, with n p <= 1e7. runs: 100 to 10^7.
-    seed: >= 0. sabotage: None, or a key of `dpcore.sabotages.SABOTAGES`.
+    the sensitivity (or as the sabotage asks); or a Plan, audited as it is against what `plan.spent` says, with
+    n p <= 1e7. runs: 100 to 10^7. seed: >= 0. sabotage: None, or a key of `dpcore.sabotages.SABOTAGES`. comparisons: of
+    how many audits shown together this is one; the confidence is that of all of them (Bonferroni).
 
     Certificates. "sensitivity": how far the pair moves the model, as a share of the plan's sensitivity (no chance
-    enters). "attacker": how often "score >= 0 means D1" is right, against the mechanism's own limit. For Gaussian noise
-    "curve", against the whole trade-off curve; for pure claims "guesses", against epsilon. "point", against
+    enters). "attacker": how often "score >= 0 means D1" is right, against the mechanism's own limit. "curve", against
+    the whole trade-off curve that is claimed; for pure claims "pure", against epsilon. "point", against
     (epsilon, delta) whatever the noise. Together they raise a false "contradicted" in at most 0.1% of audits, a false
     "suspicious" in at most 5%.
 
-    Power at the default plans of output perturbation, measured over 50 seeds; the curve of objective perturbation is
-    looser, so that it takes more runs. Half the noise is contradicted by 2,000 runs in 44 of them for Gaussian noise
-    and in all for Gamma noise, by 5,000 in all for both; 80% of the noise by 20,000 runs in 33 for Gaussian noise and
-    in all for Gamma noise, by 50,000 in all. Correct code gets a certified epsilon of 0.8 on average with 20,000 runs
-    and 0.9 with 130,000. At epsilon = 20 half the Gamma noise is not seen: every rate is too near 1.
+    Power: docs/formulas.md, "What an audit sees". At epsilon = 20 half the Gamma noise is not seen: every rate is too
+    near 1.
 
-    Not looked for: the leak of floating-point noise (Mironov 2012). Scores are rounded to 1e-6, a fixed function of the
-    output that causes no false alarm. Unrounded, the last bits of saturated scores (Gamma noise, p = 1) tell the data
-    sets apart, and at epsilon = 1 all of 20 audits of correct code end "contradicted". That leak is real: the library
-    is not hardened against it. Nor are faults seen that leave the score's law alone: Gaussian noise that is missing at
-    a right angle to the pair's shift, or one seed for all runs whose noise saturates the score or that draws the same
-    columns from both laws.
+    Released numbers are rounded to a grid (`dpcore.noises.on_grid`), and the audit sees the rounded ones. Not looked
+    for: what is left of the leak of floating-point noise (Mironov 2012), and running time. Nor are faults seen that
+    leave the score's law alone: Gaussian noise that is missing at a right angle to the pair's shift, or one seed for
+    all runs whose noise saturates the score or that draws the same columns from both laws.
 
     Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the sabotage makes no sense.
 
@@ -156,78 +272,57 @@ def run_audit(
     Source: the game and its certificates are those of Jagielski, Ullman and Oprea 2020 and Nasr et al. 2023.
 
     >>> run_audit("output_gamma", runs=2000).verdict
-    'no contradiction'
+    'no contradiction found'
     >>> run_audit("output_gamma", runs=2000, sabotage="halved_noise").verdict
     'contradicted'
     """
-    runs, seed = integer("runs", runs, at_least=100), integer("seed", seed, at_least=0)
-    if runs > _MOST_RUNS:
-        raise ValueError(f"runs must be at most {_MOST_RUNS:,}, got {runs:,}")
-    plan = key_or_plan if isinstance(key_or_plan, Plan) else _worst_plan(key_or_plan)
-    if plan.spec.n * plan.spec.p > _LARGEST_TABLE:
-        raise ValueError(f"n p must be <= {_LARGEST_TABLE} in an audit, got {plan.spec.n * plan.spec.p}")
-    release = release_of(plan) if sabotage is None else get_sabotage(sabotage).spoil(plan)
-    claimed, claim, whole = _claimed(plan)
-
-    mechanism = cast(Mechanism, plan.mechanism)
-    zero, one = (mechanism.prepare(plan, data) for data in mechanism.worst_pair(plan))
-    scores, bits = _play(claimed, release, zero, one, runs, seed)
-    first, second = (_by_bit(scores[half], bits[half]) for half in (slice(runs // 2), slice(runs // 2, None)))
-    sensitivity, epsilon, delta = plan.ledger[0].sensitivity, plan.spent.epsilon, plan.spent.delta
-    attained = mechanism.separation(plan, zero, one) / sensitivity
-    # Another law of noise that spends as much may leave more to an attacker than the one that scores are made of.
-    limit = mechanism.attack_limit(claimed) if claimed.noise == plan.noise else attack_cap(plan.spent)
-    found = [
-        Certificate("sensitivity", f"a distance of at most {sensitivity:.6g}", attained, attained, 1.0 + 1e-9),
-        certificates.attacker(_by_bit(scores, bits), limit, delta, whole),
-    ]
-    if whole is not None:
-        found.append(certificates.curve(first, second, whole, delta))
-    elif delta == 0.0:
-        found.append(certificates.guesses(first, second, epsilon))
-    found.append(certificates.point(first, second, epsilon, delta))
-    return AuditReport(plan, claim, runs, seed, sabotage, attained, tuple(found))
+    runs = integer("runs", runs, at_least=100)
+    audit = Audit(key_or_plan, seed=seed, sabotage=sabotage, comparisons=comparisons)
+    audit.play(runs)
+    return audit.report()
 
 
-def _worst_plan(key: str) -> Plan:
+def worst_plan(key: str, sabotage: str | None = None, budget: Budget = DEFAULT_BUDGET) -> Plan:
+    """The plan under which a mechanism is audited: where a pair attains its sensitivity and the fault shows.
+
+    >>> worst_plan("output_gaussian").spec.loss
+    'huber_hinge'
+    """
     mechanism = make_mechanism(key).audited()
-    return mechanism.calibrate(mechanism.worst_spec(), Budget(1.0, 1e-5))
+    if sabotage is not None:
+        return get_sabotage(sabotage).plan(mechanism, budget)
+    return mechanism.calibrate(mechanism.worst_spec(), budget)
 
 
-def _claimed(plan: Plan) -> tuple[Plan, str, Curve | None]:
-    """The plan with the noise that its spent budget asks for, the claim in words, and as a whole curve if it is one.
+def claimed_plan(plan: Plan) -> Plan:
+    """The plan with the noise that its spent budget asks for.
 
     Neither `plan.scale` nor the ledger's scale is the claim: the fault may be in both. All knobs but the accounting are
     the plan's: they decide what an observer sees.
     """
     made = cast(Mechanism, plan.mechanism)
     knobs = {field.name: getattr(made, field.name) for field in dc.fields(made) if field.init}
-    mechanism = make_mechanism(made.key, **(knobs | {"accounting": "tight"}))
-    whole = mechanism.claimed_curve(plan)
-    words = f"(epsilon = {plan.spent.epsilon:.6g}, delta = {plan.spent.delta:g})-private"
-    if whole is None and plan.ledger[0].sampling != "all":
-        event = plan.ledger[0]
-        words += f" by {event.times} steps on random batches, each a share of {event.rate:.4g} of the records"
-    return mechanism.calibrate(plan.spec, plan.spent), f"{words} by {whole.words}" if whole else words, whole
+    return make_mechanism(made.key, **(knobs | {"accounting": "tight"})).calibrate(plan.spec, plan.spent)
 
 
-def _play(
-    claimed: Plan, release: ReleaseMany, zero: Prepared, one: Prepared, runs: int, seed: int
-) -> tuple[Array, NDArray[np.bool_]]:
-    """The scores of all runs, shape [runs], and their coins, True where D1 was used."""
-    mechanism = cast(Mechanism, claimed.mechanism)
-    coins, *noise = np.random.default_rng([seed, zlib.crc32(mechanism.key.encode())]).spawn(3)
-    bits = coins.random(runs) < 0.5
-    scores = np.empty(runs)
-    step = max(1, _BATCH_NUMBERS // (claimed.spec.p * claimed.steps))
-    for side, prepared in enumerate((zero, one)):
-        of_side = np.flatnonzero(bits == side)
-        for start in range(0, len(of_side), step):
-            batch = of_side[start : start + step]
-            # One stream for all runs on these records: each release takes what the one before has left.
-            seen = release(prepared, [noise[side]] * len(batch))
-            scores[batch] = mechanism.log_ratio(claimed, zero, one, seen)
-    return np.round(scores, _SCORE_DECIMALS), bits
+def words_of_pair(zero: Data, one: Data) -> str:
+    """Two neighbours in words: the record in which they differ, and what the others are."""
+    rows = [_table(side) for side in (zero, one)]
+    at = int(np.flatnonzero(np.any(rows[0] != rows[1], axis=1))[0])
+    others = np.delete(rows[0], at, axis=0)
+    rest = "x = 0" if not others[:, :-1].any() else "others alike in both"
+    before, after = (f"x = {_numbers(side[at, :-1])}, y = {side[at, -1]:.6g}" for side in rows)
+    return f"{zero.n} records of {zero.p} columns, {zero.n - 1} of them {rest}; record {at + 1}: {before} or {after}"
+
+
+def _table(data: Data) -> Array:
+    X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+    return np.column_stack([X, data.y])
+
+
+def _numbers(row: Array) -> str:
+    shown = [f"{value:.6g}" for value in row[:8]]
+    return f"({', '.join(shown)}{', ...' if len(row) > len(shown) else ''})"
 
 
 def _by_bit(scores: Array, bits: NDArray[np.bool_]) -> Scores:

@@ -1,9 +1,10 @@
 """Lower bounds on privacy loss from the scores of an audit's runs, each with the claim that it can refute.
 
 A score says how much a run looks like D1 rather than D0. All certificates of one audit hold together, with 95%
-confidence (shown) and with 99.9% (flagged): the error is split evenly over those that look at random scores, within
-a certificate over the rates that it uses, and each rate is bounded as by Clopper and Pearson. Thresholds are fixed
-beforehand, or chosen on the first half of the runs and used on the second.
+confidence (shown) and with 99.9% (flagged): the error is split evenly over those that look at random scores, times the
+audits that are shown together (comparisons), within a certificate over the rates that it uses, and each rate is bounded
+as by Clopper and Pearson. Thresholds are fixed beforehand, or chosen on the first half of the runs and used on the
+second.
 """
 
 from __future__ import annotations
@@ -47,35 +48,37 @@ class Scores:
     zeros: Array
     ones: Array
 
+    @property
+    def right(self) -> int:
+        """How often "score >= 0 means D1" was."""
+        return int(np.count_nonzero(self.ones >= 0.0) + np.count_nonzero(self.zeros < 0.0))
+
     def mirrored(self) -> Scores:
         """The same game with the names of the data sets exchanged."""
         return Scores(-self.ones, -self.zeros)
 
 
-def attacker(scores: Scores, limit: float, delta: float, claimed: Curve | None) -> Certificate:
+def attacker(scores: Scores, limit: float, delta: float, claimed: Curve, comparisons: int = 1) -> Certificate:
     """How often "score >= 0 means D1" is right, against the limit of any attacker of the claimed law; on all runs.
 
-    limit: in [1/2, 1]. The epsilon is that of the curve's family, if a curve is claimed, else that of any mechanism
-    with this delta, (e^epsilon + delta) / (1 + e^epsilon).
+    limit: in [1/2, 1]. The epsilon is that of the curve's family at delta.
 
+    >>> from dpcore.tradeoffs import GaussianCurve
     >>> scores = Scores(np.full(500, -1.0), np.full(500, 1.0))
-    >>> attacker(scores, 0.73, 0.0, None).flagged > 0.99
+    >>> attacker(scores, 0.73, 1e-5, GaussianCurve(1.0)).flagged > 0.98
     True
     """
-    right = int(np.count_nonzero(scores.ones >= 0.0) + np.count_nonzero(scores.zeros < 0.0))
     runs = len(scores.ones) + len(scores.zeros)
-    shown, flagged = (float(lower_bound(right, runs, e / _RANDOM_CERTIFICATES)) for e in (_SHOWN, _FLAGGED))
+    shown, flagged = (float(lower_bound(scores.right, runs, error)) for error in _errors(comparisons))
 
     def epsilon(share: float) -> float:
-        if claimed is not None:
-            return claimed.epsilon(float(claimed.needed(np.array([share]), np.array([1.0 - share]))[0]), delta)
-        return max(0.0, float(np.log(np.maximum(share - delta, 1e-300) / (1.0 - share))))
+        return claimed.epsilon(float(claimed.needed(np.array([share]), np.array([1.0 - share]))[0]), delta)
 
     tests = f"an attacker at 50:50 is right at most {limit:.2%} of the time"
     return Certificate("attacker", tests, shown, flagged, limit, epsilon(shown), epsilon(flagged))
 
 
-def curve(first: Scores, second: Scores, claimed: Curve, delta: float) -> Certificate:
+def curve(first: Scores, second: Scores, claimed: Curve, delta: float, comparisons: int = 1) -> Certificate:
     """The mu that the claimed family needs for an event S to be as likely as it is; its epsilon holds in that family.
 
     For Gaussian noise that is Phi^-1(P1(S)) - Phi^-1(P0(S)). delta: in (0, 1).
@@ -86,12 +89,12 @@ def curve(first: Scores, second: Scores, claimed: Curve, delta: float) -> Certif
     def bound(scores: Scores, thresholds: Array, error: float) -> Array:
         return claimed.needed(*_rates(scores, thresholds, error))
 
-    shown, flagged = _certified(bound, first, second)
+    shown, flagged = _certified(bound, first, second, comparisons)
     epsilons = (claimed.epsilon(mu, delta) for mu in (shown, flagged))
     return Certificate("curve", claimed.words, shown, flagged, claimed.mu, *epsilons)
 
 
-def guesses(first: Scores, second: Scores, epsilon: float) -> Certificate:
+def pure(first: Scores, second: Scores, epsilon: float, comparisons: int = 1) -> Certificate:
     """The odds of right guesses when unclear runs are passed over, against e^epsilon; a test of pure privacy.
 
     The coin of every run is fair and its own, so given which runs are passed over each guess is right with probability
@@ -104,11 +107,11 @@ def guesses(first: Scores, second: Scores, epsilon: float) -> Certificate:
         wrong = _at_least(-scores.ones, t) + _at_least(scores.zeros, t)
         return logit(lower_bound(right, right + wrong, error))
 
-    shown, flagged = _certified(bound, first, second)
-    return Certificate("guesses", f"epsilon <= {epsilon:.6g}, delta = 0", shown, flagged, epsilon, shown, flagged)
+    shown, flagged = _certified(bound, first, second, comparisons)
+    return Certificate("pure", f"epsilon <= {epsilon:.6g}, delta = 0", shown, flagged, epsilon, shown, flagged)
 
 
-def point(first: Scores, second: Scores, epsilon: float, delta: float) -> Certificate:
+def point(first: Scores, second: Scores, epsilon: float, delta: float, comparisons: int = 1) -> Certificate:
     """ln((P1(S) - delta) / P0(S)), with D0 and D1 either way round, against (epsilon, delta) whatever the noise.
 
     Source: Jagielski, Ullman and Oprea 2020.
@@ -118,7 +121,7 @@ def point(first: Scores, second: Scores, epsilon: float, delta: float) -> Certif
         true, false = _rates(scores, thresholds, error)
         return np.log(np.maximum(true - delta, 1e-300) / false)
 
-    shown, flagged = _certified(bound, first, second)
+    shown, flagged = _certified(bound, first, second, comparisons)
     tests = f"epsilon <= {epsilon:.6g} at delta = {delta:g}"
     return Certificate("point", tests, shown, flagged, epsilon, shown, flagged)
 
@@ -145,15 +148,22 @@ def _at_least(scores: Array, thresholds: Array) -> Array:
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left"), float)
 
 
-def _certified(bound: Callable[[Scores, Array, float], Array], first: Scores, second: Scores) -> tuple[float, float]:
+def _errors(comparisons: int) -> tuple[float, float]:
+    """What each certificate may err with, shown and flagged."""
+    return _SHOWN / (_RANDOM_CERTIFICATES * comparisons), _FLAGGED / (_RANDOM_CERTIFICATES * comparisons)
+
+
+def _certified(
+    bound: Callable[[Scores, Array, float], Array], first: Scores, second: Scores, comparisons: int
+) -> tuple[float, float]:
     """The bound at 95% and at 99.9% on the second half, at the threshold and orientation that are best on the first."""
     choices = []
     for mirror in (False, True):
         seen = first.mirrored() if mirror else first
         thresholds = np.quantile(np.concatenate([seen.zeros, seen.ones]), _QUANTILES, method="higher")
-        values = bound(seen, thresholds, _FLAGGED / _RANDOM_CERTIFICATES)
+        values = bound(seen, thresholds, _errors(comparisons)[1])
         choices.append((values.max(), thresholds[values.argmax()], mirror))
     _, threshold, mirror = max(choices)
     fresh, at = second.mirrored() if mirror else second, np.array([threshold])
-    shown, flagged = (float(bound(fresh, at, e / _RANDOM_CERTIFICATES)[0]) for e in (_SHOWN, _FLAGGED))
+    shown, flagged = (float(bound(fresh, at, error)[0]) for error in _errors(comparisons))
     return max(0.0, shown), max(0.0, flagged)

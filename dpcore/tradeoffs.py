@@ -45,6 +45,10 @@ class Curve(Protocol):
         """The smallest epsilon at delta for this mu."""
         ...
 
+    def delta(self, epsilon: Array) -> Array:
+        """What this claim means at each epsilon >= 0, [k]."""
+        ...
+
 
 @dc.dataclass(frozen=True)
 class GaussianCurve:
@@ -68,6 +72,34 @@ class GaussianCurve:
 
     def epsilon(self, mu: float, delta: float) -> float:
         return gaussian_epsilon(mu, delta) if mu > 0.0 else 0.0
+
+    def delta(self, epsilon: Array) -> Array:
+        return ndtr(0.5 * self.mu - epsilon / self.mu) - np.exp(epsilon) * ndtr(-0.5 * self.mu - epsilon / self.mu)
+
+
+@dc.dataclass(frozen=True)
+class PureCurve:
+    """epsilon = mu, delta = 0: randomised response."""
+
+    mu: float
+
+    @property
+    def words(self) -> str:
+        return f"randomised response at epsilon = {self.mu:.6g}"
+
+    def attack_limit(self) -> float:
+        return 0.5 + 0.5 * float(np.tanh(0.5 * self.mu))
+
+    def needed(self, true: Array, false: Array) -> Array:
+        return np.maximum(
+            np.log(np.maximum(true, 1e-300) / false), np.log((1.0 - false) / np.maximum(1.0 - true, 1e-300))
+        )
+
+    def epsilon(self, mu: float, delta: float) -> float:
+        return max(mu, 0.0)
+
+    def delta(self, epsilon: Array) -> Array:
+        return np.maximum(np.exp(self.mu) - np.exp(epsilon), 0.0) / (1.0 + np.exp(self.mu))
 
 
 @dc.dataclass(frozen=True)
@@ -115,6 +147,9 @@ class ObjectiveCurve:
             return 0.0
         own = objective_epsilon(mu, delta - self.rest.delta, self.charge, self.vertices)
         return own + self.rest.epsilon
+
+    def delta(self, epsilon: Array) -> Array:
+        return self._delta(epsilon, np.full(1, self.mu))[0]
 
     def _grid(self) -> Array:
         return np.concatenate([np.zeros(1), self.charge + self.rest.epsilon + _EPSILONS])
@@ -184,6 +219,9 @@ class RepeatedChoiceCurve:
             return float(self._delta(mu, np.array([epsilon]))[0]) - delta
 
         return brentq(above, 0.0, mu * self.times * (1.0 + 1e-9), xtol=1e-12) if above(0.0) > 0.0 else 0.0
+
+    def delta(self, epsilon: Array) -> Array:
+        return self._delta(self.mu, epsilon)
 
     def _delta(self, mu: float, epsilon: Array) -> Array:
         return repeated_choice_delta(mu, self.times, epsilon)

@@ -35,12 +35,14 @@ LAYER = {
     "mechanisms": 5,
     "streams": 5,
     "api": 6,
+    "targets": 6,
+    "wealth": 5,
     "certificates": 6,
     "orthant": 6,
-    "sabotages": 6,
     "cells": 7,
     "ledgers": 7,
-    "auditing": 7,
+    "sabotages": 7,
+    "auditing": 8,
     "classes": 8,
     "clouds": 8,
     "experiment": 8,
@@ -169,7 +171,9 @@ def imports(path: Path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = folder[: len(folder) + 1 - node.level]
-            names = [node.module] if node.module else [alias.name for alias in node.names]
+            names = (
+                [node.module] if node.module else [alias.name for alias in node.names if alias.name != "__version__"]
+            )
             for name in names:
                 yield None, (*base, *name.split("."))
         elif isinstance(node, ast.ImportFrom):

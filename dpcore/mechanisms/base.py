@@ -148,6 +148,17 @@ class Mechanism(abc.ABC):
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
         return self.release_many(plan, prepared, rngs)
 
+    def resolution(self, plan: Plan) -> float:
+        """The size of the noise in a released number: releases are rounded to a grid made of it (`noises.on_grid`).
+
+        0 where a release tells choices and nothing else.
+        """
+        return plan.scale
+
+    def seen_resolution(self, plan: Plan) -> float:
+        """The same for the numbers of `transcripts`."""
+        return self.resolution(plan)
+
     def audited(self) -> Mechanism:
         """This mechanism with knobs under which an audit takes little time and sees as much."""
         return self

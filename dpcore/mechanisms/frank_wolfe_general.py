@@ -156,6 +156,15 @@ class FrankWolfeGeneral(ReadingMechanism):
         _descend_anywhere(fw.risk_of(get_loss(plan.spec.loss), records_of(prepared)), [plan], rngs, watch=seen.append)
         return np.concatenate(seen, axis=1)
 
+    def resolution(self, plan: Plan) -> float:
+        """Noise chooses points and moves a model by as much as the set is wide; 0 where it chooses vertices."""
+        spec = plan.spec
+        return 0.0 if isinstance(spec.shape, L1Ball | Simplex | Polytope) else spec.size or 1.0
+
+    def seen_resolution(self, plan: Plan) -> float:
+        """Of the noise in a gradient."""
+        return plan.scale
+
     def audited(self) -> FrankWolfeGeneral:
         """Few steps: together they leak what many do."""
         return dc.replace(self, T=4)

@@ -206,6 +206,10 @@ class FrankWolfePolytope(ReadingMechanism):
         best = fw.descend(risk, quiet, rule, size=size_of(spec), start=start)
         return Drawn(models_of(spec, best, quiet, r), thetas)
 
+    def resolution(self, plan: Plan) -> float:
+        """A release tells choices only."""
+        return 0.0
+
     def audited(self) -> FrankWolfePolytope:
         """So few choices that an audit is quick, and so many that their composition is seen."""
         return dc.replace(self, T=_AUDITED_T)

@@ -139,6 +139,10 @@ class FTRL(Mechanism):
         uniforms = np.array([rng.random(plan.steps) for rng in rngs])
         return play(records_of(prepared), plan.steps * plan.scale, uniforms).arms
 
+    def resolution(self, plan: Plan) -> float:
+        """A release tells choices only."""
+        return 0.0
+
     def worst_spec(self) -> Spec:
         return Spec("linear", n=10, p=2, domain=Domain(math.inf), set="simplex")
 

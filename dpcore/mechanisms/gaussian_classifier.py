@@ -219,6 +219,12 @@ class GaussianClassifier(SampledMechanism):
                 found.append(self._minimisers(plan, data, noise, max(_SEEN * size, plan.tol)))
         return Drawn(np.stack([side.theta for side in prepared]), np.stack(found))
 
+    def resolution(self, plan: Plan) -> float:
+        """Of the noise in the answer; noise B in the objective moves the minimiser by at least ||B|| / (bend + lam)."""
+        if self.perturbed == "output":
+            return plan.scale
+        return plan.scale / (rules.smoothness(plan.spec) + float(plan.spec.lam))
+
     def worst_spec(self) -> Spec:
         return Spec(self.usual_loss, n=10, p=1, lam=1e4, classes=3)
 

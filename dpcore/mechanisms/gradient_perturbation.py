@@ -115,6 +115,15 @@ class GradientPerturbation(SampledMechanism):
     def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
         return [self.prepare(plans[0], data)] * len(plans)
 
+    def resolution(self, plan: Plan) -> float:
+        """Of the noise that the last step adds to a model."""
+        descent = descent_of(plan)
+        return plan.scale * descent.step / (math.sqrt(plan.steps) if descent.decaying else 1.0)
+
+    def seen_resolution(self, plan: Plan) -> float:
+        """Of the noise in a gradient."""
+        return plan.scale
+
     def worst_spec(self) -> Spec:
         """In a ball so small that the slope of the loss is 1 throughout."""
         return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4)

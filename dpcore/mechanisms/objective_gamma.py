@@ -6,7 +6,8 @@ import dataclasses as dc
 
 from .. import bounds
 from ..losses import get_loss
-from ..types import Bound, Budget, NoiseLaw, NotApplicable, Spec
+from ..tradeoffs import PureCurve
+from ..types import Bound, Budget, NoiseLaw, NotApplicable, Plan, Spec
 from .objective_perturbation import ObjectivePerturbation, pull
 
 
@@ -55,6 +56,9 @@ class ObjectiveGamma(ObjectivePerturbation):
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm
         return (bounds.earlier_objective_rate("gamma", L, R, spec.n, spec.p, B, budget),)
+
+    def claimed_curve(self, plan: Plan) -> PureCurve:
+        return PureCurve(plan.spent.epsilon)
 
 
 MECHANISM = ObjectiveGamma

@@ -192,6 +192,11 @@ class ObjectivePerturbation(SampledMechanism):
         )
         return Drawn(np.stack([p.theta for p in prepared]), path.thetas, path.risks)
 
+    def resolution(self, plan: Plan) -> float:
+        """Noise b moves the minimiser by at least ||b|| / (c R^2 + lam)."""
+        bend = get_loss(plan.spec.loss).curvature_bound * plan.spec.domain.R**2
+        return plan.scale / (bend + float(plan.spec.lam))
+
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
         return opposite_labels(plan.spec)
 

@@ -7,6 +7,7 @@ import dataclasses as dc
 from .. import accounting as acc
 from .. import bounds
 from ..losses import get_loss
+from ..tradeoffs import PureCurve
 from ..types import Bound, Budget, NoiseLaw, Plan, Spec
 from .base import knob
 from .output_perturbation import OutputPerturbation
@@ -63,6 +64,9 @@ class OutputGamma(OutputPerturbation):
         nodes, weights = self.law.spread(plan.spec.p)
         shift = plan.ledger[0].sensitivity / plan.scale
         return float(weights @ [acc.gaussian_attack_limit(shift / s) for s in nodes])
+
+    def claimed_curve(self, plan: Plan) -> PureCurve:
+        return PureCurve(plan.spent.epsilon)
 
 
 MECHANISM = OutputGamma

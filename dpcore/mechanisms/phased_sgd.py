@@ -185,6 +185,10 @@ class PhasedSGD(ReadingMechanism):
         descend_in_phases(descender_of(plan, records_of(prepared)), phases_of(plan), rngs, watch=seen.append)
         return np.concatenate(seen, axis=1)
 
+    def resolution(self, plan: Plan) -> float:
+        """Of the last phase, which has the least noise."""
+        return phases_of(plan)[-1].scale
+
     def worst_spec(self) -> Spec:
         """In a set so small that the slope of the loss is 1 throughout, and that no step leaves."""
         return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4, set=self.set)

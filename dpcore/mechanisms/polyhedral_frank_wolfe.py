@@ -225,6 +225,10 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         self._walk(plan, prepared, follower, len(walked.columns))
         return follower
 
+    def resolution(self, plan: Plan) -> float:
+        """A release tells choices only."""
+        return 0.0
+
     def audited(self) -> PolyhedralFrankWolfe:
         """So deep a tree that its composition is seen."""
         return dc.replace(self, T=_AUDITED_T) if self.variant == "tree" else self

@@ -200,6 +200,10 @@ class SimplexSampling(SampledMechanism):
             centres.append(weights.theta)
         return Drawn(np.array(centres), np.array(thetas))
 
+    def resolution(self, plan: Plan) -> float:
+        """A release tells choices only."""
+        return 0.0
+
     def worst_spec(self) -> Spec:
         """Linear costs, whose weights move by all of eta; lam is such that some dozens of draws cost (1, 1e-5)."""
         return Spec("linear", n=10, p=2, lam=5.0, domain=Domain(q=math.inf), set="simplex")

@@ -199,6 +199,14 @@ class TreeFrankWolfe(ReadingMechanism):
         """The noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p]: they tell all iterates and the release."""
         return runs_of(plan).transcripts(plan.scale, records_of(prepared), rngs)
 
+    def resolution(self, plan: Plan) -> float:
+        """Noise chooses points of the set and moves a model by as much as that is wide."""
+        return plan.spec.size or 1.0
+
+    def seen_resolution(self, plan: Plan) -> float:
+        """Of the noise in an estimate."""
+        return plan.scale
+
     def audited(self) -> TreeFrankWolfe:
         """A first phase whose nodes' records are all at stake, and a second one that they lead to."""
         return dc.replace(self, T=2)
