@@ -79,11 +79,12 @@ ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 
 
 def odds(found: Odds) -> str:
-    """What our attack reached, what any attack can against this noise, and against the worst mechanism of this label."""
+    """What our attack reached, and what the best can: against this noise, and against any mechanism with this label."""
     return (
         f"**About {100 * found.limit:.0f} times of 100** at best against this noise (pale). A coin is right 50 times. "
-        f"Our own attack on the worst data sets we know: {100 * found.right:.1f} in {found.runs:,} tries, surely "
-        f"{dots(found)[0]} (solid, 99.9%). Another mechanism with this label could allow {100 * found.cap:.0f} (ringed)."
+        f"Our own attack on the worst data sets we know: {100 * found.right:.1f} in {found.runs:,} tries, "
+        f"surely {dots(found)[0]} (solid, 99.9%). Another mechanism with this label could allow "
+        f"{100 * found.cap:.0f} (ringed)."
     )
 
 
