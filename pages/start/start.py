@@ -64,9 +64,8 @@ at_cursor = table[table.x == controls.epsilon].set_index("metric")
 if "accuracy" in at_cursor.index:
     here = at_cursor.loc["accuracy"]
     sentence = words.takeaway(here, source, by_hand=not isinstance(controls.lam, str))
-    plan = experiment.mechanisms[0].calibrate(
-        spec_of(next(experiment.cells())), dpcore.Budget(controls.epsilon, controls.delta)
-    )
+    cell = next(experiment.cells())
+    plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
     found = dpcore.odds_of(plan, seed=controls.seed)
     text = words.odds(found)
     with odds:
