@@ -18,6 +18,7 @@ _HOMES = {
     "api": ("bounds_of", "calibrate", "solve"),
     "auditing": ("AuditReport", "run_audit"),
     "estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
+    "exhibits": ("Finding", "run_exhibit"),
     "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "types": (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from .api import bounds_of, calibrate, solve
     from .auditing import AuditReport, run_audit
     from .estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
+    from .exhibits import Finding, run_exhibit
     from .experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism
     from .types import Bound, Budget, BudgetExceeded, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged
