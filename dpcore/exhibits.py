@@ -118,7 +118,7 @@ def pure_bounds(right: Array | int, guesses: Array | int) -> tuple[Array, Array]
     then right with probability at most e^epsilon / (1 + e^epsilon), whatever was guessed before.
 
     >>> [round(float(bound), 2) for bound in pure_bounds(500, 500)]
-    [5.11, 4.27]
+    [5.11, 4.28]
     """
     shown, flagged = (np.maximum(logit(lower_bound(right, guesses, error)), 0.0) for error in ERRORS)
     return shown, flagged

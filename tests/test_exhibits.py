@@ -273,6 +273,7 @@ def command(capsys, *arguments: str) -> str:
 
 def test_the_command_shows_one_or_all_and_ends_well(capsys):
     found = dpcore.run_exhibit("printed_classifier", runs=400, seed=3)
+    assert dpcore.run_exhibit("printed_classifier", runs=400, seed=4).seed == 4
     assert found.sentence in command(capsys, "printed_classifier", "--runs", "400", "--seed", "3")
     assert json.loads(command(capsys, "printed_classifier", "--runs", "400", "--seed", "3", "--json")) == (
         json.loads(found.to_json())
