@@ -1,71 +1,140 @@
 """What a mechanism promises at every epsilon at once: the trade-off curves that audits can refute.
 
-Each family has one parameter mu: of Gaussian noise the sensitivity of what is noised over its scale, of repeated draws
-the range of one. `needed` turns what an attacker has shown into the smallest mu that allows it.
+Each family has one parameter mu: of Gaussian noise the sensitivity of what is noised over its scale, of draws the range
+of one. `Curve.needed` turns what an attacker has shown into the smallest mu that allows it. All neighbours may change
+places, so that a claim says as much of an event's complement. Families that are sums of many losses are in
+`dpcore.composed_tradeoffs`.
 """
 
 from __future__ import annotations
 
+import abc
 import dataclasses as dc
-from typing import Protocol
+import math
+from typing import Self
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from .accounting import Vertices, gaussian_attack_limit, gaussian_epsilon, objective_epsilon
-from .composition import repeated_choice_delta
 from .types import Array, Budget
 
-_BISECTIONS = 24
-_LARGEST_LOG = 700.0
-_SOUGHT = 16  # of many thresholds, those whose rates an exact curve is worth asking about
-# Where curves are looked at: epsilon beyond the charges, from next to nothing to where every attack looks certain.
-_EPSILONS = np.concatenate([np.zeros(1), np.geomspace(1e-3, 40.0, 40)])
-
-
-class Curve(Protocol):
-    """A claim about every event: its probability `true` on one data set and `false` on its neighbour."""
-
-    @property
-    def mu(self) -> float: ...
-
-    @property
-    def words(self) -> str: ...
-
-    def attack_limit(self) -> float:
-        """How often the best attacker is right at 50:50, at most."""
-        ...
-
-    def needed(self, true: Array, false: Array) -> Array:
-        """The smallest mu of this family that allows these probabilities."""
-        ...
-
-    def epsilon(self, mu: float, delta: float) -> float:
-        """The smallest epsilon at delta for this mu."""
-        ...
-
-    def delta(self, epsilon: Array) -> Array:
-        """What this claim means at each epsilon >= 0, [k]."""
-        ...
+_SHARP = 1e-5  # how sharply a family's mu is sought, relative
+_DOUBLINGS = 40
+_FARTHEST = 300.0
+_LEAST = 1e-300
+# Where profiles are looked at, from next to nothing to where every attack looks certain.
+_EPSILONS = np.concatenate([np.zeros(1), np.geomspace(1e-4, 40.0, 160)])
 
 
 @dc.dataclass(frozen=True)
-class GaussianCurve:
+class Curve(abc.ABC):
+    """A claim about every event: its probability on one data set against that on a neighbour. mu: of its family."""
+
+    mu: float
+
+    @property
+    @abc.abstractmethod
+    def words(self) -> str: ...
+
+    @abc.abstractmethod
+    def delta(self, epsilon: Array) -> Array:
+        """The profile: the smallest delta that the claim implies at each epsilon >= 0, [e], in [0, 1]."""
+
+    def at(self, mu: float) -> Self:
+        """The same family at another mu."""
+        return dc.replace(self, mu=mu)
+
+    @property
+    def grid(self) -> Array:
+        """The epsilons at which events are held against the profile."""
+        return _EPSILONS
+
+    def attack_limit(self) -> float:
+        """How often the best attacker is right at 50:50, at most: (1 + delta(0)) / 2."""
+        return 0.5 + 0.5 * float(self.delta(np.zeros(1))[0])
+
+    def missed(self, false: Array) -> Array:
+        """The trade-off function: the smallest share of misses at each share of false alarms, [k] both.
+
+        The largest over epsilon of 1 - delta - e^epsilon a, and of e^-epsilon (1 - delta - a) for the complement.
+
+        >>> PureCurve(1.0).missed(np.array([0.0, 1.0 / (1.0 + math.e), 1.0])).round(6)
+        array([1.      , 0.268941, 0.      ])
+        """
+        odds, seen = np.exp(self.grid), 1.0 - self.delta(self.grid)
+        a = np.asarray(false, float)[..., None]
+        return np.maximum(np.maximum(seen - odds * a, (seen - a) / odds).max(axis=-1), 0.0)
+
+    def needed(self, true: Array, false: Array) -> Array:
+        """The smallest mu of this family that allows these probabilities of one event each, [k] both.
+
+        Exact, rounded down, for the events that need the most; 0, which is not too much, for all others.
+        """
+        odds = np.exp(self.grid)
+        t, f = np.asarray(true, float)[:, None], np.asarray(false, float)[:, None]
+        shown = np.maximum(t - odds * f, (1.0 - f) - odds * (1.0 - t))
+
+        def excess(log_mu: float) -> float:
+            return float(np.max(shown - self.at(math.exp(log_mu)).delta(self.grid)))
+
+        low = high = math.log(self.mu)
+        for _ in range(_DOUBLINGS):
+            if excess(low) > 0.0:
+                break
+            low, high = low - math.log(2.0), low
+        else:
+            return np.zeros(len(t))
+        for _ in range(_DOUBLINGS):
+            if excess(high) <= 0.0:
+                root = brentq(excess, low, high, xtol=_SHARP, rtol=1e-15)
+                break
+            low, high = high, high + math.log(2.0)
+        else:
+            root = low
+        found = math.exp(root - 1.01 * _SHARP)
+        return np.where(np.any(shown > self.at(found).delta(self.grid), axis=1), found, 0.0)
+
+    def epsilon(self, mu: float, delta: float) -> float:
+        """The smallest epsilon at delta for this mu; inf where there is none."""
+        if mu <= 0.0:
+            return 0.0
+        curve, high = self.at(mu), 1.0
+
+        def above(epsilon: float) -> float:
+            return float(curve.delta(np.array([epsilon]))[0]) - delta
+
+        if above(0.0) <= 0.0:
+            return 0.0
+        while above(high) > 0.0:
+            high *= 2.0
+            if high > _FARTHEST:
+                return math.inf
+        return brentq(above, 0.0, high, xtol=1e-12)
+
+
+@dc.dataclass(frozen=True)
+class GaussianCurve(Curve):
     """mu-GDP (Dong, Roth and Su 2022).
 
     >>> GaussianCurve(1.0).needed(np.array([0.5]), np.array([0.5]))
     array([0.])
     """
 
-    mu: float
-
     @property
     def words(self) -> str:
         return f"{self.mu:.6g}-GDP"
 
+    def delta(self, epsilon: Array) -> Array:
+        m = self.mu
+        return np.maximum(ndtr(0.5 * m - epsilon / m) - np.exp(epsilon) * ndtr(-0.5 * m - epsilon / m), 0.0)
+
     def attack_limit(self) -> float:
         return gaussian_attack_limit(self.mu)
+
+    def missed(self, false: Array) -> Array:
+        return ndtr(-ndtri(false) - self.mu)
 
     def needed(self, true: Array, false: Array) -> Array:
         return ndtri(true) - ndtri(false)
@@ -73,37 +142,77 @@ class GaussianCurve:
     def epsilon(self, mu: float, delta: float) -> float:
         return gaussian_epsilon(mu, delta) if mu > 0.0 else 0.0
 
-    def delta(self, epsilon: Array) -> Array:
-        return ndtr(0.5 * self.mu - epsilon / self.mu) - np.exp(epsilon) * ndtr(-0.5 * self.mu - epsilon / self.mu)
-
 
 @dc.dataclass(frozen=True)
-class PureCurve:
-    """epsilon = mu, delta = 0: randomised response."""
+class PureCurve(Curve):
+    """Randomised response at epsilon = mu that, with probability `failure`, tells all: what (epsilon, delta) implies.
 
-    mu: float
+    >>> PureCurve(1.0, failure=0.1).delta(np.array([0.0, 1.0])).round(6)
+    array([0.515905, 0.1     ])
+    """
+
+    failure: float = 0.0
 
     @property
     def words(self) -> str:
-        return f"randomised response at epsilon = {self.mu:.6g}"
+        also = f", delta = {self.failure:g}" if self.failure else ""
+        return f"randomised response at epsilon = {self.mu:.6g}{also}"
 
-    def attack_limit(self) -> float:
-        return 0.5 + 0.5 * float(np.tanh(0.5 * self.mu))
+    @property
+    def grid(self) -> Array:
+        """With the one corner of the profile."""
+        return np.append(_EPSILONS, min(self.mu, _FARTHEST))
+
+    def delta(self, epsilon: Array) -> Array:
+        # (e^mu - e^epsilon) / (1 + e^mu), with numbers that never overflow.
+        left = np.maximum(-np.expm1(epsilon - self.mu), 0.0) / (1.0 + math.exp(-self.mu))
+        return self.failure + (1.0 - self.failure) * left
 
     def needed(self, true: Array, false: Array) -> Array:
+        """Below 0 where nothing has leaked."""
+        ahead = np.log(np.maximum(true - self.failure, _LEAST) / np.maximum(false, _LEAST))
         return np.maximum(
-            np.log(np.maximum(true, 1e-300) / false), np.log((1.0 - false) / np.maximum(1.0 - true, 1e-300))
+            ahead, np.log(np.maximum(1.0 - false - self.failure, _LEAST) / np.maximum(1.0 - true, _LEAST))
         )
 
     def epsilon(self, mu: float, delta: float) -> float:
-        return max(mu, 0.0)
-
-    def delta(self, epsilon: Array) -> Array:
-        return np.maximum(np.exp(self.mu) - np.exp(epsilon), 0.0) / (1.0 + np.exp(self.mu))
+        """At delta = `failure`, mu itself."""
+        return max(mu, 0.0) if delta == self.failure else super().epsilon(mu, delta)
 
 
 @dc.dataclass(frozen=True)
-class ObjectiveCurve:
+class BoundedCurve(Curve):
+    """A family of which only bounds on delta at each epsilon are known, of which some imply better ones elsewhere.
+
+    P1(S) - x P0(S) at its largest over S is convex in x = e^epsilon, 1 at x = 0, and 1 - 1/x + 1/x times that of x at
+    1/x: the chords of the known bounds lie above it.
+    """
+
+    @abc.abstractmethod
+    def bound(self, epsilon: Array) -> Array:
+        """At each epsilon >= 0."""
+
+    def delta(self, epsilon: Array) -> Array:
+        known, x = self.bound(self.grid), np.exp(self.grid)
+        ahead = (1.0 - (1.0 - known) / x)[:0:-1]
+        points = np.concatenate([[0.0], 1.0 / x[:0:-1], x]), np.concatenate([[1.0], ahead, known])
+        return np.clip(np.minimum(self.bound(epsilon), np.interp(np.exp(epsilon), *_lowest_chords(*points))), 0.0, 1.0)
+
+
+def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
+    """The corners of the largest convex function below points in order of x."""
+    kept: list[int] = []
+    for i in range(len(x)):
+        while len(kept) > 1 and (y[kept[-1]] - y[kept[-2]]) * (x[i] - x[kept[-1]]) >= (y[i] - y[kept[-1]]) * (
+            x[kept[-1]] - x[kept[-2]]
+        ):
+            kept.pop()
+        kept.append(i)
+    return x[kept], y[kept]
+
+
+@dc.dataclass(frozen=True)
+class ObjectiveCurve(BoundedCurve):
     """`accounting.objective_delta` at every epsilon, after a charge and beside another release's `rest`.
 
     vertices: as there. sizes, weights: the noise is Gaussian of a random size with this quadrature rule; revealing the
@@ -114,7 +223,6 @@ class ObjectiveCurve:
     (0.553, 0.181)
     """
 
-    mu: float
     charge: float
     rest: Budget
     vertices: Vertices
@@ -125,22 +233,9 @@ class ObjectiveCurve:
     def words(self) -> str:
         return f"objective perturbation's curve at mu = {self.mu:.6g}"
 
-    def attack_limit(self) -> float:
-        """The cap of any mechanism, (e^epsilon + delta) / (1 + e^epsilon), where it is smallest along the curve."""
-        epsilon = self._grid()
-        spread = np.exp(-epsilon)
-        return float(np.min((1.0 + self._delta(epsilon, np.full(1, self.mu)) * spread) / (1.0 + spread)))
-
-    def needed(self, true: Array, false: Array) -> Array:
-        """By bisection on mu, which Gaussian noise alone would need at most."""
-        epsilon = self._grid()
-        odds = np.exp(np.minimum(epsilon, _LARGEST_LOG))
-        low, high = np.zeros(len(true)), np.maximum(GaussianCurve(self.mu).needed(true, false), 0.0)
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            allowed = np.all(true[:, None] - odds * false[:, None] <= self._delta(epsilon, middle), axis=1)
-            low, high = np.where(allowed, low, middle), np.where(allowed, middle, high)
-        return low
+    @property
+    def grid(self) -> Array:
+        return np.unique(np.minimum(np.append(_EPSILONS, self.charge + self.rest.epsilon + _EPSILONS), _FARTHEST))
 
     def epsilon(self, mu: float, delta: float) -> float:
         if mu <= 0.0:
@@ -148,80 +243,12 @@ class ObjectiveCurve:
         own = objective_epsilon(mu, delta - self.rest.delta, self.charge, self.vertices)
         return own + self.rest.epsilon
 
-    def delta(self, epsilon: Array) -> Array:
-        return self._delta(epsilon, np.full(1, self.mu))[0]
-
-    def _grid(self) -> Array:
-        return np.concatenate([np.zeros(1), self.charge + self.rest.epsilon + _EPSILONS])
-
-    def _delta(self, epsilon: Array, mu: Array) -> Array:
-        """delta at each epsilon [e] for each mu [m], shape [m, e]; absolute error 1e-15."""
+    def bound(self, epsilon: Array) -> Array:
+        """Absolute error 1e-15."""
         e = epsilon - self.charge - self.rest.epsilon
-        total = np.full((len(mu), len(e)), self.rest.delta)
+        total = np.full(len(e), self.rest.delta)
         for size, weight in zip(self.sizes, self.weights, strict=True):
             for count, share in self.vertices:
-                m = np.maximum(share * mu[:, None] / size, 1e-12)
+                m = max(share * self.mu / size, 1e-12)
                 total += weight * count * np.maximum(ndtr(0.5 * m - e / m) - np.exp(e) * ndtr(-0.5 * m - e / m), 0.0)
         return np.minimum(total, 1.0)
-
-
-@dc.dataclass(frozen=True)
-class RepeatedChoiceCurve:
-    """`composition.repeated_choice_delta` at every epsilon: `times` independent draws from one choice of range mu.
-
-    >>> curve = RepeatedChoiceCurve(0.1, times=100)
-    >>> round(curve.attack_limit(), 4), round(float(curve.needed(np.array([0.6]), np.array([0.4]))[0]), 4)
-    (0.5989, 0.1011)
-    """
-
-    mu: float
-    times: int
-
-    @property
-    def words(self) -> str:
-        return f"{self.times} draws of range {self.mu:.6g}"
-
-    def attack_limit(self) -> float:
-        return 0.5 + 0.5 * float(self._delta(self.mu, np.zeros(1))[0])
-
-    def needed(self, true: Array, false: Array) -> Array:
-        """Exact for the rates that would need most under Gaussian noise; 0, which is not too much, for all others."""
-        found = np.zeros(len(true))
-        for i in np.argsort(GaussianCurve(1.0).needed(true, false))[-_SOUGHT:]:
-            found[i] = self._needed(true[i], false[i])
-        return found
-
-    def _needed(self, true: float, false: float) -> float:
-        """By bisection. Neighbours may change places: the event's complement must be allowed too."""
-        odds = np.exp(_EPSILONS)
-        shown = np.maximum(true - odds * false, (1.0 - false) - odds * (1.0 - true))
-
-        def allowed(mu: float) -> bool:
-            return bool(np.all(shown <= self._delta(mu, _EPSILONS)))
-
-        if true <= false:
-            return 0.0
-        low, high = 0.0, max(float(GaussianCurve(1.0).needed(np.array(true), np.array(false))), 1e-6)
-        while not allowed(high):
-            low, high = high, 2.0 * high
-            if high > _LARGEST_LOG:
-                return high
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if allowed(middle) else (middle, high)
-        return low
-
-    def epsilon(self, mu: float, delta: float) -> float:
-        if mu <= 0.0:
-            return 0.0
-
-        def above(epsilon: float) -> float:
-            return float(self._delta(mu, np.array([epsilon]))[0]) - delta
-
-        return brentq(above, 0.0, mu * self.times * (1.0 + 1e-9), xtol=1e-12) if above(0.0) > 0.0 else 0.0
-
-    def delta(self, epsilon: Array) -> Array:
-        return self._delta(self.mu, epsilon)
-
-    def _delta(self, mu: float, epsilon: Array) -> Array:
-        return repeated_choice_delta(mu, self.times, epsilon)
