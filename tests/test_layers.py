@@ -32,7 +32,6 @@ LAYER = {
     "noises": 4,
     "subsampling": 4,
     "tradeoffs": 4,
-    "composed_tradeoffs": 5,
     "door_zero": 5,
     "evaluate": 5,
     "mechanisms": 5,
@@ -67,6 +66,7 @@ LAYER = {
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
+    "tradeoffs": {"curves", "composed"},
     "mechanisms": {
         "base",
         "shared",

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.composed_tradeoffs import RepeatedChoiceCurve
 from dpcore.composition import bounded_range_attack_limit, repeated_choice_delta, zcdp_epsilon
-from dpcore.tradeoffs import GaussianCurve
+from dpcore.tradeoffs import GaussianCurve, RepeatedChoiceCurve
 from tests.test_bounded_range import two_point
 
 CASES = [(0.5, 7, 1.0), (0.1, 100, 1.0), (1.0, 3, 0.5), (0.05, 500, 0.2), (2.0, 4, 0.0), (0.3, 1, 0.1)]

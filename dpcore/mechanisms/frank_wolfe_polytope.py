@@ -12,10 +12,9 @@ from scipy.special import digamma, logsumexp
 from .. import bounds, lower_bounds
 from .. import composition as comp
 from ..checks import integer
-from ..composed_tradeoffs import equal_choices_curve
 from ..losses import get_loss
 from ..solvers import frank_wolfe as fw
-from ..tradeoffs import Curve
+from ..tradeoffs import Curve, equal_choices_curve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from .frank_wolfe_rules import LARGEST_T, auto_T, best_T, published_T

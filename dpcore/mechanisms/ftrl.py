@@ -10,10 +10,9 @@ import numpy as np
 
 from .. import bounds
 from .. import composition as comp
-from ..composed_tradeoffs import equal_choices_curve
 from ..data import check_records
 from ..losses import get_loss
-from ..tradeoffs import Curve
+from ..tradeoffs import Curve, equal_choices_curve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 

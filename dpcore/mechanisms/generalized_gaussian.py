@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .. import accounting as acc
-from ..composed_tradeoffs import ZcdpCurve
 from ..composition import zcdp_attack_limit, zcdp_epsilon, zcdp_rho
 from ..data import check_records
 from ..losses import get_loss
 from ..lp_noise import LP_LAWS, LpNoise, lp_noise, quoted_noise
-from ..tradeoffs import Curve, GaussianCurve
+from ..tradeoffs import Curve, GaussianCurve, ZcdpCurve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob
 

@@ -11,11 +11,11 @@ from concurrent.futures import CancelledError
 import numpy as np
 
 from ..checks import positive
-from ..composed_tradeoffs import BatchCurve
 from ..composition import lecture_multiplier
 from ..losses import get_loss
 from ..solvers.stochastic import Iterates, noisy_descent
 from ..subsampling import Sampling, subsampled_epsilon, subsampled_multiplier
+from ..tradeoffs import BatchCurve
 from ..types import Array, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, check_certificate, knob, records_of
 from .descent_rules import RULES, Terrain

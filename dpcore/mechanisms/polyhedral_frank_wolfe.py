@@ -14,13 +14,12 @@ from scipy.special import digamma
 from .. import bounds
 from .. import composition as comp
 from ..checks import integer
-from ..composed_tradeoffs import choices_curve, summed_curve
 from ..losses import get_loss
 from ..sets import Polytope
 from ..solvers.gradient_tree import Tree, tree_of
 from ..solvers.one_sample import Followed, Walk, Walked, recursive_walk, tree_walk
 from ..solvers.vertex_choices import Best, Choice, Exponential, NoisyBest
-from ..tradeoffs import Curve
+from ..tradeoffs import Curve, choices_curve, summed_curve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from .polyhedral_rules import (

@@ -13,12 +13,11 @@ from scipy.special import logsumexp
 from .. import bounded_range as br
 from .. import bounds
 from ..checks import integer
-from ..composed_tradeoffs import RepeatedChoiceCurve, equal_choices_curve
 from ..composition import bounded_range_attack_limit
 from ..data import check_records
 from ..losses import get_loss
 from ..solvers.entropic import minimise_entropic
-from ..tradeoffs import Curve, PureCurve
+from ..tradeoffs import Curve, PureCurve, RepeatedChoiceCurve, equal_choices_curve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from . import simplex_rules as rules
 from .base import Drawn, Prepared, SampledMechanism, check_certificate, knob

@@ -14,12 +14,11 @@ from .. import accounting as acc
 from .. import bounds
 from .. import composition as comp
 from ..checks import integer
-from ..composed_tradeoffs import ZcdpCurve
 from ..losses import get_loss
 from ..lp_noise import LpNoise, lp_noise
 from ..sets import LqBall, kappa_lq, length
 from ..solvers.gradient_tree import Tree, tree_of
-from ..tradeoffs import Curve, GaussianCurve
+from ..tradeoffs import Curve, GaussianCurve, ZcdpCurve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from .lp_rules import LpTerrain, lp_terrain

@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from .adaptive_choices import MOST_CHOICES, choices_delta
-from .composition import repeated_choice_delta, zcdp_attack_limit, zcdp_delta
-from .loss_distributions import batch_losses
-from .tradeoffs import BoundedCurve, Curve
-from .types import Array, Sampling
+from ..adaptive_choices import MOST_CHOICES, choices_delta
+from ..composition import repeated_choice_delta, zcdp_attack_limit, zcdp_delta
+from ..loss_distributions import batch_losses
+from ..types import Array, Sampling
+from .curves import BoundedCurve, Curve
 
 
 @dc.dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Each family has one parameter mu: of Gaussian noise the sensitivity of what is noised over its scale, of draws the range
 of one. `Curve.needed` turns what an attacker has shown into the smallest mu that allows it. All neighbours may change
 places, so that a claim says as much of an event's complement. Families that are sums of many losses are in
-`dpcore.composed_tradeoffs`.
+`dpcore.tradeoffs.composed`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from .accounting import Vertices, gaussian_attack_limit, gaussian_epsilon, objective_epsilon
-from .types import Array, Budget
+from ..accounting import Vertices, gaussian_attack_limit, gaussian_epsilon, objective_epsilon
+from ..types import Array, Budget
 
 _SHARP = 1e-5  # how sharply a family's mu is sought, relative
 _DOUBLINGS = 40
@@ -220,7 +220,7 @@ class ObjectiveCurve(BoundedCurve):
 
     >>> curve = ObjectiveCurve(0.2, charge=0.0, rest=Budget(1e-9), vertices=((1, 0.0), (2, 0.5), (1, 1.0)))
     >>> round(curve.attack_limit(), 3), round(float(curve.needed(np.array([0.6]), np.array([0.5]))[0]), 3)
-    (0.553, 0.181)
+    (0.552, 0.203)
     """
 
     charge: float
