@@ -31,10 +31,10 @@ _ROUNDING = 1e-5
 # Columns in which noise by the quoted kappa really costs more than it says.
 _COLUMNS = 1000
 # Of epsilon, what the determinant takes where Gaussian noise as printed does not pay for it.
-_UNPAID = 0.95
-# How far a label is beyond the kink, in units of how far noise moves the model: not too far, so that models get there,
-# and far enough for the noise and the determinant to betray the label together.
-_AWAY = 1.5
+_UNPAID = 0.97
+# How far the kink of a record is, in units of how far noise moves the model: not so far that models never get there,
+# and far enough for the noise and the determinant to betray the record together.
+_AWAY = {"gamma": 0.5, "gaussian": 1.0}
 
 
 def weaker(factor: Callable[[Plan], float]) -> Spoil:
@@ -175,7 +175,7 @@ def unpaid_determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     bend = loss.curvature_bound / n
     lam = 2.0 * bend / epsilon if mechanism.noise == "gamma" else bend / math.expm1(min(_UNPAID * epsilon, 700.0))
     spec = Spec("huber", n, p=1, lam=lam)
-    away = _AWAY * _as_printed(mechanism).calibrate(spec, budget).scale / lam
+    away = _AWAY[mechanism.noise] * _as_printed(mechanism).calibrate(spec, budget).scale / lam
     return mechanism.calibrate(dc.replace(spec, domain=Domain(y_max=loss.shape + away)), budget)
 
 
