@@ -19,6 +19,7 @@ _HOMES = {
     "auditing": ("Audit", "AuditReport", "run_audit"),
     "estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
     "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
+    "odds": ("Odds", "odds_of"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "types": (
         *("Bound", "Budget", "BudgetExceeded", "Data", "Domain", "NotApplicable", "Plan", "Release", "Spec"),
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
     from .experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism
+    from .odds import Odds, odds_of
     from .types import Bound, Budget, BudgetExceeded, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses as dc
 import threading
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from .types import Array, Budget, BudgetExceeded, Data, Domain, Plan, Spec, as_m
 
 
 @dc.dataclass(eq=False, kw_only=True)
-class _PrivateEstimator:
+class _PrivateEstimator(abc.ABC):
     """What all estimators share: parameters, the price, what is kept of a fit."""
 
     epsilon: float
@@ -51,9 +52,9 @@ class _PrivateEstimator:
     def _names(self) -> list[str]:
         return [field.name for field in dc.fields(self)]
 
+    @abc.abstractmethod
     def _plan(self, n: int, p: int) -> Plan:
         """The price and the noise of a fit to n records of p columns; `domain` is one."""
-        raise NotImplementedError
 
     def _fit(self, X: Any, y: Any, refit: bool, classes: np.ndarray | None = None) -> Self:
         if not isinstance(refit, bool):
@@ -147,9 +148,9 @@ class _Classifier(_PrivateEstimator):
 
     _estimator_type: ClassVar[str] = "classifier"
 
+    @abc.abstractmethod
     def _places(self, X: Any) -> np.ndarray:
         """The place in classes_ of every row's prediction, [n]."""
-        raise NotImplementedError
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of every row of X [n, p], shape [n]; the first in classes_ of those that fit equally well."""

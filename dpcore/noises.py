@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import gammaln
@@ -23,6 +24,10 @@ class Noise(abc.ABC):
     @abc.abstractmethod
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         """A draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
+
+    def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
+        """One draw of each generator in turn, [len(rngs), active]; one that is listed twice goes on."""
+        return np.stack([self.direction(p, active, rng) for rng in rngs])
 
     @abc.abstractmethod
     def spread(self, p: int) -> tuple[Array, Array]:
@@ -53,6 +58,11 @@ class Gaussian(Noise):
 
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         return rng.standard_normal(active)
+
+    def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
+        if any(rng is not rngs[0] for rng in rngs):
+            return super().directions(p, active, rngs)
+        return rngs[0].standard_normal((len(rngs), active))  # the same numbers, at once
 
     def spread(self, p: int) -> tuple[Array, Array]:
         return np.ones(1), np.ones(1)

@@ -1,4 +1,4 @@
-"""Private classifiers of many classes: runs against plain re-implementations, curves against runs, tables of docs."""
+"""Private classifiers of many classes: runs against plain re-implementations, curves against runs."""
 
 import dataclasses as dc
 import itertools
@@ -13,7 +13,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 import dpcore
-from dpcore import Budget, Data, NotApplicable, Spec, classes
+from dpcore import Budget, Data, Spec, classes
 from dpcore.cells import generator
 from dpcore.classes import Records, accuracy_against, accuracy_against_lam, curves, learners, runs_of
 from dpcore.data import load_classes
@@ -23,59 +23,16 @@ from dpcore.mechanisms.output_gaussian import OutputGaussian
 from dpcore.noises import NOISES
 from dpcore.solvers.ellipsoids import ClassRecords
 from tests.ellipsoids import plain_psi
-from tests.harness import ROOT
+from tests.plain_classes import lowest, many, plain_features, two
 
 DRAWN = "gaussian_classes"
 BUDGETS = (Budget(2.0, 1e-5), Budget(20.0, 1e-5))
-EPSILONS = (1.0, 10.0, 30.0)
-SOURCES = {"iris": (105, (0.61, 0.90, 0.95)), "wine": (125, (0.68, 0.95, 0.97)), "digits": (1_258, (0.66, 0.91, 0.93))}
 
 
 def table(source, n, seed=0, d=None, C=None, m=None):
     """A split, with the first m test records."""
     split = load_classes(source, n, d=d, classes=C, seed=seed)
     return split if m is None else dc.replace(split, test=Data(split.test.X[:m], split.test.y[:m]))
-
-
-def plain_features(X):
-    """(x_i x_j, sqrt2 for i < j) of (x, 1) / sqrt2, entry by entry."""
-    rows = []
-    for x in np.asarray(X):
-        long = [*x, 1.0]
-        pairs = itertools.combinations_with_replacement(range(len(long)), 2)
-        rows.append([long[i] * long[j] * (0.5 if i == j else math.sqrt(0.5)) for i, j in pairs])
-    return np.array(rows)
-
-
-def psi(m):
-    """The hinge rounded within 1/2 of its kink, and its slope."""
-    value = np.where(m > 1.5, 0.0, np.where(m < 0.5, 1.0 - m, 0.5 * (1.5 - m) ** 2))
-    return value, -np.clip(1.5 - m, 0.0, 1.0)
-
-
-def many(weights, Z, y):
-    """Mean loss of matrices [C, q] in svec form and its gradient."""
-    scores, own, y = Z @ weights.T, np.arange(len(Z)), np.asarray(y, int)
-    value, slope = psi(scores - scores[own, y][:, None])
-    value[own, y] = slope[own, y] = 0.0
-    slope[own, y] = -slope.sum(axis=1)
-    return value.sum() / len(Z), slope.T @ Z / len(Z)
-
-
-def two(theta, Z, signs):
-    value, slope = psi(signs * (Z @ theta))
-    return value.mean(), (slope * signs) @ Z / len(Z)
-
-
-def lowest(loss, shape, lam, noise, *facts):
-    """argmin of loss + lam/2 ||.||^2 + <noise, .>, by scipy."""
-
-    def whole(flat):
-        value, gradient = loss(flat.reshape(shape), *facts)
-        return value + 0.5 * lam * flat @ flat + noise.ravel() @ flat, gradient.ravel() + lam * flat + noise.ravel()
-
-    options = {"maxiter": 20_000, "maxfun": 20_000, "ftol": 1e-16, "gtol": 1e-10}
-    return minimize(whole, np.zeros(math.prod(shape)), jac=True, method="L-BFGS-B", options=options).x.reshape(shape)
 
 
 # The least risk
@@ -420,200 +377,6 @@ def test_a_factor_is_one_of_the_default_lam():
         accuracy_against_lam((1.0,), records, delta=1e-5, factors=(0.5, 2.0))
     none = accuracy_against_lam((1.0,), records, delta=0.0)
     assert np.isnan(none.accuracy).all() and np.isnan(none.oracle[0]) and np.isnan(none.default[0])
-
-
-# Tables of the docs
-
-
-def rows_of(heading):
-    """Cells of the lines of a table in docs/formulas.md that begin like this."""
-    text = (ROOT / "docs" / "formulas.md").read_text()
-    (part,) = re.findall(rf"### {heading}\n(.*?)\n##", text, re.DOTALL)
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line[:1] == "|"]
-
-
-def printed(source, what):
-    (row,) = [row for row in rows_of("Accuracy") if row[0] == f"`{source}`" and row[1] == what]
-    return np.array([float(cell) for cell in row[2:]])
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_the_table_of_accuracies(source):
-    """Computed as printed: two digits, and 0.005 for decisions that rounding turns. Goals less 0.05 are reached."""
-    n, goals = SOURCES[source]
-    shared = {"delta": 1e-5, "learners": ("ellipsoids",), "repetitions": 10, "datasets": 10}
-    found = accuracy_against("epsilon", EPSILONS, Records(source, n, 0), epsilon=1.0, **shared)
-    mean = found.learners["ellipsoids"].mean
-    assert printed(source, '`lam="auto"`') == pytest.approx(mean, abs=0.01)
-    assert printed(source, "multinomial logistic regression, not private") == pytest.approx(found.logistic, abs=0.01)
-    assert printed(source, "ellipsoids, not private") == pytest.approx(found.plain, abs=0.01)
-    assert (mean >= np.array(goals) - 0.05).all()
-    assert (printed(source, "oracle, not private") >= printed(source, '`lam="auto"`')).all()
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("source", SOURCES)
-def test_the_table_s_oracle(source):
-    """Half a minute for digits. The best factor of each cell is that of the mean over all splits."""
-    rows = [
-        accuracy_against_lam(EPSILONS, Records(source, SOURCES[source][0], seed), delta=1e-5, repetitions=10).accuracy
-        for seed in range(10)
-    ]
-    means = np.mean(rows, axis=0)
-    assert printed(source, "oracle, not private") == pytest.approx(np.nanmax(means, axis=1), abs=0.01)
-
-
-def test_the_table_of_what_a_split_budget_loses():
-    """As printed within 0.01. With ten classes the split loses 0.27 more than ellipsoids, in each of 8 draws of the
-    records more than 0.19; 0.1 is asked for."""
-    keys = ("ellipsoids", "split", "split_answer")
-    records = Records(DRAWN, 2_000, 0)
-    shared = {"epsilon": 1.0, "delta": 1e-6, "learners": keys, "repetitions": 6, "datasets": 8}
-    found = accuracy_against("classes", (2, 3, 5, 10), records, **shared)
-    rows = {row[0]: row[1:] for row in rows_of("Accuracy")}
-    for k, C in enumerate((2, 3, 5, 10)):
-        lost = [found.plain[k] - found.learners[key].mean[k] for key in keys]
-        assert [float(cell) for cell in rows[f"{C}"]] == pytest.approx([found.plain[k], *lost], abs=0.01)
-        # 32,000 test records: sd of the difference of two shares at most 1 / sqrt(32,000) = 0.0056; 4.5 of them fail
-        # in 4e-6 of all draws.
-        assert found.bayes[k] >= found.plain[k] - 0.025 and found.bayes[k] >= found.logistic[k] - 0.025
-        assert found.plain[k] > found.chance[k] + 0.1
-    assert found.learners["ellipsoids"].mean[3] > max(found.learners[key].mean[3] for key in keys[1:]) + 0.1
-
-
-# The picture
-
-
-def outlined(matrices, x):
-    """x~' Phi_c x~ of points [m, d]; [C, m]."""
-    long = np.column_stack([x, np.ones(len(x))]) / math.sqrt(2.0)
-    return np.einsum("mi,cij,mj->cm", long, matrices, long)
-
-
-def released(records, epsilon, delta):
-    """The release of a picture by the public functions, and what makes its centres lie within norm 1."""
-    split = records.split()
-    spec = Spec("multiclass_hinge", split.train.n, split.train.p, "auto", split.domain, classes=split.classes)
-    mechanism = dpcore.make_mechanism("gaussian_classifier")
-    plan = mechanism.calibrate(spec, Budget(epsilon, delta))
-    matrices = mechanism.release(
-        plan, mechanism.prepare(plan, split.train), generator(records.seed, "classes picture", 0)
-    )
-
-    def centres(t):
-        moved = matrices + t * np.eye(split.train.p + 1)
-        return [np.linalg.lstsq(m[:-1, :-1], -m[:-1, -1], rcond=1e-14)[0] for m in moved]
-
-    def too_far(t):
-        return max(np.linalg.norm(c) for c in centres(t)) - 1.0
-
-    t = 0.0 if too_far(0.0) <= 0.0 else brentq(too_far, 0.0, 1e4, xtol=1e-13)
-    return split, matrices, matrices + t * np.eye(split.train.p + 1), max(np.linalg.norm(c) for c in centres(t))
-
-
-def within(outline, points):
-    """Which points lie inside a convex outline by more than 1e-9."""
-    a, b = outline[:-1], outline[1:]
-    side = (b - a)[:, None, 0] * (points[None, :, 1] - a[:, None, 1]) - (b - a)[:, None, 1] * (
-        points[None, :, 0] - a[:, None, 0]
-    )
-    turn = np.sign((a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum())
-    return (turn * side > 1e-9).all(axis=0)
-
-
-PICTURES = [
-    (Records(DRAWN, 500, 1), 5.0),
-    (Records(DRAWN, 500, 0, d=5, classes=4), 0.5),
-    (Records(DRAWN, 2_000, 2, classes=10), 0.3),
-    (Records("iris", 105, 0), 10.0),
-    (Records("wine", 125, 0), 1.0),
-]
-
-
-@pytest.mark.parametrize("records, epsilon", PICTURES, ids=lambda v: getattr(v, "source", v))
-def test_a_picture_shows_the_release(records, epsilon):
-    found = classes.picture(records, epsilon=epsilon, delta=1e-6)
-    split, raw, shifted, farthest = released(records, epsilon, 1e-6)
-    assert farthest <= 1.0 + 1e-9 and np.linalg.eigvalsh(shifted)[:, 0].min() > -1e-9
-    # Decisions on the plane, where no score is within 1e-9 of another; rows go upwards.
-    rows, columns = np.meshgrid(found.axis, found.axis, indexing="ij")
-    flat = np.zeros((rows.size, split.train.p))
-    flat[:, found.columns] = np.stack([columns.ravel(), rows.ravel()], axis=1)
-    scores = outlined(raw, flat)
-    ordered = np.sort(scores, axis=0)
-    clear = ordered[1] - ordered[0] > 1e-9
-    assert clear.mean() > 0.99
-    leads = found.private.reshape(split.classes, -1)
-    assert np.array_equal(leads.argmax(axis=0)[clear], scores.argmin(axis=0)[clear])
-    assert leads.max(axis=0) == pytest.approx(ordered[1] - ordered[0], abs=1e-8 * np.abs(scores).max())
-    assert ((leads > 0.0).sum(axis=0)[clear] == 1).all()
-    # On the test records.
-    guess = outlined(raw, split.test.X).argmin(axis=0)
-    assert found.right == (guess == split.test.y).mean()
-    weights = lowest(
-        many,
-        (split.classes, (split.train.p + 1) * (split.train.p + 2) // 2),
-        classes.PLAIN_MU / split.train.n,
-        np.zeros((split.classes, (split.train.p + 1) * (split.train.p + 2) // 2)),
-        plain_features(split.train.X),
-        split.train.y,
-    )
-    plain = (weights @ plain_features(split.test.X).T).argmin(axis=0)
-    # Two solvers may disagree on a record in 200 that lies on a border.
-    assert found.plain_right == pytest.approx((plain == split.test.y).mean(), abs=0.005)
-    assert found.agree == pytest.approx((plain == guess).mean(), abs=0.005)
-    assert found.plan.spent == Budget(epsilon, 1e-6) and found.names == split.names
-
-
-@pytest.mark.parametrize("records, epsilon", PICTURES, ids=lambda v: getattr(v, "source", v))
-def test_each_ellipse_is_the_largest_in_its_own_region(records, epsilon):
-    """A level of the class's score; classes without one have their centre in another's region."""
-    found = classes.picture(records, epsilon=epsilon, delta=1e-6)
-    _, _, shifted, _ = released(records, epsilon, 1e-6)
-    some, d = np.linspace(-2.0, 2.0, 401), shifted.shape[1] - 1
-
-    def flat(points):
-        return points @ np.eye(d)[list(found.columns)]
-
-    scores = outlined(shifted, flat(np.stack([np.tile(some, 401), np.repeat(some, 401)], axis=1)))
-    for c, outline in enumerate(found.ellipses):
-        beyond = (np.delete(scores, c, axis=0) < scores[c]).any(axis=0)
-        nearest = scores[c][beyond].min()
-        if len(outline):
-            around = outlined(shifted, flat(outline))
-            level = around[c][0]
-            assert around[c] == pytest.approx(np.full(len(outline), level), rel=1e-6)
-            assert np.all(np.delete(around, c, axis=0).min(axis=0) >= level * (1 - 1e-6)), "no other region is entered"
-            # The least score beyond the border on a fine grid is a little above the least of all points.
-            assert level <= nearest * (1 + 1e-6) and level == pytest.approx(nearest, rel=0.02)
-        else:
-            assert scores[c].min() >= nearest * (1 - 0.02)
-    assert any(len(outline) for outline in found.ellipses)
-    for one, other in itertools.permutations([o for o in found.ellipses if len(o)], 2):
-        assert not within(one, other).any()
-
-
-def test_true_ellipses_are_at_two_standard_deviations():
-    found = classes.picture(Records(DRAWN, 300, 4, d=3), epsilon=3.0, delta=1e-6)
-    law = Records(DRAWN, 300, 4, d=3).split().truth
-    assert len(found.true) == 3 and np.array_equal(found.centres, law.means[:, :2])
-    for outline, mean, covariance in zip(found.true, law.means, law.covariances, strict=True):
-        away = np.linalg.solve(np.linalg.cholesky(covariance[:2, :2]), (outline - mean[:2]).T)
-        assert np.linalg.norm(away, axis=0) == pytest.approx(np.full(len(outline), 2.0), rel=1e-9)
-    real = classes.picture(Records("iris", 105, 0), epsilon=3.0, delta=1e-6)
-    train = Records("iris", 105, 0).split().train
-    middle = np.array([np.mean([x for x, y in zip(train.X, train.y, strict=True) if y == c], axis=0) for c in range(3)])
-    assert real.true == () and real.columns == (2, 3), "the petals tell the species apart"
-    assert real.centres == pytest.approx(middle[:, 2:])
-    telling = middle.var(axis=0) / train.X.var(axis=0)
-    assert telling[2:].min() > telling[:2].max() and found.columns == (0, 1)
-
-
-def test_no_picture_without_a_guarantee():
-    with pytest.raises(NotApplicable, match="Gaussian noise needs delta > 0, got delta = 0"):
-        classes.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=0.0)
-    with pytest.raises(NotApplicable, match="needs lam > "):
-        classes.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=1e-6, lam=1e-5)
 
 
 def test_learners_share_no_noise():

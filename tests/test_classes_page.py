@@ -121,7 +121,7 @@ def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
         assert f"With one column {rounded(100 * share, 2)}% of 40,000 draws leave" in captions(page)
     else:
         broken = classes.theorem_2_violations(draws=400, seed=7)
-        assert f"promises an excess of at most {broken.bound:,.0f} in 9 of 10 draws" in captions(page)
+        assert f"promises an excess of at most {broken.bound:,.0f} in 90 of 100 draws" in captions(page)
         assert f"where it is 100,000, {100 * broken.violated[-1]:.0f} of 100 draws exceed it" in captions(page)
     assert "< 10⁻¹" in html.unescape(texts(page)) and "δ > 0.31" in html.unescape(texts(page))
     written = texts(page) + said(page) + json.dumps([chart["figure"] for chart in charts(page).values()])

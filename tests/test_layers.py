@@ -57,6 +57,7 @@ LAYER = {
     "streaming": 8,
     "work": 8,
     "estimators": 9,
+    "odds": 9,
     "figures": 9,
     "refinement": 9,
     "regret": 9,

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import refinement
 from dpcore.types import Unconverged
+from pages.ui import refine
 from pages.ui.refine import POLL_SECONDS
 from tests import slow
 
@@ -347,3 +348,21 @@ def test_after_an_error_the_coarse_picture_stays_and_says_so(gate, monkeypatch):
     sentence = "10 of 20 releases; an error, noted in the server's log, keeps the others away."
     assert said(rerun(app)) == f"n 60, 10 releases: {sentence}"
     assert said(rerun(app)) == f"n 60, 10 releases: {sentence}" and held(app) is job, "it is not tried again and again"
+
+
+def test_a_question_that_comes_late_calls_nothing_back(gate, monkeypatch):
+    """What a move has given up stays given up, though the page's old question about it is still on its way."""
+    session: dict[str, object] = {}
+    monkeypatch.setattr(refine.st, "session_state", session)
+    ask, watcher = refine._poll.__wrapped__, object()
+    old = refinement.join(experiment("late"), watcher)
+    session["name"] = old
+    ask("name", watcher)
+    assert not old.abandoned()
+    old.leave(watcher)
+    del session["name"]
+    ask("name", watcher)
+    assert old.abandoned()
+    session["name"] = new = refinement.join(experiment("later"), watcher)
+    ask("name", watcher)
+    assert old.abandoned() and not new.abandoned()

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import data
+from dpcore.cells import spec_of
 from dpcore.regret import regret_at
 from pages.start import words
 from pages.ui import controls
@@ -30,6 +31,13 @@ def table_of(**changes) -> "dpcore.experiment.pd.DataFrame":
     return dpcore.run(dpcore.Experiment(**fields))
 
 
+def odds_at_cursor(seed: int = 7) -> dpcore.Odds:
+    """Of the default state."""
+    mechanism = dpcore.make_mechanism("output_gaussian", accounting="tight")
+    cell = next(dpcore.Experiment(source="breast_cancer", mechanisms=(mechanism,), delta=1e-6).cells())
+    return dpcore.odds_of(mechanism.calibrate(spec_of(cell), dpcore.Budget(1.0, 1e-6)), seed=seed)
+
+
 def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
@@ -38,11 +46,14 @@ def test_the_default_state_teaches_without_a_click():
     assert said == plain(words.takeaway(row, data.get_source("breast_cancer"), by_hand=False))
     cost = 100 * (row.reference - row["mean"])
     assert f"{cost:.1f} points" in said and "398 patients" in said
-    assert words.odds(row) in texts(page)
+    found = odds_at_cursor()
+    assert words.odds(found) in texts(page)
+    assert (found.cap, found.limit) == (row.attack_cap, row.attack_limit)
     (dots,) = re.findall(r"base64,([^\"]+)", "".join(e.proto.body for e in page.get("html")))
     svg = base64.b64decode(dots).decode()
-    filled, ringed = svg.count('fill="#CB7513"'), svg.count('stroke="#CB7513"')
-    assert (filled, filled + ringed) == (round(100 * row.attack_limit), round(100 * row.attack_cap))
+    solid, pale, ringed = (svg.count(look) for look in ('fill="#CB7513"/>', 'fill-opacity="0.4"', 'fill="none"'))
+    assert (solid, solid + pale, solid + pale + ringed) == words.dots(found)
+    assert 50 < words.dots(found)[0] <= round(100 * row.attack_limit) < round(100 * row.attack_cap)
     assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
     for value, label in words.readouts(row, data.SOURCES["breast_cancer"]):
         assert readout(value, label) in texts(page)
@@ -143,14 +154,14 @@ def test_large_deltas_are_named(delta, n, expected):
 
 
 def test_the_icon_array_counts_to_its_numbers():
-    picture = icon_array(55, 73, colour="#123456", rest="#EEEEEE", alt='55 "of" 100')
+    picture = icon_array(52, 55, 73, colour="#123456", rest="#EEEEEE", alt='55 "of" 100')
     assert 'alt="55 &quot;of&quot; 100"' in picture
     svg = base64.b64decode(re.search(r"base64,([^\"]+)", picture)[1]).decode()
-    assert svg.count('fill="#123456"') == 55 and svg.count('stroke="#123456"') == 18
-    assert svg.count('fill="#EEEEEE"') == 27
-    for limit, cap in ((60, 50), (-1, 5), (5, 101)):
-        with pytest.raises(ValueError, match="0 <= limit <= cap <= 100"):
-            icon_array(limit, cap, colour="#000000", rest="#000000", alt="")
+    assert svg.count('fill="#123456"/>') == 52 and svg.count('fill-opacity="0.4"') == 3
+    assert svg.count('fill="none"') == 18 and svg.count('fill="#EEEEEE"') == 27
+    for counts in ((50, 60, 50), (-1, 0, 5), (5, 5, 101), (6, 5, 7)):
+        with pytest.raises(ValueError, match="0 <= reached <= limit <= cap <= 100"):
+            icon_array(*counts, colour="#000000", rest="#000000", alt="")
 
 
 def test_words_for_costs():

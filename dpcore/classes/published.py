@@ -187,13 +187,14 @@ def theorem_3_terms(d: int, classes: int, epsilon: float, lam: float, delta: flo
 @dc.dataclass(frozen=True)
 class Excess:
     """Bounds on J(Phi^p) - J(Phi*) over matrices with tr Phi_c <= cap. caps: [K]. low, high: [K, draws]. bound: what
-    Theorem 2 says.
+    Theorem 2 says, but for a share `delta` of draws.
     """
 
     caps: Array
     low: Array
     high: Array
     bound: float
+    delta: float
 
     @property
     def violated(self) -> Array:
@@ -250,7 +251,7 @@ def theorem_2_violations(
     t = _MULTIPLIERS[:, None]
     low = (total * np.minimum(least, 0.0) - t * reached).max(1)
     high = (total * np.maximum(largest, 0.0) + t * reached)[:, _MULTIPLIERS >= 1.0].min(1)
-    return Excess(levels, np.maximum(low, 0.0) - start, high, bound)
+    return Excess(levels, np.maximum(low, 0.0) - start, high, bound, delta)
 
 
 def _probability(delta: float) -> float:

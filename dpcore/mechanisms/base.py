@@ -222,8 +222,11 @@ class AdditiveMechanism(Mechanism):
     """
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        return self.release_many(plan, prepared, [rng])[0]
+
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         check_certificate(prepared.distance, plan)
-        return prepared.theta + plan.scale * self.law.direction(plan.spec.p, len(prepared.theta), rng)
+        return prepared.theta + plan.scale * self.law.directions(plan.spec.p, len(prepared.theta), rngs)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         return float(np.linalg.norm(one.theta - zero.theta))

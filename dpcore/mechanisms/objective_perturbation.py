@@ -19,7 +19,7 @@ from ..tradeoffs import ObjectiveCurve
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
 from .objective_lam import rule_lam
-from .shared import check_ball, opposite_labels
+from .shared import check_ball, minimiser_pair
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
@@ -198,7 +198,7 @@ class ObjectivePerturbation(SampledMechanism):
         return plan.scale / (bend + float(plan.spec.lam))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        return opposite_labels(plan.spec)
+        return minimiser_pair(plan.spec)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """The larger distance between the two gradients at the two minimisers."""

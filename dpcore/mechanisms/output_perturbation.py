@@ -14,7 +14,7 @@ from ..losses import get_loss
 from ..lower_bounds import hardest_data
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import AdditiveMechanism, Prepared
-from .shared import LARGEST_LOG, auto_size, check_ball, comparator_norm, no_lam, opposite_labels
+from .shared import LARGEST_LOG, auto_size, check_ball, comparator_norm, minimiser_pair, no_lam
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
@@ -132,4 +132,4 @@ class OutputPerturbation(AdditiveMechanism):
         return math.exp(brentq(surplus, -LARGEST_LOG, LARGEST_LOG, xtol=1e-13))
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        return opposite_labels(plan.spec)
+        return minimiser_pair(plan.spec)

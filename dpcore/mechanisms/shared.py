@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.optimize import brentq
 
-from ..losses import get_loss
-from ..types import Data, NotApplicable, Spec
+from ..losses import Loss, get_loss
+from ..types import Array, Data, NotApplicable, Spec
 
 # lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
 # (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
@@ -65,3 +66,47 @@ def opposite_labels(spec: Spec) -> tuple[Data, Data]:
         return Data(X * -1.0, np.zeros(spec.n)), Data(X, np.zeros(spec.n))
     y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
     return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)
+
+
+def minimiser_pair(spec: Spec) -> tuple[Data, Data]:
+    """Neighbours for mechanisms that release a minimiser: `opposite_labels`, or what tells more about a smooth loss.
+
+    The slope of logistic loss is L / 2 at 0 and L only far out, so that one label or the other moves the gradient by L.
+    Where others, all R e_1 with label 1, push the minimiser out to T e_1, the records R (-a e_1 + b e_2) and
+    R (-a e_1 - b e_2), a^2 + b^2 = 1, are misclassified alike and pull by |l'(-a T R)|, apart by 2 b of it. The others
+    do not bend the loss along e_2, so the minimiser follows. a is the best of a grid; a = 0 is as good as opposite
+    labels, and they are taken where it gains less than a twentieth.
+
+    spec: lam a number.
+    """
+    loss = get_loss(spec.loss)
+    if not (loss.linear and loss.classification) or spec.p < 2 or not spec.lam:
+        return opposite_labels(spec)
+    a = np.linspace(0.0, 1.0, 201)
+    apart = np.sqrt(1.0 - a**2) * _slopes(loss, -a * _pushed(loss, spec) * spec.domain.R)
+    best = int(np.argmax(apart))
+    if apart[best] <= 1.05 * apart[0]:
+        return opposite_labels(spec)
+    X = np.zeros((spec.n, spec.p))
+    X[:, 0] = spec.domain.R
+    X[-1, 0] *= -a[best]
+    X[-1, 1] = spec.domain.R * math.sqrt(1.0 - a[best] ** 2)
+    other = X.copy()
+    other[-1, 1] *= -1.0
+    return Data(X, np.ones(spec.n)), Data(other, np.ones(spec.n))
+
+
+def _slopes(loss: Loss, z: Array) -> Array:
+    """|l'(z; 1)|."""
+    return np.abs(loss.derivative(np.asarray(z, float), np.ones(len(z))))
+
+
+def _pushed(loss: Loss, spec: Spec) -> float:
+    """T: where n - 1 of n records R e_1 of label 1 put the minimiser, |l'(T R)| R (n - 1) / n = lam T."""
+    share = spec.domain.R * (spec.n - 1) / spec.n
+
+    def surplus(T: float) -> float:
+        return share * float(_slopes(loss, np.array([T * spec.domain.R]))[0]) - float(spec.lam) * T
+
+    far = share * loss.slope / float(spec.lam)
+    return min(brentq(surplus, 0.0, far, xtol=1e-9 * far), spec.radius or math.inf)

@@ -88,8 +88,8 @@ def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:
         beside = figures.theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
         said = (
             "With the traces capped there is always a minimiser. Theorem 2 then promises an excess of at most "
-            f"{broken.bound:,.0f} in 9 of 10 draws, whatever the cap; where it is {broken.caps[-1]:,.0f}, "
-            f"{100 * broken.violated[-1]:.0f} of 100 draws exceed it."
+            f"{broken.bound:,.0f} in {100 * (1 - broken.delta):.0f} of 100 draws, whatever the cap; where it is "
+            f"{broken.caps[-1]:,.0f}, {100 * broken.violated[-1]:.0f} of 100 draws exceed it."
         )
     live_figure(beside, key="beside_printed_chart", alt=said, height=SIDE_HEIGHT)
     st.caption(said)

@@ -6,6 +6,7 @@ import streamlit as st
 
 import dpcore
 from dpcore import figures
+from dpcore.cells import spec_of
 from dpcore.evaluate import smallest_epsilon
 from pages.start import words
 from pages.ui.behind import behind
@@ -63,11 +64,13 @@ at_cursor = table[table.x == controls.epsilon].set_index("metric")
 if "accuracy" in at_cursor.index:
     here = at_cursor.loc["accuracy"]
     sentence = words.takeaway(here, source, by_hand=not isinstance(controls.lam, str))
-    text = words.odds(here)
-    limit, cap = round(100 * here.attack_limit), round(100 * here.attack_cap)
+    cell = next(experiment.cells())
+    plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
+    found = dpcore.odds_of(plan, seed=controls.seed)
+    text = words.odds(found)
     with odds:
         st.markdown(f"**{words.ODDS_QUESTION}**")
-        st.html(icon_array(limit, cap, colour=colour, rest=figures.GRID[theme], alt=plain(text)))
+        st.html(icon_array(*words.dots(found), colour=colour, rest=figures.GRID[theme], alt=plain(text)))
         st.markdown(text)
     for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):
         card.container(border=True, height="stretch").html(readout(value, label))
