@@ -18,6 +18,7 @@ _HOMES = {
     "api": ("bounds_of", "calibrate", "solve"),
     "auditing": ("Audit", "AuditReport", "run_audit"),
     "estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
+    "exhibits": ("Finding", "run_exhibit"),
     "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
     "odds": ("Odds", "odds_of"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .api import bounds_of, calibrate, solve
     from .auditing import Audit, AuditReport, run_audit
     from .estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
+    from .exhibits import Finding, run_exhibit
     from .experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism
     from .odds import Odds, odds_of

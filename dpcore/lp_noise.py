@@ -147,18 +147,17 @@ def quoted_noise(q_star: float, d: int) -> tuple[LpNoise, float]:
     return LpNoise("generalized_gaussian", d, quoted.order, math.sqrt(proved)), proved / quoted.kappa
 
 
-def shift_delta(
+def shift_shares(
     noise: LpNoise, shift: Array, scale: float, epsilon: float, *, draws: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """delta at epsilon of scale z against shift + scale z, z of the law `noise`: a mean of draws, its standard error.
+) -> Array:
+    """(1 - e^(epsilon - L))_+ for draws of scale z, L the privacy loss against shift + scale z, z of the law `noise`.
 
-    delta = E (1 - e^(epsilon - L))_+ with L the privacy loss, and by z -> -z the same with the roles exchanged. shift:
-    [d]. What is true of this pair is a lower bound on the mechanism's delta.
+    Shape [draws]. Their mean is delta at epsilon of the two, and by z -> -z the same with the roles exchanged.
+    shift: [d].
 
-    >>> rng = np.random.default_rng(0)
-    >>> found, error = shift_delta(lp_noise("gaussian", 2.0, 1), np.ones(1), 1.0, 1.0, draws=40_000, rng=rng)
-    >>> abs(found - 0.12693674) < 4.0 * error  # hockey_stick(1.0, mu=1.0)
-    True
+    >>> shares = shift_shares(lp_noise("gaussian", 2.0, 1), np.ones(1), 1.0, 1.0, draws=9, rng=np.random.default_rng(0))
+    >>> shares.shape, bool(shares.min() == 0.0 < shares.max() < 1.0)
+    ((9,), True)
     """
     positive("scale", scale)
     seen, step = np.empty(integer("draws", draws, at_least=2)), max(1, _BATCH_NUMBERS // noise.d)
@@ -166,6 +165,22 @@ def shift_delta(
         z = noise.draw([rng] * min(step, draws - start))
         loss = noise.log_density(z) - noise.log_density(z + shift / scale)
         seen[start : start + step] = np.maximum(-np.expm1(np.minimum(epsilon - loss, 0.0)), 0.0)
+    return seen
+
+
+def shift_delta(
+    noise: LpNoise, shift: Array, scale: float, epsilon: float, *, draws: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """delta at epsilon of scale z against shift + scale z, z of the law `noise`: a mean of draws, its standard error.
+
+    The mean of `shift_shares`. What is true of this pair is a lower bound on the mechanism's delta.
+
+    >>> rng = np.random.default_rng(0)
+    >>> found, error = shift_delta(lp_noise("gaussian", 2.0, 1), np.ones(1), 1.0, 1.0, draws=40_000, rng=rng)
+    >>> abs(found - 0.12693674) < 4.0 * error  # hockey_stick(1.0, mu=1.0)
+    True
+    """
+    seen = shift_shares(noise, shift, scale, epsilon, draws=draws, rng=rng)
     return float(seen.mean()), float(seen.std(ddof=1) / math.sqrt(draws))
 
 

@@ -17,6 +17,7 @@ from ..noises import NOISES, Noise
 from ..sets import ConvexSet, get_set
 from ..tradeoffs import Curve
 from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, SetName, Spec, Unconverged
+from .shared import opposite_labels
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -171,8 +172,11 @@ class Mechanism(abc.ABC):
         return Spec("huber_hinge", n=10, p=3, lam=1e4)
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one."""
-        raise NotApplicable(f"{self.key} has no worst pair and cannot be audited")
+        """Two neighbours that are as easy to tell apart as the plan allows, for audits; NotApplicable without one.
+
+        By default one record that pulls with all its force, one way or the other, beside records of 0.
+        """
+        return opposite_labels(dc.replace(plan.spec, domain=plan.spec.domain.implied(2.0, plan.spec.p)))
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """How far apart two data sets are in what the noise is added to; at most `plan.ledger[0].sensitivity`."""

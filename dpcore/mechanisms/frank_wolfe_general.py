@@ -16,10 +16,9 @@ from ..sets import L1Ball, Polytope, Simplex
 from ..solvers import frank_wolfe as fw
 from ..solvers.noisy_frank_wolfe import GaussianBest, descend_noisy
 from ..tradeoffs import GaussianCurve
-from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, Plan, Spec
+from ..types import Array, Bound, Budget, Domain, Event, NoiseLaw, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from .frank_wolfe_rules import Terrain, auto_T, best_T, check_problem, check_T, published_general_T, terrain
-from .shared import opposite_labels
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
 _SAFETY = 1e-12  # noise is rounded up
@@ -172,10 +171,6 @@ class FrankWolfeGeneral(ReadingMechanism):
     def worst_spec(self) -> Spec:
         """In a set so small that the slope of the loss is 1 throughout."""
         return Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(self.q), radius=0.4, set=self.set)
-
-    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """Neighbours whose last record, R (1, ..., 1) where entries are bounded, has one label or the other."""
-        return opposite_labels(dc.replace(plan.spec, domain=plan.spec.domain.implied(2.0, plan.spec.p)))
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the gradients at theta_1."""

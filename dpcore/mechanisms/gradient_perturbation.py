@@ -18,7 +18,7 @@ from ..solvers.descent import Schedule
 from ..types import Array, Bound, Budget, Data, Descent, NotApplicable, Plan, Spec
 from .base import Prepared, PreparedRecords, SampledMechanism, knob
 from .descent_rules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain
-from .shared import auto_size, check_ball, comparator_norm, opposite_labels
+from .shared import auto_size, check_ball, comparator_norm
 
 _MOST_STEPS = 10**8
 
@@ -127,9 +127,6 @@ class GradientPerturbation(SampledMechanism):
     def worst_spec(self) -> Spec:
         """In a ball so small that the slope of the loss is 1 throughout."""
         return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4)
-
-    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        return opposite_labels(plan.spec)
 
 
 def terrain(spec: Spec) -> Terrain:
