@@ -2,9 +2,9 @@
 
     python -m benchmarks.audits [MECHANISM ...]
 
-A row for each mechanism, a column for each fault: how many of 20 seeds end "contradicted" (99.9% confidence) with 20,000
-runs each, at (1, 1e-5) on the plan of `worst_plan`; a dash where the mistake cannot be made. Where that is not enough,
-more runs are made as well: "3; 20 at 130,000". Half an hour on one core.
+A row for each mechanism, a column for each fault: how many of 20 seeds end "contradicted" (99.9% confidence) with
+20,000 runs each, at (1, 1e-5) on the plan of `worst_plan`; a dash where the mistake cannot be made. Where that is not
+enough, more runs are made as well: "3; 20 at 130,000". An hour on one core.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SEEDS, RUNS = 20, 20_000
 BUDGETS = {"quoted_kappa": Budget(1.0, 1e-2)}
 # A missing factor 2 is half the noise, whatever the reason.
 FAULTS = [key for key in SABOTAGES if key != "missing_factor_2"]
-_FIFTH = "noise_at_80_percent"
 # Where 20,000 runs see a fault now and then or never, and more of them nearly always do.
 MORE = {
+    ("gaussian_classifier", "halved_noise"): 40_000,
     ("objective_gaussian", "published_objective_noise"): 400_000,
     ("objective_gamma", "published_objective_noise"): 40_000,
 }
@@ -35,7 +35,7 @@ def plan_of(key: str, sabotage: str | None) -> Plan:
 
 
 def caught(key: str, sabotage: str | None, *, runs: int = RUNS, seeds: int = SEEDS) -> int:
-    """How many of the audits with seeds 0, 1, ... end "contradicted"; NotApplicable where the mistake cannot be made."""
+    """How many of the audits with seeds 0, 1, ... end "contradicted"; NotApplicable as in `plan_of`."""
     plan = plan_of(key, sabotage)
     audits = (dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=sabotage) for seed in range(seeds))
     return sum(audit.verdict == "contradicted" for audit in audits)

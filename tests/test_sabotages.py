@@ -57,7 +57,9 @@ def spoiled(name: str, plan: Plan) -> Target:
 def test_every_sabotage_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, sabotage):
     """By one audit of as many runs as the table says; what takes more than 50,000 is left to the nightly test."""
     if key not in POSSIBLE.get(sabotage, KEYS):
-        with pytest.raises(NotApplicable, match=f"{sabotage} (needs|is a mistake of|takes)|does not add noise of one size"):
+        with pytest.raises(
+            NotApplicable, match=f"{sabotage} (needs|is a mistake of|takes)|does not add noise of one size"
+        ):
             table.plan_of(key, sabotage)
             dpcore.run_audit(key, sabotage=sabotage)
         return
