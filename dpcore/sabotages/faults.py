@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from .losses import get_loss
-from .mechanisms import Mechanism, make_mechanism
-from .noises import Gamma
-from .targets import Target, release_of, score_of
-from .types import Array, Budget, Data, Domain, NotApplicable, Plan, Planner, Spec
+from ..losses import get_loss
+from ..mechanisms import Mechanism, make_mechanism
+from ..noises import Gamma
+from ..targets import Target, release_of, score_of
+from ..types import Array, Budget, Data, Domain, NotApplicable, Plan, Planner, Spec
 
 Spoil = Callable[[Plan, Target], Target]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable
 
+from ..checks import shown
+from ..mechanisms import Mechanism
+from ..types import Budget, Plan
 from . import faults
-from .checks import shown
-from .mechanisms import Mechanism
-from .types import Budget, Plan
 
 
 @dc.dataclass(frozen=True)
