@@ -63,10 +63,12 @@ LAYER = {
     "refinement": 9,
     "regret": 9,
     "warmup": 9,
-    "__main__": 10,
+    "commands": 10,
+    "__main__": 11,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
+    "commands": {"options"},
     "mechanisms": {
         "base",
         "shared",
@@ -128,6 +130,7 @@ WITHIN = {
     },
     "figures": {
         "style",
+        "exhibits",
         "cost",
         "clouds",
         "descent",
@@ -161,7 +164,7 @@ OUTSIDE = {
     "pandas": {"experiment", "figures", "data", "regret", "refinement"},
     "sklearn": {"data", "classes"},
     "streamlit": set(),
-    "click": {"__main__"},
+    "click": {"__main__", "commands"},
     "numba": {"kernels"},
     "llvmlite": {"kernels"},
     "threadpoolctl": {"threads"},
