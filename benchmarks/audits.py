@@ -22,10 +22,15 @@ BUDGETS = {"quoted_kappa": Budget(1.0, 1e-2)}
 # A missing factor 2 is half the noise, whatever the reason.
 FAULTS = [key for key in SABOTAGES if key != "missing_factor_2"]
 # Where 20,000 runs see a fault now and then or never, and more of them nearly always do.
-MORE = {
-    ("gaussian_classifier", "halved_noise"): 40_000,
+_FIFTH = "noise_at_80_percent"
+_QUICK = ("output_gaussian", "noisy_gd", "simplex_sampling", "frank_wolfe_general", "tree_frank_wolfe", "phased_sgd")
+MORE = {(key, _FIFTH): 50_000 for key in _QUICK} | {
+    ("objective_gamma", _FIFTH): 200_000,
+    ("objective_gaussian", _FIFTH): 400_000,
+    ("objective_gaussian", "variance_as_deviation"): 400_000,
     ("objective_gaussian", "published_objective_noise"): 400_000,
     ("objective_gamma", "published_objective_noise"): 40_000,
+    ("gaussian_classifier", "halved_noise"): 40_000,
 }
 
 

