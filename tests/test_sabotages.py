@@ -64,7 +64,7 @@ def test_every_sabotage_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, s
         with pytest.raises(
             NotApplicable, match=f"{sabotage} (needs|is a mistake of|takes)|does not add noise of one size"
         ):
-            table.plan_of(key, sabotage)
+            worst_plan(key, sabotage)
             dpcore.run_audit(key, sabotage=sabotage)
         return
     runs = table.MORE.get((key, sabotage), table.RUNS)
@@ -91,7 +91,7 @@ def test_no_correct_mechanism_is_flagged(key, repeats):
 def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_sabotage(sabotage, repeats, monkeypatch):
     """The twin of what is caught: the same records and the same question to the code as it should be."""
     for key in POSSIBLE[sabotage]:
-        plan = table.plan_of(key, sabotage)
+        plan = worst_plan(key, sabotage)
         for seed in range(repeats):
             honest, broken = Audit(plan, seed=seed), Audit(plan, seed=seed, sabotage=sabotage)
             honest.target = dc.replace(honest.target, score=broken.target.score)
@@ -104,7 +104,7 @@ def test_how_much_the_printed_gaussian_noise_really_costs():
 
     theta has the density of b at -J'(theta), times J''(theta); theta is far from where the sums stop.
     """
-    plan = table.plan_of("objective_gaussian", "published_objective_noise")
+    plan = worst_plan("objective_gaussian", "published_objective_noise")
     used = dpcore.make_mechanism("objective_gaussian", accounting="published").calibrate(plan.spec, plan.requested)
     n, lam, s, h = plan.spec.n, float(plan.spec.lam), used.scale, get_loss("huber").shape
     thetas = np.linspace(-12.0 * s / lam, 12.0 * s / lam, 2_000_001)
@@ -234,7 +234,7 @@ def test_constants_as_printed_are_those_of_the_published_accounting():
     """And what is proved of them is more than was asked for; where it is not, there is no mistake."""
     for name, keys in (("quoted_kappa", POSSIBLE["quoted_kappa"]), ("published_objective_noise", PRINTED)):
         for key in keys:
-            plan = table.plan_of(key, name)
+            plan = worst_plan(key, name)
             printed = dpcore.make_mechanism(key, accounting="published").calibrate(plan.spec, plan.requested)
             assert printed.spent.epsilon > 1.3 * plan.requested.epsilon and printed.scale < plan.scale
             side = printed.mechanism.prepare(printed, honest_target(plan, plan).pair[0])
