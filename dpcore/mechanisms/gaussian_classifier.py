@@ -16,7 +16,7 @@ from ..data import check_records
 from ..losses import get_loss
 from ..solvers.ellipsoid_minima import minimise_ellipsoids
 from ..solvers.ellipsoids import svec
-from ..tradeoffs import Curve, GaussianCurve, ObjectiveCurve
+from ..tradeoffs import Curve, GaussianCurve, ObjectiveCurve, PureCurve
 from ..types import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
 from . import classifier_models as models
 from . import classifier_rules as rules
@@ -160,9 +160,9 @@ class GaussianClassifier(SampledMechanism):
             own = acc.objective_epsilon(mu, noise.delta, main.charge, vertices)
         return min(limit, acc.attack_cap(Budget(own + hidden.epsilon, plan.spent.delta)))
 
-    def claimed_curve(self, plan: Plan) -> Curve | None:
+    def claimed_curve(self, plan: Plan) -> Curve:
         if self.noise == "gamma":
-            return None
+            return PureCurve(plan.spent.epsilon)
         if self.perturbed == "output":
             return GaussianCurve(acc.gaussian_mu(plan.spent))
         main, rest = self._parts(plan.spent)
