@@ -21,21 +21,19 @@ SEEDS, RUNS = 20, 20_000
 FAULTS = [key for key in SABOTAGES if key != "missing_factor_2"]
 # Where 20,000 runs see a fault now and then or never, and more of them nearly always do.
 _FIFTH = "noise_at_80_percent"
-_SLOW = ("noisy_sgd", "ftrl", "frank_wolfe_polytope", "polyhedral_frank_wolfe")
 _QUICK = ("output_gaussian", "noisy_gd", "simplex_sampling", "frank_wolfe_general", "tree_frank_wolfe", "phased_sgd")
-MORE = (
-    {(key, _FIFTH): 50_000 for key in _QUICK}
-    | {(key, _FIFTH): 100_000 for key in _SLOW}
-    | {
-        ("objective_gamma", _FIFTH): 200_000,
-        ("objective_gaussian", _FIFTH): 400_000,
-        ("objective_gaussian", "variance_as_deviation"): 400_000,
-        ("objective_gaussian", "published_objective_noise"): 400_000,
-        ("objective_gamma", "published_objective_noise"): 40_000,
-        ("gaussian_classifier", "halved_noise"): 40_000,
-        ("generalized_gaussian", "quoted_kappa"): 200_000,
-    }
-)
+MORE = {(key, _FIFTH): 50_000 for key in _QUICK} | {
+    ("objective_gamma", _FIFTH): 200_000,
+    ("objective_gaussian", _FIFTH): 400_000,
+    ("objective_gaussian", "variance_as_deviation"): 400_000,
+    ("objective_gaussian", "published_objective_noise"): 400_000,
+    ("objective_gamma", "published_objective_noise"): 40_000,
+    ("noisy_sgd", _FIFTH): 50_000,
+    ("ftrl", _FIFTH): 200_000,
+    ("frank_wolfe_polytope", _FIFTH): 200_000,
+    ("polyhedral_frank_wolfe", _FIFTH): 100_000,
+    ("gaussian_classifier", "halved_noise"): 40_000,
+}
 
 
 def caught(key: str, sabotage: str | None, *, runs: int = RUNS, seeds: int = SEEDS) -> int:

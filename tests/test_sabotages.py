@@ -30,7 +30,7 @@ from tests.harness import ROOT
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 GAMMA = [key for key in KEYS if mechanism_class(key)().noise == "gamma"]
 # Mechanisms whose noise under the audited plan is a normal number below 1.
-SMALL_NORMAL = ("output_gaussian", "objective_gaussian", "phased_sgd")
+SMALL_NORMAL = ("output_gaussian", "objective_gaussian", "noisy_sgd", "phased_sgd")
 DESCENDING = ("noisy_gd", "frank_wolfe_general")
 PRINTED = ("objective_gaussian", "objective_gamma")
 # Where each mistake can be made; anywhere unless it is listed.
@@ -47,6 +47,8 @@ POSSIBLE = {
 UNSEEN = {(key, "fixed_seed") for key in DRAWING}
 # The curve of three classes and zCDP leave an attacker more room than a fifth of the noise hides.
 UNSEEN |= {(key, "noise_at_80_percent") for key in ("gaussian_classifier", "generalized_gaussian")}
+# zCDP again: the attacker is right more often than it allows by so little that 150,000 runs find it, most times.
+UNSEEN |= {("generalized_gaussian", "quoted_kappa")}
 
 
 def spoiled(name: str, plan: Plan) -> Target:
@@ -71,7 +73,8 @@ def test_every_sabotage_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, s
     if runs > 50_000:
         assert table.caught(key, sabotage, runs=1_000, seeds=1) == 0, "fewer runs would do"
         return
-    assert table.caught(key, sabotage, runs=runs, seeds=1) == ((key, sabotage) not in UNSEEN)
+    found = any(table.caught(key, sabotage, runs=few, seeds=1) for few in (2_000, runs))
+    assert found is ((key, sabotage) not in UNSEEN)
 
 
 @pytest.mark.nightly
@@ -80,10 +83,16 @@ def test_with_more_runs_faults_are_caught_by_nearly_every_seed(key, sabotage):
     assert table.caught(key, sabotage, runs=table.MORE[key, sabotage]) >= REPEATS - 2
 
 
+@pytest.mark.nightly
+def test_the_quoted_kappa_takes_long_audits():
+    """5 of 6 seeds found it where this was written."""
+    assert table.caught("generalized_gaussian", "quoted_kappa", runs=150_000, seeds=6) >= 4
+
+
 @every_mechanism
-@pytest.mark.parametrize("repeats", [5, pytest.param(REPEATS, marks=pytest.mark.nightly)])
-def test_no_correct_mechanism_is_flagged(key, repeats):
-    assert table.caught(key, None, seeds=repeats) == 0
+@pytest.mark.parametrize("repeats, runs", [(5, 4_000), pytest.param(REPEATS, table.RUNS, marks=pytest.mark.nightly)])
+def test_no_correct_mechanism_is_flagged(key, repeats, runs):
+    assert table.caught(key, None, runs=runs, seeds=repeats) == 0
 
 
 @pytest.mark.parametrize("sabotage", ["noise_reused", "quoted_kappa", "published_objective_noise", "unrounded"])
@@ -141,7 +150,7 @@ def test_the_table_of_the_document_is_what_its_command_prints():
             assert re.fullmatch(r"\d+(; \d+ at [\d,]+)?", text), text
             assert (";" in text) is ((key, name) in table.MORE)
         if name is None or (key, name) in UNSEEN:
-            assert text == "0"
+            assert text == "0" or (name == "quoted_kappa" and text == "1")
     for key, name in (("phased_sgd", None), ("phased_sgd", "clipping_off"), ("phased_sgd", "noise_at_80_percent")):
         assert abs(table.caught(key, name) - int(cells[key, name].split(";")[0])) <= 1, "rounding may move one audit"
 
