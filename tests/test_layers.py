@@ -63,6 +63,7 @@ LAYER = {
     "refinement": 9,
     "regret": 9,
     "warmup": 9,
+    "trials": 10,
     "__main__": 10,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
@@ -145,6 +146,7 @@ WITHIN = {
         "geometry",
         "classes",
         "as_printed",
+        "attack",
         "decisions",
     },
     "bounds": {"regularised", "descent", "draws", "frank_wolfe", "lp", "phased", "polyhedral"},
