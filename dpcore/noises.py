@@ -136,7 +136,7 @@ def on_grid(values: Array, resolution: float) -> Array:
     so that what lies in a ball stays in it. Doubles that are farther apart than the grid are on it already.
 
     >>> on_grid(np.array([1.0, -0.3, 1e-9]), 1.0).tolist()
-    [1.0, -0.29999923706054688, 0.0]
+    [1.0, -0.2999992370605469, 0.0]
     """
     if resolution == 0.0:
         return values

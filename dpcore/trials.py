@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .auditing import Audit, AuditReport, Verdict, worst_plan
+from .auditing import Audit, AuditReport, Verdict, words_of_pair, worst_plan
 from .certificates import Scores
 from .checks import integer
 from .refinement import Watched
@@ -60,9 +60,9 @@ class Standing:
 
     right: the share of them in which "score >= 0 means D1" was. false, missed: the shares of false alarms and of misses
     at many thresholds of the score, from none of the former to all, [k]. edges: of bins of the score, [b + 1]; what is
-    further out is in the outermost. zeros, ones: the shares of the runs on D0 and on D1 in each bin, [b]. pairs, logs: of
-    the bet, as in `dpcore.wealth`, with a stake of 1 in all for the bets on all versions. curve: what is claimed.
-    report: None before the last run.
+    further out is in the outermost. zeros, ones: the shares of the runs on D0 and on D1 in each bin, [b]. pairs, logs:
+    of the bet, as in `dpcore.wealth`, with a stake of 1 in all for the bets on all versions. report: None before the
+    last run.
     """
 
     runs: int
@@ -74,7 +74,6 @@ class Standing:
     ones: Array
     pairs: Array
     logs: Array
-    curve: Curve
     report: AuditReport | None
 
     @property
@@ -118,7 +117,6 @@ def standing_of(audit: Audit, *, last: bool) -> Standing:
         *shares,
         audit.wealth.pairs,
         audit.wealth.logs - math.log(audit.comparisons),
-        audit.curve,
         audit.report() if last else None,
     )
 
@@ -140,8 +138,10 @@ def _edges(scores: Scores) -> Array:
     return np.linspace(-most, most, _BINS + 1)
 
 
-def join(asked: Asked, watcher: Hashable) -> Trials:
+def join(asked: Asked, watcher: Hashable, wanted: str | None = None) -> Trials:
     """The trials asked for, watched by `watcher` from now on: those that are known, or new ones.
+
+    wanted: the version to play first, where it is not played yet.
 
     Raises ValueError and NotApplicable as `worst_plan` does for the honest code.
     """
@@ -150,8 +150,10 @@ def join(asked: Asked, watcher: Hashable) -> Trials:
         if known is None or (not known.complete and (known.finished or known.abandoned())):
             known = _KNOWN[asked] = Trials(asked)
             known.watch(watcher)
+            known.wanted = wanted
             _POOL.submit(known.advance)
         known.watch(watcher)
+        known.wanted = wanted
         _KNOWN.move_to_end(asked)
         while len(_KNOWN) > _MOST_KNOWN:
             _KNOWN.popitem(last=False)
@@ -161,10 +163,11 @@ def join(asked: Asked, watcher: Hashable) -> Trials:
 class Trials(Watched):
     """The audits of all versions, for all who watch them.
 
-    standings: how each version stands that has begun to play, by the key of its sabotage, None for the honest one; the
-    mapping is replaced, never changed. refused: why a mistake cannot be made here, by its key. wanted: the version to
-    play first. complete: whether every version has its report; finished without it: an error has `failed` it (it is in
-    the log), or nobody watched, so `join` again.
+    versions: those that are played, by the key of their sabotage, None for the honest one. refused: why the other
+    mistakes cannot be made here. plans, curves, pairs: what each version is audited under, what it claims, and the two
+    data sets in words. standings: how each version stands that has begun to play; the mapping is replaced, never
+    changed. wanted: the version to play first. complete: whether every version has its report; finished without it: an
+    error has `failed` it (it is in the log), or nobody watched, so `join` again.
     """
 
     def __init__(self, asked: Asked) -> None:
@@ -175,18 +178,19 @@ class Trials(Watched):
         self.refused: dict[str, str] = {}
         self.standings: dict[str | None, Standing] = {}
         self._news = 0
-        self._portion = dict.fromkeys((None, *SABOTAGES), _FIRST_PORTION)
         self._playing: dict[str | None, Audit] = {None: self._audit(None)}
         for sabotage in SABOTAGES:
             try:
                 self._playing[sabotage] = self._audit(sabotage)
             except NotApplicable as reason:
                 self.refused[sabotage] = str(reason)
-        self.versions: tuple[str | None, ...] = tuple(self._playing)
-        for audit in self._playing.values():  # known only now
+        self.versions = tuple(self._playing)
+        for audit in self._playing.values():  # how many there are is known only now
             audit.comparisons = len(self.versions)
-        self.claim = self._playing[None].plan.spent
         self.plans = {version: audit.plan for version, audit in self._playing.items()}
+        self.curves: dict[str | None, Curve] = {version: audit.curve for version, audit in self._playing.items()}
+        self.pairs = {version: words_of_pair(*audit.target.pair) for version, audit in self._playing.items()}
+        self._portion = dict.fromkeys(self.versions, _FIRST_PORTION)
 
     def _audit(self, sabotage: str | None) -> Audit:
         plan = worst_plan(self.asked.mechanism, sabotage, self.asked.budget)

@@ -44,7 +44,7 @@ class Wealth:
     >>> bet = Wealth(GaussianCurve(0.1), epsilon=0.5)
     >>> bet.update(np.full(200, -1.0), np.full(200, 1.0))  # scores that are always right
     >>> bet.reached, bool(bet.logs[-1] > 100.0)
-    ([5, 13], True)
+    ([8, 15], True)
     """
 
     def __init__(self, claim: Curve, epsilon: float) -> None:

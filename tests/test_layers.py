@@ -64,10 +64,12 @@ LAYER = {
     "regret": 9,
     "warmup": 9,
     "trials": 10,
-    "__main__": 10,
+    "commands": 10,
+    "__main__": 11,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
+    "commands": {"options"},
     "mechanisms": {
         "base",
         "shared",
@@ -129,6 +131,7 @@ WITHIN = {
     },
     "figures": {
         "style",
+        "exhibits",
         "cost",
         "clouds",
         "descent",
@@ -162,7 +165,7 @@ OUTSIDE = {
     "pandas": {"experiment", "figures", "data", "regret", "refinement"},
     "sklearn": {"data", "classes"},
     "streamlit": set(),
-    "click": {"__main__"},
+    "click": {"__main__", "commands"},
     "numba": {"kernels"},
     "llvmlite": {"kernels"},
     "threadpoolctl": {"threads"},

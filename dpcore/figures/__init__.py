@@ -14,6 +14,7 @@ from .descent import RULE_NAMES, bounds_figure, work_figure
 from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
+from .exhibits import exhibits_figure
 from .geometry import (
     ball_figure,
     learners_figure,
@@ -72,6 +73,7 @@ __all__ = [
     "doors_figure",
     "draws_figure",
     "ellipses_figure",
+    "exhibits_figure",
     "existence_figure",
     "family_of",
     "fit_figure",

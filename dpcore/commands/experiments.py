@@ -1,0 +1,117 @@
+"""run, regret and warm: tables of many releases, and what they need compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import JSON, progress
+
+
+@click.command()
+@click.argument("experiment", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+@JSON
+def run(experiment: Path, output: Path, as_json: bool) -> None:
+    """Run an experiment from a JSON file and write its table."""
+    from .. import experiment as experiments
+
+    chosen = experiments.Experiment.from_json(_text(experiment))
+    expected = sum(len(cell.epsilons) for cell in chosen.cells())
+    done: set[tuple[object, ...]] = set()
+    with _replacing(output) as unfinished, progress(expected, "points") as bar:
+
+        def on_row(row: dict[str, Any]) -> None:
+            point = (row["mechanism"], row["accounting"], row["rule"], row["x"])
+            if point not in done:
+                done.add(point)
+                bar.update(1)
+
+        table = experiments.run(chosen, on_row=on_row)
+        table.to_csv(unfinished, index=False)
+    facts = {"rows": len(table), "output": str(output), "digest": chosen.digest()}
+    click.echo(json.dumps(facts) if as_json else f"{len(table)} rows in {output}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} must be a text file in UTF-8, got other bytes") from None
+
+
+@contextmanager
+def _replacing(output: Path) -> Iterator[Path]:
+    """A file beside `output` that takes its place when all went well and leaves no trace otherwise.
+
+    It is made before anything is computed, so that a place where nothing can be written is found out first.
+    """
+    target = output.resolve()
+    if target.exists() and not target.is_file():
+        raise ValueError(f"--output must be a file that can be replaced, got {str(output)!r}")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        try:
+            unfinished.touch()
+            yield unfinished
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        if str(error.filename) == str(unfinished):  # a name that nobody but us knows
+            error.filename = str(output)
+        raise
+
+
+@click.command()
+@JSON
+def warm(as_json: bool) -> None:
+    """Compile all kernels once; later processes load them from disk."""
+    started = time.perf_counter()
+    from ..warmup import warm_up  # compiles the losses
+
+    pieces = []
+    for piece in warm_up():
+        pieces.append(piece)
+        if not as_json:
+            click.echo(f"warm: {piece}")
+    seconds = round(time.perf_counter() - started, 1)
+    click.echo(json.dumps({"pieces": pieces, "seconds": seconds}) if as_json else f"warm after {seconds} s")
+
+
+@click.command()
+@click.option("--source", "sources", multiple=True, help="A data set; may be given again. Default: all.")
+@click.option("--mechanism", "mechanisms", multiple=True, help="A key; may be given again. Default: all.")
+@click.option("--seeds", default=8, show_default=True, type=int, help="Splits or draws of the records, >= 2.")
+@click.option("--rule", default="auto", show_default=True, help="The rule for lam: auto, published or population.")
+@JSON
+def regret(sources: tuple[str, ...], mechanisms: tuple[str, ...], seeds: int, rule: str, as_json: bool) -> None:
+    """Print what automatic settings lose against the best of a grid, in points, with standard errors.
+
+    The grid is one of lam; for gradient perturbation, whose lam is 0, one of schedules set by hand.
+    """
+    from .. import data
+    from ..regret import EPSILONS, cases, check_request, regret_table
+
+    check_request(seeds, rule)
+    chosen = tuple(dict.fromkeys(sources or data.SOURCES))
+    keys = mechanisms or None
+    with progress(len(cases(chosen, keys)), "cases") as bar:
+        table = regret_table(chosen, seeds, mechanisms=keys, rule=rule, on_step=lambda: bar.update(1))
+    if as_json:
+        click.echo(table.to_json(orient="records"))
+        return
+    table["shown"] = [f"{row.regret:.1f} ({row.se:.1f})" for row in table.itertuples()]
+    wide = table.pivot(index=["source", "loss", "mechanism"], columns="epsilon", values="shown")
+    click.echo(f"points lost by lam = {rule} to the best settings (standard error), by epsilon {EPSILONS}")
+    click.echo(wide.reindex(table.set_index(wide.index.names).index.unique()).to_string())
+    worst = table.loc[table.regret.idxmax()]
+    where = f"{worst.source}, {worst.loss}, {worst.mechanism}, epsilon = {worst.epsilon:g}"
+    click.echo(f"largest: {worst.regret:.1f} ({where})")
