@@ -104,20 +104,23 @@ def standing_of(audit: Audit, *, last: bool) -> Standing:
     (1000, 1.0, True)
     """
     scores = audit.scores
+    false, missed = _errors(scores)
     edges = _edges(scores)
-    shares = [
+    zeros, ones = (
         np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] / max(len(side), 1)
         for side in (scores.zeros, scores.ones)
-    ]
+    )
     return Standing(
-        audit.runs,
-        scores.right / audit.runs,
-        *_errors(scores),
-        edges,
-        *shares,
-        audit.wealth.pairs,
-        audit.wealth.logs - math.log(audit.comparisons),
-        audit.report() if last else None,
+        runs=audit.runs,
+        right=scores.right / audit.runs,
+        false=false,
+        missed=missed,
+        edges=edges,
+        zeros=zeros,
+        ones=ones,
+        pairs=audit.wealth.pairs,
+        logs=audit.wealth.logs - math.log(audit.comparisons),
+        report=audit.report() if last else None,
     )
 
 
