@@ -137,7 +137,7 @@ def _errors(scores: Scores) -> tuple[Array, Array]:
 def _edges(scores: Scores) -> Array:
     """Of bins as wide as each other around 0 that hold nearly all scores."""
     sizes = np.abs(np.concatenate([scores.zeros, scores.ones]))
-    most = max(float(np.quantile(sizes, _CUT, method="higher")), 1e-9)
+    most = max(float(np.quantile(np.append(sizes[np.isfinite(sizes)], 0.0), _CUT, method="higher")), 1e-9)
     return np.linspace(-most, most, _BINS + 1)
 
 

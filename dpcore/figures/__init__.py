@@ -5,7 +5,7 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 """
 
 from .as_printed import betrayal_figure, existence_figure, theorem_figure
-from .attack import Row, ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
+from .attack import LONGEST, Row, ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
 from .classes import accuracy_figure, classes_excess_figure, tuning_figure
 from .clouds import cloud_figure
 from .cost import cost_figure
@@ -51,6 +51,7 @@ __all__ = [
     "BACKGROUND",
     "FAMILIES",
     "GRID",
+    "LONGEST",
     "MUTED",
     "NOISES",
     "RULE_NAMES",

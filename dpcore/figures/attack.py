@@ -79,7 +79,6 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     ]
     names = [f"<b>{row.name}</b>" if k == picked else row.name for k, row in enumerate(rows)]
     told = [f"<b>{row.told}</b>" if k == picked else row.told for k, row in enumerate(rows)]
-    room = LEGEND_ROW + _BOTTOM
     behind = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "layer": "below", "line": {"width": 0}}
     behind |= {"y0": picked - 0.45, "y1": picked + 0.45, "fillcolor": GRID[theme]}
     ends = [
@@ -99,10 +98,9 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
     shared = axis(theme) | {"tickvals": where, "range": [len(rows) - 0.5, -0.5], "showgrid": False}
     title = {"text": "certified: it leaks at least this ε", "standoff": 6, "font": {"size": 14}}
     layout = frame(theme, height) | {
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": room},
+        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "barmode": "overlay",
-        "showlegend": True,
-        "legend": LEGEND | {"y": -(_BOTTOM - 4) / (height - _TOP - room)},
+        "showlegend": False,
         "xaxis": axis(theme) | {"range": [0.0, most], "title": title, "nticks": 7},
         "yaxis": shared | {"ticktext": names},
         "shapes": [behind, vertical(claim, TEXT[theme]) | {"line": {"color": TEXT[theme], "width": 2, "dash": "dash"}}],
@@ -110,8 +108,8 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
         "meta": {
             "narrow": {
                 "height": height + 16 * len(rows),
-                "margin": {"l": 162, "r": 14, "t": _TOP, "b": room},
-                "legend": LEGEND | {"y": -(_BOTTOM - 4) / (height + 16 * len(rows) - _TOP - room)},
+                "margin": {"l": 162, "r": 14, "t": _TOP, "b": _BOTTOM},
+                "xaxis": {"title": {"text": "at least this ε leaks"}, "nticks": 4},
                 "yaxis": shared | {"ticktext": [f"{n}<br>{t}" for n, t in zip(names, told, strict=True)]},
                 "annotations": [label, *cut],
             }
@@ -151,45 +149,54 @@ def plane_figure(
     measured. corner: what is certified of one threshold, not before the last run. height: px.
     """
     ink, muted = ink_of(verdict, theme), MUTED[theme]
-    forbidden = line(false, allowed, TEXT[theme], "as far as the claim goes", "y", width=1.5, over="false alarms")
+    forbidden = line(
+        false, allowed, TEXT[theme], "the claim's limit", "y", width=1.5, legend=False, over="false alarms"
+    )
     forbidden |= {
         "fill": "tozeroy",
         "fillcolor": with_opacity(MUTED[theme], 0.16),
         "fillpattern": {"shape": "/", "fgcolor": with_opacity(MUTED[theme], 0.5), "size": 9, "solidity": 0.15},
         "hoveron": "points",
     }
-    guessing = line([0.0, 1.0], [1.0, 0.0], muted, "guessing", "y", width=1, dash="dot", over="false alarms")
+    guessing = line(
+        [0.0, 1.0], [1.0, 0.0], muted, "guessing", "y", width=1, dash="dot", legend=False, over="false alarms"
+    )
     nothing = (np.empty(0), np.empty(0))
     thin = line(*(honest or nothing), muted, "the honest code", "y", width=1.5, dash="dash", over="false alarms")
-    thick = line(*measured, ink, "this code, measured", "y", width=3, over="false alarms")
+    thick = line(*measured, ink, "this code", "y", width=3, over="false alarms")
     x, y = corner or (math.nan, math.nan)
     mark = {
         "type": "scatter",
         "mode": "markers",
         "x": np.array([x]),
         "y": np.array([y]),
-        "name": "at most so many (95%)",
+        "name": "certified (95%)",
         "marker": {"symbol": "diamond", "size": 11, "color": ink, "line": {"color": BACKGROUND[theme], "width": 1.5}},
         "showlegend": corner is not None,
         "cliponaxis": False,
         "hovertemplate": "at most %{x:.3f} false alarms and %{y:.3f} misses<extra></extra>",
     }
     traces = [forbidden, guessing, thin, thick, mark]
-    rows = LEGEND_ROW * 3
-    below = _BOTTOM + rows
+    below = _BOTTOM + 2 * LEGEND_ROW
     span = axis(theme) | {"range": [0.0, 1.0], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
-    inside = note(
-        "<b>forbidden</b><br>no code that keeps<br>its claim gets here", x=0, y=0, colour=TEXT[theme], size=13
-    ) | {"xref": "x", "yref": "y", "x": 0.03, "y": 0.03, "yanchor": "bottom", "align": "left"}
-    inside |= {"bgcolor": with_opacity(BACKGROUND[theme], 0.85)}
+    low = {"xref": "x", "yref": "y", "x": 0.03, "y": 0.03, "yanchor": "bottom", "align": "left"}
+    low |= {"bgcolor": with_opacity(BACKGROUND[theme], 0.8)}
+    short, long = (
+        note(text, x=0, y=0, colour=TEXT[theme], size=13) | low
+        for text in ("<b>forbidden</b>", "<b>forbidden</b><br>no code that keeps<br>its claim gets here")
+    )
+    diagonal = note("guessing", x=0, y=0, colour=muted, size=13) | {"xref": "x", "yref": "y", "x": 0.62, "y": 0.48}
+    # The square is narrower than its place: its corners are not those of the paper.
+    corner_of = {"xref": "x domain", "yref": "y domain"}
+    title = note("misses", x=0, y=1, yshift=18, colour=TEXT[theme], size=14) | corner_of
     layout = frame(theme, height) | {
-        "margin": {"l": 56, "r": 20, "t": _TOP, "b": below},
+        "margin": {"l": 50, "r": 20, "t": _TOP, "b": below},
         "showlegend": True,
         "legend": LEGEND | {"y": -(_BOTTOM - 4) / (height - _TOP - below)},
         "xaxis": span | {"title": {"text": "false alarms", "standoff": 6, "font": {"size": 14}}, "constrain": "domain"},
         "yaxis": span | {"scaleanchor": "x", "constrain": "domain"},
-        "annotations": [note("misses", x=0, y=1, yshift=18, colour=TEXT[theme], size=14), inside],
-        "meta": {"narrow": {}},
+        "annotations": [title, long, diagonal],
+        "meta": {"narrow": {"annotations": [title, short, diagonal]}},
     }
     return go.Figure(data=traces, layout=layout)
 
@@ -242,8 +249,8 @@ def wealth_figure(
 
 
 def _wealth(runs: Array, logs: Array) -> tuple[Array, Array]:
-    """What is drawn: from the first run on, and no further than the axis goes."""
-    return runs[runs > 0], np.clip(np.exp(np.minimum(logs[runs > 0], 700.0)), _LOWEST, _HIGHEST)
+    """What is drawn: from the first run on, and hardly further than the axis goes."""
+    return runs[runs > 0], np.clip(np.exp(np.minimum(logs[runs > 0], 700.0)), 0.1 * _LOWEST, 10.0 * _HIGHEST)
 
 
 def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, height: int) -> go.Figure:

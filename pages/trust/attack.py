@@ -22,7 +22,7 @@ from pages.ui.readout import cards
 from pages.ui.refine import follow
 from pages.ui.text import emphasised, plain, readable
 
-HEIGHT = 400
+HEIGHT, SIDE_HEIGHT = 400, 350
 RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
 SIDES = ("Errors", "Bet", "Scores")
 # What a move may wait for the last run; what takes longer arrives while one looks.
@@ -38,7 +38,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
         list_mechanisms(),
         format_func=words.name_of,
         key="mechanism",
-        width=290,
+        width=270,
         label_visibility="collapsed",
         bind="query-params",
     )
@@ -48,11 +48,11 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
         1 + list(SABOTAGES).index("missing_factor_2"),
         format_func=words.version_name,
         key="version",
-        width=220,
+        width=200,
         label_visibility="collapsed",
         bind="query-params",
     )
-    with st.container(width=170, key="run_count"):
+    with st.container(width=150, key="run_count"):
         runs = st.select_slider("**runs**", RUNS, 20_000, format_func="{:,}".format, key="runs", bind="query-params")
     return lambda: _show(headline, mechanism, None if version == words.HONEST else version, runs)
 
@@ -145,7 +145,7 @@ def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
             words.corner(here),
             verdict=here.verdict,
             theme=theme,
-            height=HEIGHT,
+            height=SIDE_HEIGHT,
         )
     elif side == "Bet":
         picture = figures.wealth_figure(
@@ -154,12 +154,12 @@ def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
             runs=here.trials.asked.runs,
             verdict=here.verdict,
             theme=theme,
-            height=HEIGHT,
+            height=SIDE_HEIGHT,
         )
     else:
-        picture = figures.scores_figure(now.edges, now.zeros, now.ones, theme=theme, height=HEIGHT)
+        picture = figures.scores_figure(now.edges, now.zeros, now.ones, theme=theme, height=SIDE_HEIGHT)
     said = words.beside_caption(side, here)
-    live_figure(picture, key="beside_attack_chart", alt=said, height=HEIGHT)
+    live_figure(picture, key="beside_attack_chart", alt=said, height=SIDE_HEIGHT)
     st.caption(said)
 
 

@@ -24,7 +24,7 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("a factor 2 is missing", {"mechanism": "output_gaussian", "version": "missing_factor_2", "runs": 20_000}),
     ("the honest code", {"mechanism": "output_gaussian", "version": HONEST, "runs": 20_000}),
     ("one seed for all", {"mechanism": "output_gaussian", "version": "fixed_seed", "runs": 20_000}),
-    ("80% of the noise, few runs", {"mechanism": "noisy_gd", "version": "noise_at_80_percent", "runs": 5_000}),
+    ("80% of the noise, few runs", {"mechanism": "output_gaussian", "version": "noise_at_80_percent", "runs": 2_000}),
     ("a million runs", {"mechanism": "output_gaussian", "version": "noise_at_80_percent", "runs": 1_000_000}),
 )
 # What a certificate looks at, after "refuted by".
@@ -115,7 +115,7 @@ def _verdict(here: Here) -> str:
         return _so_far(here, now)
     attacked = _attacked(now)
     if now.verdict == "contradicted":
-        return f"**Contradicted**, with confidence 99.9%: {code} {_finding(now, 1, here.claim)}. {attacked}"
+        return f"**Contradicted** with confidence 99.9%: {code} {_finding(now, 1, here.claim)}. {attacked}"
     if now.verdict == "suspicious":
         return (
             f"**Suspicious**: with confidence 95%, but not 99.9%, {code} {_finding(now, 0, here.claim)}; more runs "
@@ -129,7 +129,7 @@ def _verdict(here: Here) -> str:
 
 
 def _code(here: Here) -> str:
-    return "the honest code" if here.played is None else f"the code with “{version_name(here.played)}”"
+    return "the honest code" if here.played is None else f"“{version_name(here.played)}”"
 
 
 def _finding(now: Standing, level: int, claim: float) -> str:
@@ -138,7 +138,7 @@ def _finding(now: Standing, level: int, claim: float) -> str:
     assert report
     bound = (report.certified_epsilon_95, report.certified_epsilon_999)[level]
     if bound > claim:
-        return f"leaks at least **ε = {rounded(bound)}**, where {rounded(claim)} is claimed"
+        return f"leaks at least **ε = {rounded(bound)}**, not {rounded(claim)}"
     by = [c.name for c in report.certificates if (c.shown, c.flagged)[level] > c.limit]
     words = " and ".join(dict.fromkeys(_REFUTED_BY[name] for name in by)) or "a bet against it"
     return f"does not keep its claim of **ε = {rounded(claim)}**: refuted by {words}"
@@ -149,17 +149,17 @@ def _attacked(now: Standing) -> str:
     assert now.report
     attack = now.report.attack
     return (
-        f"Who sees one release and guesses which of two data sets it came from is right **{_of_100(now.right)} times "
-        f"of 100** (give or take {_of_100(now.right - attack.shown)}); the claim allows {_of_100(attack.limit)}."
+        f"Who guesses which of two data sets a release came from is right **{_of_100(now.right)} times of 100** "
+        f"(± {_of_100(now.right - attack.shown)}); the claim allows {_of_100(attack.limit)}."
     )
 
 
 def _of_100(share: float) -> str:
     """
     >>> _of_100(0.5979), _of_100(1.0)
-    ('59.8', '100')
+    ('59.8', '100.0')
     """
-    return f"{100.0 * share:.3g}"
+    return f"{100.0 * share:.1f}"
 
 
 def _so_far(here: Here, now: Standing) -> str:
@@ -168,7 +168,7 @@ def _so_far(here: Here, now: Standing) -> str:
     suspicious, contradicted = now.reached
     if contradicted:
         return (
-            f"**Contradicted**, with confidence 99.9%, after {contradicted:,} runs: a bet against the claim of "
+            f"**Contradicted** with confidence 99.9% after {contradicted:,} runs: a bet against the claim of "
             f"{_code(here)} has won {1 / ALPHAS[1]:,.0f} times its stake. {played}."
         )
     if suspicious:
@@ -204,7 +204,8 @@ def caption(here: Here) -> str:
     failed = "An error, noted in the server's log, keeps the other runs away. " if here.trials.failed else ""
     return (
         f"{failed}{picked}Same promise for all: ε = {rounded(here.claim)}, {promise}, one record replaced; "
-        f"{asked.runs:,} runs each. The error is split over the {count} versions shown together."
+        f"{asked.runs:,} runs each. Dark bars hold with confidence 99.9%, pale ones with 95%, for the {count} versions "
+        "together."
     )
 
 
@@ -234,7 +235,7 @@ def beside_caption(side: str, here: Here) -> str:
     if side == "Bet":
         wealth = f"worth {_wealth(now.logs[-1])} after {now.runs:,} runs"
         return (
-            f"A bet that this code breaks its claim, {wealth}; the bets on all {len(here.trials.versions)} versions share "
+            f"A bet against this code, {wealth}; the bets on all {len(here.trials.versions)} versions share "
             "a stake of 1. If the claim is true, wealth grows only by luck, so one may watch and stop at any time."
         )
     return (
@@ -258,7 +259,7 @@ def readouts(here: Here) -> list[tuple[str, str]]:
     now = here.standing
     if now is None:
         return []
-    bet = (f"{_wealth(now.logs[-1])} × 1", "what the bet against the claim is worth; 1,000 contradicts it")
+    bet = (_wealth(now.logs[-1]), "what the bet against the claim is worth; 1,000 contradicts it")
     found = now.report
     if found is None:
         return [

@@ -11,7 +11,7 @@ from pages.trust import attack, ledger, printed
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.pickers import switch
 
-VIEWS = {"attack": "attack the code", "ledger": "add up its steps", "printed": "as printed"}
+VIEWS = {"attack": "attack it", "ledger": "add it up", "printed": "as printed"}
 
 
 def prepare_printed(headline: DeltaGenerator) -> Callable[[], None]:
@@ -29,7 +29,7 @@ PREPARE = {"attack": attack.prepare, "ledger": ledger.prepare, "printed": prepar
 
 st.title("Can I believe the number on the label?", anchor=False)
 headline = st.empty()
-with st.container(horizontal=True, vertical_alignment="bottom", key="pickers"):
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("How to find out", VIEWS, "attack", key="check", wrap=True)
     drawn = PREPARE[view](headline)
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
