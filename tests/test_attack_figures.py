@@ -125,7 +125,7 @@ def test_traces_keep_their_places_whatever_is_there(verdict):
 
 def test_the_bet_is_drawn_from_the_first_run_to_just_beyond_the_axis():
     figure = wealth()
-    honest, picked, suspicious, contradicted = figure.data
+    _, picked, suspicious, contradicted = figure.data
     assert list(picked.x) == [2.0, 20.0, 200.0] and picked.y[0] == pytest.approx(math.exp(-1))
     assert picked.y[1] == pytest.approx(math.exp(5)) and math.log10(picked.y[2]) > figure.layout.yaxis.range[1]
     assert set(suspicious.y) == {20.0} and set(contradicted.y) == {1000.0}
