@@ -21,8 +21,6 @@ REASONS = {
 # What no mechanism does or is audited on, except descent on all records.
 OF_POINTS = dict.fromkeys(LOCATION, "linear prediction")
 NO_POINTS = [key for key in KEYS if key not in ("noisy_gd", "ftrl", *POINTS, *CLASSIFYING)]
-# What claims no whole trade-off curve yet.
-NO_CURVE = ("noisy_sgd", "ftrl", "frank_wolfe_polytope", "generalized_gaussian", "polyhedral_frank_wolfe")
 # Draws from weights, of columns or of vertices: their scores take few values.
 DRAWING = [key for key in KEYS if mechanism_class(key)().noise == "gumbel"]
 

@@ -22,6 +22,8 @@ LAYER = {
     "bounds": 3,
     "measured": 3,
     "composition": 3,
+    "adaptive_choices": 3,
+    "loss_distributions": 3,
     "bounded_range": 4,
     "solvers": 4,
     "data": 4,
@@ -70,6 +72,7 @@ LAYER = {
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "commands": {"options"},
+    "tradeoffs": {"curves", "composed"},
     "mechanisms": {
         "base",
         "shared",

@@ -20,7 +20,6 @@ from tests.audits import (
     DRAWING,
     KEYS,
     KNOBS,
-    NO_CURVE,
     NO_POINTS,
     OBJECTIVE,
     OF_POINTS,
@@ -147,9 +146,8 @@ NOT_APPLICABLE |= {
 NOT_APPLICABLE |= {("phased_sgd", "wrong_gamma_shape"), ("gaussian_classifier", "wrong_gamma_shape")}
 NOT_APPLICABLE |= {("gaussian_classifier", "variance_as_deviation")}
 NOT_APPLICABLE |= {("tree_frank_wolfe", sabotage) for sabotage in ("wrong_gamma_shape", "variance_as_deviation")}
-# Renyi accounting leaves the attacker more room than a fifth of the noise hides: 57.2% where 55.4% is what he gets.
-# So do inequalities for the arms of a stream: 56.0% and 55.9%.
-UNSEEN = {(key, "noise_at_80_percent") for key in NO_CURVE}
+# zCDP leaves the attacker more room than a fifth of the noise hides: 56.2% where 55.3% is what he gets.
+UNSEEN = {("generalized_gaussian", "noise_at_80_percent")}
 # So do the vertices of three classes: 60.1% where the best attacker reaches 55.2%, and 56.5% with a fifth missing.
 UNSEEN |= {("gaussian_classifier", "noise_at_80_percent")}
 # One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
@@ -159,24 +157,22 @@ UNSEEN |= {(key, "fixed_seed") for key in DRAWING}
 @every_mechanism
 @pytest.mark.parametrize("sabotage", SABOTAGES)
 def test_every_sabotage_is_caught_at_the_default_plan(key, sabotage):
-    """Missed with probability below 1e-6; a fifth of the noise takes more runs to be missed.
-
-    Random batches have no curve, whose bound on epsilon is the sharpest.
-    """
+    """Missed with probability below 1e-6; a fifth of the noise takes more runs to be missed."""
     if (key, sabotage) in NOT_APPLICABLE:
         with pytest.raises(NotApplicable, match=f"{sabotage} (needs|takes noise away only from a scale below 1)"):
             dpcore.run_audit(key, sabotage=sabotage)
         return
     runs = 20_000
     if sabotage == "noise_at_80_percent" or (key == "objective_gaussian" and sabotage == "variance_as_deviation"):
-        # About a fifth is missing; objective perturbation's bound on the attacker is loose.
-        runs = 400_000 if key in OBJECTIVE else 130_000
+        # About a fifth is missing. Objective perturbation's bound on the attacker is loose; so is, by less, that on
+        # adaptive choices, whose attackers here do not adapt.
+        runs = 400_000 if key in (*OBJECTIVE, *DRAWING) else 130_000
     if (key, sabotage) in UNSEEN:
-        assert dpcore.run_audit(key, runs=5_000, sabotage=sabotage).verdict == "no contradiction"
+        assert dpcore.run_audit(key, runs=5_000, sabotage=sabotage).verdict == "no contradiction found"
         return
     report = dpcore.run_audit(key, runs=runs, sabotage=sabotage)
     assert report.verdict == "contradicted" and report.sabotage == sabotage
-    assert report.certified_epsilon > (0.5 if key in NO_CURVE else 0.9) * report.claimed_epsilon
+    assert report.certified_epsilon_95 > (0.75 if key == "generalized_gaussian" else 0.9) * report.claimed_epsilon
 
 
 def test_sabotages_are_what_their_sentences_say():
@@ -215,7 +211,9 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
         broken = dc.replace(plan.weakened(0.5), ledger=(dc.replace(event, scale=event.scale / 2), *others))
         found = {c.name: c.flagged > c.limit for c in dpcore.run_audit(broken).certificates}
         assert found.pop("sensitivity") is False and found.pop("point") is key.endswith("gamma")
-        assert len(found) == (1 if key in NO_CURVE else 2) and all(found.values())
+        if key == "generalized_gaussian":
+            found.pop("curve")  # zCDP is known of its noise, and no law: half of it is at the edge of what is seen
+        assert found and all(found.values())
         understated = dc.replace(plan, ledger=(dc.replace(event, sensitivity=event.sensitivity * 0.999), *others))
         refuted = [c.name for c in dpcore.run_audit(understated, runs=1_000).certificates if c.flagged > c.limit]
         assert refuted == ["sensitivity"]
@@ -232,14 +230,14 @@ def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits
     suspicious = above = 0
     for seed in range(audits):
         report = dpcore.run_audit(key, runs=1_000, seed=seed)
-        suspicious += report.verdict != "no contradiction"
-        above += report.certified_epsilon > report.claimed_epsilon
+        suspicious += report.verdict != "no contradiction found"
+        above += report.certified_epsilon_95 > report.claimed_epsilon
         if max(suspicious, above) + audits - 1 - seed <= limit:
             break
     assert suspicious <= limit and above <= limit
-    # The attackers that objective perturbation's curve and Renyi accounting allow are stronger than those met here.
-    least = {"objective_gaussian": 0.5, "gaussian_classifier": 0.5}.get(key, 0.25 if key in NO_CURVE else 0.7)
-    assert dpcore.run_audit(key, runs=50_000).certified_epsilon > least
+    # The attackers that objective perturbation's curve and zCDP allow are stronger than those met here.
+    least = {"objective_gaussian": 0.5, "gaussian_classifier": 0.5, "generalized_gaussian": 0.5}.get(key, 0.7)
+    assert dpcore.run_audit(key, runs=50_000).certified_epsilon_95 > least
 
 
 def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for():
@@ -252,7 +250,7 @@ def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for(
         if key == "output_gaussian":
             assert claims["curve"] == pytest.approx(plan.ledger[0].sensitivity / plan.scale, rel=1e-6)
         else:
-            assert claims["guesses"] == plan.spent.epsilon
+            assert claims["pure"] == plan.spent.epsilon
 
 
 @pytest.mark.nightly
@@ -260,8 +258,8 @@ def test_a_loose_accounting_is_held_to_what_it_spends_not_to_what_was_asked_for(
 def test_many_runs_certify_most_of_the_claim_and_see_a_fifth_of_the_noise_missing(key):
     """20 seeds, 130,000 runs; the certified epsilon is 0.88 on average here, 0.03 to 0.05 to either side."""
     reports = [dpcore.run_audit(key, runs=130_000, seed=seed) for seed in range(REPEATS)]
-    assert all(r.verdict != "contradicted" and r.certified_epsilon > 0.7 for r in reports)
-    assert np.mean([r.certified_epsilon for r in reports]) > 0.85
+    assert all(r.verdict != "contradicted" and r.certified_epsilon_95 > 0.7 for r in reports)
+    assert np.mean([r.certified_epsilon_95 for r in reports]) > 0.85
     plan = dpcore.run_audit(key, runs=100).plan
     assert verdicts(plan, runs=130_000, sabotage="noise_at_80_percent") == ["contradicted"] * REPEATS
 

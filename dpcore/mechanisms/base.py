@@ -190,9 +190,9 @@ class Mechanism(abc.ABC):
         """How many gradients of single records one release evaluates, for mechanisms that read each record once."""
         raise NotApplicable(f"{self.key} counts no gradients: it reads records more than once")
 
-    def claimed_curve(self, plan: Plan) -> Curve | None:
-        """The trade-off curve that `plan.spent` stands for, or None where it is (epsilon, delta) and no more."""
-        return None
+    @abc.abstractmethod
+    def claimed_curve(self, plan: Plan) -> Curve:
+        """The trade-off curve that `plan.spent` stands for: of the noise that it asks for, not of the plan's own."""
 
 
 def _extrapolated(path: list[tuple[float, Array]], at: float) -> Array | None:

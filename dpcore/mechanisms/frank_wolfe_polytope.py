@@ -14,6 +14,7 @@ from .. import composition as comp
 from ..checks import integer
 from ..losses import get_loss
 from ..solvers import frank_wolfe as fw
+from ..tradeoffs import Curve, equal_choices_curve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from .frank_wolfe_rules import LARGEST_T, auto_T, best_T, published_T
@@ -171,6 +172,14 @@ class FrankWolfePolytope(ReadingMechanism):
 
     def attack_limit(self, plan: Plan) -> float:
         return comp.bounded_range_attack_limit(_range(plan.noise, plan.scale, plan.ledger[0].sensitivity), plan.steps)
+
+    def claimed_curve(self, plan: Plan) -> Curve:
+        """Of choices with Laplace noise no more is known than their epsilon."""
+        spent, times = plan.spent, plan.steps
+        if plan.noise == "gumbel":
+            return equal_choices_curve(comp.bounded_range_eta(spent, times), times)
+        each = spent.epsilon / times if spent.pure else math.sqrt(2.0 * comp.zcdp_rho(spent) / times)
+        return equal_choices_curve(each, times, pure=True)
 
     def read(self, spec: Spec, data: Data) -> Data:
         """For a list of vertices, the products of the records with them are the columns."""

@@ -12,6 +12,7 @@ from .. import bounds
 from .. import composition as comp
 from ..data import check_records
 from ..losses import get_loss
+from ..tradeoffs import Curve, equal_choices_curve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 
@@ -123,6 +124,10 @@ class FTRL(Mechanism):
         """By the range of each arm's log-ratios."""
         event = plan.ledger[0]
         return comp.bounded_range_attack_limit(2.0 * event.sensitivity / plan.scale, event.times)
+
+    def claimed_curve(self, plan: Plan) -> Curve:
+        times = plan.ledger[0].times
+        return equal_choices_curve(comp.bounded_range_eta(plan.spent, times), times)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
         """Nothing is solved: there is one number a column, as for every mechanism, and all are 0."""

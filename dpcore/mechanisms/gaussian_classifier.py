@@ -16,17 +16,16 @@ from ..data import check_records
 from ..losses import get_loss
 from ..solvers.ellipsoid_minima import minimise_ellipsoids
 from ..solvers.ellipsoids import svec
-from ..tradeoffs import Curve, GaussianCurve, ObjectiveCurve
+from ..tradeoffs import Curve, GaussianCurve, ObjectiveCurve, PureCurve
 from ..types import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
 from . import classifier_models as models
 from . import classifier_rules as rules
 from .base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
+from .shared import objective_attack_limit, parts
 
 _PROOF = "docs/formulas.md, after Pathak and Raj 2010"
 # A one-run band is stated for nine runs out of ten.
 _BAND_MISS = 0.1
-# The share of the budget that hides how far a solver stops from the exact minimiser.
-_TRACE_SHARE = 0.01
 # A minimiser is asked for to this share of how far one record can move it, and to no more digits than the noise has.
 # It may be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
 _ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
@@ -143,26 +142,19 @@ class GaussianClassifier(SampledMechanism):
 
     def attack_limit(self, plan: Plan) -> float:
         """Of the noise that the plan adds, whatever it claims; for output perturbation attained."""
-        sizes, weights = self.law.spread(rules.dimensions(plan.spec))
-        main = plan.ledger[0]
+        main, dimensions = plan.ledger[0], rules.dimensions(plan.spec)
         mu = main.sensitivity / plan.scale
         if self.perturbed == "output":
+            sizes, weights = self.law.spread(dimensions)
             return float(weights @ ndtr(0.5 * mu / sizes))
-        trace, vertices = plan.ledger[1], acc.class_vertices(plan.spec.classes)
-        # The trace is charged by what it adds to the total variation; delta must stay below 1.
-        far = float(weights @ (2.0 * ndtr(0.5 * trace.sensitivity / (trace.scale * sizes)) - 1.0))
-        rest = Budget(1e-12, min(far, math.nextafter(1.0, 0.0)))
-        mixed = tuple(map(float, sizes)), tuple(map(float, weights))
-        limit = ObjectiveCurve(mu, main.charge, rest, vertices, *mixed).attack_limit()
-        noise, hidden = self._parts(plan.spent)
-        own = mu + main.charge
+        vertices, paid = acc.class_vertices(plan.spec.classes), mu + main.charge
         if self.noise == "gaussian":
-            own = acc.objective_epsilon(mu, noise.delta, main.charge, vertices)
-        return min(limit, acc.attack_cap(Budget(own + hidden.epsilon, plan.spent.delta)))
+            paid = acc.objective_epsilon(mu, parts(plan.spent)[0].delta, main.charge, vertices)
+        return objective_attack_limit(plan, self.law, dimensions, vertices, paid)
 
-    def claimed_curve(self, plan: Plan) -> Curve | None:
+    def claimed_curve(self, plan: Plan) -> Curve:
         if self.noise == "gamma":
-            return None
+            return PureCurve(plan.spent.epsilon)
         if self.perturbed == "output":
             return GaussianCurve(acc.gaussian_mu(plan.spent))
         main, rest = self._parts(plan.spent)
@@ -281,11 +273,7 @@ class GaussianClassifier(SampledMechanism):
 
     def _parts(self, budget: Budget) -> tuple[Budget, Budget]:
         """The budget of the noise with the charge, and that of the trace; all of it where there is no trace."""
-        if self.perturbed == "output":
-            return budget, budget
-        shares = (1.0 - _TRACE_SHARE, _TRACE_SHARE)
-        main, rest = (Budget(share * budget.epsilon, share * budget.delta) for share in shares)
-        return main, rest
+        return (budget, budget) if self.perturbed == "output" else parts(budget)
 
     def _multiplier(self, budget: Budget) -> float:
         """Scale over sensitivity of noise that is added to what is released."""

@@ -13,7 +13,7 @@ from ..composition import zcdp_attack_limit, zcdp_epsilon, zcdp_rho
 from ..data import check_records
 from ..losses import get_loss
 from ..lp_noise import LP_LAWS, LpNoise, lp_noise, quoted_noise
-from ..tradeoffs import GaussianCurve
+from ..tradeoffs import Curve, GaussianCurve, ZcdpCurve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob
 
@@ -118,8 +118,11 @@ class GeneralizedGaussian(ReadingMechanism):
             return acc.gaussian_attack_limit(mu)
         return zcdp_attack_limit(0.5 * mu**2)
 
-    def claimed_curve(self, plan: Plan) -> GaussianCurve | None:
-        return GaussianCurve(acc.gaussian_mu(plan.spent)) if self.noise == "gaussian" else None
+    def claimed_curve(self, plan: Plan) -> Curve:
+        """For generalised Gaussian noise what is known of all zCDP."""
+        if self.noise == "gaussian":
+            return GaussianCurve(acc.gaussian_mu(plan.spent))
+        return ZcdpCurve(math.sqrt(2.0 * zcdp_rho(plan.spent)))
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         """The mean of the records."""

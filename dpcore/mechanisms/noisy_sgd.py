@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import copy
 import dataclasses as dc
-import functools
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 
 import numpy as np
 
-from ..accounting import attack_cap
 from ..checks import positive
 from ..composition import lecture_multiplier
 from ..losses import get_loss
 from ..solvers.stochastic import Iterates, noisy_descent
 from ..subsampling import Sampling, subsampled_epsilon, subsampled_multiplier
+from ..tradeoffs import BatchCurve
 from ..types import Array, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, check_certificate, knob, records_of
 from .descent_rules import RULES, Terrain
@@ -27,8 +26,6 @@ _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
 _AUDITED_STEPS = 40
 # Above, n^2 steps on single records take minutes.
 _MOST_PEOPLE = 3_000
-# Where the promise is read off for the attacker's limit: it is smallest between these.
-_DELTAS = tuple(float(delta) for delta in np.geomspace(1e-7, 0.5, 40))
 
 
 @dc.dataclass(frozen=True)
@@ -146,9 +143,17 @@ class NoisySGD(GradientPerturbation):
         return math.hypot(noise, G * math.sqrt((1.0 - rate) / (rate * plan.spec.n)))
 
     def attack_limit(self, plan: Plan) -> float:
-        """The smallest limit that any (epsilon, delta) of the steps together sets."""
         event = plan.ledger[0]
-        return _attack_limit(2.0 * plan.scale / event.sensitivity, event.rate, event.times, self.sampling)
+        return self._curve(plan, 2.0 * plan.scale / event.sensitivity).attack_limit()
+
+    def claimed_curve(self, plan: Plan) -> BatchCurve:
+        """By privacy losses, which allow less than the Renyi divergences that set the noise."""
+        event = plan.ledger[0]
+        return self._curve(plan, subsampled_multiplier(plan.spent, event.rate, event.times, self.sampling))
+
+    def _curve(self, plan: Plan, z: float) -> BatchCurve:
+        event = plan.ledger[0]
+        return BatchCurve(1.0 / z, event.rate, event.times, self.sampling)
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         check_certificate(prepared.distance, plan)
@@ -213,12 +218,6 @@ class NoisySGD(GradientPerturbation):
                 ratio += sign * np.logaddexp(absent, math.log(rate) + present)
             theta = schedule.after(t, theta, seen, plan.spec.radius)
         return ratio
-
-
-@functools.lru_cache(maxsize=1024)
-def _attack_limit(z: float, rate: float, times: int, sampling: Sampling) -> float:
-    caps = (attack_cap(Budget(subsampled_epsilon(z, rate, times, delta, sampling), delta)) for delta in _DELTAS)
-    return min(caps)
 
 
 def _run(

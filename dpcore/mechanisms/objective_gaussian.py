@@ -9,7 +9,8 @@ from .. import bounds
 from ..losses import get_loss
 from ..tradeoffs import ObjectiveCurve
 from ..types import Bound, Budget, NoiseLaw, Plan, Spec
-from .objective_perturbation import ObjectivePerturbation, gradient_vertices, parts, pull, volume_charge
+from .objective_perturbation import ObjectivePerturbation, gradient_vertices, pull, volume_charge
+from .shared import parts
 
 
 @dc.dataclass(frozen=True)

@@ -8,24 +8,20 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import ndtr
 
 from .. import accounting as acc
 from .. import bounds, solvers
 from ..data import check_records
 from ..losses import get_loss
 from ..lower_bounds import hardest_data
-from ..tradeoffs import ObjectiveCurve
 from ..types import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
 from .objective_lam import rule_lam
-from .shared import check_ball, minimiser_pair
+from .shared import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 # A one-run band is stated for nine runs out of ten.
 _BAND_MISS = 0.1
-# The share of the budget that hides how far a solver stops from the exact minimiser.
-_TRACE_SHARE = 0.01
 # No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins. The
 # model may be as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
 _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
@@ -84,7 +80,7 @@ class ObjectivePerturbation(SampledMechanism):
             scale = self.published_scale(spec, budget)
             # Split like every budget: what audits claim of a plan starts from `spent` alone.
             paid = self.cost(spec, scale, main.delta, charge).epsilon
-            spent = Budget(paid / (1.0 - _TRACE_SHARE), budget.delta)
+            spent = Budget(paid / (1.0 - TRACE_SHARE), budget.delta)
             rest = parts(spent)[1]
         elif charge < main.epsilon:
             scale = self.tight_scale(spec, main, charge)
@@ -132,16 +128,9 @@ class ObjectivePerturbation(SampledMechanism):
 
     def attack_limit(self, plan: Plan) -> float:
         """Of the curve below for the noise that the plan adds, whatever it claims."""
-        main, trace = plan.ledger
-        sizes, weights = self.law.spread(plan.spec.p)
-        # The trace is charged by what it adds to the total variation; delta must stay below 1.
-        far = float(weights @ (2.0 * ndtr(0.5 * trace.sensitivity / (trace.scale * sizes)) - 1.0))
-        mu, rest = main.sensitivity / plan.scale, Budget(1e-12, min(far, math.nextafter(1.0, 0.0)))
-        mixed = tuple(map(float, sizes)), tuple(map(float, weights))
-        curve = ObjectiveCurve(mu, main.charge, rest, gradient_vertices(plan.spec), *mixed)
-        noise, hidden = parts(plan.spent)
-        paid = self.cost(plan.spec, plan.scale, noise.delta, main.charge).epsilon + hidden.epsilon
-        return min(curve.attack_limit(), acc.attack_cap(Budget(paid, plan.spent.delta)))
+        spec, delta = plan.spec, parts(plan.spent)[0].delta
+        paid = self.cost(spec, plan.scale, delta, plan.ledger[0].charge).epsilon
+        return objective_attack_limit(plan, self.law, spec.p, gradient_vertices(spec), paid)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
         check_records(data, plan.spec)
@@ -254,13 +243,6 @@ def volume_charge(spec: Spec) -> float:
     if spec.lam == 0.0:
         return math.inf
     return math.log1p(get_loss(spec.loss).curvature_bound * spec.domain.R**2 / (spec.n * float(spec.lam)))
-
-
-def parts(budget: Budget) -> tuple[Budget, Budget]:
-    """The budget of b with the charge, and that of the trace."""
-    shares = (1.0 - _TRACE_SHARE, _TRACE_SHARE)
-    main, rest = (Budget(share * budget.epsilon, share * budget.delta) for share in shares)
-    return main, rest
 
 
 def pull(spec: Spec) -> float:

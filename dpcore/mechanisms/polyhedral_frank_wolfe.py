@@ -19,6 +19,7 @@ from ..sets import Polytope
 from ..solvers.gradient_tree import Tree, tree_of
 from ..solvers.one_sample import Followed, Walk, Walked, recursive_walk, tree_walk
 from ..solvers.vertex_choices import Best, Choice, Exponential, NoisyBest
+from ..tradeoffs import Curve, choices_curve, summed_curve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from .polyhedral_rules import (
@@ -31,8 +32,10 @@ from .polyhedral_rules import (
     published_stream,
     slopes_of,
     stream_bound,
+    stream_readings,
     stream_weight,
     tree_bound,
+    tree_readings,
     tree_scales,
     tree_weight,
 )
@@ -154,10 +157,25 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         return self._course(plan.spec, plan.requested).route.gradients
 
     def attack_limit(self, plan: Plan) -> float:
-        weight = self._course(plan.spec, plan.requested).weight
-        # Laplace noise makes a choice (2 s / b)-DP, which is twice that range.
-        unit = (2.0 if plan.noise == "gumbel" else 4.0) / plan.scale
-        return comp.varied_range_attack_limit(unit * weight.total, unit * weight.root)
+        course, unit = self._course(plan.spec, plan.requested), 2.0 / plan.scale
+        if plan.noise == "laplace":
+            # It makes a choice (2 s / b)-DP, which is twice that range.
+            return comp.varied_range_attack_limit(2.0 * unit * course.weight.total, 2.0 * unit * course.weight.root)
+        # Budgets of early phases may be paid by a plain sum, which lets more be told than zCDP of the last one.
+        return max(
+            comp.varied_range_attack_limit(unit * math.fsum(moves), unit * math.hypot(*moves))
+            for moves in course.readings
+        )
+
+    def claimed_curve(self, plan: Plan) -> Curve:
+        """Of choices with Laplace noise no more is known than that they are (2 s / b)-DP."""
+        course, rho = self._course(plan.spec, plan.requested), comp.zcdp_rho(plan.spent)
+        weight, epsilon = course.weight, plan.spent.epsilon
+        if plan.noise == "laplace":
+            # The inverse of `_laplace_cost`.
+            unit = max(epsilon / weight.total, math.sqrt(2.0 * rho) / weight.root)
+            return summed_curve(unit * weight.total, unit * weight.root, pure=True)
+        return choices_curve(2.0 / float(weight.scale(rho, epsilon)), course.readings)
 
     def read(self, spec: Spec, data: Data) -> Data:
         """For a list of vertices, the products of the records with them are the columns."""
@@ -277,12 +295,16 @@ class PolyhedralFrankWolfe(ReadingMechanism):
 
 @dc.dataclass(frozen=True)
 class _Course:
-    """scale: `Plan.scale`. shares: the noise over it, of each phase (tree) or choice. weight: of the worst record."""
+    """scale: `Plan.scale`. shares: the noise over it, of each phase (tree) or choice. weight: of the worst record.
+    readings: where a record can be read, half the range by which it moves each choice behind that, over the choice's
+    share; empty for Laplace noise.
+    """
 
     route: Tree | Stream
     scale: float
     shares: Array
     weight: Weight
+    readings: tuple[tuple[float, ...], ...]
 
 
 @functools.lru_cache(maxsize=256)
@@ -297,7 +319,9 @@ def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget:
         if tree is None:
             raise NotApplicable(f"{key} needs a record for every leaf of its trees, got n = {spec.n:,} and T = {T}")
         scales = tree_scales(land, tree, rho, budget.epsilon)
-        return _Course(tree, float(scales[-1]), scales / scales[-1], tree_weight(land, tree, tree.phases[-1]))
+        shares = scales / scales[-1]
+        weight = tree_weight(land, tree, tree.phases[-1])
+        return _Course(tree, float(scales[-1]), shares, weight, tree_readings(land, tree, shares))
     if variant == "minibatch":
         if T != "auto" and spec.n - spec.n // 2 < T:
             raise NotApplicable(f"{key} needs T <= n / 2 minibatches, got n = {spec.n:,} and T = {T:,}")
@@ -311,11 +335,12 @@ def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget:
     shares = np.ones(stream.choices)
     if accounting == "tight":
         weight = stream_weight(land, stream)
-        return _Course(stream, float(weight.scale(rho, budget.epsilon)), shares, weight)
+        readings = stream_readings(land, stream)
+        return _Course(stream, float(weight.scale(rho, budget.epsilon)), shares, weight, readings)
     s0, s1 = entry_moves(land, stream.first, stream.batch, stream.step)
     moves = np.maximum((1.0 - stream.step) ** np.arange(stream.choices) * s0, s1)
     scale = 2.0 * moves[0] * math.sqrt(spec.n * -math.log(budget.delta)) / budget.epsilon
-    return _Course(stream, float(scale), moves / moves[0], stream_weight(land, stream, moves / moves[0]))
+    return _Course(stream, float(scale), moves / moves[0], stream_weight(land, stream, moves / moves[0]), ())
 
 
 def _laplace_cost(course: _Course, delta: float) -> Budget:

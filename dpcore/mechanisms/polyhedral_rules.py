@@ -120,6 +120,17 @@ def tree_weight(land: Slopes, tree: Tree, t: int) -> Weight:
     return Weight(land.across * float(np.max(np.sqrt(below) * shares)), land.across * float(np.max(below * shares)))
 
 
+def tree_readings(land: Slopes, tree: Tree, noise: Array) -> tuple[tuple[float, ...], ...]:
+    """s over the phase's `noise`, for each number of leaves below a node the largest: other nodes cost no more."""
+    largest: dict[int, float] = {}
+    for t, share in zip(tree.phases, noise, strict=True):
+        depth, below, _ = leaf_moves(t)
+        moves = land.across * node_shares(t, land.turn) / (tree.batch >> depth) / share
+        for leaves, move in zip(below.tolist(), moves.tolist(), strict=True):
+            largest[leaves] = max(largest.get(leaves, 0.0), move)
+    return tuple((move,) * leaves for leaves, move in largest.items() if move > 0.0)
+
+
 def tree_errors(land: Slopes, tree: Tree, t: int) -> Array:
     """E [max_v - min_v] <v, estimate - grad F> at each leaf of phase t, [2^t], for independent records.
 
@@ -212,6 +223,17 @@ def stream_weight(land: Slopes, stream: Stream, shares: Array | None = None) -> 
         return float(max(s0 * ahead[0], s1 * ahead[1:].max()))
 
     return Weight(largest(2), largest(1))
+
+
+def stream_readings(land: Slopes, stream: Stream) -> tuple[tuple[float, ...], ...]:
+    """s (1 - eta)^j behind the first batch, and behind the next; a later one is read alike, with fewer choices behind.
+
+    For noise that is alike for all choices.
+    """
+    s0, s1 = entry_moves(land, stream.first, stream.batch, stream.step)
+    fading = (1.0 - stream.step) ** np.arange(stream.choices)
+    found = s0 * fading, s1 * fading[:-1]
+    return tuple(tuple(moves.tolist()) for moves in found if len(moves))
 
 
 def stream_error(land: Slopes, first: Any, batch: Any, count: Any, step: Any) -> Any:

@@ -6,15 +6,21 @@ import math
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import ndtr
 
+from ..accounting import Vertices, attack_cap
 from ..losses import Loss, get_loss
-from ..types import Array, Data, NotApplicable, Spec
+from ..noises import Noise
+from ..tradeoffs import ObjectiveCurve
+from ..types import Array, Budget, Data, NotApplicable, Plan, Spec
 
 # lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
 # (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
 # (docs/formulas.md, "lam").
 _AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
 LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
+# The share of the budget that hides how far a solver stops from the exact minimiser of a perturbed objective.
+TRACE_SHARE = 0.01
 
 
 def check_ball(key: str, spec: Spec) -> None:
@@ -49,6 +55,28 @@ def auto_size(spec: Spec) -> float:
 def no_lam(spec: Spec) -> ValueError:
     """What a rule for lam raises where it would leave the range of lam."""
     return ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
+
+
+def parts(budget: Budget) -> tuple[Budget, Budget]:
+    """What a perturbed objective's noise and its charge may spend, and what the trace of noise may."""
+    main, rest = (Budget(share * budget.epsilon, share * budget.delta) for share in (1.0 - TRACE_SHARE, TRACE_SHARE))
+    return main, rest
+
+
+def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Vertices, paid: float) -> float:
+    """How often an attacker is right against a perturbed objective, by the noise that the plan adds.
+
+    law, dimensions: of the noise; the ledger holds it and its trace. vertices: of the polytope that holds the
+    difference of two records' gradients. paid: the epsilon of noise and charge at their part of the spent delta.
+    """
+    main, trace = plan.ledger
+    sizes, weights = law.spread(dimensions)
+    # The trace is charged by what it adds to the total variation; delta must stay below 1.
+    far = float(weights @ (2.0 * ndtr(0.5 * trace.sensitivity / (trace.scale * sizes)) - 1.0))
+    rest = Budget(1e-12, min(far, math.nextafter(1.0, 0.0)))
+    mixed = tuple(map(float, sizes)), tuple(map(float, weights))
+    limit = ObjectiveCurve(main.sensitivity / plan.scale, main.charge, rest, vertices, *mixed).attack_limit()
+    return min(limit, attack_cap(Budget(paid + parts(plan.spent)[1].epsilon, plan.spent.delta)))
 
 
 def opposite_labels(spec: Spec) -> tuple[Data, Data]:

@@ -17,7 +17,7 @@ from ..composition import bounded_range_attack_limit
 from ..data import check_records
 from ..losses import get_loss
 from ..solvers.entropic import minimise_entropic
-from ..tradeoffs import RepeatedChoiceCurve
+from ..tradeoffs import Curve, PureCurve, RepeatedChoiceCurve, equal_choices_curve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from . import simplex_rules as rules
 from .base import Drawn, Prepared, SampledMechanism, check_certificate, knob
@@ -153,11 +153,14 @@ class SimplexSampling(SampledMechanism):
             return bounded_range_attack_limit(eta, plan.steps)
         return RepeatedChoiceCurve(eta, plan.steps).attack_limit()
 
-    def claimed_curve(self, plan: Plan) -> RepeatedChoiceCurve | None:
+    def claimed_curve(self, plan: Plan) -> Curve:
         eta = br.largest_eta(plan.spent, plan.steps)
-        # Where delta covers all that leaks, what is spent says nothing of the range.
-        covered = br.price(eta, plan.steps, plan.spent.delta).delta != plan.spent.delta
-        return None if covered or plan.steps > _MOST_COUNTED else RepeatedChoiceCurve(eta, plan.steps)
+        if br.price(eta, plan.steps, plan.spent.delta).delta != plan.spent.delta:
+            # Where delta covers all that leaks, what is spent says nothing of the range.
+            return PureCurve(plan.spent.epsilon, plan.spent.delta)
+        if plan.steps > _MOST_COUNTED:
+            return equal_choices_curve(eta, plan.steps)
+        return RepeatedChoiceCurve(eta, plan.steps)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedWeights:
         """start: [r], ln w_j of a nearby problem."""

@@ -18,7 +18,7 @@ from ..losses import get_loss
 from ..lp_noise import LpNoise, lp_noise
 from ..sets import LqBall, kappa_lq, length
 from ..solvers.gradient_tree import Tree, tree_of
-from ..tradeoffs import GaussianCurve
+from ..tradeoffs import Curve, GaussianCurve, ZcdpCurve
 from ..types import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
 from .base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from .lp_rules import LpTerrain, lp_terrain
@@ -164,9 +164,11 @@ class TreeFrankWolfe(ReadingMechanism):
             return acc.gaussian_attack_limit(mu)
         return comp.zcdp_attack_limit(0.5 * mu * mu)
 
-    def claimed_curve(self, plan: Plan) -> GaussianCurve | None:
-        """That of Gaussian noise; zCDP makes none."""
-        return GaussianCurve(acc.gaussian_mu(plan.spent)) if self.noise == "gaussian" else None
+    def claimed_curve(self, plan: Plan) -> Curve:
+        """For generalised Gaussian noise what is known of all zCDP."""
+        if self.noise == "gaussian":
+            return GaussianCurve(acc.gaussian_mu(plan.spent))
+        return ZcdpCurve(math.sqrt(2.0 * comp.zcdp_rho(plan.spent)))
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to rounding."""
