@@ -29,7 +29,8 @@ class Certificate:
 
     name: short. tests: the claim that it can refute, in words. shown, flagged: the bound at 95% and at 99.9%
     confidence. limit: the largest value that the claim allows, in the same unit. epsilon, epsilon_flagged: the two
-    bounds as an epsilon at the plan's delta; None where the certificate does not speak of epsilon.
+    bounds as an epsilon at the plan's delta; None where the certificate does not speak of epsilon. corner: where it
+    looks at both kinds of error, the largest shares of false alarms and of misses at its threshold, at 95% together.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Certificate:
     limit: float
     epsilon: float | None = None
     epsilon_flagged: float | None = None
+    corner: tuple[float, float] | None = None
 
 
 @dc.dataclass(frozen=True)
@@ -89,9 +91,10 @@ def curve(first: Scores, second: Scores, claimed: Curve, delta: float, compariso
     def bound(scores: Scores, thresholds: Array, error: float) -> Array:
         return claimed.needed(*_rates(scores, thresholds, error))
 
-    shown, flagged = _certified(bound, first, second, comparisons)
-    epsilons = (claimed.epsilon(mu, delta) for mu in (shown, flagged))
-    return Certificate("curve", claimed.words, shown, flagged, claimed.mu, *epsilons)
+    shown, flagged, at, mirror = _certified(bound, first, second, comparisons)
+    shown_epsilon, flagged_epsilon = (claimed.epsilon(mu, delta) for mu in (shown, flagged))
+    corner = _corner(second, at, mirror, comparisons)
+    return Certificate("curve", claimed.words, shown, flagged, claimed.mu, shown_epsilon, flagged_epsilon, corner)
 
 
 def pure(first: Scores, second: Scores, epsilon: float, comparisons: int = 1) -> Certificate:
@@ -107,7 +110,7 @@ def pure(first: Scores, second: Scores, epsilon: float, comparisons: int = 1) ->
         wrong = _at_least(-scores.ones, t) + _at_least(scores.zeros, t)
         return logit(lower_bound(right, right + wrong, error))
 
-    shown, flagged = _certified(bound, first, second, comparisons)
+    shown, flagged, *_ = _certified(bound, first, second, comparisons)
     return Certificate("pure", f"epsilon <= {epsilon:.6g}, delta = 0", shown, flagged, epsilon, shown, flagged)
 
 
@@ -121,9 +124,10 @@ def point(first: Scores, second: Scores, epsilon: float, delta: float, compariso
         true, false = _rates(scores, thresholds, error)
         return np.log(np.maximum(true - delta, 1e-300) / false)
 
-    shown, flagged = _certified(bound, first, second, comparisons)
+    shown, flagged, at, mirror = _certified(bound, first, second, comparisons)
     tests = f"epsilon <= {epsilon:.6g} at delta = {delta:g}"
-    return Certificate("point", tests, shown, flagged, epsilon, shown, flagged)
+    corner = _corner(second, at, mirror, comparisons)
+    return Certificate("point", tests, shown, flagged, epsilon, shown, flagged, corner)
 
 
 def lower_bound(successes: Array | int, trials: Array | int, error: float) -> Array:
@@ -143,6 +147,14 @@ def _rates(scores: Scores, thresholds: Array, error: float) -> tuple[Array, Arra
     return lower_bound(true, len(scores.ones), error / 2), 1.0 - lower_bound(rejected, n, error / 2)
 
 
+def _corner(scores: Scores, at: Array, mirror: bool, comparisons: int) -> tuple[float, float]:
+    """Bounds from above on the shares of false alarms and of misses of "score >= at means D1"."""
+    true, false = _rates(scores.mirrored() if mirror else scores, at, _errors(comparisons)[0])
+    corner = float(false[0]), 1.0 - float(true[0])
+    # With the names exchanged, the event says D0: missing it is a false alarm.
+    return corner[::-1] if mirror else corner
+
+
 def _at_least(scores: Array, thresholds: Array) -> Array:
     """How many scores are >= t, for every t."""
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left"), float)
@@ -155,8 +167,9 @@ def _errors(comparisons: int) -> tuple[float, float]:
 
 def _certified(
     bound: Callable[[Scores, Array, float], Array], first: Scores, second: Scores, comparisons: int
-) -> tuple[float, float]:
-    """The bound at 95% and at 99.9% on the second half, at the threshold and orientation that are best on the first."""
+) -> tuple[float, float, Array, bool]:
+    """The bound at 95% and at 99.9% on the second half, at the threshold and orientation that are best on the first,
+    and these two."""
     choices = []
     for mirror in (False, True):
         seen = first.mirrored() if mirror else first
@@ -166,4 +179,4 @@ def _certified(
     _, threshold, mirror = max(choices)
     fresh, at = second.mirrored() if mirror else second, np.array([threshold])
     shown, flagged = (float(bound(fresh, at, error)[0]) for error in _errors(comparisons))
-    return max(0.0, shown), max(0.0, flagged)
+    return max(0.0, shown), max(0.0, flagged), at, mirror

@@ -96,23 +96,21 @@ def join(experiment: Experiment, watcher: Hashable) -> Refinement:
         return fresh
 
 
-class Refinement:
-    """The computation of one experiment's table, for all who watch it.
+class Watched:
+    """Work in the background that goes on while somebody waits for it."""
 
-    table: the full table once it is there; failed: whether an error ended the computation (it is in the log). Neither,
-    though finished, means that nobody watched: `join` again.
-    """
-
-    def __init__(self, experiment: Experiment) -> None:
-        self.experiment = experiment
-        self.table: pd.DataFrame | None = None
-        self.failed = False
+    def __init__(self) -> None:
         self._finished = threading.Event()
         self._heard: dict[Hashable, float] = {}
 
     @property
     def finished(self) -> bool:
         return self._finished.is_set()
+
+    @property
+    def news(self) -> int:
+        """Grows with all that there is to show."""
+        return int(self.finished)
 
     def watch(self, watcher: Hashable) -> None:
         """Say that `watcher` still waits; to be repeated within PATIENCE_SECONDS."""
@@ -125,6 +123,20 @@ class Refinement:
     def abandoned(self) -> bool:
         """Whether nobody waits any more."""
         return all(time.monotonic() - heard > PATIENCE_SECONDS for heard in list(self._heard.values()))
+
+
+class Refinement(Watched):
+    """The computation of one experiment's table, for all who watch it.
+
+    table: the full table once it is there; failed: whether an error ended the computation (it is in the log). Neither,
+    though finished, means that nobody watched: `join` again.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        super().__init__()
+        self.experiment = experiment
+        self.table: pd.DataFrame | None = None
+        self.failed = False
 
     def compute(self) -> None:
         """Run the experiment, unless and until it is abandoned."""

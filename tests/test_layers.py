@@ -65,6 +65,7 @@ LAYER = {
     "refinement": 9,
     "regret": 9,
     "warmup": 9,
+    "trials": 10,
     "commands": 10,
     "__main__": 11,
 }
@@ -151,6 +152,7 @@ WITHIN = {
         "geometry",
         "classes",
         "as_printed",
+        "attack",
         "decisions",
     },
     "bounds": {"regularised", "descent", "draws", "frank_wolfe", "lp", "phased", "polyhedral"},

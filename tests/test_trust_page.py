@@ -1,4 +1,4 @@
-"""The trust page: its ledger, sentence, read-outs, controls and code, in the default state and in random ones."""
+"""The trust page's ledger: sentence, read-outs, controls and code, in the default state and in random ones."""
 
 import html
 import math
@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import Budget, NotApplicable, composition, ledgers, subsampling
-from pages.trust import words
+from pages.trust import ledger_words as words
 from pages.ui import controls
 from pages.ui.text import emphasised, rounded
 from tests.harness import ROOT
@@ -21,7 +21,7 @@ MAIN, GREEN = ROOT / "pages" / "main.py", "#1A7060"
 
 
 def open_page(**state) -> AppTest:
-    return open_script("trust/trust.py", **state)
+    return open_script("trust/trust.py", check="ledger", **state)
 
 
 def spent(z, rate, times, delta=1e-6):

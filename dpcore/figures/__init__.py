@@ -5,6 +5,7 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 """
 
 from .as_printed import betrayal_figure, existence_figure, theorem_figure
+from .attack import LONGEST, Row, ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
 from .classes import accuracy_figure, classes_excess_figure, tuning_figure
 from .clouds import cloud_figure
 from .cost import cost_figure
@@ -50,11 +51,13 @@ __all__ = [
     "BACKGROUND",
     "FAMILIES",
     "GRID",
+    "LONGEST",
     "MUTED",
     "NOISES",
     "RULE_NAMES",
     "TEXT",
     "Lower",
+    "Row",
     "Theme",
     "accounting_name",
     "accuracy_figure",
@@ -75,6 +78,7 @@ __all__ = [
     "existence_figure",
     "family_of",
     "fit_figure",
+    "ink_of",
     "leak_figure",
     "learners_figure",
     "ledger_figure",
@@ -90,11 +94,14 @@ __all__ = [
     "people_figure",
     "place_of",
     "plain_number",
+    "plane_figure",
     "play_figure",
     "rates_figure",
     "regions_figure",
     "regret_figure",
     "remark_figure",
+    "ruler_figure",
+    "scores_figure",
     "spread",
     "steps_figure",
     "support_figure",
@@ -102,6 +109,7 @@ __all__ = [
     "tracing_figure",
     "tuning_figure",
     "valley_figure",
+    "wealth_figure",
     "width_figure",
     "work_figure",
 ]

@@ -109,7 +109,7 @@ def sidebar(
             delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text, reason=unused.get("delta"))
             note = st.empty()
         n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
-        if "delta" not in unused and (text := delta_note(delta, n)):
+        if not {"delta", "n"} & set(unused) and (text := delta_note(delta, n)):
             note.caption(text)
         p = _dimension(letter, columns, max_columns, default_columns, unused.get("p"))
         lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text, reason=unused.get("lam"))

@@ -37,23 +37,26 @@ def refined(experiment: Experiment, *, first: int = 10, key: str = "refined") ->
     so_far = f"{first} of {experiment.repetitions} releases"
     if held is not None and held.failed:
         return table, f"{so_far}; an error, noted in the server's log, keeps the others away."
-    held = st.session_state[name] = refinement.join(experiment, watcher)
-    # In a block of its own: where Streamlit answers a move and a question at once, it drops the block that asks and
-    # draws it again in the place where it was, over whatever has moved up to there.
-    with st.container():
-        _poll(name, watcher)
+    st.session_state[name] = refinement.join(experiment, watcher)
+    follow(name, watcher)
     return table, f"{so_far}, refining …"
 
 
-@st.fragment(run_every=POLL_SECONDS)
-def _poll(name: str, watcher: object) -> None:
-    """Keep the session's computation alive while the page is open, and run the page again when it is done.
+def follow(name: str, watcher: object, seen: int = 0) -> None:
+    """Keep the work that the session holds under this name alive while the page is open, and run the page again when
+    it has more to show than what has been `seen`."""
+    # In a block of its own: where Streamlit answers a move and a question at once, it drops the block that asks and
+    # draws it again in the place where it was, over whatever has moved up to there.
+    with st.container():
+        _poll(name, watcher, seen)
 
-    A question that was on its way when the reader moved on must not call back what the move has given up.
-    """
-    held: refinement.Refinement | None = st.session_state.get(name)
+
+@st.fragment(run_every=POLL_SECONDS)
+def _poll(name: str, watcher: object, seen: int = 0) -> None:
+    """A question that was on its way when the reader moved on must not call back what the move has given up."""
+    held: refinement.Watched | None = st.session_state.get(name)
     if held is None:
         return
     held.watch(watcher)
-    if held.finished:
+    if held.news > seen:
         st.rerun()

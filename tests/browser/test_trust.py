@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -15,8 +17,16 @@ pytestmark = pytest.mark.browser
 QUESTION = "Can I believe the number on the label?"
 
 
-def open_trust(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
+def open_attack(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     page.goto(f"{url}/trust{query}")
+    ruler, beside = Chart(page, "ruler"), Chart(page, "beside_attack_chart")
+    ruler.shown()
+    beside.shown()
+    return ruler, beside
+
+
+def open_ledger(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
+    page.goto(f"{url}/trust?check=add+it+up&{query}")
     ledger, noise = Chart(page, "ledger"), Chart(page, "noise")
     ledger.shown()
     noise.shown()
@@ -24,7 +34,7 @@ def open_trust(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
 
 
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
-    open_trust(page, fresh_server.url, "?noise_of=proved&steps=1%2C000&batch=100&epsilon=3")
+    open_ledger(page, fresh_server.url, "noise_of=proved&steps=1%2C000&batch=100&epsilon=3")
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     expect(page.get_by_text("ε = 3 over 1,000 steps, each on 100 of 2,000 records")).to_be_visible()
     expect(page.locator("[data-testid=stSidebar]").get_by_text("privacy budget")).to_be_visible()
@@ -37,18 +47,20 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
 def test_the_navigation_leads_here_and_the_shared_controls_come_along(
     server: Server, page: Page, complaints: list[str]
 ):
-    page.goto(f"{server.url}/?epsilon=0.1")
+    page.goto(f"{server.url}/?epsilon=0.5")
     expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Trust").click()
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible(timeout=60_000)
-    expect(page.get_by_text("With the lecture's noise for ε = 0.1")).to_be_visible()
+    expect(page.get_by_text("a factor 2 is missing” leaks at least")).to_be_visible(timeout=60_000)
+    page.get_by_role("radio", name="add it up").click()
+    expect(page.get_by_text("With the lecture's noise for ε = 0.5")).to_be_visible()
     page.get_by_role("link", name="Start").click()
     expect(page.get_by_role("heading", name="What does privacy cost, and what does it buy?")).to_be_visible()
     assert complaints == []
 
 
 def test_moving_the_sliders_changes_the_charts_in_place(server: Server, page: Page, complaints: list[str]):
-    ledger, noise = open_trust(page, server.url, "?steps=10%2C000")
+    ledger, noise = open_ledger(page, server.url, "steps=10%2C000")
     for chart in (ledger, noise):
         chart.look("it.mark = 'same node'")
     zoomed = ledger.zoom()
@@ -66,11 +78,81 @@ def test_moving_the_sliders_changes_the_charts_in_place(server: Server, page: Pa
     assert complaints == []
 
 
+def test_the_attack_follows_the_controls_in_place(server: Server, page: Page, complaints: list[str]):
+    ruler, beside = open_attack(page, server.url, "?version=half+the+noise&mechanism=output+perturbation%2C+Gamma")
+    expect(page.get_by_text("Contradicted with confidence 99.9%: “half the noise” leaks")).to_be_visible()
+    for chart in (ruler, beside):
+        chart.look("it.mark = 'same node'")
+    ruler.press("epsilon", "ArrowRight", "it.layout.shapes[1].x0 === 1.5")
+    page.get_by_role("radio", name="Bet").click()
+    beside.wait("it.data.some(t => t.name === 'bet on this code')")
+    page.get_by_role("button", name="one seed for all").click()
+    expect(page.get_by_text("“one seed for all” leaks at least")).to_be_visible()
+    for chart in (ruler, beside):
+        assert chart.look("it.mark") == "same node"
+    assert "version=one+seed+for+all" in page.url and "beside_attack=Bet" in page.url
+    assert complaints == []
+
+
+def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, page: Page, complaints: list[str]):
+    """The picked version alone takes seconds here."""
+    query = "?mechanism=gradient+perturbation%2C+full+batch&version=the+honest+code&runs=200%2C000&beside_attack=Bet"
+    ruler, beside = open_attack(page, server.url, query)
+    expect(page.get_by_text("of 200,000 runs played")).to_be_visible()
+    expect(page.get_by_role("button", name="Download the report")).to_be_disabled()
+    for chart in (ruler, beside):
+        chart.look("it.mark = 'same node'")
+    last = "Math.max(...it._fullData[1].x)"
+    first = beside.look(last)
+    beside.wait(f"{last} > 2 * {first}")
+    expect(page.get_by_text("No contradiction found in 200,000 runs of the honest code")).to_be_visible(timeout=60_000)
+    assert page.get_by_text("waits").count() > 0, "the other versions are still to come"
+    expect(page.get_by_role("button", name="Download the report")).to_be_enabled()
+    for chart in (ruler, beside):
+        assert chart.look("it.mark") == "same node"
+    assert complaints == []
+
+
+def test_the_report_can_be_downloaded(server: Server, page: Page, complaints: list[str]):
+    open_attack(page, server.url, "?seed=3")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download the report").click()
+    facts = json.loads(waiting.value.path().read_text())
+    assert waiting.value.suggested_filename == "audit_output_gaussian_missing_factor_2.json"
+    assert (facts["verdict"], facts["seed"], facts["runs"]) == ("contradicted", 3, 20_000)
+    assert complaints == []
+
+
+ATTACKS = ("", "?beside_attack=Bet&version=the+honest+code", "?beside_attack=Scores&epsilon=0.01")
+
+
+@on_every_screen(ATTACKS, ATTACKS[:1])
+def test_no_label_of_the_attack_is_cut_or_covered(
+    server: Server,
+    new_page: NewPage,
+    screens: tuple[Screen, ...],
+    scheme: figures.Theme,
+    states: tuple[str, ...],
+):
+    def opened(page: Page, state: str) -> tuple[Chart, Chart]:
+        return open_attack(page, server.url, state)
+
+    check_two_charts(new_page, opened, screens, scheme, states)
+
+
+def test_the_first_screen_holds_sentence_ruler_and_errors(server: Server, new_page: NewPage):
+    page = new_page(1366, 768)
+    ruler, beside = open_attack(page, server.url)
+    for where in ("text=Contradicted with confidence 99.9%", ruler.where, beside.where):
+        box = page.locator(where).first.bounding_box()
+        assert box and box["y"] + box["height"] < 768
+
+
 STATES = (
     "",
-    "?noise_of=proved&batch=all&steps=500",
-    "?n=100%2C000&epsilon=0.01&batch=1%2C000",
-    "?steps=1&batch=50&noise_of=proved&epsilon=10",
+    "noise_of=proved&batch=all&steps=500",
+    "n=100%2C000&epsilon=0.01&batch=1%2C000",
+    "steps=1&batch=50&noise_of=proved&epsilon=10",
 )
 
 
@@ -83,21 +165,21 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
     states: tuple[str, ...],
 ):
     def opened(page: Page, state: str) -> tuple[Chart, Chart]:
-        return open_trust(page, server.url, state)
+        return open_ledger(page, server.url, state)
 
     check_two_charts(new_page, opened, screens, scheme, states)
 
 
 def test_the_first_screen_holds_sentence_and_both_charts(server: Server, new_page: NewPage):
     page = new_page(1440, 900)
-    ledger, noise = open_trust(page, server.url)
+    ledger, noise = open_ledger(page, server.url)
     for where in ("text=With the lecture's noise", f"{ledger.where} .annotation-text:has-text('T = ')", noise.where):
         box = page.locator(where).first.bounding_box()
         assert box and box["y"] + box["height"] < 900
 
 
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
-    open_trust(page, server.url, "?behind=Data")
+    open_ledger(page, server.url, "behind=Data")
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").click()

@@ -1,0 +1,171 @@
+"""The view "Attack": runs of the real code on two data sets, honest and with mistakes built in, against its claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import Budget, NotApplicable, figures, list_mechanisms, trials
+from dpcore.sabotages import SABOTAGES
+from dpcore.tradeoffs import Curve
+from dpcore.types import Array
+from pages.trust import attack_words as words
+from pages.trust.attack_words import Here
+from pages.ui.behind import behind
+from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.live_figure import live_figure
+from pages.ui.pickers import chips, switch
+from pages.ui.readout import cards
+from pages.ui.refine import follow
+from pages.ui.text import emphasised, plain, readable
+
+HEIGHT, SIDE_HEIGHT = 400, 350
+RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
+SIDES = ("Errors", "Bet", "Scores")
+# What a move may wait for the last run; what takes longer arrives while one looks.
+AT_ONCE_SECONDS = 0.15
+# Shares of false alarms at which the claim is drawn.
+FALSE = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-4, 1e-2, 20)]))
+
+
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
+    mechanism = st.selectbox(
+        "Mechanism",
+        list_mechanisms(),
+        format_func=words.name_of,
+        key="mechanism",
+        width=270,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+    version = st.selectbox(
+        "Version of the code",
+        [words.HONEST, *SABOTAGES],
+        1 + list(SABOTAGES).index("missing_factor_2"),
+        format_func=words.version_name,
+        key="version",
+        width=200,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+    with st.container(width=150, key="run_count"):
+        runs = st.select_slider("**runs**", RUNS, 20_000, format_func="{:,}".format, key="runs", bind="query-params")
+    return lambda: _show(headline, mechanism, None if version == words.HONEST else version, runs)
+
+
+def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int) -> None:
+    own_pair = "an audit picks two data sets of its own"
+    controls = sidebar(
+        people=PEOPLE,
+        default_people=2_000,
+        columns=None,
+        max_columns=8,
+        unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "what the mechanism would choose by itself"},
+    )
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    asked = trials.Asked(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed)
+    question = st.container()
+    try:
+        held = _trials(asked, version)
+    except NotApplicable as reason:
+        headline.html(emphasised(f"**No audit here**: {readable(str(reason))}.", figures.MUTED[theme]))
+        chips(words.CHIPS)
+        return
+    seen, here = held.news, Here(held, version, held.standings)
+    if not held.finished:
+        with question:
+            follow(_NAME, st.session_state[_WATCHER], seen)
+
+    sentence = words.takeaway(here)
+    headline.html(emphasised(sentence, figures.ink_of(here.verdict, theme)))
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        rows = words.rows(here)
+        ruler = figures.ruler_figure(
+            rows, claim=here.claim, picked=held.versions.index(here.played), theme=theme, height=HEIGHT
+        )
+        live_figure(ruler, key="ruler", alt=plain(sentence), height=HEIGHT)
+        st.caption(words.caption(here))
+    with right:
+        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_attack", wrap=True)
+        _show_beside(side, here, theme)
+    cards(words.readouts(here))
+    with st.container(horizontal=True, vertical_alignment="center", key="below"):
+        chips(words.CHIPS, width="content")
+        report = here.standing.report if here.standing else None
+        st.download_button(
+            "Download the report",
+            report.to_json() if report else "",
+            words.file_name(here),
+            "application/json",
+            on_click="ignore",
+            disabled=report is None,
+            help="JSON with everything that is needed to repeat it.",
+            key="report",
+        )
+    behind(lambda: words.assumptions(here), words.FORMULA, lambda: words.snippet(here), words.table(here))
+
+
+_NAME, _WATCHER = "trials in the background", "trials watcher"
+
+
+def _trials(asked: trials.Asked, wanted: str | None) -> trials.Trials:
+    """The session's trials: the ones it holds, or others if it asks for others, which gives the old ones up."""
+    watcher = st.session_state.setdefault(_WATCHER, object())
+    held: trials.Trials | None = st.session_state.get(_NAME)
+    if held is not None and held.asked != asked:
+        held.leave(watcher)
+        del st.session_state[_NAME]
+        held = None
+    if held is None or (held.finished and not held.complete and not held.failed):
+        held = st.session_state[_NAME] = trials.join(asked, watcher, wanted)
+        held.wait(AT_ONCE_SECONDS)
+    held.watch(watcher)
+    held.wanted = wanted
+    return held
+
+
+def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
+    """Errors, the bet or the scores of the picked version, beside those of the honest one."""
+    now, honest = here.standing, here.honest
+    if now is None:
+        st.caption("The first runs are being played.")
+        return
+    if side == "Errors":
+        picture = figures.plane_figure(
+            FALSE,
+            allowed_misses(here.trials.curves[here.played]),
+            (now.false, now.missed),
+            (honest.false, honest.missed) if honest else None,
+            words.corner(here),
+            verdict=here.verdict,
+            theme=theme,
+            height=SIDE_HEIGHT,
+        )
+    elif side == "Bet":
+        picture = figures.wealth_figure(
+            (2.0 * now.pairs, now.logs),
+            (2.0 * honest.pairs, honest.logs) if honest else None,
+            runs=here.trials.asked.runs,
+            verdict=here.verdict,
+            theme=theme,
+            height=SIDE_HEIGHT,
+        )
+    else:
+        picture = figures.scores_figure(now.edges, now.zeros, now.ones, theme=theme, height=SIDE_HEIGHT)
+    said = words.beside_caption(side, here)
+    live_figure(picture, key="beside_attack_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)
+
+
+def allowed_misses(curve: Curve) -> Array:
+    """The fewest misses that a claim allows at each of FALSE."""
+    epsilon = np.concatenate([[0.0], np.geomspace(1e-3, 40.0, 200)])
+    delta, false = curve.delta(epsilon)[:, None], FALSE[None]
+    lines = [1.0 - delta - np.exp(epsilon)[:, None] * false, np.exp(-epsilon)[:, None] * (1.0 - delta - false)]
+    return np.maximum(np.max(lines, axis=(0, 1)), 0.0)
