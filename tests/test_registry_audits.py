@@ -120,13 +120,13 @@ def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently(repeats)
     assert len(audited) + len(excluded) == sum(len(accountings(key)) for key in KEYS) * len(LOSSES)
 
 
-def test_a_registered_mechanism_without_a_worst_pair_is_noticed(monkeypatch):
+def test_a_registered_mechanism_without_a_separation_is_noticed(monkeypatch):
     gaussian = mechanism_class("output_gaussian")
-    monkeypatch.setattr(gaussian, "worst_pair", base.Mechanism.worst_pair)
+    monkeypatch.setattr(gaussian, "separation", base.Mechanism.separation)
     audited, excluded = conformance(100, 1)
     assert not any(key == "output_gaussian" for key, *_ in audited)
     reasons = {reason for (key, loss, _), reason in excluded.items() if key == "output_gaussian" and loss in LINEAR}
-    assert reasons == {"output_gaussian has no worst pair and cannot be audited"}
+    assert reasons == {"output_gaussian has no separation and cannot be audited"}
     monkeypatch.undo()
     monkeypatch.setattr(gaussian, "log_ratio", base.Mechanism.log_ratio)
     with pytest.raises(NotApplicable, match="output_gaussian has no log-likelihood ratio and cannot be audited"):
