@@ -13,14 +13,12 @@ import time
 
 import numpy as np
 import pytest
-from scipy.special import ndtr, ndtri
 from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import Budget, NotApplicable, trials
 from dpcore.auditing import Audit, worst_plan
 from dpcore.sabotages import SABOTAGES
-from dpcore.tradeoffs import GaussianCurve
 from pages.trust import attack
 from pages.trust import attack_words as words
 from pages.ui import controls
@@ -85,6 +83,13 @@ def test_the_default_state_teaches_without_a_click():
     assert bars[None] == honest.certified_epsilon_95 < 1.0
     assert numbers(dark["x"])[0] == honest.certified_epsilon_999
     assert SABOTAGES["missing_factor_2"].sentence in texts(page)
+    limit, _, before, now, mark = figure(page, "false alarms")["data"]
+    curve, standings = page.session_state[HELD].curves[None], page.session_state[HELD].standings
+    assert np.array_equal(numbers(limit["y"]), curve.missed(attack.FALSE))
+    assert np.array_equal(numbers(now["y"]), standings["missing_factor_2"].missed)
+    assert np.array_equal(numbers(before["y"]), standings[None].missed)
+    x, y = numbers(mark["x"])[0], numbers(mark["y"])[0]
+    assert y < curve.missed(np.array([x]))[0], "what is certified lies in the forbidden region"
 
 
 def test_a_pass_is_never_called_a_proof():
@@ -95,10 +100,10 @@ def test_a_pass_is_never_called_a_proof():
 
 
 def test_fewer_runs_leave_a_small_fault_unseen_and_more_see_it():
-    """One fixed seed: 1,000 runs hardly ever show this fault, 200,000 always do."""
+    """One fixed seed: 1,000 runs hardly ever show this fault, 50,000 nearly always do."""
     few = open_page(version="noise_at_80_percent", runs=1_000)
     assert "No contradiction found" in said(few)
-    many = open_page(version="noise_at_80_percent", runs=200_000)
+    many = open_page(version="noise_at_80_percent", runs=50_000)
     assert said(many).startswith("Contradicted with confidence 99.9%")
 
 
@@ -191,14 +196,14 @@ def test_the_sentence_has_three_states_whatever_it_rests_on():
     assert "does not keep its claim of **ε = 1**: refuted by how often the attacker is right" in told
 
 
-@pytest.mark.parametrize("case", range(10))
+@pytest.mark.parametrize("case", range(15))
 def test_random_states_show_no_error_and_the_audit_s_numbers(case):
     rng = random.Random(case)
-    keys = ["output_gaussian", "output_gamma", "noisy_gd", "simplex_sampling", "frank_wolfe_general", "phased_sgd"]
+    keys = dpcore.list_mechanisms()
     chosen = {
         "mechanism": keys[case % len(keys)],
         "version": rng.choice([words.HONEST, *SABOTAGES]),
-        "runs": rng.choice([1_000, 5_000]),
+        "runs": rng.choice([1_000, 2_000]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(controls.DELTAS),
         "seed": rng.randrange(1_000),
@@ -264,14 +269,6 @@ def test_the_table_holds_every_version_and_why_others_are_missing():
 
 def test_the_report_s_file_says_what_was_attacked():
     assert words.file_name(here()) == "audit_output_gaussian_missing_factor_2.json"
-
-
-@pytest.mark.parametrize("mu", [0.1, 1.0, 4.0])
-def test_the_forbidden_region_of_gaussian_noise_is_known(mu):
-    exact = ndtr(ndtri(1.0 - attack.FALSE) - mu)
-    drawn = attack.allowed_misses(GaussianCurve(mu))
-    assert np.allclose(drawn, exact, atol=2e-3)
-    assert (drawn <= exact + 1e-9).all(), "nothing is forbidden that the claim allows"
 
 
 def test_moves_are_quick_once_warm():

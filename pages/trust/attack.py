@@ -10,8 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import Budget, NotApplicable, figures, list_mechanisms, trials
 from dpcore.sabotages import SABOTAGES
-from dpcore.tradeoffs import Curve
-from dpcore.types import Array
 from pages.trust import attack_words as words
 from pages.trust.attack_words import Here
 from pages.ui.behind import behind
@@ -139,7 +137,7 @@ def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
     if side == "Errors":
         picture = figures.plane_figure(
             FALSE,
-            allowed_misses(here.trials.curves[here.played]),
+            here.trials.curves[here.played].missed(FALSE),
             (now.false, now.missed),
             (honest.false, honest.missed) if honest else None,
             words.corner(here),
@@ -161,11 +159,3 @@ def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
     said = words.beside_caption(side, here)
     live_figure(picture, key="beside_attack_chart", alt=said, height=SIDE_HEIGHT)
     st.caption(said)
-
-
-def allowed_misses(curve: Curve) -> Array:
-    """The fewest misses that a claim allows at each of FALSE."""
-    epsilon = np.concatenate([[0.0], np.geomspace(1e-3, 40.0, 200)])
-    delta, false = curve.delta(epsilon)[:, None], FALSE[None]
-    lines = [1.0 - delta - np.exp(epsilon)[:, None] * false, np.exp(-epsilon)[:, None] * (1.0 - delta - false)]
-    return np.maximum(np.max(lines, axis=(0, 1)), 0.0)
