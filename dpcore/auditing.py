@@ -217,7 +217,9 @@ class Audit:
         sensitivity, epsilon, delta = plan.ledger[0].sensitivity, plan.spent.epsilon, plan.spent.delta
         # Another law of noise that spends as much may leave more to an attacker than the one that scores are made of.
         same = self.claimed.noise == plan.noise
-        limit = self.mechanism.attack_limit(self.claimed) if same else attack_cap(plan.spent)
+        limit = attack_cap(plan.spent)
+        if same:
+            limit = min(self.mechanism.attack_limit(self.claimed), self.curve.attack_limit())
         found = [
             Certificate(
                 "sensitivity", f"a distance of at most {sensitivity:.6g}", self.attained, self.attained, 1.0 + 1e-9

@@ -61,8 +61,8 @@ class Standing:
     right: the share of them in which "score >= 0 means D1" was. false, missed: the shares of false alarms and of misses
     at many thresholds of the score, from none of the former to all, [k]. edges: of bins of the score, [b + 1]; what is
     further out is in the outermost. zeros, ones: the shares of the runs on D0 and on D1 in each bin, [b]. pairs, logs:
-    of the bet, as in `dpcore.wealth`, with a stake of 1 in all for the bets on all versions. report: None before the
-    last run.
+    of the bet, as in `dpcore.wealth`, with the share of the error that `Trials.tests` leaves it. report: None until all
+    runs are in.
     """
 
     runs: int
@@ -189,7 +189,7 @@ class Trials(Watched):
                 self.refused[sabotage] = str(reason)
         self.versions = tuple(self._playing)
         for audit in self._playing.values():  # how many there are is known only now
-            audit.comparisons = len(self.versions)
+            audit.comparisons = self.tests
         self.plans = {version: audit.plan for version, audit in self._playing.items()}
         self.curves: dict[str | None, Curve] = {version: audit.curve for version, audit in self._playing.items()}
         self.pairs = {version: words_of_pair(*audit.target.pair) for version, audit in self._playing.items()}
@@ -198,6 +198,11 @@ class Trials(Watched):
     def _audit(self, sabotage: str | None) -> Audit:
         plan = worst_plan(self.asked.mechanism, sabotage, self.asked.budget)
         return Audit(plan, seed=self.asked.seed, sabotage=sabotage)
+
+    @property
+    def tests(self) -> int:
+        """How many share the error: the certificates and the bet of each version."""
+        return 2 * len(self.versions)
 
     @property
     def news(self) -> int:

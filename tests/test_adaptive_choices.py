@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcore import adaptive_choices
 from dpcore.adaptive_choices import MOST_CHOICES, choices_delta
 from dpcore.composition import repeated_choice_delta, zcdp_epsilon
 from tests.test_bounded_range import two_point
@@ -75,3 +76,14 @@ def test_too_many_choices_are_refused():
         choices_delta((0.1,) * (MOST_CHOICES + 1), np.zeros(1))
     with pytest.raises(ValueError, match="numbers, got 0"):
         choices_delta((), np.zeros(1))
+
+
+def test_what_lies_beyond_a_short_grid_is_not_forgotten(monkeypatch):
+    """A grid that ends where a hundredth is left: bounds stay bounds, and become wide."""
+    exact = repeated_choice_delta(0.2, 30, EPSILONS)
+    usual = choices_delta((0.2,) * 30, EPSILONS)
+    monkeypatch.setattr(adaptive_choices, "_TAIL", 1.0)
+    adaptive_choices._values.cache_clear()
+    short = choices_delta((0.2,) * 30, EPSILONS)
+    adaptive_choices._values.cache_clear()
+    assert (short >= exact).all() and (short >= usual).all() and short[-1] > 10.0 * usual[-1]

@@ -9,11 +9,14 @@ import pytest
 from scipy import stats
 
 import dpcore
-from dpcore import Budget, Domain, Spec, auditing, certificates
+from dpcore import Audit, Budget, Domain, Spec, auditing, certificates
 from dpcore.__main__ import main
 from dpcore.accounting import gaussian_mu
+from dpcore.auditing import worst_plan
 from dpcore.certificates import Certificate
 from dpcore.mechanisms.base import Prepared
+from dpcore.noises import on_grid
+from dpcore.targets import honest_target
 from tests.audits import KEYS, OBJECTIVE, REASONS, plan_for
 from tests.problems import ADDING, LINEAR
 
@@ -66,28 +69,50 @@ def test_scores_are_differences_of_log_densities():
 
 def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch):
     """Shares of heads and of changes miss half by over 4.9 standard deviations with probability 1e-6 each."""
-    plan, calls, tossed = plan_for("output_gaussian"), [], []
-    real, play = type(plan.mechanism).release, auditing._play
+    plan, calls = plan_for("output_gaussian"), []
+    real = type(plan.mechanism).release_many
 
-    def watched(self, used, prepared, rng):
-        theta = real(self, used, prepared, rng)
-        calls.append((used, prepared.theta[0] > 0, theta[0] - prepared.theta[0]))
-        return theta
+    def watched(self, used, prepared, rngs):
+        found = real(self, used, prepared, rngs)
+        calls.append((used, prepared.theta[0] > 0, found[:, 0] - prepared.theta[0]))
+        return found
 
-    def watched_play(*args):
-        scores, bits = play(*args)
-        tossed.append(bits)
-        return scores, bits
-
-    monkeypatch.setattr(type(plan.mechanism), "release", watched)
-    monkeypatch.setattr(auditing, "_play", watched_play)
-    dpcore.run_audit(plan, runs=2_000)
-    used, sides, noise = zip(*calls, strict=True)
-    (bits,) = tossed
-    assert len(calls) == 2_000 and set(used) == {plan} and len(set(noise)) == 2_000
-    assert sum(sides) == bits.sum(), "heads are the runs on D1"
+    monkeypatch.setattr(type(plan.mechanism), "release_many", watched)
+    audit = Audit(plan)
+    audit.play(1_500)
+    audit.play(500)
+    bits, noise = np.concatenate(audit._bits), np.concatenate([each for *_, each in calls])
+    assert audit.runs == len(noise) == len(set(noise)) == 2_000 and {used for used, *_ in calls} == {plan}
+    assert sum(len(each) for _, one, each in calls if one) == bits.sum() == len(audit.scores.ones), "heads run on D1"
     for share in (np.mean(bits), np.mean(np.diff(bits.astype(int)) != 0)):
         assert abs(share - 0.5) < 4.9 * 0.5 / math.sqrt(1_999)
+
+
+@pytest.mark.parametrize("sabotage", [None, "halved_noise", "noise_reused"])
+def test_portions_are_the_same_runs(sabotage):
+    """Coins and releases come from streams of their own, so that it does not matter when they are drawn."""
+    whole, parts = (Audit("noisy_gd", seed=4, sabotage=sabotage) for _ in range(2))
+    whole.play(1_000)
+    for runs in (1, 299, 700):
+        parts.play(runs)
+    for one, other in zip(vars(whole.scores).values(), vars(parts.scores).values(), strict=True):
+        assert np.allclose(one, other, rtol=0.0, atol=1e-6)
+    if sabotage is None:
+        other = Audit("noisy_gd", seed=5)
+        other.play(1_000)
+        assert not set(other.scores.ones) & set(whole.scores.ones)
+
+
+def test_what_is_scored_lies_on_the_grid_of_its_noise():
+    """Of every mechanism that adds noise to what is seen."""
+    for key in dpcore.list_mechanisms():
+        plan = worst_plan(key)
+        target = honest_target(plan, plan)
+        seen = target.release(target.sides[0], [np.random.default_rng(k) for k in range(3)])
+        resolution = plan.mechanism.seen_resolution(plan)
+        assert np.array_equal(seen, on_grid(seen, resolution))
+        if resolution:
+            assert not np.array_equal(seen, on_grid(seen, 2.0 * resolution)), "a grid twice as wide"
 
 
 def test_mechanisms_do_not_share_their_coins(monkeypatch):
@@ -133,15 +158,15 @@ def test_the_report_says_what_was_tested_and_no_more():
     assert [c.name for c in report.certificates] == ["sensitivity", "attacker", "curve", "point"]
     assert report.certificates[2].limit == gaussian_mu(Budget(1.0, 1e-5))
     gamma = dpcore.run_audit("output_gamma", runs=2_000)
-    assert gamma.claim == "(epsilon = 1, delta = 0)-private"
-    assert [c.name for c in gamma.certificates] == ["sensitivity", "attacker", "guesses", "point"]
+    assert gamma.claim == "(epsilon = 1, delta = 0)-private by randomised response at epsilon = 1"
+    assert [c.name for c in gamma.certificates] == ["sensitivity", "attacker", "pure", "point"]
     assert [c.limit for c in gamma.certificates[2:]] == [1.0, 1.0]
     half = dpcore.run_audit(plan_for("output_gaussian", "logistic"), runs=2_000)
     assert "The pair reaches only 50% of the sensitivity, so that a pass says less." in half.sentence
     broken = dpcore.run_audit("output_gamma", runs=20_000, sabotage="halved_noise")
     assert broken.sentence.startswith(
         "With confidence 99.9% (over our runs) this implementation is not what it claims, "
-        "(epsilon = 1, delta = 0)-private: refuted by attacker and guesses"
+        "(epsilon = 1, delta = 0)-private by randomised response at epsilon = 1: refuted by attacker and pure and point"
     )
     assert "pass" not in broken.sentence
 
@@ -152,9 +177,9 @@ def test_the_verdict_is_suspicious_between_the_two_confidences():
     report = dc.replace(report, certificates=(between,))
     assert report.verdict == "suspicious" and "refuted by curve with confidence 95% but not 99.9%" in report.sentence
     assert report.sentence.endswith("A pass is never evidence of privacy.")
-    assert (report.certified_epsilon, report.certified_epsilon_strict) == (3.0, 2.5)
+    assert (report.certified_epsilon_95, report.certified_epsilon_999) == (3.0, 2.5)
     for certificate, verdict in (
-        (dc.replace(between, shown=1.0), "no contradiction"),
+        (dc.replace(between, shown=1.0), "no contradiction found"),
         (dc.replace(between, flagged=1.1), "contradicted"),
     ):
         assert dc.replace(report, certificates=(certificate,)).verdict == verdict
@@ -163,11 +188,13 @@ def test_the_verdict_is_suspicious_between_the_two_confidences():
 def test_the_report_is_plain_json():
     report = dpcore.run_audit("output_gamma", runs=1_000, seed=7, sabotage="fixed_seed")
     facts = json.loads(report.to_json())
-    for name in ("mechanism", "claim", "claimed_epsilon", "runs", "seed", "sabotage", "attained"):
+    for name in ("mechanism", "claim", "runs", "seed", "sabotage", "attained"):
         assert facts[name] == getattr(report, name)
-    for name in ("certified_epsilon", "certified_epsilon_strict", "verdict", "sentence"):
+    for name in ("certified_epsilon_95", "certified_epsilon_999", "verdict", "sentence"):
         assert facts[name] == getattr(report, name)
-    assert facts["spec"]["loss"] == "huber_hinge" and facts["delta"] == 0.0 and facts["scale"] == report.plan.scale
+    assert facts["spec"]["loss"] == "huber_hinge" and facts["scale"] == report.plan.scale
+    assert facts["requested"] == {"epsilon": 1.0, "delta": 1e-5} and facts["spent"] == {"epsilon": 1.0, "delta": 0.0}
+    assert facts["knobs"] == {"accounting": "tight"} and facts["comparisons"] == 1
     assert [c["name"] for c in facts["certificates"]] == [c.name for c in report.certificates]
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 from dpcore import certificates
 from dpcore.accounting import gaussian_epsilon
 from dpcore.certificates import Scores
-from dpcore.tradeoffs import GaussianCurve
+from dpcore.tradeoffs import GaussianCurve, PureCurve
 
 
 def table(right_ones: int, ones: int, wrong_zeros: int, zeros: int, high: float = 1.0, low: float = -1.0) -> Scores:
@@ -35,13 +35,13 @@ def test_certificates_follow_from_clopper_and_pearson_with_the_error_split(level
     value = {
         "attacker": share,
         "curve": mu,
-        "guesses": math.log(share / (1 - share)),
+        "pure": math.log(share / (1 - share)),
         "point": math.log((true - delta) / false),
     }
     found = (
         certificates.attacker(scores, 0.6, delta, GaussianCurve(0.5)),
         certificates.curve(scores, scores, GaussianCurve(0.5), delta),
-        certificates.guesses(scores, scores, 1.0),
+        certificates.pure(scores, scores, 1.0),
         certificates.point(scores, scores, 1.0, delta),
     )
     for certificate in found:
@@ -50,10 +50,10 @@ def test_certificates_follow_from_clopper_and_pearson_with_the_error_split(level
     by_name = {c.name: getattr(c, as_epsilon) for c in found}
     assert by_name["attacker"] == pytest.approx(gaussian_epsilon(2 * stats.norm.ppf(share), delta), rel=1e-9)
     assert by_name["curve"] == pytest.approx(gaussian_epsilon(mu, delta), rel=1e-9)
-    for name in ("guesses", "point"):
+    for name in ("pure", "point"):
         assert by_name[name] == pytest.approx(value[name], rel=1e-9)
-    other = certificates.attacker(scores, 0.6, delta, None)
-    assert getattr(other, as_epsilon) == pytest.approx(math.log((share - delta) / (1 - share)), rel=1e-9)
+    other = certificates.attacker(scores, 0.6, 0.0, PureCurve(0.5))
+    assert getattr(other, as_epsilon) == pytest.approx(math.log(share / (1 - share)), rel=1e-9)
 
 
 @pytest.mark.parametrize("n, probability", [(50, 0.1), (1_000, 0.6), (1_000, 0.999)])
@@ -67,12 +67,25 @@ def test_the_lower_bound_on_a_rate_errs_no_more_often_than_it_says(n, probabilit
         assert mass[wrong].sum() + mass[~wrong][-1] > error
 
 
+def test_several_comparisons_share_the_error():
+    """Bonferroni: each of ten audits that are shown together errs a tenth as often."""
+    scores = table(400, 500, 50, 520)
+    found = certificates.attacker(scores, 0.6, 0.01, GaussianCurve(0.5), comparisons=10)
+    assert found.flagged == pytest.approx(clopper_pearson(870, 1020, 0.001 / 30)[0], rel=1e-9)
+    for certificate in (
+        lambda many: certificates.curve(scores, scores, GaussianCurve(1.0), 1e-5, many),
+        lambda many: certificates.pure(scores, scores, 1.0, many),
+        lambda many: certificates.point(scores, scores, 1.0, 1e-5, many),
+    ):
+        assert 0.0 < certificate(10).flagged < certificate(1).flagged
+
+
 def test_thresholds_are_chosen_on_the_first_half_and_used_on_the_second():
     clear, moved = table(500, 500, 0, 500), table(500, 500, 0, 500, high=11.0, low=9.0)
     unclear = table(250, 500, 250, 500)
     for certificate in (
         lambda a, b: certificates.curve(a, b, GaussianCurve(1.0), 1e-5),
-        lambda a, b: certificates.guesses(a, b, 1.0),
+        lambda a, b: certificates.pure(a, b, 1.0),
         lambda a, b: certificates.point(a, b, 1.0, 1e-5),
     ):
         assert certificate(clear, clear).flagged > 3.0
@@ -86,12 +99,12 @@ def test_a_leak_in_one_tail_is_found_in_either_orientation():
     tail = Scores(zeros, ones)
     for scores in (tail, tail.mirrored()):
         assert certificates.point(scores, scores, 1.0, 0.0).flagged > 2.0
-        assert certificates.guesses(scores, scores, 1.0).flagged > 2.0
+        assert certificates.pure(scores, scores, 1.0).flagged > 2.0
 
 
 def test_a_score_of_zero_is_one_guess_and_not_right_for_both_data_sets():
     same = Scores(np.zeros(300), np.zeros(200))
-    found = certificates.attacker(same, 0.6, 0.0, None)
+    found = certificates.attacker(same, 0.6, 0.0, PureCurve(1.0))
     assert found.shown == pytest.approx(clopper_pearson(200, 500, 0.05 / 3)[0], rel=1e-9)
 
 
@@ -99,6 +112,7 @@ def test_unclear_runs_may_be_passed_over():
     rng = np.random.default_rng(0)
     unclear = rng.choice([-0.1, 0.1], (2, 5_000))
     scores = Scores(np.append(unclear[0], np.full(100, -2.0)), np.append(unclear[1], np.full(100, 2.0)))
+    assert certificates.pure(scores, scores, 1.0).flagged > 3.0
     assert certificates.guesses(scores, scores, 1.0).flagged > 3.0
 
 

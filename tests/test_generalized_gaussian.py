@@ -166,7 +166,7 @@ def test_audits_pass_and_halved_noise_is_caught(knobs, q, p):
     caught.
     """
     plan = plan_of(n=10, p=p, q=q, **knobs)
-    assert dpcore.run_audit(plan, runs=10_000).verdict == "no contradiction"
+    assert dpcore.run_audit(plan, runs=10_000).verdict == "no contradiction found"
     less = 0.5 if knobs != {"accounting": "published"} or q == 3.0 else 1.0 / 3.0
     assert dpcore.run_audit(plan.weakened(less), runs=20_000).verdict == "contradicted"
 

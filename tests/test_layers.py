@@ -44,7 +44,6 @@ LAYER = {
     "orthant": 6,
     "cells": 7,
     "ledgers": 7,
-    "sabotages": 7,
     "auditing": 8,
     "classes": 8,
     "clouds": 8,
@@ -55,6 +54,7 @@ LAYER = {
     "lasso": 8,
     "mixtures": 8,
     "rates": 8,
+    "sabotages": 7,
     "scikit": 8,
     "streaming": 8,
     "work": 8,
@@ -160,6 +160,7 @@ WITHIN = {
     "lasso": {"problem", "curves", "path"},
     "classes": {"published", "betrayal", "problem", "learners", "curves", "pictures"},
     "sets": {"base", "common", "curved", "lengths", "polytope", "regularity", "widths"},
+    "sabotages": {"faults"},
     "mixtures": {"problem", "draws", "release", "columns", "people", "published"},
     "data": {"population", "sources", "records", "bundled", "recipes", "files", "mixture", "classes"},
 }

@@ -1,4 +1,4 @@
-"""Audits of every registered mechanism: correct ones pass, and every built-in fault is found.
+"""Audits of every registered mechanism: correct ones pass under every accounting and loss.
 
 A correct mechanism is contradicted in at most one audit of a thousand, so 20 repeats fail with probability at most 2%
 over the choice of seeds; the seeds are fixed. Audits of one mechanism share coins and noise by seed.
@@ -11,11 +11,9 @@ import pytest
 from scipy import stats
 
 import dpcore
-from dpcore import Budget, NotApplicable, Plan, auditing
+from dpcore import Budget, NotApplicable, Plan
 from dpcore.losses import LOSSES
 from dpcore.mechanisms import base, mechanism_class
-from dpcore.mechanisms.base import Prepared
-from dpcore.sabotages import SABOTAGES, get_sabotage
 from tests.audits import (
     DRAWING,
     KEYS,
@@ -122,81 +120,17 @@ def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently(repeats)
     assert len(audited) + len(excluded) == sum(len(accountings(key)) for key in KEYS) * len(LOSSES)
 
 
-def test_a_registered_mechanism_without_a_worst_pair_is_noticed(monkeypatch):
+def test_a_registered_mechanism_without_a_separation_is_noticed(monkeypatch):
     gaussian = mechanism_class("output_gaussian")
-    monkeypatch.setattr(gaussian, "worst_pair", base.Mechanism.worst_pair)
+    monkeypatch.setattr(gaussian, "separation", base.Mechanism.separation)
     audited, excluded = conformance(100, 1)
     assert not any(key == "output_gaussian" for key, *_ in audited)
     reasons = {reason for (key, loss, _), reason in excluded.items() if key == "output_gaussian" and loss in LINEAR}
-    assert reasons == {"output_gaussian has no worst pair and cannot be audited"}
+    assert reasons == {"output_gaussian has no separation and cannot be audited"}
     monkeypatch.undo()
     monkeypatch.setattr(gaussian, "log_ratio", base.Mechanism.log_ratio)
     with pytest.raises(NotApplicable, match="output_gaussian has no log-likelihood ratio and cannot be audited"):
         dpcore.run_audit("output_gaussian", runs=100)
-
-
-NOT_APPLICABLE = {(f"{family}_gaussian", "wrong_gamma_shape") for family in ("output", "objective")}
-NOT_APPLICABLE |= {(f"{family}_gamma", "variance_as_deviation") for family in ("output", "objective")}
-NOT_APPLICABLE |= {("noisy_gd", "wrong_gamma_shape"), ("noisy_sgd", "wrong_gamma_shape")}
-NOT_APPLICABLE |= {("noisy_gd", "variance_as_deviation")}  # its noise is above 1
-NOT_APPLICABLE |= {("frank_wolfe_general", sabotage) for sabotage in ("wrong_gamma_shape", "variance_as_deviation")}
-NOT_APPLICABLE |= {
-    (key, sabotage) for key in (*DRAWING, *POINTS) for sabotage in ("wrong_gamma_shape", "variance_as_deviation")
-}
-NOT_APPLICABLE |= {("phased_sgd", "wrong_gamma_shape"), ("gaussian_classifier", "wrong_gamma_shape")}
-NOT_APPLICABLE |= {("gaussian_classifier", "variance_as_deviation")}
-NOT_APPLICABLE |= {("tree_frank_wolfe", sabotage) for sabotage in ("wrong_gamma_shape", "variance_as_deviation")}
-# zCDP leaves the attacker more room than a fifth of the noise hides: 56.2% where 55.3% is what he gets.
-UNSEEN = {("generalized_gaussian", "noise_at_80_percent")}
-# So do the vertices of three classes: 60.1% where the best attacker reaches 55.2%, and 56.5% with a fifth missing.
-UNSEEN |= {("gaussian_classifier", "noise_at_80_percent")}
-# One seed draws the same columns from both of two laws that are so near one another, and so tells nothing.
-UNSEEN |= {(key, "fixed_seed") for key in DRAWING}
-
-
-@every_mechanism
-@pytest.mark.parametrize("sabotage", SABOTAGES)
-def test_every_sabotage_is_caught_at_the_default_plan(key, sabotage):
-    """Missed with probability below 1e-6; a fifth of the noise takes more runs to be missed."""
-    if (key, sabotage) in NOT_APPLICABLE:
-        with pytest.raises(NotApplicable, match=f"{sabotage} (needs|takes noise away only from a scale below 1)"):
-            dpcore.run_audit(key, sabotage=sabotage)
-        return
-    runs = 20_000
-    if sabotage == "noise_at_80_percent" or (key == "objective_gaussian" and sabotage == "variance_as_deviation"):
-        # About a fifth is missing. Objective perturbation's bound on the attacker is loose; so is, by less, that on
-        # adaptive choices, whose attackers here do not adapt.
-        runs = 400_000 if key in (*OBJECTIVE, *DRAWING) else 130_000
-    if (key, sabotage) in UNSEEN:
-        assert dpcore.run_audit(key, runs=5_000, sabotage=sabotage).verdict == "no contradiction found"
-        return
-    report = dpcore.run_audit(key, runs=runs, sabotage=sabotage)
-    assert report.verdict == "contradicted" and report.sabotage == sabotage
-    assert report.certified_epsilon_95 > (0.75 if key == "generalized_gaussian" else 0.9) * report.claimed_epsilon
-
-
-def test_sabotages_are_what_their_sentences_say():
-    """Kolmogorov-Smirnov on 4,000 lengths, false alarm 1e-6; the others change one number."""
-    zero = Prepared(np.zeros(4), 0.0)
-
-    def draws(plan: Plan, name: str) -> np.ndarray:
-        rng = np.random.default_rng(5)
-        release = get_sabotage(name).spoil(plan)
-        return release(zero, [rng] * 4_000)
-
-    gamma, gaussian = plan_for("output_gamma", p=4), plan_for("output_gaussian", p=4)
-    honest = np.random.default_rng(5).standard_normal((4_000, 4)) * gaussian.scale
-    for name, factor in (("halved_noise", 0.5), ("noise_at_80_percent", 0.8), ("lam_of_the_sum", 0.1)):
-        assert np.allclose(draws(gaussian, name), factor * honest, rtol=1e-12)
-    assert np.allclose(draws(gaussian, "variance_as_deviation"), gaussian.scale * honest, rtol=1e-12)
-    assert np.ptp(draws(gamma, "fixed_seed"), axis=0).max() == 0.0
-    lengths = np.linalg.norm(draws(gamma, "wrong_gamma_shape"), axis=1) / gamma.scale
-    assert stats.kstest(lengths, "expon").pvalue > 1e-6
-    assert stats.kstest(lengths, stats.gamma(4).cdf).pvalue < 1e-6
-    with pytest.raises(NotApplicable, match="from a scale below 1, got"):
-        get_sabotage("variance_as_deviation").spoil(plan_for("output_gaussian", lam=0.1))
-    with pytest.raises(NotApplicable, match="p >= 2, got gamma and p = 1"):
-        get_sabotage("wrong_gamma_shape").spoil(plan_for("output_gamma", p=1))
 
 
 def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
@@ -262,11 +196,3 @@ def test_many_runs_certify_most_of_the_claim_and_see_a_fifth_of_the_noise_missin
     assert np.mean([r.certified_epsilon_95 for r in reports]) > 0.85
     plan = dpcore.run_audit(key, runs=100).plan
     assert verdicts(plan, runs=130_000, sabotage="noise_at_80_percent") == ["contradicted"] * REPEATS
-
-
-def test_the_last_bits_of_a_saturated_score_would_tell_the_data_sets_apart(monkeypatch):
-    """Why scores are rounded: unrounded, floating-point error refutes correct Gamma noise in one dimension."""
-    plan = plan_for("output_gamma", p=1, epsilon=1.0)
-    assert "contradicted" not in verdicts(plan, repeats=5)
-    monkeypatch.setattr(auditing, "_SCORE_DECIMALS", 20)
-    assert verdicts(plan, repeats=5) == ["contradicted"] * 5

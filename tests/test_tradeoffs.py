@@ -190,3 +190,14 @@ def test_honest_audits_pass_and_halved_noise_does_not(key):
     found = {c.name: c.flagged > c.limit for c in report.certificates}
     # The zCDP of generalised Gaussian noise is known; a law of its own would say more.
     assert report.verdict == "contradicted" and (found["curve"] or key == "generalized_gaussian")
+
+
+def test_printed_noise_on_a_polytope_claims_what_its_epsilon_composes_to():
+    """Where zCDP is cheaper than the sum: the claim's parameter is the plan's own noise."""
+    plan = plan_for("polyhedral_frank_wolfe", accounting="published", variant="published")
+    plan = plan.mechanism.calibrate(dc.replace(plan.spec, n=2_000), Budget(20.0, 1e-3))
+    weight = plan.mechanism._course(plan.spec, plan.requested).weight
+    assert plan.spent.epsilon < 2.0 * weight.total / plan.scale
+    claim = plan.mechanism.claimed_curve(plan)
+    assert claim.mu == pytest.approx(2.0 * weight.root / plan.scale, rel=1e-6)
+    assert claim.mu * claim.stretch == pytest.approx(2.0 * weight.total / plan.scale, rel=1e-6)

@@ -12,6 +12,7 @@ from .measured import BOTTOM
 from .style import BACKGROUND, FAMILIES, LEGEND, LEGEND_ROW, TEXT, Theme, axis, frame, log_axis, note, with_opacity
 
 _TOP, _LEFT = 14, 250
+_TICKS = [mantissa * 10.0**k for k in range(5) for mantissa in (1, 2, 5)]
 
 
 def exhibits_figure(
@@ -77,7 +78,8 @@ def exhibits_figure(
         "barmode": "overlay",
         "showlegend": True,
         "legend": legend,
-        "xaxis": log_axis(theme, math.log10(0.85), math.log10(1.5 * largest)) | {"title": title},
+        "xaxis": log_axis(theme, math.log10(0.85), math.log10(1.5 * largest))
+        | {"title": title, "tickvals": _TICKS, "ticktext": [f"{tick:g}" for tick in _TICKS]},
         "yaxis": axis(theme) | {"range": [-0.6, len(names) - 0.4], "showticklabels": False, "showgrid": False},
         "shapes": [printed | {"line": {"color": TEXT[theme], "width": 2}}],
         "annotations": labels,

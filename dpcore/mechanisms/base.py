@@ -186,6 +186,13 @@ class Mechanism(abc.ABC):
         """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for a row each; shape [k]."""
         raise NotApplicable(f"{self.key} has no log-likelihood ratio and cannot be audited")
 
+    def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
+        """What every step added its noise to on these records, at the iterates that transcripts [k, T p] lead to.
+
+        Shape [k, T p]; NotApplicable where steps do not all add noise of one size.
+        """
+        raise NotApplicable(f"{self.key} does not add noise of one size to every step")
+
     def gradients(self, plan: Plan) -> int:
         """How many gradients of single records one release evaluates, for mechanisms that read each record once."""
         raise NotApplicable(f"{self.key} counts no gradients: it reads records more than once")

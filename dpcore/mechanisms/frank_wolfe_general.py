@@ -179,16 +179,18 @@ class FrankWolfeGeneral(ReadingMechanism):
         return float(np.linalg.norm(gradients[1] - gradients[0]))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """The sum over the steps, each given the iterate that the transcript leads to."""
-        loss, size = get_loss(plan.spec.loss), plan.spec.size or 1.0
-        ratio, theta = np.zeros(len(outputs)), np.tile(_start(plan.spec), (len(outputs), 1))
+        """Of all steps together, each given the iterate that the transcript leads to."""
+        away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
+        return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
+
+    def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
+        loss, size, data = get_loss(plan.spec.loss), plan.spec.size or 1.0, records_of(prepared)
+        means, theta = [], np.tile(_start(plan.spec), (len(outputs), 1))
         for t, seen in enumerate(np.split(outputs, plan.steps, axis=1), start=1):
-            for side, sign in ((one, 1.0), (zero, -1.0)):
-                mean = loss.gradients(records_of(side), theta)
-                ratio += sign * self.law.log_density((seen - mean) / plan.scale)
+            means.append(loss.gradients(data, theta))
             mu = 2.0 / (t + 2.0)
             theta = (1.0 - mu) * theta + mu * size * plan.spec.shape.extreme(seen)
-        return ratio
+        return np.concatenate(means, axis=1)
 
 
 def noisy_models(

@@ -171,6 +171,10 @@ class GaussianClassifier(SampledMechanism):
         """As it is: matrices have all columns."""
         return prepared
 
+    def direction(self, spec: Spec, rng: np.random.Generator) -> Array:
+        """A draw of the noise at scale 1, [C, q]."""
+        return models.direction(self.law, spec, rng)
+
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         """One private draw, [C, p + 1, p + 1], in the coordinates x~."""
         return self.release_many(plan, prepared, [rng])[0]
@@ -179,10 +183,7 @@ class GaussianClassifier(SampledMechanism):
         """Independent releases, [len(rngs), C, p + 1, p + 1]."""
         check_certificate(prepared.distance, plan)
         noise = np.stack(
-            [
-                [event_scale * models.direction(self.law, plan.spec, rng) for event_scale in self._scales(plan)]
-                for rng in rngs
-            ]
+            [[event_scale * self.direction(plan.spec, rng) for event_scale in self._scales(plan)] for rng in rngs]
         )
         if self.perturbed == "output":
             return models.restored(prepared.theta + noise[:, 0])
@@ -197,7 +198,7 @@ class GaussianClassifier(SampledMechanism):
         cancelled: Callable[[], bool],
     ) -> Drawn:
         """Models in svec form, thetas [K, R, C, q], without the trace of noise and without the common shift."""
-        halves = np.stack([models.direction(self.law, plans[0].spec, rng) for rng in rngs])
+        halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
         directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
         data, found = records_of(prepared[0]), []
         for plan, side in zip(plans, prepared, strict=True):

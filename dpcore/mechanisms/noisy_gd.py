@@ -118,15 +118,17 @@ class NoisyGD(GradientPerturbation):
         return float(np.linalg.norm(gradients[1] - gradients[0]))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """The sum over the steps, each given the iterate that the transcript leads to."""
-        loss, schedule = get_loss(plan.spec.loss), schedule_of(plan)
-        ratio, theta = np.zeros(len(outputs)), np.zeros((len(outputs), plan.spec.p))
+        """Of all steps together, each given the iterate that the transcript leads to."""
+        away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
+        return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
+
+    def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
+        loss, schedule, data = get_loss(plan.spec.loss), schedule_of(plan), records_of(prepared)
+        means, theta = [], np.zeros((len(outputs), plan.spec.p))
         for t, seen in enumerate(np.split(outputs, plan.steps, axis=1)):
-            for side, sign in ((one, 1.0), (zero, -1.0)):
-                mean = loss.gradients(records_of(side), theta) + schedule.lam * theta
-                ratio += sign * self.law.log_density((seen - mean) / plan.scale)
+            means.append(loss.gradients(data, theta) + schedule.lam * theta)
             theta = schedule.after(t, theta, seen, plan.spec.radius)
-        return ratio
+        return np.concatenate(means, axis=1)
 
 
 def _descend(

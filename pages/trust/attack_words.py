@@ -235,8 +235,8 @@ def beside_caption(side: str, here: Here) -> str:
     if side == "Bet":
         wealth = f"worth {_wealth(now.logs[-1])} after {now.runs:,} runs"
         return (
-            f"A bet against this code, {wealth}; the bets on all {len(here.trials.versions)} versions share "
-            "a stake of 1. If the claim is true, wealth grows only by luck, so one may watch and stop at any time."
+            f"A bet against this code, {wealth}; all {len(here.trials.versions)} versions share the error. If the "
+            "claim is true, wealth grows only by luck, so one may watch and stop at any time."
         )
     return (
         f"The attacker's score in {now.runs:,} runs. Below 0 he says “first”, from 0 on “second”, and is right "
@@ -318,9 +318,8 @@ def assumptions(here: Here) -> str:
         f"**The attacker** knows both, sees one release, or every step where a mechanism has many, of "
         f"{name_of(trials.asked.mechanism)} with {trials.plans[here.played].noise} noise, and knows the claimed law of "
         "its noise. Records, loss and λ are the audit's own: the sliders for them do not enter.",
-        f"**A false “contradicted”** comes from the certificates in at most {ALPHAS[1]:.1%} of pages like this one, "
-        f"all {len(trials.versions)} versions together, and from the bets in as many again; a false “suspicious” in at "
-        f"most {ALPHAS[0]:.0%} each.",
+        f"**A false “contradicted”** comes in at most {ALPHAS[1]:.1%} of pages like this one, from certificates "
+        f"and bets of all {len(trials.versions)} versions together; a false “suspicious” in at most {ALPHAS[0]:.0%}.",
         "**Certificates** hold for a number of runs that was fixed beforehand: the slider's. The bet may be watched.",
         "**No contradiction found is no proof.** The attack is the best one against the claimed law, not against every "
         "mistake: faults that leave the score alone, running time and known seeds are not seen.",
@@ -339,8 +338,8 @@ from dpcore.auditing import worst_plan
 
 sabotage = {here.played!r}
 plan = worst_plan({asked.mechanism!r}, sabotage, Budget({asked.budget.epsilon!r}, {asked.budget.delta!r}))
-shown = {len(here.trials.versions)}  # versions that are shown together
-report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, sabotage=sabotage, comparisons=shown)
+tests = {here.trials.tests}  # that share the error: certificates and bets of all versions
+report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, sabotage=sabotage, comparisons=tests)
 print(report.sentence)
 print(report.to_json())
 """
