@@ -36,7 +36,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
         list_mechanisms(),
         format_func=words.name_of,
         key="mechanism",
-        width=270,
+        width=290,
         label_visibility="collapsed",
         bind="query-params",
     )

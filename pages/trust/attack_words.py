@@ -311,12 +311,12 @@ def table(here: Here) -> pd.DataFrame:
 
 def assumptions(here: Here) -> str:
     """What is attacked, what a verdict means, and what is not looked for."""
-    trials = here.trials
+    trials, noise = here.trials, here.trials.plans[here.played].noise.capitalize()
     lines = [
         f"**The two data sets:** {trials.pairs[here.played]}. They are chosen to be as far apart as the sensitivity "
         "allows, with a loss that reaches it.",
         f"**The attacker** knows both, sees one release, or every step where a mechanism has many, of "
-        f"{name_of(trials.asked.mechanism)} with {trials.plans[here.played].noise.capitalize()} noise, and knows the claimed law of "
+        f"{name_of(trials.asked.mechanism)} with {noise} noise, and knows the claimed law of "
         "its noise. Records, loss and λ are the audit's own: the sliders for them do not enter.",
         f"**A false “contradicted”** comes in at most {ALPHAS[1]:.1%} of pages like this one, from certificates "
         f"and bets of all {len(trials.versions)} versions together; a false “suspicious” in at most {ALPHAS[0]:.0%}.",
