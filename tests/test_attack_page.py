@@ -20,6 +20,7 @@ from dpcore import Budget, NotApplicable, trials
 from dpcore.auditing import Audit, worst_plan
 from dpcore.sabotages import SABOTAGES
 from pages.trust import attack
+from pages.trust import attack_background as background
 from pages.trust import attack_words as words
 from pages.ui import controls
 from pages.ui.text import rounded
@@ -261,7 +262,7 @@ def test_the_code_repeats_the_audit(capsys):
 def test_the_table_holds_every_version_and_why_others_are_missing():
     page = open_page(behind="Data")
     held = page.session_state[HELD]
-    made = words.table(words.Here(held, None, held.standings)).set_index("version")
+    made = background.table(words.Here(held, None, held.standings)).set_index("version")
     assert set(made.index) == {words.HONEST, *SABOTAGES}
     assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
     assert made.not_applicable.notna().sum() == len(held.refused)

@@ -366,3 +366,19 @@ def test_a_question_that_comes_late_calls_nothing_back(gate, monkeypatch):
     session["name"] = new = refinement.join(experiment("later"), watcher)
     ask("name", watcher)
     assert old.abandoned() and not new.abandoned()
+
+
+def test_the_page_runs_again_for_news_only(gate, monkeypatch):
+    runs: list[int] = []
+    monkeypatch.setattr(refine.st, "session_state", {})
+    monkeypatch.setattr(refine.st, "rerun", lambda: runs.append(1))
+    ask, watcher = refine._poll.__wrapped__, object()
+    refine.st.session_state["name"] = job = refinement.join(experiment("news"), watcher)
+    ask("name", watcher)
+    assert not runs
+    gate.open()
+    wait_for(lambda: job.finished)
+    ask("name", watcher)
+    assert len(runs) == 1
+    ask("name", watcher, job.news)
+    assert len(runs) == 1, "what has been seen is no news"

@@ -160,6 +160,17 @@ def test_those_who_want_the_same_share_and_the_last_to_leave_stops_it(gate, seed
     assert again.complete and join(asked, "they") is again, "what is complete is kept"
 
 
+def test_who_comes_after_it_was_given_up_starts_it_anew(gate, seed):
+    asked = Asked("output_gaussian", CLAIM, 1_000, seed)
+    first = join(asked, "me")
+    first.leave("me")
+    second = join(asked, "you")  # the first has not noticed yet
+    assert second is not first and not second.abandoned()
+    gate.release(100)
+    wait_for(lambda: (second.watch("you"), second.finished)[1])
+    assert second.complete and not first.complete
+
+
 def test_silence_stops_it(gate, seed, monkeypatch):
     held = join(Asked("output_gaussian", CLAIM, 1_000, seed), "me")
     monkeypatch.setattr("dpcore.refinement.PATIENCE_SECONDS", -1.0)

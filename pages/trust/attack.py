@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import Budget, NotApplicable, figures, list_mechanisms, trials
 from dpcore.sabotages import SABOTAGES
+from pages.trust import attack_background as background
 from pages.trust import attack_words as words
 from pages.trust.attack_words import Here
 from pages.ui.behind import behind
@@ -36,7 +37,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
         list_mechanisms(),
         format_func=words.name_of,
         key="mechanism",
-        width=270,
+        width=290,
         label_visibility="collapsed",
         bind="query-params",
     )
@@ -106,7 +107,12 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
             help="JSON with everything that is needed to repeat it.",
             key="report",
         )
-    behind(lambda: words.assumptions(here), words.FORMULA, lambda: words.snippet(here), words.table(here))
+    behind(
+        lambda: background.assumptions(here),
+        background.FORMULA,
+        lambda: background.snippet(here),
+        background.table(here),
+    )
 
 
 _NAME, _WATCHER = "trials in the background", "trials watcher"
