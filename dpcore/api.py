@@ -10,7 +10,6 @@ from .checks import integer, shown
 from .data import clip_rows
 from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism, mechanism_class
-from .noises import on_grid
 from .sets import ConvexSet, SetName, get_set
 from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, as_matrix
 
@@ -168,7 +167,7 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     prepared = mechanism.prepare(plan, data)
     # Columns that no record fills are released like the others: leaving them out would tell which they are.
     prepared = mechanism.padded(prepared, plan.spec.p - data.active)
-    theta = on_grid(mechanism.release(plan, prepared, np.random.default_rng(seed)), mechanism.resolution(plan))
+    theta = mechanism.rounded(plan, mechanism.release(plan, prepared, np.random.default_rng(seed)))
     return Release(theta, plan, seeded=seed is not None, clipped=clipped)
 
 

@@ -128,8 +128,17 @@ _GRID_BITS = 20
 _EXACT = 2.0**53
 
 
+def grid_of(resolution: float) -> float:
+    """The largest power of two that is at most 2^-20 resolution; 0 where there is none.
+
+    >>> grid_of(3.0) == 2.0**-19, grid_of(0.0)
+    (True, 0.0)
+    """
+    return math.ldexp(1.0, math.frexp(resolution)[1] - 1 - _GRID_BITS) if resolution else 0.0
+
+
 def on_grid(values: Array, resolution: float) -> Array:
-    """`values` rounded towards 0 to multiples of the largest power of two that is at most 2^-20 resolution.
+    """`values` rounded towards 0 to multiples of `grid_of(resolution)`.
 
     resolution: the size of the noise in these numbers, >= 0, a public number; 0 leaves them as they are. The low-order
     bits of a sum of a number and noise can betray the number (Mironov 2012); those below the grid are gone. Towards 0,
@@ -138,9 +147,7 @@ def on_grid(values: Array, resolution: float) -> Array:
     >>> on_grid(np.array([1.0, -0.3, 1e-9]), 1.0).tolist()
     [1.0, -0.2999992370605469, 0.0]
     """
-    if resolution == 0.0:
-        return values
-    grid = math.ldexp(1.0, math.frexp(resolution)[1] - 1 - _GRID_BITS)
+    grid = grid_of(resolution)
     if grid == 0.0:
         return values
     fine = np.abs(values) < grid * _EXACT

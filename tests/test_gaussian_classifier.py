@@ -14,7 +14,7 @@ from dpcore import Budget, Data, NotApplicable, Unconverged, api
 from dpcore.accounting import class_vertices, hockey_stick, objective_delta
 from dpcore.mechanisms import classifier_models as models
 from dpcore.mechanisms import gaussian_classifier
-from dpcore.noises import NOISES
+from dpcore.noises import NOISES, grid_of
 from dpcore.solvers.ellipsoids import classify, features, svec
 from tests.classifiers import KEY, Rows, class_data, plain_gradients, plan_of
 
@@ -216,7 +216,10 @@ def test_a_release_is_the_minimiser_for_its_noise_and_a_trace(noise, perturbed):
     Phi = api.release_once(plan, Data(data.X, data.y, p=4), seed=5).theta
     assert Phi.shape == (3, 5, 5) and np.array_equal(Phi, Phi.swapaxes(1, 2))
     values = np.linalg.eigvalsh(Phi)
-    assert -1e-12 * np.abs(Phi).max() <= values.min() <= 1e-9 * np.abs(Phi).max(), "shifted no more than is needed"
+    grid = grid_of(plan.mechanism.resolution(plan))
+    assert -1e-12 * np.abs(Phi).max() <= values.min() <= 1.01 * grid, "shifted no more than is needed"
+    assert np.array_equal(np.fmod(Phi, grid), np.zeros_like(Phi))
+    off = grid * math.sqrt(Phi.size)  # what rounding moves a model by, at most
     again = np.random.default_rng(5)
     drawn = [event.scale * models.direction(plan.mechanism.law, plan.spec, again) for event in plan.ledger]
     V = models.centred(svec(Phi))
@@ -224,13 +227,14 @@ def test_a_release_is_the_minimiser_for_its_noise_and_a_trace(noise, perturbed):
     tilt = np.zeros_like(V) if perturbed == "output" else drawn[0]
     exact = V - drawn[0 if perturbed == "output" else 1]
     gradient = svec(plain_gradients(wide, models.smat(exact)[None], 0.3)[0]) + tilt
-    assert np.linalg.norm(gradient) <= 0.3 * plan.tol * (1 + 1e-6) + 1e-12
+    bend = 3.0 + 0.3  # c C and lam
+    assert np.linalg.norm(gradient) <= 0.3 * plan.tol * (1 + 1e-6) + bend * off + 1e-12
     if perturbed == "objective":
         trace = np.linalg.norm(drawn[1])
         assert 2.0 * plan.tol < trace < 1e-2 * np.linalg.norm(drawn[0]) / 0.3, "there, and not seen"
     idle = models.smat(V)[:, 2:4, 2:4] if perturbed == "output" else models.smat(exact + drawn[0] / 0.3)[:, 2:4, 2:4]
     if perturbed == "objective":
-        assert np.abs(idle).max() <= 3.0 * plan.tol, "idle columns hold noise only"
+        assert np.abs(idle).max() <= 3.0 * plan.tol + grid, "idle columns hold noise only"
     else:
         assert np.abs(idle).min() > 0.0
 

@@ -10,6 +10,7 @@ from scipy import stats
 import dpcore
 from dpcore import Data, NotApplicable, Unconverged, api, solvers
 from dpcore.losses import get_loss
+from dpcore.noises import grid_of
 from tests.test_objective_perturbation import every_key, every_loss, plan_of
 
 
@@ -22,18 +23,19 @@ def test_a_release_is_the_minimiser_of_the_tilted_objective_and_a_trace(key, los
     data = Data(X / np.linalg.norm(X, axis=1)[:, None], np.sign(rng.standard_normal(60)), p=6)
     plan = plan_of(key, loss, 1.0, lam=0.1, n=60, p=6)
     theta = api.release_once(plan, data, seed=4).theta
+    off = 2.5 * grid_of(plan.mechanism.resolution(plan))  # sqrt(6): what rounding moves a model by, at most
     noise = np.random.default_rng(4)
     b, trace = (event.scale * plan.mechanism.law.direction(6, 6, noise) for event in plan.ledger)
     exact = theta - trace
     found = get_loss(loss)
     gradient = found.derivative(data.X @ exact[:4], data.y) @ data.X / 60 + 0.1 * exact[:4] + b[:4]
-    assert np.linalg.norm(gradient) <= 0.1 * plan.tol * (1 + 1e-6)
-    assert np.allclose(exact[4:], -b[4:] / 0.1, rtol=1e-9), "idle columns hold noise only"
+    assert np.linalg.norm(gradient) <= 0.1 * plan.tol * (1 + 1e-6) + (found.curvature_bound + 0.1) * off
+    assert np.allclose(exact[4:], -b[4:] / 0.1, rtol=1e-9, atol=off), "idle columns hold noise only"
     assert np.linalg.norm(trace) < 1e-3 * np.linalg.norm(b), "the trace is not seen"
     prepared = plan.mechanism.prepare(plan, data)
     whole = dc.replace(prepared, theta=np.zeros(6))
     (many,) = plan.mechanism.release_many(plan, whole, [np.random.default_rng(4)])
-    assert np.linalg.norm(many - theta) <= 2.0 * plan.tol, "many releases have idle columns too"
+    assert np.linalg.norm(many - theta) <= 2.0 * plan.tol + off, "many releases have idle columns too"
     narrow = plan.mechanism.release(plan, prepared, np.random.default_rng(4))
     assert narrow.shape == (4,) and np.isfinite(narrow).all()
 

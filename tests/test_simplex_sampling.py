@@ -18,6 +18,7 @@ from dpcore.bounded_range import most_draws, price, weight_range
 from dpcore.losses import LOSSES, get_loss
 from dpcore.mechanisms.simplex_sampling import SimplexSampling
 from dpcore.solvers.entropic import minimise_on_simplex
+from dpcore.tradeoffs import PureCurve, ZcdpCurve
 
 BUDGET, LARGE = Budget(1.0, 1e-5), Budget(1e6)
 KEYS = [key for key, loss in LOSSES.items() if loss.linear and math.isfinite(loss.curvature_bound)]
@@ -410,20 +411,24 @@ def test_the_log_ratio_counts_the_draws_of_idle_columns_and_the_separation_their
     assert plan.mechanism.separation(plan, zero, one) == pytest.approx(0.25 * apart, rel=1e-9)
 
 
-def test_a_curve_is_claimed_only_where_what_is_spent_tells_the_range():
-    """delta = 0.05 covers one draw of range 0.08: (0, 0.05) is no claim about the range, and audits have no curve."""
+def test_the_claimed_curve_is_that_of_the_range_where_what_is_spent_tells_it():
+    """delta = 0.05 covers one draw of range 0.08: (0, 0.05) is no claim about the range, and all that is claimed."""
     for lam, m, delta in product((0.3, 5.0, 40.0), (1, 4, 30), (0.0, 1e-5, 0.01, 0.05)):
         plan = plan_for("linear", n=10, p=2, lam=lam, m=m, budget=Budget(1.0, delta))
         curve, eta = plan.mechanism.claimed_curve(plan), weight_range(plan.spec).eta(lam)
-        assert (curve is None) == (plan.spent.epsilon <= 1e-8)
-        assert curve is None or (curve.mu, curve.times) == (pytest.approx(eta, rel=1e-6), m)
-    assert plan.mechanism.claimed_curve(plan) is None
+        covered = plan.spent.epsilon <= 1e-8
+        assert isinstance(curve, PureCurve) == covered
+        if covered:
+            assert (curve.mu, curve.failure) == (plan.spent.epsilon, delta)
+        else:
+            assert (curve.mu, curve.times) == (pytest.approx(eta, rel=1e-6), m)
+    assert covered
 
 
 def test_where_draws_are_too_many_to_count_inequalities_limit_the_attacker():
     """The exact distance of the worst pair over 267,254 draws, of log-odds 2 / 3000 and -2 / 3000, is little less."""
     plan = plan_for("linear", budget=Budget(1.0, 1e-3), n=1000, p=2, lam=3.0)
-    assert plan.steps > 20_000 and plan.mechanism.claimed_curve(plan) is None
+    assert plan.steps > 20_000 and isinstance(plan.mechanism.claimed_curve(plan), ZcdpCurve)
     distance = binomial_delta(plan, 4.0 / 3000.0, 0.0)
     assert distance <= 2.0 * plan.mechanism.attack_limit(plan) - 1.0 <= 1.4 * distance
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..checks import one_of
 from ..data import check_records
-from ..noises import NOISES, Noise
+from ..noises import NOISES, Noise, on_grid
 from ..sets import ConvexSet, get_set
 from ..tradeoffs import Curve
 from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, SetName, Spec, Unconverged
@@ -150,14 +150,18 @@ class Mechanism(abc.ABC):
         return self.release_many(plan, prepared, rngs)
 
     def resolution(self, plan: Plan) -> float:
-        """The size of the noise in a released number: releases are rounded to a grid made of it (`noises.on_grid`).
+        """The size of the noise in a released number, from which `noises.grid_of` makes the grid of releases.
 
         0 where a release tells choices and nothing else.
         """
         return plan.scale
 
+    def rounded(self, plan: Plan, releases: Array) -> Array:
+        """Releases as they are published: on their grid."""
+        return on_grid(releases, self.resolution(plan))
+
     def seen_resolution(self, plan: Plan) -> float:
-        """The same for the numbers of `transcripts`."""
+        """The size of the noise in the numbers of `transcripts`."""
         return self.resolution(plan)
 
     def audited(self) -> Mechanism:

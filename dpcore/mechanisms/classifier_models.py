@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import helmert
 
 from ..losses import get_loss
-from ..noises import Noise
+from ..noises import Noise, grid_of, on_grid
 from ..solvers.ellipsoids import ClassRecords, Objective, smat
 from ..types import Array, Data, Spec
 from .classifier_rules import dimensions
@@ -51,6 +51,16 @@ def restored(weights: Array) -> Array:
     matrices = smat(weights)
     t = np.maximum(-np.linalg.eigvalsh(matrices)[..., 0].min(axis=-1), 0.0)
     return matrices + t[..., None, None, None] * np.eye(matrices.shape[-1])
+
+
+def rounded(matrices: Array, resolution: float) -> Array:
+    """What `restored` made, [..., C, p, p], on the grid of the noise: all classes are rounded, and shifted anew by a
+    multiple of the grid, so that no eigenvalue is negative.
+    """
+    own = on_grid(matrices - matrices.mean(axis=-3, keepdims=True), resolution)
+    least = np.linalg.eigvalsh(own)[..., 0].min(axis=-1)
+    t = on_grid(np.maximum(-least, 0.0), resolution) + grid_of(resolution)
+    return own + t[..., None, None, None] * np.eye(own.shape[-1])
 
 
 def gradients(spec: Spec, data: Data, weights: Array) -> Array:

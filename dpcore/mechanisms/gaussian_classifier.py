@@ -218,6 +218,14 @@ class GaussianClassifier(SampledMechanism):
             return plan.scale
         return plan.scale / (rules.smoothness(plan.spec) + float(plan.spec.lam))
 
+    def rounded(self, plan: Plan, releases: Array) -> Array:
+        """On the grid, and without negative eigenvalues."""
+        return models.rounded(releases, self.resolution(plan))
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """Releases as they are published."""
+        return self.rounded(plan, self.release_many(plan, prepared, rngs))
+
     def worst_spec(self) -> Spec:
         return Spec(self.usual_loss, n=10, p=1, lam=1e4, classes=3)
 
