@@ -87,7 +87,10 @@ def exhibits_figure(
             "narrow": {
                 "margin": {"l": 12, "r": 12, "t": _TOP + 10, "b": BOTTOM + rows},
                 "annotations": [
-                    label | {"xanchor": "left", "xshift": 0, "yshift": 29, "align": "left"} for label in labels
+                    label
+                    | {"text": label["text"].replace("<br>", " "), "xanchor": "left", "xshift": 0, "yshift": 29}
+                    | {"bgcolor": BACKGROUND[theme]}
+                    for label in labels
                 ],
             }
         },
