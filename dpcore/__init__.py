@@ -16,12 +16,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "api": ("bounds_of", "calibrate", "solve"),
-    "auditing": ("Audit", "AuditReport", "run_audit"),
+    "auditing": ("Audit", "run_audit"),
     "estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
     "exhibits": ("Finding", "run_exhibit"),
     "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
     "odds": ("Odds", "odds_of"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
+    "reports": ("AuditReport",),
     "types": (
         *("Bound", "Budget", "BudgetExceeded", "Data", "Domain", "NotApplicable", "Plan", "Release", "Spec"),
         "Unconverged",
@@ -32,12 +33,13 @@ __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
     from .api import bounds_of, calibrate, solve
-    from .auditing import Audit, AuditReport, run_audit
+    from .auditing import Audit, run_audit
     from .estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
     from .exhibits import Finding, run_exhibit
     from .experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism
     from .odds import Odds, odds_of
+    from .reports import AuditReport
     from .types import Bound, Budget, BudgetExceeded, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged
 
 

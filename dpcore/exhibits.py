@@ -21,7 +21,6 @@ from typing import Any, Literal, cast
 import numpy as np
 from scipy.special import logit
 
-from .auditing import Verdict
 from .caching import BoundedCache
 from .cells import generator
 from .certificates import lower_bound
@@ -30,6 +29,7 @@ from .classes import betrayal
 from .huber_pairs import pair_plan, worst_for_gamma, worst_for_gaussian
 from .lp_noise import lp_noise, quoted_noise, shift_shares
 from .mechanisms import Mechanism
+from .reports import Verdict
 from .types import Array, Budget
 
 ERRORS = (0.05, 0.001)

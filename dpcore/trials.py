@@ -19,10 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .auditing import Audit, AuditReport, Verdict, words_of_pair, worst_plan
+from .auditing import Audit, worst_plan
 from .certificates import Scores
 from .checks import integer
 from .refinement import Watched
+from .reports import AuditReport, Verdict, words_of_pair
 from .sabotages import SABOTAGES
 from .tradeoffs import Curve
 from .types import Array, Budget, NotApplicable

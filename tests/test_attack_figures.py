@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpcore import figures
-from dpcore.auditing import VERDICTS
 from dpcore.figures import Row
+from dpcore.reports import VERDICTS
 from tests.test_figures import contrast
 
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])

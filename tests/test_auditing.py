@@ -198,6 +198,21 @@ def test_the_report_is_plain_json():
     assert [c["name"] for c in facts["certificates"]] == [c.name for c in report.certificates]
 
 
+def test_json_holds_no_number_that_json_has_not():
+    report = dpcore.run_audit("ftrl", runs=200)
+    assert math.isinf(report.plan.spec.domain.q)
+    endless = dc.replace(report.certificates[-1], epsilon=math.inf)
+    report = dc.replace(report, certificates=(*report.certificates[:-1], endless))
+
+    def refuse(name: str) -> float:
+        raise AssertionError(name)
+
+    facts = json.loads(report.to_json(), parse_constant=refuse)
+    assert (
+        facts["spec"]["domain"]["q"] == facts["certificates"][-1]["epsilon"] == facts["certified_epsilon_95"] == "inf"
+    )
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

@@ -55,6 +55,7 @@ LAYER = {
     "mixtures": 8,
     "rates": 8,
     "sabotages": 7,
+    "reports": 7,
     "scikit": 8,
     "streaming": 8,
     "work": 8,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from ..auditing import Verdict
+from ..reports import Verdict
 from ..types import Array
 from ..wealth import ALPHAS
 from .style import (

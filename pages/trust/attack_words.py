@@ -7,10 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dpcore.auditing import Verdict
 from dpcore.certificates import Certificate
 from dpcore.figures import Row
 from dpcore.mechanisms import mechanism_class
+from dpcore.reports import Verdict
 from dpcore.sabotages import SABOTAGES
 from dpcore.trials import Standing, Trials
 from dpcore.wealth import ALPHAS
