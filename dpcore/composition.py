@@ -168,7 +168,9 @@ def varied_range_attack_limit(total: float, root: float) -> float:
 
     TV <= tanh(s / 4), attained for one choice: TV is the mean under Q of (P/Q - 1)_+, convex in a ratio of mean 1 in
     [u, u e^s], so two values make it largest, (1 - u) (u e^s - 1) / (u (e^s - 1)), and u = exp(-s/2) makes that
-    tanh(s/4). Sums over independent choices have the range s. Besides, they are (r^2 / 8)-zCDP (`bounded_range_rho`).
+    tanh(s/4). Sums over independent choices have the range s. For adaptive ones that is not proved here: their exact
+    optimum (`adaptive_choices`) stayed below it in every case of a wide grid (docs/formulas.md). Besides, all are
+    (r^2 / 8)-zCDP (`bounded_range_rho`).
 
     Source: derived here (constants explicit).
 

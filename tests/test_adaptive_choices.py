@@ -87,3 +87,12 @@ def test_what_lies_beyond_a_short_grid_is_not_forgotten(monkeypatch):
     short = choices_delta((0.2,) * 30, EPSILONS)
     adaptive_choices._values.cache_clear()
     assert (short >= exact).all() and (short >= usual).all() and short[-1] > 10.0 * usual[-1]
+
+
+def test_a_plain_sum_limits_adaptive_choices_too_in_every_case_tried():
+    """tanh(s / 4) is proved for independent choices; the exact optimum of adaptive ones is compared with it here."""
+    rng = np.random.default_rng(0)
+    cases = [(eta,) * k for k in (2, 3, 5, 8, 16, 32, 64, 128) for eta in np.geomspace(1e-3, 20.0 / k, 8)]
+    cases += [tuple(np.exp(rng.uniform(-5.0, 1.0, rng.integers(2, 9)))) for _ in range(100)]
+    shares = [choices_delta(ranges, np.zeros(1))[0] / math.tanh(math.fsum(ranges) / 4.0) for ranges in cases]
+    assert 0.9 < max(shares) <= 1.0
