@@ -77,6 +77,7 @@ async function draw(node) {
     node.drawnWidth = width || Infinity;
     await Plotly.react(node, data, fitting, CONFIG);
   } catch (error) {
+    if (!node.isConnected) return; // the reader left while it was being drawn
     console.error("live_figure:", error);
     if (turn !== node.turn) return;
     window.Plotly?.purge(node);

@@ -52,6 +52,7 @@ def test_the_navigation_leads_here_and_the_shared_controls_come_along(
     page.get_by_role("link", name="Trust").click()
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible(timeout=60_000)
     expect(page.get_by_text("a factor 2 is missing” leaks at least")).to_be_visible(timeout=60_000)
+    page.wait_for_load_state("networkidle")  # Streamlit looks for the report's file, which goes with the view
     page.get_by_role("radio", name="add it up").click()
     expect(page.get_by_text("With the lecture's noise for ε = 0.5")).to_be_visible()
     page.get_by_role("link", name="Start").click()
