@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import EPSILON_GRID
 
@@ -105,7 +106,7 @@ def sidebar(
     with st.sidebar:
         st.markdown("### Price of Privacy")
         epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format, reason=unused.get("epsilon"))
-        with st.container(gap="xsmall"):
+        with _block("delta_and_note"):
             delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text, reason=unused.get("delta"))
             note = st.empty()
         n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
@@ -114,20 +115,34 @@ def sidebar(
         p = _dimension(letter, columns, max_columns, default_columns, unused.get("p"))
         lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text, reason=unused.get("lam"))
         m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
-        _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
+        seed = _seed(unused.get("seed"))
+    return Controls(epsilon, delta, n, p, lam, m, seed)
+
+
+def _block(key: str) -> DeltaGenerator:
+    """A control's place, with its captions: whatever captions there are, each control stays where it is. One that moves
+    is made anew by the browser, and may then say that it is what it was before."""
+    return st.container(gap="xsmall", key=f"block_{key}")
+
+
+def _seed(reason: str | None) -> int:
+    """The seed and the button that draws another one; with a reason both are disabled and say so."""
+    _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
+    with _block("seed"):
         number, reroll = st.columns([3, 2], vertical_alignment="bottom")
-        still = "seed" in unused
         seed = number.number_input(
             *("**seed** of chance", 0, LARGEST_SEED, DEFAULTS["seed"]),
             step=1,
             key="seed",
             bind="query-params",
-            disabled=still,
+            disabled=reason is not None,
         )
-        reroll.button("Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.", disabled=still)
-        if still:
-            st.caption(unused["seed"])
-    return Controls(epsilon, delta, n, p, lam, m, int(seed))
+        reroll.button(
+            "Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.", disabled=reason is not None
+        )
+        if reason:
+            st.caption(reason)
+    return int(seed)
 
 
 def _slider(
@@ -144,9 +159,7 @@ def _slider(
     drawn = st.session_state.setdefault("drawn", {})
     asked, fitting = fitted(st.session_state.get(key, default), drawn.get(key), options, default)
     _settle(key, fitting, default)
-    # With its caption in one block, so that whatever captions there are, each control stays where it is: one that moves
-    # is made anew by the browser, and may then say that it is what it was before.
-    with st.container(gap="xsmall"):
+    with _block(key):
         shown = st.select_slider(
             label, options, default, format_func=text, key=key, bind="query-params", disabled=reason is not None
         )
@@ -187,7 +200,7 @@ def _dimension(letter: str, columns: int | None, max_columns: int, default: int 
         columns_to = [p for p in DIMENSIONS if p <= max_columns]
         return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default, reason)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.
-    with st.container(gap="xsmall"):
+    with _block("p"):
         st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
         st.caption(f"this data set has {columns} columns")
     return columns
