@@ -155,6 +155,7 @@ WITHIN = {
         "as_printed",
         "attack",
         "decisions",
+        "budgets",
     },
     "bounds": {"regularised", "descent", "draws", "frank_wolfe", "lp", "phased", "polyhedral"},
     "geometry": {"people", "hardest", "transition", "curves", "rates", "ball", "lengths"},

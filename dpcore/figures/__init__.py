@@ -6,6 +6,7 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 
 from .as_printed import betrayal_figure, existence_figure, theorem_figure
 from .attack import LONGEST, Row, ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
+from .budgets import Range, Use, budget_figure, uses_figure, worth_figure
 from .classes import accuracy_figure, classes_excess_figure, tuning_figure
 from .clouds import cloud_figure
 from .cost import cost_figure
@@ -57,13 +58,16 @@ __all__ = [
     "RULE_NAMES",
     "TEXT",
     "Lower",
+    "Range",
     "Row",
     "Theme",
+    "Use",
     "accounting_name",
     "accuracy_figure",
     "ball_figure",
     "betrayal_figure",
     "bounds_figure",
+    "budget_figure",
     "classes_excess_figure",
     "cloud_figure",
     "columns_figure",
@@ -108,8 +112,10 @@ __all__ = [
     "theorem_figure",
     "tracing_figure",
     "tuning_figure",
+    "uses_figure",
     "valley_figure",
     "wealth_figure",
     "width_figure",
     "work_figure",
+    "worth_figure",
 ]

@@ -1,0 +1,124 @@
+"""The figures to decide by: what they draw, where an answer stands, and what they leave out when there is none."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpcore import figures
+from dpcore.figures import Range, Use
+
+THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
+EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
+LOST = np.array([40.0, 20.0, 4.0, 0.5])
+NOWHERE = Range(math.nan, math.nan, math.nan)
+USES = [
+    Use("A statistical office, a census", "per person, central", 19.61),
+    Use("A network, its statistics", "per query, central", 0.15),
+]
+
+
+def budget(theme="light", lost=LOST, at_most=5.0, answer=Range(0.8, 0.6, 1.2), epsilon=1.0):  # noqa: B008
+    return figures.budget_figure(
+        EPSILONS,
+        lost,
+        lost - 1.0,
+        lost + 1.0,
+        at_most=at_most,
+        answer=answer,
+        epsilon=epsilon,
+        family="output",
+        theme=theme,
+        height=400,
+    )
+
+
+def worth(theme="light", people=np.array([math.nan, 50.0, 500.0, 900.0]), epsilon=1.0):  # noqa: B008
+    return figures.worth_figure(
+        EPSILONS,
+        people,
+        0.8 * people,
+        np.minimum(1000.0, 1.2 * people),
+        n=1000,
+        epsilon=epsilon,
+        family="output",
+        theme=theme,
+        height=350,
+    )
+
+
+def uses(theme="light"):
+    return figures.uses_figure(USES, epsilon=1.0, theme=theme)
+
+
+ALL = pytest.mark.parametrize("draw", [budget, worth, uses], ids=lambda f: f.__name__)
+
+
+@THEMES
+@ALL
+def test_house_style(draw, theme):
+    figure = draw(theme)
+    json.loads(figure.to_json())
+    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme] and figure.layout.uirevision == "keep"
+    assert "narrow" in figure.layout.meta and "layout" not in figure.layout.template.to_plotly_json()
+
+
+def named(figure, start):
+    return next(trace for trace in figure.data if (trace.name or "").startswith(start))
+
+
+def test_the_budget_s_answer_stands_where_the_curve_meets_what_can_be_given_up():
+    figure = budget()
+    diamond = figure.data[-1]
+    assert diamond.marker.symbol == "diamond" and (diamond.x[0], diamond.y[0]) == (0.8, 5.0)
+    sure = named(figure, "the budget")
+    assert list(sure.x) == [0.6, 1.2] and set(sure.y) == {5.0}
+    assert any("smallest budget: 0.8" in note.text for note in figure.layout.annotations)
+
+
+def test_an_interval_without_an_upper_end_goes_to_the_end_of_the_axis():
+    assert list(named(budget(answer=Range(9.0, 6.0, math.nan)), "the budget").x) == [6.0, 10.0]
+
+
+def test_what_is_not_reachable_is_not_marked():
+    figure = budget(answer=NOWHERE)
+    assert len(named(figure, "the budget").x) == 0 and math.isnan(figure.data[-1].x[0])
+    assert not any("smallest budget" in note.text for note in figure.layout.annotations)
+
+
+@pytest.mark.parametrize("at_most", [0.5, 5.0, 20.0, 80.0])
+def test_threshold_and_curve_lie_inside_the_axis(at_most):
+    figure = budget(at_most=at_most)
+    low, high = figure.layout.yaxis.range
+    assert low <= 0.0 and max(at_most, LOST.max() + 1.0) < high
+    assert list(named(figure, "what can be given up").y) == [at_most] * 2
+
+
+def test_the_cursor_s_dot_lies_on_the_curve_between_grid_points_too():
+    dot = budget(epsilon=10**-0.5).data[-2]
+    assert dot.y[0] == pytest.approx(12.0)  # half-way between 20 and 4 on a logarithmic axis
+
+
+def test_a_refused_part_of_the_curve_is_left_open():
+    lost = np.array([math.nan, math.nan, 4.0, 0.5])
+    figure = budget(lost=lost, epsilon=0.01)
+    assert list(figure.data[0].x) == [1.0, 10.0] and math.isnan(figure.data[-2].y[0])
+
+
+def test_people_are_drawn_against_all_that_there_are():
+    figure = worth()
+    assert list(named(figure, "all 1,000").y) == [1000.0] * 2
+    low, high = figure.layout.yaxis.range
+    assert 10**low < 40.0 and 10**high > 1000.0
+    assert list(figure.data[0].x) == [0.1, 1.0, 10.0]
+
+
+def test_uses_are_sorted_and_say_their_unit():
+    figure = uses()
+    assert list(figure.data[0].x) == [0.15, 19.61]
+    assert ["per query" in text for text in figure.layout.yaxis.ticktext] == [True, False]
+    phone = figure.layout.meta["narrow"]
+    assert sum("central" in note["text"] for note in phone["annotations"]) == len(USES)
