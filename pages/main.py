@@ -25,5 +25,6 @@ run_pages(
         "Geometry": "geometry/geometry.py",
         "Classes": "classes/classes.py",
         "Trust": "trust/trust.py",
+        "Decide": "decide/decide.py",
     },
 )

@@ -14,7 +14,7 @@ from dpcore.figures import Range, Use
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 LOST = np.array([40.0, 20.0, 4.0, 0.5])
-NOWHERE = Range(math.nan, math.nan, math.nan)
+NOWHERE = Range(math.inf, math.inf, math.inf)
 USES = [
     Use("A statistical office, a census", "per person, central", 19.61),
     Use("A network, its statistics", "per query, central", 0.15),
@@ -80,7 +80,7 @@ def test_the_budget_s_answer_stands_where_the_curve_meets_what_can_be_given_up()
 
 
 def test_an_interval_without_an_upper_end_goes_to_the_end_of_the_axis():
-    assert list(named(budget(answer=Range(9.0, 6.0, math.nan)), "the budget").x) == [6.0, 10.0]
+    assert list(named(budget(answer=Range(9.0, 6.0, math.inf)), "the budget").x) == [6.0, 10.0]
 
 
 def test_what_is_not_reachable_is_not_marked():

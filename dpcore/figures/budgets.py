@@ -38,7 +38,7 @@ _AXIS_TITLE = "privacy budget ε  (smaller = more private)"
 
 
 class Range(NamedTuple):
-    """An answer on an axis with its interval; nan where it is not reachable, or an end is beyond the axis."""
+    """An answer on an axis with its interval; inf where it is not reachable, or an end is beyond the axis."""
 
     value: float
     low: float
@@ -214,8 +214,7 @@ def _band(x: Array, low: Array, high: Array, colour: str, name: str) -> list[dic
 
 def _sure(answer: Range, height: float, end: float, colour: str) -> dict[str, Any]:
     """The answer's interval as a thick line on the threshold; an end that is not reachable goes to the axis's."""
-    there = not math.isnan(answer.low)
-    ends = [answer.low, end if math.isnan(answer.high) else answer.high] if there else []
+    ends = [answer.low, min(answer.high, end)] if math.isfinite(answer.low) else []
     return {
         "type": "scatter",
         "mode": "lines",
@@ -234,7 +233,7 @@ def _dot(x: float, y: float, colour: str, theme: Theme) -> dict[str, Any]:
         "type": "scatter",
         "mode": "markers",
         "cliponaxis": False,
-        "x": np.array([x]),
+        "x": np.array([x if math.isfinite(x) else math.nan]),
         "y": np.array([y]),
         "marker": {"color": colour, "size": 11, "line": {"color": BACKGROUND[theme], "width": 2}},
         "showlegend": False,
@@ -250,7 +249,7 @@ def _answer(x: float, y: float, colour: str, theme: Theme) -> dict[str, Any]:
 
 def _words(x: float, y: float, colour: str, panel: tuple[float, float]) -> list[dict[str, Any]]:
     """The budget's words above the diamond, tied to it by a thin line."""
-    if math.isnan(x):
+    if not math.isfinite(x):
         return []
     power = math.log10(x)
     anchor = "left" if power < -1.4 else "right" if power > 0.4 else "center"

@@ -1,0 +1,127 @@
+"""What stands behind the page Decide: pictures, assumptions, formula, code and data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dpcore import figures
+from pages.decide.state import State
+from pages.ui.controls import delta_text
+from pages.ui.text import readable
+
+FORMULA = r"""
+*Points lost* at $\varepsilon$: $g(\varepsilon)=100\,\mathbb E\,[\,a^*-a(\theta_\varepsilon)\,]$, the mean over splits of the
+records and over the noise of the accuracy on held-out records, $a^*$ that of the best model in the ball.
+
+- *Smallest budget* for $t$ points: $\varepsilon^*(t)=\inf\{\varepsilon: g(\varepsilon')\le t\ \text{for all}\ \varepsilon'\ge\varepsilon\}$, from the falling
+  isotonic regression of the mean over 20 splits that share their noise along $\varepsilon$, linear in $\ln\varepsilon$ between grid points.
+- *Interval*: a studentised bootstrap over splits gives limits of $g$ at each $\varepsilon$; the budgets that they do not refute.
+- *Price in people*: $n'$ with $\min\{e(\text{best in the ball}),\,e(\text{same}\ \lambda,\ \text{no noise})\}$ on the first $n'$ records
+  equal to $e(\theta_\varepsilon)$ on all $n$; noise of mean zero cannot lower a convex error, so $n'\le n$.
+"""
+
+
+def budget_picture(state: State, height: int) -> go.Figure:
+    """The hero: points lost against epsilon, and the answer."""
+    assert state.curve is not None
+    low, high = state.band
+    return figures.budget_figure(
+        state.curve.epsilons,
+        state.curve.smooth,
+        low,
+        high,
+        at_most=state.at_most,
+        answer=figures.Range(state.found.value, state.found.low, state.found.high),
+        epsilon=state.epsilon,
+        family=state.family,
+        theme=state.theme,
+        height=height,
+    )
+
+
+def worth_picture(state: State, height: int) -> go.Figure:
+    """The price in people against epsilon."""
+    assert state.price is not None
+    value, low, high = (np.array([getattr(w, end) for w in state.worth], float) for end in ("value", "low", "high"))
+    return figures.worth_figure(
+        state.price.curve.epsilons,
+        value,
+        low,
+        high,
+        n=state.n,
+        epsilon=state.epsilon,
+        family=state.family,
+        theme=state.theme,
+        height=height,
+    )
+
+
+def assumptions(state: State) -> str:
+    """What must be true for the answers."""
+    assert state.curve is not None
+    source, setting = state.source, state.setting
+    lines = [
+        f"**Records:** {source.label}; {source.scaling}.",
+        f"**Unit and neighbours:** any one {source.record} replaced by another; whoever holds several records of one "
+        "person protects less (*Several releases*).",
+        f"**Trust:** one keeper sees the records; only the released model leaves. δ = {delta_text(setting.delta)}.",
+        f"**Points lost** are counted on held-out {source.records}, against the best model with "
+        f"‖θ‖ ≤ {setting.theta_norm:g}; {setting.splits} splits and noises, the same for every ε.",
+        "**Intervals** are for the mean over splits and noise, at 95%; a single release is off by more.",
+        "**The price in people** compares with a learner that has the same records, no noise, and takes whichever is "
+        "better: no regularisation or the same λ.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its promise.",
+    ]
+    if state.curve.refused:
+        first, reason = next(iter(state.curve.refused.items()))
+        lines.append(f"**Refused budgets:** {len(state.curve.refused)}, from ε = {first:g}: {readable(reason)}.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def table(state: State) -> pd.DataFrame:
+    """What is drawn: points lost and what people are worth, along epsilon."""
+    assert state.curve is not None
+    low, high = state.band
+    columns = {
+        "epsilon": state.curve.epsilons,
+        "lost_mean": state.curve.mean,
+        "lost_smooth": state.curve.smooth,
+        "lost_low": low,
+        "lost_high": high,
+    }
+    if state.price is not None and len(state.worth) == len(state.curve.epsilons):
+        columns |= {
+            f"people_{end}": np.array([getattr(w, end) for w in state.worth]) for end in ("value", "low", "high")
+        }
+    return pd.DataFrame(columns)
+
+
+def snippet(state: State) -> str:
+    """Python that answers the budget question and redraws the chart from an empty file."""
+    s = state.setting
+    knobs = {"n": s.n, "p": s.p, "delta": s.delta, "lam": s.lam, "seed": s.seed}
+    arguments = ", ".join(f"{name}={value!r}" for name, value in knobs.items())
+    return f"""from dpcore import figures
+from dpcore.decisions.budget import smallest_budget
+from dpcore.decisions.curves import Setting, lost_curve
+
+curve = lost_curve(Setting({s.source!r}, {state.way!r}, {arguments}))
+found = smallest_budget(curve, at_most={state.at_most!r})
+print(found)
+low, high = curve.band()
+figure = figures.budget_figure(
+    curve.epsilons,
+    curve.smooth,
+    low,
+    high,
+    at_most={state.at_most!r},
+    answer=figures.Range(found.value, found.low, found.high),
+    epsilon={state.epsilon!r},
+    family={state.family!r},
+    theme="light",
+    height=500,
+)
+figure.show()
+"""

@@ -1,0 +1,137 @@
+"""What the page Decide knows by now: the open questions with their answers at the cursor."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from dpcore import Budget, NotApplicable, Odds, Plan, figures, odds_of
+from dpcore.cells import spec_of
+from dpcore.data import Source
+from dpcore.decisions.budget import smallest_budget
+from dpcore.decisions.crossings import Answer
+from dpcore.decisions.curves import LostCurve, Setting
+from dpcore.decisions.people import Error, LostByPeople, Price
+from pages.decide.asking import Open
+from pages.ui.controls import Controls
+
+
+@dc.dataclass(frozen=True)
+class State:
+    """The page's controls and the answers that are there.
+
+    held: questions "curve", "needed" and, where it can be asked, "price"; no_price: why it cannot. at_most: points.
+    """
+
+    held: Open
+    source: Source
+    setting: Setting
+    controls: Controls
+    at_most: float
+    error: Error
+    no_price: str
+    theme: figures.Theme
+
+    @property
+    def n(self) -> int:
+        return self.controls.n
+
+    @property
+    def epsilon(self) -> float:
+        return self.controls.epsilon
+
+    @property
+    def way(self) -> str:
+        return self.setting.mechanism.key  # type: ignore[union-attr]
+
+    @property
+    def family(self) -> str:
+        return figures.family_of(self.way)
+
+    @cached_property
+    def curve(self) -> LostCurve | None:
+        """None before the first splits are in, and where the mechanism refuses every budget."""
+        found = cast("LostCurve | None", self.held.decisions["curve"].snapshot)
+        return found if found is not None and len(found.epsilons) else None
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the mechanism refuses every budget."""
+        found = cast("LostCurve | None", self.held.decisions["curve"].snapshot)
+        if found is not None and not len(found.epsilons):
+            return next(iter(found.refused.values()))
+        return self.held.decisions["curve"].reason
+
+    @property
+    def _known(self) -> LostCurve:
+        if self.curve is None:
+            raise ValueError("curve must be there before anything is said of it")
+        return self.curve
+
+    @cached_property
+    def found(self) -> Answer:
+        return smallest_budget(self._known, self.at_most)
+
+    @cached_property
+    def band(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._known.band()
+
+    @property
+    def reference(self) -> float:
+        """Accuracy without privacy, a share."""
+        return float(self._known.reference.mean())
+
+    def lost_at(self, epsilon: float) -> float:
+        """Points lost there on the smoothed curve; nan where nothing is released."""
+        return self._between(epsilon, self._known.smooth)
+
+    @property
+    def lost(self) -> tuple[float, float, float]:
+        """Points lost at the cursor, and their interval."""
+        low, high = self.band
+        return self.lost_at(self.epsilon), self._between(self.epsilon, low), self._between(self.epsilon, high)
+
+    def _between(self, epsilon: float, heights: np.ndarray) -> float:
+        x = np.log(self._known.epsilons)
+        return float(np.interp(np.log(epsilon), x, heights, left=np.nan, right=np.nan))
+
+    @cached_property
+    def plan(self) -> Plan | NotApplicable:
+        """What one release at the cursor's budget promises, or why there is none."""
+        cell = self.setting.cell(0)
+        try:
+            return cell.mechanism.calibrate(spec_of(cell), Budget(self.epsilon, self.controls.delta))
+        except NotApplicable as reason:
+            return reason
+
+    @cached_property
+    def odds(self) -> Odds | None:
+        return None if isinstance(self.plan, NotApplicable) else odds_of(self.plan, seed=self.controls.seed)
+
+    @property
+    def needed(self) -> Answer | None:
+        """How many people make the cursor's budget affordable; None before that is known."""
+        found = cast("LostByPeople | None", self.held.decisions["needed"].snapshot)
+        return found.answer() if found is not None and self.held.decisions["needed"].complete else None
+
+    @property
+    def price(self) -> Price | None:
+        if "price" not in self.held.decisions:
+            return None
+        return cast("Price | None", self.held.decisions["price"].snapshot)
+
+    @cached_property
+    def worth(self) -> tuple[Answer, ...]:
+        """How many people without privacy are worth as much, along the price's epsilons."""
+        return self.price.worth() if self.price else ()
+
+    @property
+    def worth_here(self) -> Answer | None:
+        """The same at the cursor."""
+        if self.price is None:
+            return None
+        at = np.flatnonzero(self.price.curve.epsilons == self.epsilon)
+        return self.worth[at[0]] if len(at) else None

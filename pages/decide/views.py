@@ -1,0 +1,40 @@
+"""What stands beside and below the hero of the page Decide."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpcore import figures
+from pages.decide import background, words
+from pages.decide.state import State
+from pages.ui.live_figure import live_figure
+from pages.ui.odds import icon_array
+from pages.ui.text import plain
+
+HEIGHT = 330
+
+
+def odds(state: State) -> None:
+    """Three odds at the cursor's budget."""
+    st.markdown(f"**{words.ODDS_QUESTION}**")
+    if state.odds is None:
+        st.caption("Nothing is released at this budget.")
+        return
+    said = words.odds(state.odds, state.epsilon)
+    colour = figures.FAMILIES[state.theme][state.family]
+    st.html(icon_array(*words.dots(state.odds), colour=colour, rest=figures.GRID[state.theme], alt=plain(said)))
+    st.markdown(said)
+
+
+def people(state: State) -> None:
+    """The price in people along epsilon."""
+    said = words.people_told(state)
+    chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
+    text.markdown(said)
+    if state.price is not None:
+        with chart:
+            live_figure(background.worth_picture(state, HEIGHT), key="worth", alt=plain(said), height=HEIGHT)
+
+
+NAMES = {"people": "in people"}
+SHOW = {"people": people}

@@ -1,0 +1,163 @@
+"""The words of the page Decide. Every number comes out of a curve, an audit or an accounting."""
+
+from __future__ import annotations
+
+import math
+
+from dpcore import Odds
+from dpcore.decisions.crossings import Answer
+from dpcore.decisions.people import Error
+from pages.decide.state import State
+from pages.ui.text import people, points, readable, rounded
+
+MECHANISMS = {
+    "output_gaussian": "blur the answer (Gaussian noise)",
+    "output_gamma": "blur the answer (Gamma noise)",
+    "objective_gaussian": "blur the question (Gaussian noise)",
+    "objective_gamma": "blur the question (Gamma noise)",
+    "noisy_gd": "blur every step",
+    "noisy_sgd": "blur every step on random batches",
+}
+ERRORS: dict[Error, str] = {"loss": "how sure and right it is (log loss)", "accuracy": "how often it is right"}
+ERROR_NAMES: dict[Error, str] = {"loss": "the same log loss on fresh records", "accuracy": "as often right"}
+SPENDS = (
+    "Every look costs: running it again, tuning λ by eye and trying sliders on one's own records spend privacy that no "
+    "label counts."
+)
+ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
+CHIPS = [
+    ("398 real patients", {"at_hand": "breast_cancer", "n": 398, "give_up": 5.0}),
+    ("give up nothing to speak of", {"give_up": 0.1}),
+    ("a tenth of the budget", {"epsilon": 0.1}),
+]
+
+
+def number(value: float) -> str:
+    """Two digits, as people write them.
+
+    >>> number(0.4712), number(1234.0)
+    ('0.47', '1,200')
+    """
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 100 else rounded(value, 2)
+
+
+def interval(found: Answer) -> str:
+    """The interval of an answer in words, with ends that are open where they are beyond the scale.
+
+    >>> interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)), interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0))
+    ('95% sure: 0.35 to 0.62', '95% sure: 6 or more')
+    """
+    low = "" if found.low <= found.first else number(found.low)
+    high = "" if found.high > found.last else number(found.high)
+    if low and high:
+        return f"95% sure: {low} to {high}"
+    if low:
+        return f"95% sure: {low} or more"
+    return f"95% sure: {high} or less" if high else "not known any closer"
+
+
+def takeaway(state: State) -> str:
+    """The answer in one sentence, or why there is none."""
+    if state.refusal:
+        return f"**No release** at any budget: {readable(state.refusal)}."
+    if state.curve is None:
+        return "The first records are being split …"
+    found, source = state.found, state.source
+    if not found.reachable:
+        return (
+            f"**Not reachable:** with {state.n:,} {source.records} no privacy budget up to {found.last:g} keeps the loss "
+            f"within {points(state.at_most)}."
+        )
+    budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
+    right = 100 * state.reference - state.lost_at(found.value)
+    return (
+        f"A privacy budget of **{budget}** is the smallest that gives up at most {points(state.at_most)}: "
+        f"**{right:.1f}** of 100 {source.things} are {source.outcome}, without privacy {100 * state.reference:.1f}."
+    )
+
+
+def caption(state: State) -> str:
+    """What the curve is, and what no label counts."""
+    assert state.curve is not None
+    source, splits = state.source, state.curve.splits
+    counted = "all" if splits == state.setting.splits else f"{splits} of"
+    said = (
+        f"Points lost: of 100 {source.things}, so many fewer are {source.outcome} than by the best model without "
+        f"privacy; the mean of {counted} {state.setting.splits} splits, made falling. {SPENDS}"
+    )
+    if source.size is not None and state.n > source.size:
+        said = f"A what-if: {state.n:,} {source.records} drawn with replacement from {source.size} real ones. {said}"
+    return said
+
+
+def readouts(state: State) -> list[tuple[str, str]]:
+    """Four (value, label) pairs below the chart."""
+    return [_budget(state), _lost(state), _price(state), _needed(state)]
+
+
+def _budget(state: State) -> tuple[str, str]:
+    found = state.found
+    label = f"smallest budget that costs {points(state.at_most)} or less ({interval(found)})"
+    if not found.reachable:
+        return "not reachable", label
+    return (f"ε = {number(found.first)} or less" if found.at_first else f"ε = {number(found.value)}"), label
+
+
+def _lost(state: State) -> tuple[str, str]:
+    lost, low, high = state.lost
+    if math.isnan(lost):
+        return "no release", f"at ε = {state.epsilon:g}"
+    return points(lost), f"lost at ε = {state.epsilon:g} (95% sure: {rounded(low, 2)} to {rounded(high, 2)})"
+
+
+def _price(state: State) -> tuple[str, str]:
+    label = (
+        f"of {state.n:,} people would do as well without privacy at ε = {state.epsilon:g} ({ERROR_NAMES[state.error]})"
+    )
+    if state.no_price:
+        return "no price in people", readable(state.no_price)
+    here = state.worth_here
+    if here is None:
+        return "…", label
+    count = f"{here.first:,.0f} or fewer" if here.at_first else number(here.value)
+    return count, label
+
+
+def _needed(state: State) -> tuple[str, str]:
+    found, what = state.needed, f"ε = {state.epsilon:g} cost {points(state.at_most)} or less"
+    if found is None:
+        return "…", f"{state.source.records} that make {what}"
+    if not found.reachable:
+        return f"over {found.last:,.0f}", f"{state.source.records} are needed to make {what}"
+    count = f"{found.first:,.0f} or fewer" if found.at_first else people(found.value)
+    return count, f"{state.source.records} make {what} ({interval(found)})"
+
+
+def odds(found: Odds, epsilon: float) -> str:
+    """What our attack reached, and what the best can, in natural frequencies."""
+    return (
+        f"**About {100 * found.limit:.0f} times of 100** at best with this noise (pale); a coin is right 50 times. "
+        f"Our own attack on the worst data sets we know: {100 * found.right:.1f} in {found.runs:,} tries, surely "
+        f"{dots(found)[0]} (solid, 99.9%). Another mechanism with the label ε = {epsilon:g} could allow "
+        f"{100 * found.cap:.0f} (ringed)."
+    )
+
+
+def dots(found: Odds) -> tuple[int, int, int]:
+    """Of 100: what our attack reaches for certain, what this noise allows, what the label allows."""
+    limit = round(100 * found.limit)
+    return min(math.floor(100 * found.certified), limit), limit, max(round(100 * found.cap), limit)
+
+
+def people_told(state: State) -> str:
+    """The price in people at the cursor, in words."""
+    here = state.worth_here
+    if state.no_price:
+        return f"**No price in people here:** {readable(state.no_price)}."
+    if here is None:
+        return "The learners without privacy are being trained …"
+    count = f"{here.first:,.0f} or fewer" if here.at_first else f"about **{number(here.value)}**"
+    return (
+        f"At ε = {state.epsilon:g}, {state.n:,} {state.source.records} with privacy are worth {count} without: both make "
+        f"the same error ({ERRORS[state.error]}; {interval(here)}). The number depends on the error that is named."
+    )
