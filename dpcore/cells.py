@@ -30,7 +30,10 @@ from .types import Bound, Budget, Data, NotApplicable, Plan, Spec
 
 @dc.dataclass(frozen=True)
 class Cell:
-    """One mechanism's curve over epsilon; hashable and picklable, it is its own cache key."""
+    """One mechanism's curve over epsilon; hashable and picklable, it is its own cache key.
+
+    population, fresh: whether the excess population risk is measured too, and the mean loss on the test records.
+    """
 
     mechanism: Mechanism
     epsilons: tuple[float, ...]
@@ -45,9 +48,10 @@ class Cell:
     repetitions: int
     seed: int
     population: bool = False
+    fresh: bool = False
 
 
-_CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(256)
+_CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(15_000, len)  # rows
 _REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
 _ON_SIMPLEX: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
 _ON_L1_BALL: BoundedCache[solvers.SetMinimum] = BoundedCache(64)
@@ -196,6 +200,8 @@ def _curves(
             spread=mechanism.law.spread(cell.p),
         )
         exact = evaluate.additive_curves(loss, train, test, reference, releases)
+        if cell.fresh:
+            exact = (*exact, evaluate.additive_fresh(loss, test, reference, releases))
         if population is None:
             return exact
         return (*exact, evaluate.population_curve(loss, population, reference.radius, releases))
@@ -203,6 +209,8 @@ def _curves(
     rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
     drawn = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
     measured = evaluate.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
+    if cell.fresh:
+        measured = (*measured, evaluate.released_fresh(loss, test, reference, drawn.centres, drawn.thetas))
     if population is None:
         return measured
     return (*measured, evaluate.population_released(loss, population, reference.radius, drawn.centres, drawn.thetas))

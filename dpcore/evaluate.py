@@ -91,7 +91,7 @@ class Additive:
     spread: tuple[Array, Array]
 
 
-def additive_curves(loss: Loss, train: Data, test: Data, reference: Minimum, releases: Additive) -> tuple[Curve, Curve]:
+def additive_curves(loss: Loss, train: Data, test: Data, reference: Minimum, releases: Additive) -> tuple[Curve, ...]:
     """How good on the test records (accuracy, or r_squared for regression), and excess empirical risk.
 
     The means over the noise are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
@@ -134,6 +134,12 @@ def _risks(loss: Loss, data: Data, releases: Additive) -> tuple[Array, Array, Ar
         sd = node * releases.scales[:, None] * data.row_norms
         mean += weight * np.array([loss.gaussian_mean(m, data.y, s).mean() for m, s in zip(margins, sd, strict=True)])
     return mean, draws, noiseless
+
+
+def additive_fresh(loss: Loss, test: Data, reference: Minimum, releases: Additive) -> Curve:
+    """The mean loss on the test records; its means over the noise are exact, as in `additive_curves`."""
+    mean, draws, noiseless = _risks(loss, test, releases)
+    return Curve("fresh_risk", mean, 0.0 * mean, draws, noiseless, risk(loss, reference.theta, test))
 
 
 def population_curve(loss: Loss, population: Population, radius: float, releases: Additive) -> Curve:
@@ -183,6 +189,12 @@ def released_curves(
         return _paired_curve("accuracy", _accuracies(test, thetas), _accuracies(test, centres), right), excess
     shares, noiseless = (1.0 - _mean_losses(_SQUARED, test, t) / test.y.var() for t in (thetas, centres))
     return _paired_curve("r_squared", shares, noiseless, r_squared(reference.theta, test)), excess
+
+
+def released_fresh(loss: Loss, test: Data, reference: Minimum, centres: Array, thetas: Array) -> Curve:
+    """The mean loss on the test records of any releases, in pairs as `released_curves` takes them."""
+    best = risk(loss, reference.theta, test)
+    return _paired_curve("fresh_risk", _mean_losses(loss, test, thetas), _mean_losses(loss, test, centres), best)
 
 
 def population_released(loss: Loss, population: Population, radius: float, centres: Array, thetas: Array) -> Curve:

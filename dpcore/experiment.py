@@ -172,7 +172,8 @@ class Experiment:
                     yield self._cell(mechanism, epsilons=(self.epsilon,), **{self.sweep.name: value})
 
     def _cell(self, mechanism: Any, epsilons: tuple[float, ...], **changed: Any) -> Cell:
-        shared = {f.name: getattr(self, f.name) for f in dc.fields(Cell) if f.name not in ("mechanism", "epsilons")}
+        own = ("mechanism", "epsilons", "fresh")
+        shared = {f.name: getattr(self, f.name) for f in dc.fields(Cell) if f.name not in own}
         return Cell(mechanism=mechanism, epsilons=tuple(map(float, epsilons)), **(shared | changed))
 
     def to_json(self) -> str:

@@ -68,11 +68,13 @@ LAYER = {
     "warmup": 9,
     "trials": 10,
     "commands": 10,
+    "decisions": 10,
     "__main__": 11,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "commands": {"options"},
+    "decisions": {"background", "budget", "crossings", "curves", "people", "price"},
     "tradeoffs": {"curves", "composed"},
     "mechanisms": {
         "base",

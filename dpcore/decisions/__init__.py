@@ -1,0 +1,1 @@
+"""From curves to a decision: budgets, people, odds and what others signed."""
