@@ -45,8 +45,13 @@ def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> Odds:
     def compute() -> Odds:
         audit = Audit(plan, seed=seed)
         audit.play(runs)
-        right, limit = audit.scores.right, plan.mechanism.attack_limit(plan)
-        certified = max(0.5, float(lower_bound(right, runs, _ERROR)))
-        return Odds(attack_cap(plan.spent), limit, right / runs, certified, runs)
+        return odds_after(audit)
 
     return _ODDS.get((plan, runs, seed), compute)
+
+
+def odds_after(audit: Audit) -> Odds:
+    """The odds that an attack has shown; how many runs it has must have been fixed beforehand."""
+    plan, right = audit.plan, audit.scores.right
+    certified = max(0.5, float(lower_bound(right, audit.runs, _ERROR)))
+    return Odds(attack_cap(plan.spent), plan.mechanism.attack_limit(plan), right / audit.runs, certified, audit.runs)

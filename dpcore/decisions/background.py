@@ -1,6 +1,6 @@
 """Curves, prices and numbers of people in the background, split by split, shared by all who ask the same question.
 
-A question is a `Setting`, a `PriceQuestion` or a `PeopleQuestion`; its snapshots are shown as they come. Snapshots of
+A question is a `Setting`, a `PriceQuestion`, a `PeopleQuestion` or an `OddsQuestion`; its snapshots are shown as they come. Snapshots of
 all questions take turns in one bounded pool, so that a long one holds nobody up.
 """
 
@@ -14,12 +14,13 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 from ..refinement import Watched
 from ..types import NotApplicable, Unconverged
+from .attack import Attack, OddsQuestion
 from .curves import LostCurve, Setting
 from .people import LostByPeople, PeopleQuestion
 from .price import Price, PriceQuestion
 
-Question = Setting | PriceQuestion | PeopleQuestion
-Snapshot = LostCurve | Price | LostByPeople
+Question = Setting | PriceQuestion | PeopleQuestion | OddsQuestion
+Snapshot = LostCurve | Price | LostByPeople | Attack
 
 _MOST_KNOWN = 64  # an answer is some thousand numbers
 

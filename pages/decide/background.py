@@ -12,14 +12,18 @@ from pages.ui.controls import delta_text
 from pages.ui.text import readable
 
 FORMULA = r"""
-*Points lost* at $\varepsilon$: $g(\varepsilon)=100\,\mathbb E\,[\,a^*-a(\theta_\varepsilon)\,]$, the mean over splits of the
-records and over the noise of the accuracy on held-out records, $a^*$ that of the best model in the ball.
+*Points lost* at $\varepsilon$: $g(\varepsilon)=100\,\mathbb E\,[\,a^*-a(\theta_\varepsilon)\,]$, the mean over splits
+of the records and over the noise of the accuracy on held-out records, $a^*$ that of the best model in the ball.
 
-- *Smallest budget* for $t$ points: $\varepsilon^*(t)=\inf\{\varepsilon: g(\varepsilon')\le t\ \text{for all}\ \varepsilon'\ge\varepsilon\}$, from the falling
-  isotonic regression of the mean over 20 splits that share their noise along $\varepsilon$, linear in $\ln\varepsilon$ between grid points.
-- *Interval*: a studentised bootstrap over splits gives limits of $g$ at each $\varepsilon$; the budgets that they do not refute.
-- *Price in people*: $n'$ with $\min\{e(\text{best in the ball}),\,e(\text{same}\ \lambda,\ \text{no noise})\}$ on the first $n'$ records
-  equal to $e(\theta_\varepsilon)$ on all $n$; noise of mean zero cannot lower a convex error, so $n'\le n$.
+- *Smallest budget* for $t$ points:
+  $\varepsilon^*(t)=\inf\{\varepsilon: g(\varepsilon')\le t\ \text{for all}\ \varepsilon'\ge\varepsilon\}$,
+  from the falling isotonic regression of the mean over splits that share their noise along $\varepsilon$, linear in
+  $\ln\varepsilon$ between grid points.
+- *Interval*: a studentised bootstrap over splits gives limits of $g$ at each $\varepsilon$; the interval holds the
+  budgets that they do not refute.
+- *Price in people*: $n'$ with
+  $\min\{e(\text{best in the ball}),\,e(\text{same}\ \lambda,\ \text{no noise})\}$ on the first $n'$ records equal to
+  $e(\theta_\varepsilon)$ on all $n$; noise of mean zero cannot lower a convex error, so $n'\le n$.
 """
 
 
@@ -72,7 +76,8 @@ def assumptions(state: State) -> str:
         "**Intervals** are for the mean over splits and noise, at 95%; a single release is off by more.",
         "**The price in people** compares with a learner that has the same records, no noise, and takes whichever is "
         "better: no regularisation or the same λ.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its promise.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
+        "promise.",
     ]
     if state.curve.refused:
         first, reason = next(iter(state.curve.refused.items()))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import streamlit as st
 
-from dpcore import NotApplicable, figures
+from dpcore import Budget, NotApplicable, figures
+from dpcore.cells import spec_of
+from dpcore.decisions.attack import OddsQuestion
+from dpcore.decisions.background import Question
 from dpcore.decisions.curves import Setting
-from dpcore.decisions.people import ERRORS, PeopleQuestion, PriceQuestion
+from dpcore.decisions.people import PeopleQuestion
+from dpcore.decisions.price import ERRORS, Error, PriceQuestion
 from pages.decide import background, views, words
 from pages.decide.asking import ask, keep_alive
 from pages.decide.state import State
@@ -29,7 +35,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     way = st.selectbox(
         "How privacy is kept",
         list(words.MECHANISMS),
-        list(words.MECHANISMS).index("objective_gaussian"),
+        list(words.MECHANISMS).index("output_gaussian"),
         format_func=words.MECHANISMS.__getitem__,
         key="way",
         width=290,
@@ -38,7 +44,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     )
     with st.container(width=300, key="block_give_up"):
         at_most = st.select_slider(
-            "I can give up at most (points)", POINTS, 1.0, key="give_up", format_func="{:g}".format, bind="query-params"
+            "I can give up at most (points)", POINTS, 2.0, key="give_up", format_func="{:g}".format, bind="query-params"
         )
 controls = sidebar(
     people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), people})),
@@ -65,11 +71,18 @@ setting = Setting(
     seed=controls.seed,
 )
 with below:
-    error = switch("Error", words.ERRORS, ERRORS[0], key="error") if view == "people" else ERRORS[0]
-questions = {"curve": setting, "needed": PeopleQuestion(setting, controls.epsilon, at_most)}
+    error = cast(Error, switch("Error", words.ERRORS, ERRORS[0], key="error") if view == "people" else ERRORS[0])
+questions: dict[str, Question] = {"curve": setting}
+cell = setting.cell(0)
+try:
+    plan = cell.mechanism.calibrate(spec_of(cell), Budget(controls.epsilon, controls.delta))
+    questions["odds"] = OddsQuestion(plan, controls.seed)
+except NotApplicable:
+    pass  # the curve ends above the cursor
+questions["needed"] = PeopleQuestion(setting, controls.epsilon, at_most)
 no_price = ""
 try:
-    questions["price"] = PriceQuestion(setting, error)
+    questions["price"] = PriceQuestion(setting)
 except NotApplicable as reason:
     no_price = str(reason)
 held = ask(questions)

@@ -8,13 +8,14 @@ from typing import cast
 
 import numpy as np
 
-from dpcore import Budget, NotApplicable, Odds, Plan, figures, odds_of
-from dpcore.cells import spec_of
+from dpcore import Odds, Plan, figures
 from dpcore.data import Source
+from dpcore.decisions.attack import Attack, OddsQuestion
 from dpcore.decisions.budget import smallest_budget
 from dpcore.decisions.crossings import Answer
 from dpcore.decisions.curves import LostCurve, Setting
-from dpcore.decisions.people import Error, LostByPeople, Price
+from dpcore.decisions.people import LostByPeople
+from dpcore.decisions.price import Error, Price
 from pages.decide.asking import Open
 from pages.ui.controls import Controls
 
@@ -23,7 +24,8 @@ from pages.ui.controls import Controls
 class State:
     """The page's controls and the answers that are there.
 
-    held: questions "curve", "needed" and, where it can be asked, "price"; no_price: why it cannot. at_most: points.
+    held: questions "curve" and "needed", and, where they can be asked, "odds" and "price"; no_price: why that cannot.
+    at_most: points.
     """
 
     held: Open
@@ -98,18 +100,20 @@ class State:
         x = np.log(self._known.epsilons)
         return float(np.interp(np.log(epsilon), x, heights, left=np.nan, right=np.nan))
 
-    @cached_property
-    def plan(self) -> Plan | NotApplicable:
-        """What one release at the cursor's budget promises, or why there is none."""
-        cell = self.setting.cell(0)
-        try:
-            return cell.mechanism.calibrate(spec_of(cell), Budget(self.epsilon, self.controls.delta))
-        except NotApplicable as reason:
-            return reason
+    @property
+    def plan(self) -> Plan | None:
+        """What one release at the cursor's budget promises; None where nothing is released."""
+        asked = self.held.decisions.get("odds")
+        return cast(OddsQuestion, asked.question).plan if asked else None
 
-    @cached_property
+    @property
+    def attack(self) -> Attack | None:
+        """Our own attack on it, as far as it is; None before the first runs, and where nothing is released."""
+        return cast("Attack | None", self.held.decisions["odds"].snapshot) if "odds" in self.held.decisions else None
+
+    @property
     def odds(self) -> Odds | None:
-        return None if isinstance(self.plan, NotApplicable) else odds_of(self.plan, seed=self.controls.seed)
+        return self.attack.odds if self.attack else None
 
     @property
     def needed(self) -> Answer | None:
@@ -126,7 +130,7 @@ class State:
     @cached_property
     def worth(self) -> tuple[Answer, ...]:
         """How many people without privacy are worth as much, along the price's epsilons."""
-        return self.price.worth() if self.price else ()
+        return self.price.worth(self.error) if self.price else ()
 
     @property
     def worth_here(self) -> Answer | None:

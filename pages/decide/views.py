@@ -17,8 +17,11 @@ HEIGHT = 330
 def odds(state: State) -> None:
     """Three odds at the cursor's budget."""
     st.markdown(f"**{words.ODDS_QUESTION}**")
-    if state.odds is None:
+    if state.plan is None:
         st.caption("Nothing is released at this budget.")
+        return
+    if state.odds is None:
+        st.caption(words.playing(state))
         return
     said = words.odds(state.odds, state.epsilon)
     colour = figures.FAMILIES[state.theme][state.family]

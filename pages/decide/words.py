@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 from dpcore import Odds
+from dpcore.decisions.attack import OddsQuestion
 from dpcore.decisions.crossings import Answer
-from dpcore.decisions.people import Error
+from dpcore.decisions.price import Error
 from pages.decide.state import State
 from pages.ui.text import people, points, readable, rounded
 
@@ -18,15 +20,16 @@ MECHANISMS = {
     "noisy_gd": "blur every step",
     "noisy_sgd": "blur every step on random batches",
 }
-ERRORS: dict[Error, str] = {"loss": "how sure and right it is (log loss)", "accuracy": "how often it is right"}
-ERROR_NAMES: dict[Error, str] = {"loss": "the same log loss on fresh records", "accuracy": "as often right"}
+ERRORS: dict[str, str] = {"loss": "how sure and right it is (log loss)", "accuracy": "how often it is right"}
+ERROR_NAMES: dict[Error, str] = {"loss": "the same log loss", "accuracy": "the same share of errors"}
 SPENDS = (
     "Every look costs: running it again, tuning λ by eye and trying sliders on one's own records spend privacy that no "
     "label counts."
 )
 ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
-CHIPS = [
-    ("398 real patients", {"at_hand": "breast_cancer", "n": 398, "give_up": 5.0}),
+CHIPS: list[tuple[str, dict[str, Any]]] = [
+    ("398 real tumours", {"at_hand": "breast_cancer", "n": 398, "give_up": 5.0}),
+    ("blur the question", {"way": "objective_gaussian"}),
     ("give up nothing to speak of", {"give_up": 0.1}),
     ("a tenth of the budget", {"epsilon": 0.1}),
 ]
@@ -65,8 +68,8 @@ def takeaway(state: State) -> str:
     found, source = state.found, state.source
     if not found.reachable:
         return (
-            f"**Not reachable:** with {state.n:,} {source.records} no privacy budget up to {found.last:g} keeps the loss "
-            f"within {points(state.at_most)}."
+            f"**Not reachable:** with {state.n:,} {source.records} no privacy budget up to {found.last:g} keeps "
+            f"the loss within {points(state.at_most)}."
         )
     budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
     right = 100 * state.reference - state.lost_at(found.value)
@@ -133,6 +136,12 @@ def _needed(state: State) -> tuple[str, str]:
     return count, f"{state.source.records} make {what} ({interval(found)})"
 
 
+def playing(state: State) -> str:
+    """How far the attack is."""
+    asked = cast(OddsQuestion, state.held.decisions["odds"].question)
+    return f"Our own attack is being played: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
+
+
 def odds(found: Odds, epsilon: float) -> str:
     """What our attack reached, and what the best can, in natural frequencies."""
     return (
@@ -158,6 +167,7 @@ def people_told(state: State) -> str:
         return "The learners without privacy are being trained …"
     count = f"{here.first:,.0f} or fewer" if here.at_first else f"about **{number(here.value)}**"
     return (
-        f"At ε = {state.epsilon:g}, {state.n:,} {state.source.records} with privacy are worth {count} without: both make "
-        f"the same error ({ERRORS[state.error]}; {interval(here)}). The number depends on the error that is named."
+        f"At ε = {state.epsilon:g}, {state.n:,} {state.source.records} with privacy are worth {count} without: both "
+        f"make the same error ({ERRORS[state.error]}; {interval(here)}). The number depends on the error that is "
+        "named: a decision may stay while its precision is gone."
     )

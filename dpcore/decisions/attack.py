@@ -1,0 +1,54 @@
+"""The odds of a plan in the background: how often an attacker is right, a portion of runs at a time."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+
+from ..auditing import Audit
+from ..cells import never
+from ..mechanisms.base import AdditiveMechanism
+from ..odds import RUNS, Odds, odds_after
+from ..types import Plan
+
+# Each run of a mechanism that is no sum solves a problem of its own.
+FEW_RUNS = 1_000
+_PORTION_SECONDS, _FIRST_PORTION = 0.15, 50
+
+
+@dc.dataclass(frozen=True)
+class Attack:
+    """How far an attack is. runs: played by now. odds: None before the last of them."""
+
+    runs: int
+    odds: Odds | None
+
+
+@dc.dataclass(frozen=True)
+class OddsQuestion:
+    """How often is an attacker right against `plan`? seed: of the attack."""
+
+    plan: Plan
+    seed: int
+
+    @property
+    def runs(self) -> int:
+        """How many an answer needs."""
+        return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Attack]:
+        """The attack after each portion of runs; the last one has the odds, the same as `odds_of` finds.
+
+        cancelled: asked before each portion; when it says yes, CancelledError is raised.
+        """
+        audit, portion = Audit(self.plan, seed=self.seed), _FIRST_PORTION
+        while audit.runs < self.runs:
+            if cancelled():
+                raise CancelledError
+            started = time.perf_counter()
+            audit.play(min(portion, self.runs - audit.runs))
+            pace = portion / max(time.perf_counter() - started, 1e-9)
+            portion = max(1, round(_PORTION_SECONDS * pace))
+            yield Attack(audit.runs, odds_after(audit) if audit.runs == self.runs else None)
