@@ -59,6 +59,7 @@ LAYER = {
     "scikit": 8,
     "streaming": 8,
     "work": 8,
+    "decisions": 9,
     "estimators": 9,
     "odds": 9,
     "exhibits": 9,
@@ -73,7 +74,7 @@ LAYER = {
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "commands": {"options"},
-    "tradeoffs": {"curves", "composed"},
+    "tradeoffs": {"curves", "composed", "several"},
     "mechanisms": {
         "base",
         "shared",

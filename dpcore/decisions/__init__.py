@@ -1,0 +1,1 @@
+"""From curves to a decision: what one epsilon means, costs and becomes."""
