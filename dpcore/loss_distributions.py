@@ -1,4 +1,4 @@
-"""What Gaussian steps on random batches allow at every epsilon: the law of their privacy loss, by Fourier transform.
+"""What many steps allow at every epsilon: the law of their privacy loss, by Fourier transform.
 
 A step's profile H(e), an upper bound on P1(S) - e^e P0(S) for every event S of every pair of neighbours either way
 round, is convex in e^e and H(-e) = 1 - e^-e + e^-e H(e). Such a function belongs to one pair of laws, which dominates
@@ -6,8 +6,9 @@ the step, and the T-fold product of the pair dominates T adaptive steps (Zhu, Do
 of e lie above a convex function, and are the profile of a pair whose losses lie on the grid: sums of T such losses are
 the T-fold convolution, and
     delta(e) = E max(0, 1 - exp(e - loss)).
-What is lost is charged: losses beyond the grid of a step or of the sum, rounding of H and of the transform. In what
-follows z is the noise over one record's largest part, h = 1 / z, q the rate, as in `dpcore.subsampling`.
+What is lost is charged: losses beyond the grid of a step or of the sum, rounding of H and of the transform.
+
+For Gaussian steps on random batches z is the noise over one record's largest part, h = 1 / z, q the rate, as in `dpcore.subsampling`.
 
 "poisson": the dominating pair is known, (1 - q) N(0) + q N(h) against (1 - q) N(0) + q N(-h), and so is its best event
 {x > u}, where h u = e / 2 + asinh((1 - q) / q exp(h^2 / 2) sinh(e / 2)).
@@ -20,6 +21,7 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import fft
@@ -62,9 +64,20 @@ def batch_losses(z: float, rate: float, times: int, sampling: str) -> Losses:
     >>> batch_losses(z=1.0, rate=1.0, times=1, sampling="poisson").delta(np.array([0.0])).round(6)  # N(1) against N(-1)
     array([0.682689])
     """
-    last = _last_loss(z, rate, sampling)
+    return added_losses(lambda e: _profile(e, z, rate, sampling), _last_loss(z, rate, sampling), times)
+
+
+def added_losses(profile: Callable[[Array], Array], last: float, times: int) -> Losses:
+    """The loss of `times` adaptive steps that each have this profile, a convex function of e^e.
+
+    profile: H at each e >= 0, [k] to [k]. last: > 0, what a step's loss exceeds hardly ever, or where H falls no more.
+
+    >>> randomised_response = lambda e: np.maximum(-np.expm1(e - 1.0), 0.0) / (1.0 + np.exp(-1.0))
+    >>> added_losses(randomised_response, 1.0, times=1).delta(np.array([0.0])).round(6), round(math.tanh(0.5), 6)
+    (array([0.462117]), 0.462117)
+    """
     coarse = np.asarray(np.linspace(0.0, last, _COARSE), float)
-    masses, _ = _masses(_profile(coarse, z, rate, sampling), coarse)
+    masses, _ = _masses(profile(coarse), coarse)
     growth = _growth(masses, coarse, _ORDERS) * times
     ends = (growth - math.log(_LOST)) / _ORDERS
     order, end = _ORDERS[[ends.argmin()]], max(float(ends.min()), 1.001 * last)
@@ -72,19 +85,45 @@ def batch_losses(z: float, rate: float, times: int, sampling: str) -> Losses:
     size = 1 << int(np.clip(math.ceil(math.log2(1_000.0 * math.sqrt(times))), 13, 17))
     width = 2.0 * end / size
     own = np.asarray(width * np.arange(math.ceil(last / width) + 1), float)
-    masses, beyond = _masses(_profile(own, z, rate, sampling), own)
-    law = np.zeros(size)
-    law[: len(own)] = masses
-    law[size - len(own) + 1 :] = (masses[1:] * np.exp(-own[1:]))[::-1]
-    total = fft.irfft(fft.rfft(law) ** times, size)
+    masses, beyond = _masses(profile(own), own)
     # Chords make the law a little wider than on the coarse grid; losses below -end come back as large ones.
     lost = math.exp(min(0.0, times * float(_growth(masses, own, order)[0]) - float(order[0]) * end))
+    charge = lost - math.expm1(times * math.log1p(-min(beyond, 0.5))) + times * _ROUNDING
+    return _sum_of(masses, width, size, times, charge if beyond < 0.5 else 1.0)
+
+
+@functools.lru_cache(maxsize=64)
+def pure_losses(epsilon: float, records: int, times: int) -> Losses:
+    """The loss of `times` adaptive epsilon-DP releases, for data sets that differ in `records` records; exact.
+
+    One record: randomised response dominates, losses are +-epsilon (Kairouz, Oh and Viswanath 2015). Each further
+    record puts such a step between two more data sets, and a count with noise of weights e^(-epsilon |k|) attains what
+    follows: at a distance of g records its loss is (2 j - g) epsilon, with probability e^(-epsilon (g - j)) tanh(eps/2)
+    for 0 < j < g, e^(-epsilon g) / (1 + e^-epsilon) for j = 0 and 1 / (1 + e^-epsilon) for j = g.
+
+    >>> pure_losses(1.0, records=2, times=1).delta(np.array([0.0])).round(6), round(-math.expm1(-1.0), 6)
+    (array([0.632121]), 0.632121)
+    """
+    behind = records - np.arange(records // 2 + records % 2, records + 1)
+    ahead = np.exp(-epsilon * behind) * math.tanh(0.5 * epsilon)
+    ahead[-1] = 1.0 / (1.0 + math.exp(-epsilon))
+    masses = np.zeros(records + 1)
+    masses[records - 2 * behind] = ahead
+    size = 1 << math.ceil(math.log2(2 * records * times + 2))
+    return _sum_of(masses, epsilon, size, times, charge=0.0)
+
+
+def _sum_of(masses: Array, width: float, size: int, times: int, charge: float) -> Losses:
+    """The sum of `times` losses with these masses at 0, width, 2 width ... and, by symmetry, at those below 0."""
+    law = np.zeros(size)
+    law[: len(masses)] = masses
+    law[size - len(masses) + 1 :] = (masses[1:] * np.exp(-width * np.arange(1, len(masses))))[::-1]
+    total = fft.irfft(fft.rfft(law) ** times, size)
     transform = times * 2.0**-50 * math.log2(size) * math.sqrt(size) * float(np.linalg.norm(total))
-    charge = lost - math.expm1(times * math.log1p(-min(beyond, 0.5))) + times * _ROUNDING + transform
     grid = np.asarray(width * np.arange(1, size // 2), float)
     above = total[1 : size // 2]
     upper, other = (np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (above, above * np.exp(-grid)))
-    return Losses(grid, upper, other, charge if beyond < 0.5 else 1.0)
+    return Losses(grid, upper, other, charge + transform)
 
 
 def _last_loss(z: float, rate: float, sampling: str) -> float:

@@ -59,6 +59,7 @@ LAYER = {
     "scikit": 8,
     "streaming": 8,
     "work": 8,
+    "decisions": 9,
     "estimators": 9,
     "odds": 9,
     "exhibits": 9,
@@ -74,8 +75,8 @@ LAYER = {
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "commands": {"options"},
-    "decisions": {"background", "budget", "crossings", "curves", "people", "price"},
-    "tradeoffs": {"curves", "composed"},
+    "decisions": {"attack", "background", "budget", "crossings", "curves", "people", "price", "posterior", "several", "compare", "deployments"},
+    "tradeoffs": {"curves", "composed", "several"},
     "mechanisms": {
         "base",
         "shared",

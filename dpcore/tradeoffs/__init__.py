@@ -12,3 +12,4 @@ from .curves import Curve as Curve
 from .curves import GaussianCurve as GaussianCurve
 from .curves import ObjectiveCurve as ObjectiveCurve
 from .curves import PureCurve as PureCurve
+from .several import several_curve as several_curve

@@ -193,10 +193,18 @@ class BoundedCurve(Curve):
         """At each epsilon >= 0."""
 
     def delta(self, epsilon: Array) -> Array:
-        known, x = self.bound(self.grid), np.exp(self.grid)
-        ahead = (1.0 - (1.0 - known) / x)[:0:-1]
-        points = np.concatenate([[0.0], 1.0 / x[:0:-1], x]), np.concatenate([[1.0], ahead, known])
-        return np.clip(np.minimum(self.bound(epsilon), np.interp(np.exp(epsilon), *_lowest_chords(*points))), 0.0, 1.0)
+        chords = lowest_profile(self.grid, self.bound(self.grid))
+        return np.clip(np.minimum(self.bound(epsilon), np.interp(np.exp(epsilon), *chords)), 0.0, 1.0)
+
+
+def lowest_profile(grid: Array, known: Array) -> tuple[Array, Array]:
+    """The corners (e^epsilon, delta) of the largest profile below the bounds `known` at each epsilon of `grid`, [k].
+
+    grid: rises from 0.
+    """
+    x = np.exp(grid)
+    ahead = (1.0 - (1.0 - known) / x)[:0:-1]
+    return _lowest_chords(np.concatenate([[0.0], 1.0 / x[:0:-1], x]), np.concatenate([[1.0], ahead, known]))
 
 
 def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
@@ -240,6 +248,8 @@ class ObjectiveCurve(BoundedCurve):
     def epsilon(self, mu: float, delta: float) -> float:
         if mu <= 0.0:
             return 0.0
+        if delta <= self.rest.delta:
+            return math.inf
         own = objective_epsilon(mu, delta - self.rest.delta, self.charge, self.vertices)
         return own + self.rest.epsilon
 
