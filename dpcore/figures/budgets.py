@@ -34,6 +34,7 @@ from .style import (
 
 _TOP, _BOTTOM, _LEFT, _RIGHT = 30, 54, 56, 158
 _ROW = 34  # px of a deployment
+_CLOSE = 6.0  # times what can be given up are on the axis
 _AXIS_TITLE = "privacy budget ε  (smaller = more private)"
 
 
@@ -81,7 +82,7 @@ def budget_figure(
         _dot(epsilon, _at(epsilons, lost, epsilon), colour, theme),
         _answer(answer.value, at_most, colour, theme),
     ]
-    top = _top(lost, high, at_most)
+    top = _top(lost, high, at_most, _at(epsilons, lost, epsilon))
     bottom = min(0.0, float(np.nanmin(np.concatenate([low, [0.0]]))))
     panel = (bottom - 0.02 * top, top)
     drawing = height - _TOP - _BOTTOM
@@ -91,7 +92,7 @@ def budget_figure(
     ]
     title = note("points lost, of 100", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])
-    marks = [title, cursor, *_words(answer.value, at_most, colour, panel)]
+    marks = [title, cursor, *_words(answer.value, at_most, colour, panel, epsilon)]
     rows = sum(bool(trace.get("showlegend")) for trace in traces)
     below = _BOTTOM + LEGEND_ROW * rows
     layout = frame(theme, height) | {
@@ -247,16 +248,16 @@ def _answer(x: float, y: float, colour: str, theme: Theme) -> dict[str, Any]:
     return _dot(x, y, colour, theme) | {"marker": marker}
 
 
-def _words(x: float, y: float, colour: str, panel: tuple[float, float]) -> list[dict[str, Any]]:
-    """The budget's words above the diamond, tied to it by a thin line."""
+def _words(x: float, y: float, colour: str, panel: tuple[float, float], epsilon: float) -> list[dict[str, Any]]:
+    """The budget's words above the diamond, tied to it by a thin line, away from the cursor and the edges."""
     if not math.isfinite(x):
         return []
     power = math.log10(x)
-    anchor = "left" if power < -1.4 else "right" if power > 0.4 else "center"
-    place = {"xref": "x", "yref": "y", "x": power, "y": y, "xanchor": anchor}
+    left = power < -1.2 or (power < 0.0 and epsilon <= x)
+    place = {"xref": "x", "yref": "y", "x": power, "y": y, "xanchor": "left" if left else "right"}
     above = y - panel[0] < 0.7 * (panel[1] - panel[0])
     arrow: dict[str, Any] = {"showarrow": True, "arrowhead": 0, "arrowcolor": colour, "arrowwidth": 1, "ax": 0}
-    arrow |= {"ay": -54 if above else 54, "standoff": 8}
+    arrow |= {"ay": -64 if above else 64, "standoff": 8}
     text = f"smallest budget: {plain_number(float(f'{x:.2g}'))}"
     return [note(text, x=0, y=0, colour=colour, size=14) | place | arrow]
 
@@ -269,10 +270,11 @@ def _at(x: Array, y: Array, value: float) -> float:
     return float(np.interp(math.log(value), np.log(x[known]), y[known], left=math.nan, right=math.nan))
 
 
-def _top(lost: Array, high: Array, at_most: float) -> float:
-    """Where the axis of points ends: above the curve and above what can be given up."""
+def _top(lost: Array, high: Array, at_most: float, here: float) -> float:
+    """Where the axis of points ends: above what can be given up and the cursor, and not so far that they lie flat."""
     drawn = np.concatenate([values[np.isfinite(values)] for values in (lost, high)])
-    return 1.12 * max(at_most * 1.5, float(drawn.max(initial=1.0)))
+    wanted = max(_CLOSE * at_most, 1.3 * here if math.isfinite(here) else 0.0)
+    return min(wanted, max(1.5 * at_most, 1.12 * float(drawn.max(initial=1.0))))
 
 
 def _epsilon_axis(theme: Theme, epsilons: Array, at: float, width: float) -> dict[str, Any]:

@@ -64,20 +64,32 @@ _FLAG = 100  # px on the axis that the cursor's flag takes, with gaps
 
 
 def ledger_figure(
-    curves: Sequence[Curve], steps: Sequence[int], *, at: int, label: float, theme: Theme, height: int
+    curves: Sequence[Curve],
+    steps: Sequence[int],
+    *,
+    at: int,
+    label: float,
+    theme: Theme,
+    height: int,
+    family: str = "gradient",
+    counted: str = "steps T",
 ) -> go.Figure:
     """epsilon against the number of steps, on logarithmic axes, with the epsilon on the label across.
 
     curves: from `dpcore.ledgers.ledger_of` for these steps. at: the number of steps under the cursor, one of them.
-    label: the epsilon on the label. height: px.
+    label: the epsilon on the label. family: of colours. counted: what a step is, with its letter. height: px.
     """
-    colour, x = FAMILIES[theme]["gradient"], np.asarray(steps, float)
+    colour, x = FAMILIES[theme][family], np.asarray(steps, float)
+    what, letter = counted.rsplit(" ", 1)
     here = list(steps).index(at)
     full = any(curve.kind == "exact" for curve in curves)
     names = {curve.kind: accounting_name(curve.kind, full=full) for curve in curves}
-    traces = [_curve(curve, x, names[curve.kind], colour, thin=full and curve.kind == "poisson") for curve in curves]
+    traces = [
+        _curve(curve, x, names[curve.kind], colour, thin=full and curve.kind == "poisson", over=what)
+        for curve in curves
+    ]
     across = f"the label, ε = {label:g}"
-    traces.append(line(x[[0, -1]], [label, label], FAMILIES[theme]["reference"], across, "y", width=1, over="steps"))
+    traces.append(line(x[[0, -1]], [label, label], FAMILIES[theme]["reference"], across, "y", width=1, over=what))
     heights = [float(curve.epsilon[here]) for curve in curves]
     traces.append(_dots([float(at)] * len(curves), heights, colour, theme))
 
@@ -88,13 +100,13 @@ def ledger_figure(
     drawing = height - _TOP - _BOTTOM
     labels = end_labels(ends, {"y": ((low, high), drawing)}, logarithmic=("y",))
     title = note("ε that each accounting finds", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
-    cursor = flag(f"T = {at:,}", at, TEXT[theme], BACKGROUND[theme])
+    cursor = flag(f"{letter} = {at:,}", at, TEXT[theme], BACKGROUND[theme])
     rows = sum(bool(trace["showlegend"]) for trace in traces)
     below = _BOTTOM + LEGEND_ROW * rows
     layout = frame(theme, height) | {
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "showlegend": False,
-        "xaxis": _steps_axis(theme, x, at, 520) | {"title": {"text": "steps T", "standoff": 10, "font": {"size": 14}}},
+        "xaxis": _steps_axis(theme, x, at, 520) | {"title": {"text": counted, "standoff": 10, "font": {"size": 14}}},
         "yaxis": log_axis(theme, low, high),
         "shapes": [vertical(at, MUTED[theme])],
         "annotations": [title, cursor, *labels],
@@ -156,10 +168,10 @@ def noise_figure(
     return go.Figure(data=traces, layout=layout)
 
 
-def _curve(curve: Curve, x: Array, name: str, colour: str, *, thin: bool) -> dict[str, Any]:
+def _curve(curve: Curve, x: Array, name: str, colour: str, *, thin: bool, over: str) -> dict[str, Any]:
     """A curve that stops before the last step has a cross at its end."""
     dash, width = _LOOKS[curve.kind]
-    trace = line(x, curve.epsilon, colour, name, "y", width=1.5 if thin else width, dash=dash, over="steps")
+    trace = line(x, curve.epsilon, colour, name, "y", width=1.5 if thin else width, dash=dash, over=over)
     drawn = np.flatnonzero(np.isfinite(curve.epsilon))
     if not len(drawn) or drawn[-1] == len(x) - 1:
         return trace

@@ -5,10 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore import figures
-from pages.decide import background, words
+from dpcore.decisions.deployments import DEPLOYMENTS
+from pages.decide import background, several, words
 from pages.decide.state import State
 from pages.ui.live_figure import live_figure
 from pages.ui.odds import icon_array
+from pages.ui.pickers import switch
 from pages.ui.text import plain
 
 HEIGHT = 330
@@ -27,6 +29,8 @@ def odds(state: State) -> None:
     colour = figures.FAMILIES[state.theme][state.family]
     st.html(icon_array(*words.dots(state.odds), colour=colour, rest=figures.GRID[state.theme], alt=plain(said)))
     st.markdown(said)
+    prior = switch("What the attacker thought before", words.PRIORS, "2", key="prior", wrap=True)
+    st.caption(words.belief(state, 1 / int(prior)))
 
 
 def people(state: State) -> None:
@@ -39,5 +43,16 @@ def people(state: State) -> None:
             live_figure(background.worth_picture(state, HEIGHT), key="worth", alt=plain(said), height=HEIGHT)
 
 
-NAMES = {"people": "in people"}
-SHOW = {"people": people}
+def elsewhere(state: State) -> None:
+    """Budgets in use, for scale."""
+    uses = [words.use(one) for one in DEPLOYMENTS]
+    figure = figures.uses_figure(uses, epsilon=state.epsilon, theme=state.theme)
+    said = words.elsewhere(state.epsilon, [use.epsilon for use in uses])
+    st.markdown(said)
+    live_figure(figure, key="elsewhere", alt=plain(said), height=figure.layout.height)
+    with st.expander("Facts and sources"):
+        st.dataframe(words.facts(DEPLOYMENTS), hide_index=True)
+
+
+NAMES = {"people": "in people", "several": "several releases", "elsewhere": "elsewhere"}
+SHOW = {"people": people, "several": several.show, "elsewhere": elsewhere}

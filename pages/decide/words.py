@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
+from collections.abc import Sequence
 from typing import Any, cast
 
-from dpcore import Odds
+import pandas as pd
+
+from dpcore import Odds, figures
 from dpcore.decisions.attack import OddsQuestion
 from dpcore.decisions.crossings import Answer
+from dpcore.decisions.deployments import Deployment
+from dpcore.decisions.posterior import belief_of
 from dpcore.decisions.price import Error
+from dpcore.mechanisms import Mechanism
 from pages.decide.state import State
 from pages.ui.text import people, points, readable, rounded
 
@@ -26,6 +33,7 @@ SPENDS = (
     "Every look costs: running it again, tuning λ by eye and trying sliders on one's own records spend privacy that no "
     "label counts."
 )
+PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
 ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("398 real tumours", {"at_hand": "breast_cancer", "n": 398, "give_up": 5.0}),
@@ -171,3 +179,31 @@ def people_told(state: State) -> str:
         f"make the same error ({ERRORS[state.error]}; {interval(here)}). The number depends on the error that is "
         "named: a decision may stay while its precision is gone."
     )
+
+
+def belief(state: State, prior: float) -> str:
+    """What a suspicion becomes: what may be believed where the promise is pure, else how often a guess is right."""
+    assert state.plan is not None
+    curve = cast(Mechanism, state.plan.mechanism).claimed_curve(state.plan)
+    return belief_of(state.plan.spent, curve, prior).words
+
+
+def use(one: Deployment) -> figures.Use:
+    """A deployment as a row of the chart."""
+    year = one.date[:4]
+    return figures.Use(f"{one.who}, {year}", f"{one.what}; per {one.unit}, {one.model}", one.epsilon)
+
+
+def elsewhere(epsilon: float, used: Sequence[float]) -> str:
+    """How many of the deployments stand below the cursor."""
+    below = sum(other < epsilon for other in used)
+    return (
+        f"**{below} of {len(used)}** published uses promise more than ε = {epsilon:g}. For scale, not as advice: their "
+        "units differ (a person, a day, a query), and what renews adds up."
+    )
+
+
+def facts(deployments: Sequence[Deployment]) -> pd.DataFrame:
+    """The deployments as a table for readers."""
+    names = {"model": "trust", "renews": "renews", "address": "read at"}
+    return pd.DataFrame([dc.asdict(one) for one in deployments]).rename(columns=names)

@@ -1,0 +1,85 @@
+"""The view "Several releases": what a label becomes when it is not used once, or a person has more than one record."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+import streamlit as st
+
+from dpcore import Budget, NotApplicable, Plan, figures
+from dpcore.decisions.several import Several, budget_each, several
+from dpcore.ledgers import Curve, Kind
+from dpcore.mechanisms import Mechanism
+from pages.decide.state import State
+from pages.ui.live_figure import live_figure
+from pages.ui.text import plain, readable, rounded
+
+HEIGHT = 330
+RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 30, 50, 100)
+RECORDS = (1, 2, 3, 4, 5, 7, 10)
+KINDS: tuple[Kind, ...] = ("basic", "advanced", "exact")
+FURTHER = (
+    "Re-rolling the seed, tuning λ by eye and exploring one's own records with these sliders are releases too, as soon "
+    "as what was seen decides what is published. No accounting here counts them."
+)
+
+
+def show(state: State) -> None:
+    """Draw the view."""
+    chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
+    with text:
+        k = st.select_slider("**releases** planned", RELEASES, 4, key="releases", bind="query-params")
+        g = st.select_slider("**records** of one person", RECORDS, 3, key="per_person", bind="query-params")
+    if state.plan is None:
+        text.markdown(f"Nothing is released at ε = {state.epsilon:g}.")
+        return
+    after = {times: several(state.plan, times, g) for times in RELEASES}
+    said = words(state, after[k])
+    text.markdown(said)
+    with chart:
+        figure = figures.ledger_figure(
+            curves(after),
+            RELEASES,
+            at=k,
+            label=state.epsilon,
+            theme=state.theme,
+            height=HEIGHT,
+            family=state.family,
+            counted="releases k",
+        )
+        live_figure(figure, key="several", alt=plain(said), height=HEIGHT)
+    st.caption(FURTHER)
+
+
+def curves(after: dict[int, Several]) -> tuple[Curve, ...]:
+    """epsilon after each number of releases, by every accounting; nan where one says nothing."""
+    found = {kind: np.array([getattr(one, kind) for one in after.values()], float) for kind in KINDS}
+    return tuple(Curve(kind, np.where(np.isfinite(values), values, np.nan)) for kind, values in found.items())
+
+
+def words(state: State, after: Several) -> str:
+    """What the label becomes, and what each release may have for it to stay."""
+    releases = f"{after.releases} release{'s' if after.releases > 1 else ''}"
+    records = f"{after.records} record{'s' if after.records > 1 else ''} a person"
+    if not math.isfinite(after.epsilon):
+        said = f"After **{releases}** with **{records}** nothing is left to promise at this δ."
+    else:
+        said = (
+            f"After **{releases}** with **{records}** the label ε = {state.epsilon:g} is really "
+            f"**ε = {rounded(after.epsilon, 2)}**: an attacker is right up to {100 * after.limit:.0f} times of 100."
+        )
+    return f"{said} {each(state.plan, state.epsilon, after)}" if state.plan else said
+
+
+def each(plan: Plan, epsilon: float, after: Several) -> str:
+    """Which budget each release may have if the whole is to keep the label."""
+    if after.releases == after.records == 1:
+        return "One release, one record a person: the label means what it says."
+    total = Budget(epsilon, plan.requested.delta)
+    try:
+        one = budget_each(cast(Mechanism, plan.mechanism), plan.spec, total, after.releases, after.records)
+    except NotApplicable as reason:
+        return f"No smaller budget keeps the label: {readable(str(reason))}."
+    return f"To keep it for all of them, each may have ε = {rounded(one.epsilon, 2)}."
