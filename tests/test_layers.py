@@ -59,7 +59,6 @@ LAYER = {
     "scikit": 8,
     "streaming": 8,
     "work": 8,
-    "decisions": 9,
     "estimators": 9,
     "odds": 9,
     "exhibits": 9,
@@ -75,7 +74,19 @@ LAYER = {
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "commands": {"options"},
-    "decisions": {"attack", "background", "budget", "crossings", "curves", "people", "price", "posterior", "several", "compare", "deployments"},
+    "decisions": {
+        "attack",
+        "background",
+        "budget",
+        "crossings",
+        "curves",
+        "people",
+        "price",
+        "posterior",
+        "several",
+        "compare",
+        "deployments",
+    },
     "tradeoffs": {"curves", "composed", "several"},
     "mechanisms": {
         "base",

@@ -1,7 +1,7 @@
 """Curves, prices and numbers of people in the background, split by split, shared by all who ask the same question.
 
-A question is a `Setting`, a `PriceQuestion`, a `PeopleQuestion` or an `OddsQuestion`; its snapshots are shown as they come. Snapshots of
-all questions take turns in one bounded pool, so that a long one holds nobody up.
+A question is a `Setting`, a `PriceQuestion`, a `PeopleQuestion` or an `OddsQuestion`; its snapshots are shown as they
+come. Snapshots of all questions take turns in one bounded pool, so that a long one holds nobody up.
 """
 
 from __future__ import annotations
