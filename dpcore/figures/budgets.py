@@ -47,10 +47,11 @@ class Range(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A budget in use. name: who and what; about: its unit and model in a few words."""
+    """A budget in use. name: whose; about: its unit and model in a few words; what: for which release."""
 
     name: str
     about: str
+    what: str
     epsilon: float
 
 
@@ -73,7 +74,7 @@ def budget_figure(
     question. epsilon: where the cursor stands. family: of colours. height: px.
     """
     colour, reference = FAMILIES[theme][family], FAMILIES[theme]["reference"]
-    given_up = f"what can be given up: {plain_number(at_most)}"
+    given_up = f"can be given up: {plain_number(at_most)}"
     traces = [
         *_band(epsilons, low, high, colour, "95% sure"),
         line(epsilons, lost, colour, "points lost, on average", "y", width=3),
@@ -88,11 +89,11 @@ def budget_figure(
     drawing = height - _TOP - _BOTTOM
     ends = [
         ("y", last_drawn(lost), "points lost<br>(band: 95% sure)", colour),
-        ("y", at_most, given_up.replace(": ", ":<br>"), reference),
+        ("y", at_most, given_up, reference),
     ]
     title = note("points lost, of 100", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])
-    marks = [title, cursor, *_words(answer.value, at_most, colour, panel, epsilon)]
+    marks = [title, cursor, *_words(answer.value, at_most, colour, panel, theme)]
     rows = sum(bool(trace.get("showlegend")) for trace in traces)
     below = _BOTTOM + LEGEND_ROW * rows
     layout = frame(theme, height) | {
@@ -169,7 +170,8 @@ def uses_figure(uses: Sequence[Use], *, epsilon: float, theme: Theme) -> go.Figu
         "name": "budget",
         "cliponaxis": False,
         "showlegend": False,
-        "hovertemplate": "ε = %{x:.3~g}<extra></extra>",
+        "customdata": [use.what for use in rows],
+        "hovertemplate": "%{customdata}: ε = %{x:.3~g}<extra></extra>",
     }
     low = math.log10(min(epsilon, *x)) - 0.15
     high = math.log10(max(epsilon, *x)) + 0.35
@@ -184,7 +186,7 @@ def uses_figure(uses: Sequence[Use], *, epsilon: float, theme: Theme) -> go.Figu
     ]
     height = _ROW * len(rows) + 20 + _BOTTOM
     layout = frame(theme, height) | {
-        "margin": {"l": 330, "r": 40, "t": 20, "b": _BOTTOM},
+        "margin": {"l": 300, "r": 40, "t": 20, "b": _BOTTOM},
         "showlegend": False,
         "xaxis": thinned(log_axis(theme, low, high), epsilon, 0.12, 600)
         | {"title": {"text": "privacy budget ε of one unit", "standoff": 10, "font": {"size": 14}}},
@@ -248,16 +250,15 @@ def _answer(x: float, y: float, colour: str, theme: Theme) -> dict[str, Any]:
     return _dot(x, y, colour, theme) | {"marker": marker}
 
 
-def _words(x: float, y: float, colour: str, panel: tuple[float, float], epsilon: float) -> list[dict[str, Any]]:
-    """The budget's words above the diamond, tied to it by a thin line, away from the cursor and the edges."""
+def _words(x: float, y: float, colour: str, panel: tuple[float, float], theme: Theme) -> list[dict[str, Any]]:
+    """The budget's words above the diamond, on the side where a falling curve leaves room, tied to it by a thin line."""
     if not math.isfinite(x):
         return []
     power = math.log10(x)
-    left = power < -1.2 or (power < 0.0 and epsilon <= x)
-    place = {"xref": "x", "yref": "y", "x": power, "y": y, "xanchor": "left" if left else "right"}
+    place = {"xref": "x", "yref": "y", "x": power, "y": y, "xanchor": "left" if power < 0.3 else "right"}
     above = y - panel[0] < 0.7 * (panel[1] - panel[0])
     arrow: dict[str, Any] = {"showarrow": True, "arrowhead": 0, "arrowcolor": colour, "arrowwidth": 1, "ax": 0}
-    arrow |= {"ay": -64 if above else 64, "standoff": 8}
+    arrow |= {"ay": -64 if above else 64, "standoff": 8, "bgcolor": BACKGROUND[theme]}
     text = f"smallest budget: {plain_number(float(f'{x:.2g}'))}"
     return [note(text, x=0, y=0, colour=colour, size=14) | place | arrow]
 

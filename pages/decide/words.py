@@ -191,7 +191,7 @@ def belief(state: State, prior: float) -> str:
 def use(one: Deployment) -> figures.Use:
     """A deployment as a row of the chart."""
     year = one.date[:4]
-    return figures.Use(f"{one.who}, {year}", f"{one.what}; per {one.unit}, {one.model}", one.epsilon)
+    return figures.Use(f"{one.who}, {year}", f"per {one.unit}, {one.model}", one.what, one.epsilon)
 
 
 def elsewhere(epsilon: float, used: Sequence[float]) -> str:
