@@ -251,7 +251,7 @@ def _answer(x: float, y: float, colour: str, theme: Theme) -> dict[str, Any]:
 
 
 def _words(x: float, y: float, colour: str, panel: tuple[float, float], theme: Theme) -> list[dict[str, Any]]:
-    """The budget's words above the diamond, on the side where a falling curve leaves room, tied to it by a thin line."""
+    """The budget's words above the diamond, where a falling curve leaves room, tied to it by a thin line."""
     if not math.isfinite(x):
         return []
     power = math.log10(x)
