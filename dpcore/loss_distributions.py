@@ -8,7 +8,8 @@ the T-fold convolution, and
     delta(e) = E max(0, 1 - exp(e - loss)).
 What is lost is charged: losses beyond the grid of a step or of the sum, rounding of H and of the transform.
 
-For Gaussian steps on random batches z is the noise over one record's largest part, h = 1 / z, q the rate, as in `dpcore.subsampling`.
+For Gaussian steps on random batches z is the noise over one record's largest part, h = 1 / z, q the rate, as in
+`dpcore.subsampling`.
 
 "poisson": the dominating pair is known, (1 - q) N(0) + q N(h) against (1 - q) N(0) + q N(-h), and so is its best event
 {x > u}, where h u = e / 2 + asinh((1 - q) / q exp(h^2 / 2) sinh(e / 2)).

@@ -182,7 +182,7 @@ WITHIN = {
 }
 OUTSIDE = {
     "plotly": {"figures"},
-    "pandas": {"experiment", "figures", "data", "regret", "refinement"},
+    "pandas": {"decisions", "experiment", "figures", "data", "regret", "refinement"},
     "sklearn": {"data", "classes"},
     "streamlit": set(),
     "click": {"__main__", "commands"},

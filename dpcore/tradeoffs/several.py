@@ -26,8 +26,7 @@ from .curves import Curve, GaussianCurve, PureCurve, lowest_profile
 _FARTHEST = 300.0
 _SPREAD = 1e-16  # a profile that is so close to its least value falls no more
 _POINTS = 1_200  # of the grid of a chain
-_WITHIN = 40  # of them at least in the losses of one record
-_MOST_POINTS = 4_000
+_WITHIN = 40  # of them, at least, within the losses of one record
 
 
 @dc.dataclass(frozen=True)
@@ -135,6 +134,8 @@ def _added(one: Curve, releases: int) -> Losses:
 
 def _last(curve: Curve) -> float:
     """From where on the profile falls no more."""
+    if isinstance(curve, PureCurve):
+        return curve.mu
     grid = np.geomspace(1e-4, _FARTHEST, 400)
     known = curve.delta(grid)
     return float(grid[np.argmax(known <= known[-1] + _SPREAD)])
@@ -143,7 +144,7 @@ def _last(curve: Curve) -> float:
 @functools.lru_cache(maxsize=64)
 def _chain(one: Curve, records: int) -> tuple[float, Array]:
     """The width of a grid from 0, and the profile for `records` records on it."""
-    points = min(max(_POINTS, _WITHIN * records), _MOST_POINTS)
+    points = records * max(math.ceil(_POINTS / records), _WITHIN)
     width = min(records * _last(one), _FARTHEST) / points
     grid = np.asarray(width * np.arange(points + 1), float)
     power, found, left = one.delta(grid), None, records
