@@ -50,6 +50,10 @@ def upload_source() -> Source | None:
         _forget()
         return None
     note_holder()
+    held = st.session_state.setdefault(_HELD, {})
+    if held.get("file") != file.file_id:
+        held.clear()  # a new dictionary would leave the old one to Streamlit until the next run
+        held["file"] = file.file_id
     try:
         records = _records(file)
     except ValueError as error:
@@ -59,7 +63,7 @@ def upload_source() -> Source | None:
         # Streamlit logs what reaches it, and these words may quote a cell.
         raise RuntimeError(f"an upload could not be read ({type(error).__name__})") from None
     if records is None:
-        st.session_state.get(_HELD, {}).pop("records", None)
+        held.pop("records", None)
         return None
     st.markdown(done(records.report, records.source))
     st.warning(NOT_PRIVATE)
@@ -102,8 +106,8 @@ def _forget() -> None:
 
 
 def _kept(name: str, key: Hashable, make: Callable[[], Value]) -> Value:
-    """What this session holds under a name, made anew when its key differs."""
-    held = st.session_state.setdefault(_HELD, {})
+    """What this session holds of its file under a name, made anew when its key differs."""
+    held = st.session_state[_HELD]
     if name not in held or held[name][0] != key:
         held.pop(name, None)
         held[name] = (key, make())
@@ -118,14 +122,14 @@ def _records(file: UploadedFile) -> PrivateRecords | None:
         label = st.selectbox("Which column is the label?", columns, None, key=f"upload label {file.file_id}")
         if label is None:
             return None
-        sheet = _kept("sheet", (file.file_id, label), lambda: data.read_sheet(content, file.name, str(label)))
+        sheet = _kept("sheet", label, lambda: data.read_sheet(content, file.name, str(label)))
     else:
         label = _LABEL
-        sheet = _kept("sheet", (file.file_id, label), lambda: data.read_libsvm_sheet(content, file.name))
+        sheet = _kept("sheet", label, lambda: data.read_libsvm_sheet(content, file.name))
     declared = _declared(sheet, f"{file.file_id} {label}")
     if declared is None:
         return None
-    return _kept("records", (file.file_id, label, declared), lambda: PrivateRecords(sheet, declared, file.name))
+    return _kept("records", (label, declared), lambda: PrivateRecords(sheet, declared, file.name))
 
 
 def _declared(sheet: Sheet, name: str) -> Declared | None:
