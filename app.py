@@ -9,21 +9,21 @@ from pathlib import Path
 import streamlit as st
 
 from dpcore.threads import one_blas_thread
-from pages.ui import assets
+from pages.ui import assets, upload_server
 
 one_blas_thread()
+upload_server.keep_in_memory()
 
 
 def apologise(error: Exception) -> bool:
     """Show a visitor one sentence; Streamlit has just logged the error with its traceback."""
-    st.error(
-        "This page met an error, noted in the server's log: change a control or reload the page to go on."
-    )
+    st.error("This page met an error, noted in the server's log: change a control or reload the page to go on.")
     return True
 
 
 app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
     routes=assets.routes(),
+    lifespan=upload_server.lifespan,
     on_script_error=apologise,
 )

@@ -58,6 +58,10 @@ class BoundedCache(Generic[Value]):
                 self._keep(key, future, self._weigh(value))
         return future.result()
 
+    def like(self) -> BoundedCache[Value]:
+        """An empty one with the same bounds."""
+        return BoundedCache(self.size, self._weigh)
+
     def clear(self) -> None:
         """Forget everything; values being computed still reach those who wait for them."""
         with self._lock:

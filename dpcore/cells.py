@@ -70,7 +70,9 @@ def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str
     while True:
         _unless(cancelled)
         try:
-            return [dict(row) for row in _CELLS.get(cell, lambda: _compute(cell, cancelled))]
+            return [
+                dict(row) for row in records.kept_with(cell.source, _CELLS).get(cell, lambda: _compute(cell, cancelled))
+            ]
         except CancelledError:
             # Somebody who computed this cell for all of us has given up; that is no reason for us to.
             continue
@@ -78,7 +80,7 @@ def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str
 
 def is_cached(cell: Cell) -> bool:
     """Whether `run_cell` has the rows at hand."""
-    return cell in _CELLS
+    return cell in records.kept_with(cell.source, _CELLS)
 
 
 def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
@@ -111,7 +113,7 @@ def simplex_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: f
     def compute() -> solvers.SimplexMinimum:
         return solvers.minimise_on_simplex(get_loss(loss), records.load(source, n, p, seed).train, radius)
 
-    return _ON_SIMPLEX.get((source, n, p, seed, loss, radius), compute)
+    return records.kept_with(source, _ON_SIMPLEX).get((source, n, p, seed, loss, radius), compute)
 
 
 def l1_ball_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.SetMinimum:
@@ -121,7 +123,7 @@ def l1_ball_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: f
         risk = frank_wolfe.risk_of(get_loss(loss), records.load(source, n, p, seed).train)
         return solvers.minimise_on_set(risk, get_set("l1_ball"), radius)
 
-    return _ON_L1_BALL.get((source, n, p, seed, loss, radius), compute)
+    return records.kept_with(source, _ON_L1_BALL).get((source, n, p, seed, loss, radius), compute)
 
 
 def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
@@ -134,7 +136,7 @@ def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius:
     def compute() -> solvers.BallMinimum:
         return solvers.minimise_in_ball(get_loss(loss), records.load(source, n, p, seed).train, radius)
 
-    return _REFERENCES.get((source, n, p, seed, loss, radius), compute)
+    return records.kept_with(source, _REFERENCES).get((source, n, p, seed, loss, radius), compute)
 
 
 def generator(seed: int, key: str, repetition: int) -> np.random.Generator:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from . import data as records
 from .cells import is_cached, never
 from .checks import integer
 from .experiment import Experiment, run
@@ -144,11 +145,20 @@ class Refinement(Watched):
             table, _ = _timed(self.experiment, self.abandoned)
             if not (table.status == "cancelled").any():
                 self.table = table
-        except Exception:
+        except Exception as error:
             self.failed = True
-            logging.getLogger(__name__).exception("the table of %s could not be computed", self.experiment.to_json())
+            _note(self.experiment, error)
         finally:
             with _LOCK:
                 if _RUNNING.get(self.experiment.digest()) is self:
                     del _RUNNING[self.experiment.digest()]
             self._finished.set()
+
+
+def _note(experiment: Experiment, error: Exception) -> None:
+    """Log an error: of private records its kind only, since its words may quote them; nothing when they are gone."""
+    log = logging.getLogger(__name__)
+    if not records.is_private(experiment.source):
+        log.error("the table of %s could not be computed", experiment.to_json(), exc_info=error)
+    elif not records.is_gone(experiment.source):
+        log.error("a table of private records could not be computed: %s", type(error).__name__)

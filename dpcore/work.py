@@ -45,7 +45,8 @@ def work(source: str, n: int, p: int, seed: int, loss: str = "logistic") -> Work
     >>> int(made.full.gradients[-1]), int(made.single.gradients[-1])
     (8000, 400)
     """
-    return _WORK.get((source, n, p, seed, loss), lambda: _compute(source, n, p, seed, loss))
+    found = records.kept_with(source, _WORK)
+    return found.get((source, n, p, seed, loss), lambda: _compute(source, n, p, seed, loss))
 
 
 def _compute(source: str, n: int, p: int, seed: int, loss: str) -> Work:

@@ -178,7 +178,10 @@ WITHIN = {
     "sets": {"base", "common", "curved", "lengths", "polytope", "regularity", "widths"},
     "sabotages": {"faults"},
     "mixtures": {"problem", "draws", "release", "columns", "people", "published"},
-    "data": {"population", "sources", "records", "bundled", "recipes", "files", "mixture", "classes"},
+    "data": {
+        *("population", "sources", "records", "bundled", "recipes", "lines", "files", "sheets", "private"),
+        *("mixture", "classes"),
+    },
 }
 OUTSIDE = {
     "plotly": {"figures"},

@@ -2,7 +2,8 @@
 
 Privacy proofs need ||x||_2 <= R for every record that *could* occur. R and the scaling that keeps it are constants
 written down here; nothing is measured on the records. Rows beyond R are refused, never clipped silently. Sets with
-several classes (`classes.py`) name what is public in their scaling and clip rows by a declared rule.
+several classes (`classes.py`) name what is public in their scaling and clip rows by a declared rule. Private records
+(`private.py`) are known by a random key while somebody holds them.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from .classes import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
 from .mixture import Mixture
 from .population import Population
+from .private import Declared, PrivateRecords, Report, held, is_gone, is_private, kept_with
 from .recipes import RECIPES, TEST_RECORDS, draw_recipe
 from .records import check_records, clip_rows, scale
+from .sheets import Sheet, read_libsvm_sheet, read_sheet, sheet_columns
 from .sources import Source, Split
 
 __all__ = [
@@ -30,8 +33,12 @@ __all__ = [
     "ClassSource",
     "ClassSplit",
     "ClassTable",
+    "Declared",
     "Mixture",
     "Population",
+    "PrivateRecords",
+    "Report",
+    "Sheet",
     "Source",
     "Split",
     "Table",
@@ -39,13 +46,19 @@ __all__ = [
     "check_records",
     "clip_rows",
     "get_source",
+    "is_gone",
+    "is_private",
+    "kept_with",
     "load",
     "load_classes",
     "number_classes",
     "read_classes",
     "read_csv",
     "read_libsvm",
+    "read_libsvm_sheet",
+    "read_sheet",
     "scale",
+    "sheet_columns",
 ]
 
 SOURCES = BUNDLED | RECIPES
@@ -53,21 +66,24 @@ MAX_VALUES = 50_000_000  # of a stored table: 400 MB
 
 
 def get_source(key: str) -> Source:
-    """The source with this key; ValueError names the known ones.
+    """The source with this key, or of private records that somebody holds; ValueError names the known ones.
 
     >>> get_source("breast_cancer").size
     398
     """
+    if is_private(key):
+        return held(key).source
     return SOURCES[one_of("source", key, SOURCES)]
 
 
 def load(source: str, n: int, p: int, seed: int) -> Split:
     """n training records and a test set from a source; the same arguments always give the same records.
 
-    source: key in `SOURCES`. n: training records >= 2; beyond the source's size they are resampled from its training
-    half. p: columns, from the source's own, where it has its own, to 2^20; columns beyond those are zeros that are not
-    stored. seed: integer >= 0. Results are kept, up to 500 MB, and must not be changed.
-    Randomness: one Generator from (seed, source); see the loaders for the order of draws.
+    source: key in `SOURCES`, or of private records. n: training records >= 2; beyond the source's size they are
+    resampled from its training half. p: columns, from the source's own, where it has its own, to 2^20; columns beyond
+    those are zeros that are not stored. seed: integer >= 0. Results are kept, up to 500 MB, and must not be changed.
+    Randomness: one Generator from (seed, source), for private records from the seed alone; see the loaders for the
+    order of draws.
     Raises ValueError for arguments outside these ranges and for tables of more than `MAX_VALUES` stored values.
 
     >>> load("breast_cancer", 398, 31, 0).train.X.shape
@@ -86,7 +102,8 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
     stored = info.p or p
     if n * stored > MAX_VALUES:
         raise ValueError(f"n must be at most {MAX_VALUES // stored:,} with {stored:,} columns to store, got {n:,}")
-    split = _SPLITS.get((source, n, stored, seed), lambda: _load(source, n, stored, seed))
+    kept = kept_with(source, _SPLITS)
+    split = kept.get((source, n, stored, seed), lambda: _load(source, n, stored, seed))
     if p == stored:
         return split
     # The same records, not another copy of them, with idle columns that are not stored.
@@ -94,8 +111,11 @@ def load(source: str, n: int, p: int, seed: int) -> Split:
 
 
 def _load(source: str, n: int, p: int, seed: int) -> Split:
-    rng = np.random.default_rng([seed, *source.encode()])
-    split = load_bundled(source, n, rng) if source in BUNDLED else draw_recipe(source, n, p, rng)
+    if is_private(source):
+        split = held(source).draw(n, seed)
+    else:
+        rng = np.random.default_rng([seed, *source.encode()])
+        split = load_bundled(source, n, rng) if source in BUNDLED else draw_recipe(source, n, p, rng)
     split.train.check_domain(split.domain)
     split.test.check_domain(split.domain)
     return split

@@ -14,11 +14,9 @@ import math
 
 import numpy as np
 
-from ..types import Array, Data, Domain
-from .records import scale
+from ..types import Array
+from .records import draw_split, scale, training_records
 from .sources import Source, Split
-
-_TEST_SHARE = 0.3
 
 
 @dc.dataclass(frozen=True)
@@ -28,10 +26,6 @@ class Ranges:
     low: tuple[float, ...]
     high: tuple[float, ...]
     y: tuple[float, float] | None = None
-
-
-def _training(records: int) -> int:
-    return records - round(_TEST_SHARE * records)
 
 
 BUNDLED = {
@@ -44,7 +38,7 @@ BUNDLED = {
             records="patients",
             things="tumours",
             outcome="told apart correctly",
-            size=_training(569),
+            size=training_records(569),
             p=31,
             theta_norm=30.0,
             scaling="30 measurements mapped to [-1, 1] by their published ranges and a constant 1, all over sqrt(31)",
@@ -56,7 +50,7 @@ BUNDLED = {
             records="pictures",
             things="digits",
             outcome="told apart correctly",
-            size=_training(1797),
+            size=training_records(1797),
             p=65,
             theta_norm=40.0,
             scaling="64 pixels mapped from 0..16 to [-1, 1] and a constant 1, all over sqrt(65)",
@@ -68,7 +62,7 @@ BUNDLED = {
             records="wines",
             things="wines",
             outcome="told apart correctly",
-            size=_training(178),
+            size=training_records(178),
             p=14,
             theta_norm=20.0,
             scaling="13 measurements mapped to [-1, 1] by their published ranges and a constant 1, all over sqrt(14)",
@@ -80,7 +74,7 @@ BUNDLED = {
             records="flowers",
             things="irises",
             outcome="told apart correctly",
-            size=_training(150),
+            size=training_records(150),
             p=5,
             theta_norm=10.0,
             scaling="4 measurements mapped to [-1, 1] by their published ranges and a constant 1, all over sqrt(5)",
@@ -92,7 +86,7 @@ BUNDLED = {
             records="patients",
             things="patients",
             outcome="put on the right side of the scale's middle",
-            size=_training(442),
+            size=training_records(442),
             p=11,
             theta_norm=3.0,
             scaling="10 measurements mapped to [-1, 1] by declared ranges and a constant 1, all over sqrt(11); "
@@ -136,15 +130,8 @@ RANGES = {
 
 
 def load_bundled(key: str, n: int, rng: np.random.Generator) -> Split:
-    """n of the training half, 70% of the records; beyond its size drawn from it with replacement. The rest is the test.
-
-    Randomness: the permutation that splits, then the draw with replacement.
-    """
-    X, y = _records(key)
-    order = rng.permutation(len(y))
-    train, test = order[: BUNDLED[key].size], order[BUNDLED[key].size :]
-    chosen = rng.choice(train, n, replace=True) if n > len(train) else train[:n]
-    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain())
+    """n of the training records of a bundled source, as `draw_split` takes them."""
+    return draw_split(*_records(key), n, rng)
 
 
 @functools.cache

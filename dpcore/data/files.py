@@ -5,20 +5,18 @@ What a reader cannot mend by itself ends in a ValueError of one sentence that na
 
 from __future__ import annotations
 
-import csv
 import dataclasses as dc
-import gzip
 import itertools
 import math
-import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..checks import integer, shown
 from ..types import Data
+from .lines import existing_file, header_of, in_ascii, number_in, place_of, text_lines
 
 MAX_COLUMNS = 2**20  # of a problem, in whatever form
 _CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000
@@ -105,7 +103,7 @@ def _read_dense(
     path: Path, label: str, classes: dict[str | float, float] | None = None
 ) -> tuple[Data, tuple[str, ...]]:
     """Records of a CSV file and the names of its features; the label is looked up in `classes` where there are any."""
-    path = _existing(path)
+    path = existing_file(path)
     if path.suffix.lower() == ".gz":
         raise ValueError(f"{path.name} must be a plain CSV file, got a compressed one")
     if path.stat().st_size > _CSV_BYTES:
@@ -113,13 +111,15 @@ def _read_dense(
             f"{path.name} must be at most {_CSV_BYTES // 10**6} MB as a dense table, "
             f"got {path.stat().st_size / 1e6:.0f} MB; {_USE_LIBSVM}"
         )
-    columns = _header(path)
-    if label not in columns:
-        known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        raise ValueError(f"label must be a column of {path.name} ({known}), got {shown(label)}")
-    at = columns.index(label)
+    columns = header_of(path.name, text_lines(path))
+    if len(columns) > _CSV_COLUMNS:
+        raise ValueError(
+            f"{path.name} must have at most {_CSV_COLUMNS:,} columns as a dense table, "
+            f"got {len(columns):,}; {_USE_LIBSVM}"
+        )
+    at = place_of(label, columns, path.name)
     values, records = array("d"), 0
-    for number, line in _text_lines(path):
+    for number, line in text_lines(path):
         if number == 1 or not line.strip():
             continue
         cells = line.split(",")
@@ -128,7 +128,7 @@ def _read_dense(
                 f"{path.name} must be a CSV table with {len(columns)} fields in each line, "
                 f"got {len(cells)} in line {number}"
             )
-        row = [_number(cell) for cell in cells]
+        row = [number_in(cell) for cell in cells]
         if classes is not None:
             row[at] = classes.get(_class(cells[at]), math.nan)
             if math.isnan(row[at]):
@@ -140,7 +140,7 @@ def _read_dense(
             raise ValueError(_no_number(path, columns, label, number, cells, row))
         values.extend(row)
         records += 1
-    _at_least_two(path, records)
+    _at_least_two(path.name, records)
     table = np.frombuffer(values).reshape(records, len(columns))
     return Data(np.delete(table, at, axis=1), table[:, at]), columns[:at] + columns[at + 1 :]
 
@@ -160,26 +160,35 @@ def read_libsvm(path: Path, p: int | None = None) -> Table:
     array([[0.5 , 0.  , 1.  ],
            [0.  , 0.25, 0.  ]])
     """
-    from scipy.sparse import csr_array
-
-    path = _existing(path)
     if p is not None and integer("p", p, at_least=1) > MAX_COLUMNS:
         raise ValueError(f"p must be at most {MAX_COLUMNS:,}, got {p:,}")
+    path = existing_file(path)
+    return libsvm_table(path.name, text_lines(path), p)
+
+
+def libsvm_table(name: str, lines: Iterable[tuple[int, str]], p: int | None = None) -> Table:
+    """What `read_libsvm` returns, from numbered lines; `name` is what messages call the file.
+
+    >>> libsvm_table("people", [(1, "-1 1:0.5"), (2, "+1 2:0.25")]).data.y.tolist()
+    [-1.0, 1.0]
+    """
+    from scipy.sparse import csr_array
+
     labels, indices, values, starts = array("d"), array("i"), array("d"), array("i", [0])
-    for number, line in _text_lines(path):
+    for number, line in lines:
         fields = line.partition("#")[0].split()
         if fields:
             try:
                 label, row_indices, row_values = _libsvm_row(fields, p or MAX_COLUMNS)
             except ValueError as error:
-                raise ValueError(f"line {number} of {path.name} must {error}") from None
+                raise ValueError(f"line {number} of {name} must {error}") from None
             labels.append(label)
             indices.extend(row_indices)
             values.extend(row_values)
             starts.append(len(indices))
-    _at_least_two(path, len(labels))
+    _at_least_two(name, len(labels))
     if not indices:
-        raise ValueError(f"{path.name} must hold at least one index:value, got labels only")
+        raise ValueError(f"{name} must hold at least one index:value, got labels only")
     columns = np.frombuffer(indices, np.intc) - 1
     shape = (len(labels), int(columns.max()) + 1)
     X = csr_array((np.frombuffer(values), columns, np.frombuffer(starts, np.intc)), shape)
@@ -205,72 +214,11 @@ def check_learnable(table: Table, classification: bool) -> None:
         raise ValueError(f"X must have a column that varies, got {X.shape[1]} constant columns")
 
 
-def _existing(path: Path) -> Path:
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"path must be a file, got {path}, which is a folder")
-    if not path.exists():
-        raise ValueError(f"path must be a file, got {path} (No such file or directory)")
-    if not path.is_file():
-        raise ValueError(f"path must be a file, got {path}, which is a pipe or a device")
-    return path
-
-
-def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file, plain or gzip, numbered from 1."""
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, start=1):
-                if "\0" in line:
-                    raise ValueError(f"{path.name} must be a text file, got binary content in line {number}")
-                yield number, line
-    except UnicodeDecodeError:
-        raise ValueError(f"{path.name} must be a text file in UTF-8, got binary content or another encoding") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path.name} must be a whole gzip file, got one that cannot be unpacked ({error})") from None
-
-
-def _header(path: Path) -> tuple[str, ...]:
-    """The column names of a CSV file; nothing beyond its first line is read."""
-    _, line = next(_text_lines(path), (0, ""))
-    if not line.strip():
-        found = "an empty first line" if line else "an empty file"
-        raise ValueError(f"{path.name} must be a CSV table with a header line and at least 2 records, got {found}")
-    columns = tuple(name.strip() for name in next(csv.reader([line])))
-    if len(columns) > _CSV_COLUMNS:
-        raise ValueError(
-            f"{path.name} must have at most {_CSV_COLUMNS:,} columns as a dense table, "
-            f"got {len(columns):,}; {_USE_LIBSVM}"
-        )
-    if len(columns) == 1:
-        raise ValueError(f"{path.name} must have a label and at least one feature, separated by commas, got one column")
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise ValueError(f"columns of {path.name} must have names of their own, got {shown(twice)} twice")
-    return columns
-
-
-def _number(cell: str) -> float:
-    """The cell's number; not a number where there is none."""
-    try:
-        return float(_ascii(cell))
-    except ValueError:
-        return math.nan
-
-
 def _class(cell: str) -> str | float:
     """What tells classes apart: a number where there is one, text without quotes where there is none."""
     text = cell.strip().strip('"').strip()
-    number = _number(text)
+    number = number_in(text)
     return text if math.isnan(number) else number
-
-
-def _ascii(number: str) -> str:
-    """The text, or ValueError where only Python reads a number in it: 1_0, or digits of other scripts."""
-    if "_" in number or not number.strip().isascii():
-        raise ValueError
-    return number
 
 
 def _no_number(
@@ -288,15 +236,15 @@ def _text_label_advice(found: str) -> str:
     return f'; np.where(y == "{bare}", 1, -1) makes a text label a number'
 
 
-def _at_least_two(path: Path, records: int) -> None:
+def _at_least_two(name: str, records: int) -> None:
     if records < 2:
-        raise ValueError(f"{path.name} must hold at least 2 records, got {records}")
+        raise ValueError(f"{name} must hold at least 2 records, got {records}")
 
 
 def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float]]:
     """Label, indices and values of a line; ValueError ends the sentence "line 3 of people.txt must ..."."""
     try:
-        label = float(_ascii(fields[0]))
+        label = float(in_ascii(fields[0]))
     except ValueError:
         advice = _text_label_advice(fields[0])
         raise ValueError(f"begin with a number as its label, got {shown(fields[0])}{advice}") from None
@@ -306,8 +254,8 @@ def _libsvm_row(fields: list[str], p: int) -> tuple[float, list[int], list[float
     try:
         for field in fields[1:]:
             index, _, value = field.partition(":")
-            indices.append(int(_ascii(index)))
-            values.append(float(_ascii(value)))
+            indices.append(int(in_ascii(index)))
+            values.append(float(in_ascii(value)))
     except ValueError:
         raise ValueError(f"hold index:value pairs of numbers, got {shown(field)}") from None
     if not all(map(math.isfinite, (label, *values))):

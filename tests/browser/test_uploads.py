@@ -1,0 +1,75 @@
+"""An upload in the browser: declared by mouse and keyboard, not in the log, out of memory when its page closes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ..harness import Server, serve
+from ..upload_page import people, write_app
+from .looks import NewPage
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serve(write_app(tmp_path_factory.mktemp("uploads"))) as running:
+        yield running
+
+
+def said(page: Page, text: str) -> None:
+    expect(page.get_by_test_id("stMain").get_by_text(text)).to_be_visible()
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    page.get_by_label(label).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def hand_over(page: Page, content: bytes, name: str = "people.csv") -> None:
+    said(page, "seconds after you close the page")
+    page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
+
+
+def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page: Page, new_page: NewPage):
+    """40,000 rows: more than the server's form parser would keep in memory of itself."""
+    content = people(40_000)
+    assert len(content) > 2**20
+    page.goto(dashboard.url)
+    said(page, "0 in memory")
+    hand_over(page, content)
+    choose(page, "Which column is the label?", "sick")
+    choose(page, "Which label counts as +1?", "yes")
+    said(page, "people (your file): 28000 to learn from, 2 results")
+    said(page, "values beyond your bounds clipped to them (age")
+    # A bound of one column, in the table: the row of age, the column "largest".
+    grid = page.get_by_test_id("stDataFrame").locator("canvas").first
+    grid.click(position={"x": grid.bounding_box()["width"] - 40, "y": 52}, force=True)  # a layer above takes the click
+    page.keyboard.type("100")
+    page.keyboard.press("Enter")
+    said(page, "nothing was left out or clipped")
+    said(page, "1 in memory")
+
+    other = new_page()
+    other.goto(dashboard.url)
+    said(other, "1 in memory")
+    expect(other.get_by_text("to learn from")).to_have_count(0)
+    page.close()
+    other.wait_for_timeout(2_500)
+    other.reload()
+    said(other, "0 in memory")
+    log = dashboard.log.read_text()
+    assert "Traceback" not in log and "Doe" not in log and "people" not in log
+
+
+def test_a_file_taken_away_is_gone_at_once(dashboard: Server, page: Page):
+    page.goto(dashboard.url)
+    hand_over(page, people())
+    choose(page, "Which column is the label?", "sick")
+    choose(page, "Which label counts as +1?", "yes")
+    said(page, "1 in memory")
+    page.get_by_role("button", name="Remove people.csv").click()
+    said(page, "0 in memory")

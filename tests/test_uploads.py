@@ -1,0 +1,266 @@
+"""Uploads on a page: what their holder declares and sees, that nobody else does, and that they end with the session."""
+
+import asyncio
+import gc
+import logging
+import tomllib
+import weakref
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+from starlette.requests import Request
+from streamlit.testing.v1 import AppTest
+
+from dpcore import data
+from dpcore.data import private, sheets
+from pages.ui import upload_server, uploads
+from tests.harness import ROOT
+from tests.upload_page import MAIN, people
+
+CSV = "people.csv"
+
+
+@pytest.fixture(autouse=True)
+def on(monkeypatch):
+    gc.collect()  # sessions of tests before
+    monkeypatch.setenv(upload_server.SETTING, "on")
+
+
+def opened(content: bytes | None = None, name: str = CSV) -> AppTest:
+    """The page, with a file where there is one."""
+    page = AppTest.from_string(MAIN, default_timeout=60).run()
+    assert not page.exception
+    return page if content is None else chosen(page, content, name)
+
+
+def chosen(page: AppTest, content: bytes, name: str = CSV) -> AppTest:
+    page.file_uploader[0].set_value((name, content, "text/plain"))
+    return page.run()
+
+
+def declared(page: AppTest) -> AppTest:
+    """With label, class and gaps declared; all columns lie in 0 to 100."""
+    if page.selectbox[0].options[:2] == ["name", "age"]:
+        page.selectbox[0].select("sick").run()
+    page.selectbox[-1].select(page.selectbox[-1].options[-1]).run()
+    page.number_input[1].set_value(100.0).run()
+    assert not page.exception
+    return page
+
+
+def said(page: AppTest) -> str:
+    elements = [*page.markdown, *page.caption, *page.warning, *page.error]
+    return "\n".join(element.value for element in elements)
+
+
+def key_of(page: AppTest) -> str:
+    return held(page).key
+
+
+def held(page: AppTest) -> private.PrivateRecords:
+    return page.session_state[uploads._HELD]["records"][1]
+
+
+# What the holder does and sees
+
+
+def test_nothing_is_taken_before_all_is_declared():
+    page = opened()
+    assert uploads.STAYS in said(page) and "0 in memory" in said(page)
+    chosen(page, people())
+    assert [box.label for box in page.selectbox] == ["Which column is the label?"]
+    page.selectbox[0].select("sick").run()
+    assert page.multiselect[0].value == ["age", "dose"], "a column of words is no feature"
+    assert "Without any number, and not to be used: name." in said(page)
+    assert page.selectbox[1].options == ["no", "yes"] and "0 in memory" in said(page)
+    page.selectbox[1].select("yes").run()
+    assert "people (your file): 42 to learn from, 2 results" in said(page) and "1 in memory" in said(page)
+
+
+def test_bounds_begin_at_0_and_1_whatever_the_file_holds_and_what_they_clip_is_told():
+    page = opened(people())
+    page.selectbox[0].select("sick").run()
+    page.selectbox[1].select("yes").run()
+    table = page.data_editor[0].value
+    assert table.index.tolist() == ["age", "dose"] and table.to_numpy().tolist() == [[0.0, 1.0]] * 2
+    beyond = held(page).report.clipped
+    assert 50 < beyond["age"] <= 60 and beyond["dose"] == 0
+    assert f"Read 60 rows; {beyond['age']} values beyond your bounds clipped to them (age {beyond['age']})." in said(
+        page
+    )
+    page.number_input[1].set_value(100.0).run()
+    assert "Read 60 rows; nothing was left out or clipped. 42 records to learn from, 18 to measure with." in said(page)
+    assert uploads.NOT_PRIVATE in said(page)
+
+
+def test_the_same_declaration_keeps_the_records_and_another_one_lets_them_go():
+    page = declared(opened(people()))
+    first, key = weakref.ref(held(page)), key_of(page)
+    page.run()
+    assert key_of(page) == key
+    page.multiselect[0].unselect("dose").run()
+    assert key_of(page) != key and first() is None
+    assert data.get_source(key_of(page)).p == 2
+
+
+def test_rows_with_gaps_are_left_out_only_when_their_holder_says_so():
+    page = declared(opened(people() + b"nobody,,0.5,yes\nnobody,5,0.5,\n"))
+    assert "Missing: age in 1 rows, the label in 1 rows." in said(page).replace("1 row,", "1 rows,")
+    assert "got 2 of 62 rows without" in said(page).replace("\\", "") and "0 in memory" in said(page)
+    page.checkbox[0].check().run()
+    assert "Read 62 rows; 2 left out, because a number or the label is missing." in said(page)
+
+
+def test_a_libsvm_file_has_its_labels_first():
+    content = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 7} 3:0.5\n" for i in range(30)).encode()
+    page = declared(opened(content, "people.svm"))
+    assert "people (your file): 21 to learn from" in said(page)
+    assert page.multiselect[0].options == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\xff", b"a,a,b\n", b"**b**,$x$\n1,2,3\n1\n"])
+def test_a_file_that_cannot_be_read_is_told_in_one_sentence(content):
+    page = opened(content)
+    if not page.error:
+        page.selectbox[0].select_index(0).run()
+    assert len(page.error) == 1 and not page.exception and "0 in memory" in said(page)
+    assert "people\\.csv" in page.error[0].value
+
+
+def test_the_words_of_a_file_show_no_markup():
+    page = opened(b"**b**,:red[x],$y$\n" + b"1,a,2\n1,b,2\n")
+    page.selectbox[0].select("$y$").run()
+    assert "Without any number, and not to be used: \\:red\\[x\\]." in said(page)
+
+
+# Nobody else, and not for ever
+
+
+def test_two_sessions_do_not_see_each_other_s_records():
+    mine, yours = declared(opened(people())), declared(opened(people(seed=1)))
+    assert key_of(mine) != key_of(yours)
+    assert not (data.load(key_of(mine), 42, 3, 7).train.X == data.load(key_of(yours), 42, 3, 7).train.X).all()
+    before = key_of(mine)
+    third = opened()
+    assert "2 in memory" in said(third) and "to learn from" not in said(third)
+    assert key_of(mine.run()) == before
+
+
+@pytest.mark.parametrize("how", ["removed", "unreadable", "switched off", "session"])
+def test_the_records_are_gone_when(how, monkeypatch):
+    page = declared(opened(people()))
+    records, key = held(page), key_of(page)
+    watched = [weakref.ref(part) for part in (records, records._X, records._y, data.load(key, 42, 3, 7).train.X)]
+    sheet = page.session_state[uploads._HELD]["sheet"][1]
+    watched += [weakref.ref(sheet), weakref.ref(sheet.numbers)]
+    del records, sheet
+    assert all(ref() is not None for ref in watched)
+    if how == "removed":
+        page.file_uploader[0].set_value(None).run()
+    elif how == "unreadable":
+        chosen(page, b"")
+    elif how == "switched off":
+        monkeypatch.setenv(upload_server.SETTING, "off")
+        page.run()
+    else:
+        del page
+    gc.collect()
+    assert not any(ref() for ref in watched) and data.is_gone(key)
+
+
+def test_an_error_that_nobody_foresaw_says_its_kind_only(monkeypatch, caplog):
+    def fail(*args):
+        raise TypeError("cannot add 0.123456")
+
+    monkeypatch.setattr(data, "read_sheet", fail)
+    page = opened(people())
+    with caplog.at_level(logging.DEBUG):
+        page.selectbox[0].select("sick").run()
+    assert page.exception and "0.123456" not in caplog.text
+    assert "an upload could not be read (TypeError)" in caplog.text
+
+
+# The server
+
+
+@pytest.mark.parametrize(
+    "setting, address, headers, allowed",
+    [
+        ("", "localhost", {}, True),
+        ("", "127.0.0.1", {"Host": "127.0.0.1:8501"}, True),
+        ("", "::1", {"Host": "[::1]:8501"}, True),
+        ("", None, {}, False),
+        ("", "0.0.0.0", {"Host": "localhost:8501"}, False),
+        ("", "localhost", {"Host": "privacy.example.org"}, False),
+        ("", "localhost", {"Host": "localhost", "X-Forwarded-For": "192.0.2.1"}, False),
+        ("on", None, {"Host": "privacy.example.org"}, True),
+        ("off", "localhost", {}, False),
+        ("On please", "localhost", {}, False),
+    ],
+)
+def test_who_may_upload(monkeypatch, setting, address, headers, allowed):
+    monkeypatch.setenv(upload_server.SETTING, setting)
+    monkeypatch.setattr(upload_server.st, "get_option", {"server.address": address}.__getitem__)
+    monkeypatch.setattr(type(st.context), "headers", headers)
+    assert upload_server.uploads_allowed() == allowed
+    assert upload_server.why_off().startswith("" if allowed else "This server takes no files")
+
+
+def test_a_server_that_takes_none_says_why_and_shows_no_uploader(monkeypatch):
+    monkeypatch.setenv(upload_server.SETTING, "off")
+    page = opened()
+    assert not page.file_uploader and upload_server.SETTING in said(page)
+
+
+def test_the_server_refuses_what_a_sheet_would():
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    assert settings["server"]["maxUploadSize"] * 2**20 == sheets.MAX_SHEET_BYTES
+
+
+@pytest.mark.parametrize("mended", [True, False])
+def test_no_part_of_an_upload_is_written_to_disk(monkeypatch, mended):
+    """The largest file that Streamlit lets through stays in memory while the form is taken apart."""
+    monkeypatch.setattr(upload_server.MultiPartParser, "spool_max_size", 2**20)
+    if mended:
+        upload_server.keep_in_memory()
+    size = st.get_option("server.maxUploadSize") * 2**20
+    start = b'--x\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\n\r\n'
+    body = [start, b"1" * size, b"\r\n--x--\r\n"]
+
+    async def receive():
+        return {"type": "http.request", "body": body.pop(0), "more_body": bool(body)}
+
+    headers = [(b"content-type", b"multipart/form-data; boundary=x")]
+
+    async def rolled() -> bool:
+        async with Request({"type": "http", "method": "PUT", "headers": headers}, receive).form() as form:
+            assert form["file"].size == size
+            return form["file"].file._rolled
+
+    assert asyncio.run(rolled()) is not mended
+
+
+def test_the_app_keeps_uploads_in_memory_and_closes_left_sessions():
+    import app
+
+    assert upload_server.MultiPartParser.spool_max_size > st.get_option("server.maxUploadSize") * 2**20
+    assert app.app._user_lifespan is upload_server.lifespan
+
+
+def test_left_sessions_are_closed_and_no_others(monkeypatch):
+    closed: list[str] = []
+    server = SimpleNamespace(is_active_session=lambda session: session == "open", close_session=closed.append)
+    monkeypatch.setattr(upload_server.runtime, "get_instance", lambda: server)
+    monkeypatch.setattr(upload_server, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(upload_server, "LEFT_SECONDS", 0.2)
+    monkeypatch.setattr(upload_server, "_LAST_SEEN", dict.fromkeys(("open", "left"), upload_server.time.monotonic()))
+
+    async def serve_for(seconds: float) -> list[str]:
+        async with upload_server.lifespan(None):
+            await asyncio.sleep(seconds)
+            return list(closed)
+
+    assert asyncio.run(serve_for(0.1)) == [], "a short break of the network costs nothing"
+    assert asyncio.run(serve_for(0.4)) == ["left"]
+    assert list(upload_server._LAST_SEEN) == ["open"]

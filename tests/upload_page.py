@@ -1,0 +1,52 @@
+"""A page of one's own records, for tests of uploads: what was found on them, and how many are in memory at all."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from .harness import ROOT
+
+# Closed pages are noticed at once, not after half a minute.
+APP = """
+from pathlib import Path
+import streamlit as st
+from pages.ui import upload_server
+upload_server.LEFT_SECONDS = upload_server.CHECK_SECONDS = 0.5
+upload_server.keep_in_memory()
+app = st.App(Path(__file__).with_name("main.py"), lifespan=upload_server.lifespan)
+"""
+MAIN = """
+import streamlit as st
+import dpcore
+from dpcore.data import private
+from pages.ui.uploads import upload_source
+
+source = upload_source()
+if source is not None:
+    experiment = dpcore.Experiment(
+        source=source.key, n=source.size, sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2
+    )
+    table = dpcore.run(experiment)
+    st.write(f"{source.label}: {source.size} to learn from, {len(table)} results")
+st.write(f"{len(private._HELD)} in memory")
+"""
+
+
+def write_app(folder: Path) -> Path:
+    """Write the dashboard, with the real settings, into a folder; returns its app.py."""
+    (folder / "app.py").write_text(APP)
+    (folder / "main.py").write_text(MAIN)
+    shutil.copytree(ROOT / ".streamlit", folder / ".streamlit")
+    return folder / "app.py"
+
+
+def people(rows: int = 60, seed: int = 0) -> bytes:
+    """A CSV file: age from 0 to 100, dose from 0 to 1, whether somebody is sick, and a name nobody needs."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    age, dose = rng.uniform(0, 100, rows), rng.uniform(0, 1, rows)
+    sick = np.where(age / 100 + dose + rng.normal(0, 0.2, rows) > 1, "yes", "no")
+    lines = [f'"Doe, {i}",{a:.1f},{d:.3f},{s}' for i, (a, d, s) in enumerate(zip(age, dose, sick, strict=True))]
+    return "\n".join(["name,age,dose,sick", *lines, ""]).encode()
