@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 
+from .. import data as records
 from ..refinement import Watched
 from ..types import NotApplicable, Unconverged
 from .attack import Attack, OddsQuestion
@@ -32,25 +33,39 @@ _LOCK = threading.Lock()
 def join(question: Question, watcher: Hashable) -> Decision:
     """The answer to a question as far as it is known, watched by `watcher` from now on.
 
+    Equal questions have one answer, kept while the process lives; but what is asked of private records is kept by
+    those who ask, and by nobody else.
+
     >>> held = join(Setting("synthetic", n=100, splits=3), "me")
     >>> held.wait(60)
     >>> held.complete, held.snapshot.splits
     (True, 3)
     """
-    # Who shares what is decided by this key alone: equal questions have one answer, kept while the process lives.
-    # Questions about records of one session would have to carry that session in `Setting.source`, and leave with it.
-    key = question
+    if is_private(question):
+        return _begun(question, watcher)
     with _LOCK:
-        known = _KNOWN.get(key)
-        if known is None or (not known.complete and (known.finished or known.abandoned())):
-            known = _KNOWN[key] = Decision(question)
-            known.watch(watcher)
-            _POOL.submit(known.advance)
+        known = _KNOWN.get(question)
+        if known is None or known.given_up:
+            known = _KNOWN[question] = _begun(question, watcher)
         known.watch(watcher)
-        _KNOWN.move_to_end(key)
+        _KNOWN.move_to_end(question)
         while len(_KNOWN) > _MOST_KNOWN:
             _KNOWN.popitem(last=False)
     return known
+
+
+def is_private(question: Question) -> bool:
+    """Whether an answer depends on records that one session has brought along; odds look at public facts only."""
+    if isinstance(question, OddsQuestion):
+        return False
+    return records.is_private(question.source if isinstance(question, Setting) else question.setting.source)
+
+
+def _begun(question: Question, watcher: Hashable) -> Decision:
+    decision = Decision(question)
+    decision.watch(watcher)
+    _POOL.submit(decision.advance)
+    return decision
 
 
 class Decision(Watched):
@@ -74,6 +89,11 @@ class Decision(Watched):
     def news(self) -> int:
         return self._news
 
+    @property
+    def given_up(self) -> bool:
+        """Whether it will never be complete."""
+        return not self.complete and (self.finished or self.abandoned())
+
     def wait(self, seconds: float) -> None:
         """Until all is there, so many seconds at most."""
         self._finished.wait(seconds)
@@ -92,8 +112,16 @@ class Decision(Watched):
             pass  # nobody waits
         except (NotApplicable, Unconverged) as reason:
             self.reason, self.complete = str(reason), True
-        except Exception:
+        except Exception as error:
             self.failed = True
-            logging.getLogger(__name__).exception("no answer to %s", self.question)
+            self._log(error)
         self._news += 1
         self._finished.set()
+
+    def _log(self, error: Exception) -> None:
+        """Of private records only the kind of error, since its words may quote them."""
+        log = logging.getLogger(__name__)
+        if is_private(self.question):
+            log.error("no answer about private records: %s", type(error).__name__)
+        else:
+            log.error("no answer to %s", self.question, exc_info=error)

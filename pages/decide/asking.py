@@ -41,11 +41,13 @@ def ask(questions: Mapping[str, Question]) -> Open:
     """
     watcher = st.session_state.setdefault(_WATCHER, object())
     before: Open | None = st.session_state.get(_NAME)
-    if before is not None:
-        for decision in before.decisions.values():
-            if decision.question not in questions.values():
-                decision.leave(watcher)
-    held = Open({name: join(question, watcher) for name, question in questions.items()})
+    known = {decision.question: decision for decision in before.decisions.values()} if before else {}
+    for question, decision in known.items():
+        if question not in questions.values() or decision.given_up:
+            decision.leave(watcher)
+    kept = {question: decision for question, decision in known.items() if not decision.given_up}
+    held = Open({name: kept.get(question) or join(question, watcher) for name, question in questions.items()})
+    held.watch(watcher)
     st.session_state[_NAME] = held
     first = next(iter(held.decisions.values()))
     started = time.monotonic()
