@@ -56,9 +56,11 @@ def join(question: Question, watcher: Hashable) -> Decision:
 
 def is_private(question: Question) -> bool:
     """Whether an answer depends on records that one session has brought along; odds look at public facts only."""
-    if isinstance(question, OddsQuestion):
-        return False
-    return records.is_private(question.source if isinstance(question, Setting) else question.setting.source)
+    return not isinstance(question, OddsQuestion) and records.is_private(_source(question))
+
+
+def _source(question: Setting | PriceQuestion | PeopleQuestion) -> str:
+    return question.source if isinstance(question, Setting) else question.setting.source
 
 
 def _begun(question: Question, watcher: Hashable) -> Decision:
@@ -119,9 +121,9 @@ class Decision(Watched):
         self._finished.set()
 
     def _log(self, error: Exception) -> None:
-        """Of private records only the kind of error, since its words may quote them."""
+        """Of private records only the kind of error, since its words may quote them; nothing when they are gone."""
         log = logging.getLogger(__name__)
-        if is_private(self.question):
-            log.error("no answer about private records: %s", type(error).__name__)
-        else:
+        if isinstance(self.question, OddsQuestion) or not is_private(self.question):
             log.error("no answer to %s", self.question, exc_info=error)
+        elif not records.is_gone(_source(self.question)):
+            log.error("no answer about private records: %s", type(error).__name__)
