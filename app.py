@@ -16,9 +16,7 @@ one_blas_thread()
 
 def apologise(error: Exception) -> bool:
     """Show a visitor one sentence; Streamlit has just logged the error with its traceback."""
-    st.error(
-        "This page met an error, noted in the server's log: change a control or reload the page to go on."
-    )
+    st.error("This page met an error, noted in the server's log: change a control or reload the page to go on.")
     return True
 
 

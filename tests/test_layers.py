@@ -66,12 +66,14 @@ LAYER = {
     "refinement": 9,
     "regret": 9,
     "warmup": 9,
+    "briefings": 10,
     "trials": 10,
     "commands": 10,
     "__main__": 11,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
+    "briefings": {"content", "page", "slides", "snippets", "words"},
     "commands": {"options"},
     "tradeoffs": {"curves", "composed"},
     "mechanisms": {
@@ -155,7 +157,9 @@ WITHIN = {
         "as_printed",
         "attack",
         "decisions",
+        "briefing",
         "budgets",
+        "icons",
     },
     "bounds": {"regularised", "descent", "draws", "frank_wolfe", "lp", "phased", "polyhedral"},
     "geometry": {"people", "hardest", "transition", "curves", "rates", "ball", "lengths"},
@@ -168,6 +172,7 @@ WITHIN = {
 }
 OUTSIDE = {
     "plotly": {"figures"},
+    "pptx": {"briefings"},
     "pandas": {"experiment", "figures", "data", "regret", "refinement"},
     "sklearn": {"data", "classes"},
     "streamlit": set(),
