@@ -66,6 +66,7 @@ LAYER = {
     "refinement": 9,
     "regret": 9,
     "warmup": 9,
+    "briefings": 10,
     "trials": 10,
     "commands": 10,
     "decisions": 10,
@@ -73,6 +74,7 @@ LAYER = {
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
+    "briefings": {"content", "page", "slides", "snippets", "words"},
     "commands": {"options"},
     "decisions": {
         "attack",
@@ -169,7 +171,9 @@ WITHIN = {
         "as_printed",
         "attack",
         "decisions",
+        "briefing",
         "budgets",
+        "icons",
     },
     "bounds": {"regularised", "descent", "draws", "frank_wolfe", "lp", "phased", "polyhedral"},
     "geometry": {"people", "hardest", "transition", "curves", "rates", "ball", "lengths"},
@@ -186,6 +190,7 @@ WITHIN = {
 OUTSIDE = {
     "plotly": {"figures"},
     "pandas": {"decisions", "experiment", "figures", "data", "regret", "refinement"},
+    "pptx": {"briefings"},
     "sklearn": {"data", "classes"},
     "streamlit": set(),
     "click": {"__main__", "commands"},

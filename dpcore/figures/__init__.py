@@ -6,6 +6,7 @@ Every figure has a stable trace order and `uirevision`, so that a browser can up
 
 from .as_printed import betrayal_figure, existence_figure, theorem_figure
 from .attack import LONGEST, Row, ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
+from .briefing import lost_on_wall, worth_on_wall
 from .budgets import Range, Use, budget_figure, uses_figure, worth_figure
 from .classes import accuracy_figure, classes_excess_figure, tuning_figure
 from .clouds import cloud_figure
@@ -25,6 +26,7 @@ from .geometry import (
     order_text,
     rates_figure,
 )
+from .icons import ICONS_SIDE, icons_svg
 from .lasso import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
 from .mixtures import columns_figure, draws_figure
@@ -52,6 +54,7 @@ __all__ = [
     "BACKGROUND",
     "FAMILIES",
     "GRID",
+    "ICONS_SIDE",
     "LONGEST",
     "MUTED",
     "NOISES",
@@ -82,11 +85,13 @@ __all__ = [
     "existence_figure",
     "family_of",
     "fit_figure",
+    "icons_svg",
     "ink_of",
     "leak_figure",
     "learners_figure",
     "ledger_figure",
     "lengths_figure",
+    "lost_on_wall",
     "members_figure",
     "noise_figure",
     "noise_of",
@@ -118,4 +123,5 @@ __all__ = [
     "width_figure",
     "work_figure",
     "worth_figure",
+    "worth_on_wall",
 ]

@@ -63,26 +63,30 @@ def worth_picture(state: State, height: int) -> go.Figure:
 
 
 def assumptions(state: State) -> str:
-    """What must be true for the answers."""
+    """What must be true for the answers, as a list in Markdown."""
+    lines = assumption_lines(state)
+    return "\n".join(f"- **{head}:** {rest}" for head, _, rest in (line.partition(": ") for line in lines))
+
+
+def assumption_lines(state: State) -> list[str]:
+    """What must be true for the answers, a sentence each that begins with what it is about."""
     assert state.curve is not None
     source, setting = state.source, state.setting
     lines = [
-        f"**Records:** {source.label}; {source.scaling}.",
-        f"**Unit and neighbours:** any one {source.record} replaced by another; whoever holds several records of one "
-        "person protects less (*Several releases*).",
-        f"**Trust:** one keeper sees the records; only the released model leaves. δ = {delta_text(setting.delta)}.",
-        f"**Points lost** are counted on held-out {source.records}, against the best model with "
-        f"‖θ‖ ≤ {setting.theta_norm:g}; {setting.splits} splits and noises, the same for every ε.",
-        "**Intervals** are for the mean over splits and noise, at 95%; a single release is off by more.",
-        "**The price in people** compares with a learner that has the same records, no noise, and takes whichever is "
-        "better: no regularisation or the same λ.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise.",
+        f"Records: {source.label}; {source.scaling}.",
+        f"Unit: any one {source.record} replaced by another; who has several records is protected less.",
+        f"Trust: one keeper sees the records; only the released model leaves. δ = {delta_text(setting.delta)}.",
+        f"Points lost: counted on held-out {source.records}, against the best model with ‖θ‖ ≤ "
+        f"{setting.theta_norm:g}; {setting.splits} splits and noises, the same for every ε.",
+        "Intervals: of the mean over splits and noise, at 95%; a single release is off by more.",
+        "Price in people: against a learner with the same records and no noise, which takes the better of no "
+        "regularisation and the same λ.",
+        "Seed: a seeded run shows what a mechanism does; only a release with fresh noise carries its promise.",
     ]
     if state.curve.refused:
         first, reason = next(iter(state.curve.refused.items()))
-        lines.append(f"**Refused budgets:** {len(state.curve.refused)}, from ε = {first:g}: {readable(reason)}.")
-    return "\n".join(f"- {line}" for line in lines)
+        lines.append(f"Refused budgets: {len(state.curve.refused)}, from ε = {first:g}: {readable(reason)}.")
+    return lines
 
 
 def table(state: State) -> pd.DataFrame:

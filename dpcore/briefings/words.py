@@ -1,0 +1,192 @@
+"""The sentences of a briefing, with places for numbers: {path:form} stands for a value of the document.
+
+No sentence holds a number or a word of the user's by itself; so what is read is what the download says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ..figures import plain_number
+
+Document = dict[str, Any]
+_PLACE = re.compile(r"\{([\w.]+):(\w+)\}")
+
+
+def _tenths(value: float) -> str:
+    return f"{round(value, 1) + 0.0:.1f}".replace("-", "−")
+
+
+def _points(value: float) -> str:
+    shown = _tenths(value)
+    return f"{shown} point" if shown == "1.0" else f"{shown} points"
+
+
+def _two_digits(value: float) -> str:
+    return plain_number(float(f"{value:.2g}"))
+
+
+FORMS: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "plain": plain_number,
+    "two": _two_digits,
+    "three": lambda value: plain_number(float(f"{value:.3g}")),
+    "count": lambda value: f"{value:,.0f}",
+    "about": lambda value: f"{float(f'{value:.2g}'):,.0f}",
+    "tenths": _tenths,
+    "points": _points,
+    "of_100": lambda value: _tenths(100 * value),
+    "percent": lambda value: f"{100 * value:g}%",
+    "one_in": lambda value: f"1 in {float(f'{1 / value:.3g}'):,.0f}",
+}
+
+
+def look_up(document: Document, path: str) -> Any:
+    """The value at a path like "curve.epsilons.0".
+
+    >>> look_up({"curve": {"epsilons": [0.1, 1.0]}}, "curve.epsilons.1")
+    1.0
+    """
+    found: Any = document
+    for step in path.split("."):
+        found = found[int(step)] if isinstance(found, list) else found[step]
+    return found
+
+
+def shown_as(value: Any, form: str) -> str:
+    """A value in one of the FORMS.
+
+    >>> shown_as(0.9512, "of_100"), shown_as(54_321, "about"), shown_as(1e-6, "one_in"), shown_as(-0.04, "points")
+    ('95.1', '54,000', '1 in 1,000,000', '0.0 points')
+    """
+    return FORMS[form](value)
+
+
+def fill(
+    sentence: str, document: Document, mark: Callable[[str, str, str], str] = lambda path, form, text: text
+) -> str:
+    """The sentence with the document's values in their places; mark(path, form, text) may wrap each.
+
+    >>> fill("{n:count} {source.records:text}", {"n": 5000, "source": {"records": "patients"}})
+    '5,000 patients'
+    """
+    return _PLACE.sub(lambda m: mark(m[1], m[2], shown_as(look_up(document, m[1]), m[2])), sentence)
+
+
+def budget(document: Document) -> str:
+    """The answer to the budget question."""
+    if document["budget"]["value"] is None:
+        return "No privacy budget looked at loses at most {at_most:points}. {budget.reason:text}" + _sure_of_none(
+            document
+        )
+    if document["budget"]["value"] == document["curve"]["epsilons"][0]:
+        return "Any privacy budget from ε = {budget.value:two} on loses at most {at_most:points}, and smaller ones may."
+    return "The smallest privacy budget that loses at most {at_most:points} is **ε = {budget.value:two}**" + _sure(
+        document
+    )
+
+
+def _sure(document: Document) -> str:
+    low, high = document["budget"]["low"], document["budget"]["high"]
+    least = "below the scale" if low is None or low == document["curve"]["epsilons"][0] else "{budget.low:two}"
+    most = "beyond the scale" if high is None else "{budget.high:two}"
+    return f" ({{confidence:percent}} sure: from {least} to {most})."
+
+
+def _sure_of_none(document: Document) -> str:
+    if document["budget"]["low"] is None:
+        return ""
+    return " That is not certain: it may be as small as {budget.low:two} ({confidence:percent} sure)."
+
+
+def cost(document: Document) -> str:
+    """What is lost at the promise's epsilon, consequence first."""
+    if document["measure"] == "r_squared":
+        return (
+            "At ε = {promise.epsilon:plain} the model explains **{score:of_100}** of 100 parts of what differs between "
+            "{source.records:text}, instead of {reference:of_100} without privacy: privacy costs **{lost:points}**."
+        )
+    return (
+        "At ε = {promise.epsilon:plain}, **{score:of_100}** of 100 {source.things:text} are {source.outcome:text}, "
+        "instead of {reference:of_100} without privacy: privacy costs **{lost:points}**."
+    )
+
+
+def attacker(document: Document) -> str:
+    """The odds in one sentence."""
+    return (
+        "Someone who already suspects, 50:50, whether your record or another in its place was used is right at most "
+        "**{odds_of_100.limit:count}** times of 100 after seeing the model; a coin is right 50 times."
+    )
+
+
+def attackers(document: Document) -> list[str]:
+    """What the three kinds of dot are."""
+    return [
+        "Solid: our own attack, on the worst data sets we know, is surely right {odds_of_100.certified:count} times of "
+        "100 (seen: {odds.right:of_100}, in {odds.runs:count} tries).",
+        "Pale: no attack on this noise can be right more than {odds_of_100.limit:count} times.",
+        "Ringed: another method with the same label could allow {odds_of_100.cap:count} times.",
+    ]
+
+
+def promise(document: Document) -> str:
+    """The label, its unit, and what is really spent."""
+    delta = (
+        ", with a slack δ of {promise.delta:one_in}" if document["promise"]["delta"] else ", without slack (δ = none)"
+    )
+    spent = "; really spent: {promise.spent_epsilon:three}" + (
+        " and {promise.spent_delta:one_in}" if document["promise"]["spent_delta"] else ""
+    )
+    return (
+        "Privacy budget ε = {promise.epsilon:plain} (smaller is more private)"
+        + delta
+        + ", for {promise.unit:text}"
+        + spent
+    )
+
+
+def data(document: Document) -> str:
+    return "{source.label:text}: {n:count} {source.records:text}"
+
+
+def people(document: Document) -> str:
+    """The price in people."""
+    if document["people"]["here"]["value"] is None:
+        return "What privacy costs in people cannot be told here. {people.here.reason:text}"
+    low, high = document["people"]["here"]["low"], document["people"]["here"]["high"]
+    ends = (
+        "fewer" if low is None else "{people.here.low:about}",
+        "all" if high is None else "{people.here.high:about}",
+    )
+    return (
+        "{n:count} {source.records:text} with privacy at ε = {promise.epsilon:plain} are worth "
+        f"**{{people.here.value:about}}** without ({{confidence:percent}} sure: {ends[0]} to {ends[1]}). "
+        "Both have the same {people.error:text}; another error would give another number."
+    )
+
+
+def needed(document: Document) -> str:
+    """How many people would make the promise's epsilon affordable."""
+    if document["needed"]["value"] is None:
+        return (
+            "How many {source.records:text} would bring the loss to {at_most:points} cannot be told. "
+            "{needed.reason:text}"
+        )
+    low, high = document["needed"]["low"], document["needed"]["high"]
+    ends = ("fewer" if low is None else "{needed.low:about}", "more" if high is None else "{needed.high:about}")
+    return (
+        "To lose at most {at_most:points} at ε = {promise.epsilon:plain} takes about **{needed.value:about}** "
+        f"{{source.records:text}} ({{confidence:percent}} sure: {ends[0]} to {ends[1]})."
+    )
+
+
+HEADINGS = {
+    "question": "{title:text}",
+    "curve": "What do we lose?",
+    "odds": "How often could an attacker be right?",
+    "people": "What is privacy's price in people?",
+    "basis": "What must hold, and where to look",
+}
