@@ -1,7 +1,7 @@
 """Curves, prices and numbers of people in the background, split by split, shared by all who ask the same question.
 
-A question is a `Setting`, a `PriceQuestion`, a `PeopleQuestion` or an `OddsQuestion`; its snapshots are shown as they
-come. Snapshots of all questions take turns in one bounded pool, so that a long one holds nobody up.
+A question is a `Setting`, or one of the classes whose names end so; its snapshots are shown as they come. Snapshots of
+all questions take turns in one bounded pool, so that a long one holds nobody up.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from .. import data as records
 from ..refinement import Watched
 from ..types import NotApplicable, Unconverged
 from .attack import Attack, OddsQuestion
+from .compare import CompareQuestion, Row
 from .curves import LostCurve, Setting
 from .people import LostByPeople, PeopleQuestion
 from .price import Price, PriceQuestion
 
-Question = Setting | PriceQuestion | PeopleQuestion | OddsQuestion
-Snapshot = LostCurve | Price | LostByPeople | Attack
+Question = Setting | PriceQuestion | PeopleQuestion | OddsQuestion | CompareQuestion
+Snapshot = LostCurve | Price | LostByPeople | Attack | tuple[Row, ...]
 
 _MOST_KNOWN = 64  # an answer is some thousand numbers
 
@@ -59,8 +60,8 @@ def is_private(question: Question) -> bool:
     return not isinstance(question, OddsQuestion) and records.is_private(_source(question))
 
 
-def _source(question: Setting | PriceQuestion | PeopleQuestion) -> str:
-    return question.source if isinstance(question, Setting) else question.setting.source
+def _source(question: Setting | PriceQuestion | PeopleQuestion | CompareQuestion) -> str:
+    return question.source if isinstance(question, (Setting, CompareQuestion)) else question.setting.source
 
 
 def _begun(question: Question, watcher: Hashable) -> Decision:

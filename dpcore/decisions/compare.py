@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,6 +59,32 @@ class Row:
     losses: tuple[float, ...] = ()
     limit: float = math.nan
     seconds: float = 0.0
+
+
+@dc.dataclass(frozen=True)
+class CompareQuestion:
+    """What does every registered mechanism cost on these records? Fields as the arguments of `compared`."""
+
+    source: str
+    n: int
+    p: int
+    epsilon: float
+    delta: float
+    lam: float | str
+    seed: int
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[tuple[Row, ...]]:
+        """The rows by now, one more each time.
+
+        cancelled: asked between solves; when it says yes, CancelledError is raised.
+        """
+        rows: tuple[Row, ...] = ()
+        asked = {name: value for name, value in dc.asdict(self).items() if name != "source"}
+        for row in compared(self.source, **asked, cancelled=cancelled):
+            if row.status == "cancelled":
+                raise CancelledError
+            rows = (*rows, row)
+            yield rows
 
 
 def compared(
@@ -114,9 +140,14 @@ def compare(source: str, **asked: Any) -> pd.DataFrame:
     >>> list(table.mechanism[:1]), sorted(table.status.unique())
     (['objective_gaussian'], ['not applicable', 'ok'])
     """
+    return ranked(list(compared(source, **asked)))
+
+
+def ranked(rows: Sequence[Row]) -> pd.DataFrame:
+    """Rows as the table of `compare`, those with numbers best first."""
     import pandas as pd
 
-    table = pd.DataFrame([dc.asdict(row) for row in compared(source, **asked)])
+    table = pd.DataFrame([dc.asdict(row) for row in rows])
     table = table.sort_values("lost", kind="stable", na_position="last", ignore_index=True)
     return table.assign(best=[_as_good(losses, table.losses[0]) for losses in table.losses])
 

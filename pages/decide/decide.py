@@ -13,7 +13,7 @@ from dpcore.decisions.background import Question
 from dpcore.decisions.curves import Setting
 from dpcore.decisions.people import PeopleQuestion
 from dpcore.decisions.price import ERRORS, Error, PriceQuestion
-from pages.decide import background, views, words
+from pages.decide import background, comparing, views, words
 from pages.decide.asking import ask, keep_alive
 from pages.decide.state import State
 from pages.ui.behind import behind
@@ -58,7 +58,7 @@ st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 20rem) }</style>
 with st.container(key="halves"):
     chart, beside = st.columns([1.9, 1], gap="medium")
 row = st.container()
-view = switch("More", views.NAMES, "people", key="more", wrap=True)
+view = switch("More", words.VIEWS, "people", key="more", wrap=True)
 below = st.container()
 
 setting = Setting(
@@ -85,6 +85,8 @@ try:
     questions["price"] = PriceQuestion(setting)
 except NotApplicable as reason:
     no_price = str(reason)
+if view == "compare":
+    questions[comparing.NAME] = comparing.question(setting, controls)
 held = ask(questions)
 seen = held.news
 state = State(held, source, setting, controls, at_most, error, no_price, theme)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpcore import figures
 from dpcore.decisions.deployments import DEPLOYMENTS
-from pages.decide import background, several, takeaway, words
+from pages.decide import background, comparing, several, takeaway, words
 from pages.decide.state import State
 from pages.ui.live_figure import live_figure
 from pages.ui.odds import icon_array
@@ -54,5 +54,10 @@ def elsewhere(state: State) -> None:
         st.dataframe(words.facts(DEPLOYMENTS), hide_index=True)
 
 
-NAMES = {"people": "in people", "several": "several releases", "elsewhere": "elsewhere", "take": "take away"}
-SHOW = {"people": people, "several": several.show, "elsewhere": elsewhere, "take": takeaway.show}
+SHOW = {
+    "people": people,
+    "several": several.show,
+    "compare": comparing.show,
+    "elsewhere": elsewhere,
+    "take": takeaway.show,
+}

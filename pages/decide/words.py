@@ -19,6 +19,13 @@ from dpcore.mechanisms import Mechanism
 from pages.decide.state import State
 from pages.ui.text import people, points, readable, rounded
 
+VIEWS = {
+    "people": "in people",
+    "several": "several releases",
+    "compare": "all mechanisms",
+    "elsewhere": "elsewhere",
+    "take": "take away",
+}
 MECHANISMS = {
     "output_gaussian": "blur the answer (Gaussian noise)",
     "output_gamma": "blur the answer (Gamma noise)",

@@ -1,0 +1,69 @@
+"""The view "All mechanisms": what each registered mechanism costs on the records at hand, or why it does not apply."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import list_mechanisms
+from dpcore.decisions.compare import CompareQuestion, Row, ranked
+from dpcore.decisions.curves import Setting
+from pages.decide.state import State
+from pages.ui.controls import Controls
+from pages.ui.text import points, readable
+
+NAME = "compare"
+
+
+def question(setting: Setting, controls: Controls) -> CompareQuestion:
+    """What the view asks for."""
+    asked = (controls.n, controls.p, controls.epsilon, controls.delta, controls.lam, controls.seed)
+    return CompareQuestion(setting.source, *asked)
+
+
+def show(state: State) -> None:
+    """Draw the view."""
+    rows = cast("tuple[Row, ...] | None", state.held.decisions[NAME].snapshot)
+    if not rows:
+        st.caption("The first mechanism is being tried …")
+        return
+    table = ranked(rows)
+    st.markdown(words(table, state))
+    ok = table[table.status == "ok"]
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "": ["●" if best else "" for best in ok.best],
+                "mechanism": ok.label,
+                "promise": ok.promise,
+                "points lost": ok.lost.round(2),
+                "± (1 s.e.)": ok.lost_se.round(2),
+                "right, of 100": (100 * ok.score).round(1),
+                "attacker right, of 100, at most": ok.limit.round(1),
+                "loss": ok.loss,
+                "models in": ok.set,
+                "why another loss": ok.reason.map(readable),
+            }
+        ),
+        hide_index=True,
+    )
+    others = table[table.status != "ok"]
+    if len(others):
+        st.markdown("**Not for these records:**")
+        st.dataframe(pd.DataFrame({"mechanism": others.label, "why": others.reason.map(readable)}), hide_index=True)
+
+
+def words(table: pd.DataFrame, state: State) -> str:
+    """Who loses least, and how many apply."""
+    ok, all_of = table[table.status == "ok"], len(list_mechanisms())
+    so_far = "" if len(table) == all_of else f" ({len(table)} of {all_of} tried so far)"
+    if ok.empty:
+        return f"**No mechanism** applies to these records at ε = {state.epsilon:g}{so_far}."
+    best = ok[ok.best]
+    tied = f" ({len(best) - 1} more cannot be told from it)" if len(best) > 1 else ""
+    return (
+        f"**{best.label.iloc[0]}** loses least at ε = {state.epsilon:g}: {points(best.lost.iloc[0])}{tied}. "
+        f"{len(ok)} of {all_of} mechanisms apply{so_far}. Picking the best by this table is itself a look at the records."
+    )
