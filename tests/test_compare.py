@@ -52,6 +52,14 @@ def test_the_best_and_those_as_good_come_first():
     assert 1 <= found.best.sum() < len(known)
 
 
+def test_as_good_is_decided_on_the_same_splits():
+    least = (10.0, 20.0, 30.0)
+    assert table._as_good(least, least)
+    assert table._as_good((10.3, 19.9, 30.0), least)
+    # One point more on every split is more, however much splits differ.
+    assert not table._as_good((11.0, 21.1, 31.0), least)
+
+
 def test_rows_come_one_by_one_until_cancelled():
     asked = iter([False] * 8)
     arriving = table.compared("synthetic", **SMALL | {"seed": 77}, cancelled=lambda: next(asked, True))

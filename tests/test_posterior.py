@@ -41,6 +41,12 @@ def test_the_best_guess_is_right_as_often_as_the_best_threshold(prior, mu):
     assert highest_rate(GaussianCurve(mu), prior) == pytest.approx(best, abs=1e-7)
 
 
+@pytest.mark.parametrize("prior", [0.02, 0.3, 0.6, 0.98])
+def test_randomised_response_is_guessed_by_its_answer_or_by_the_prior(prior):
+    right = max(prior, 1.0 - prior, 1.0 / (1.0 + math.exp(-1.0)))
+    assert highest_rate(PureCurve(1.0), prior) == pytest.approx(right, rel=1e-12)
+
+
 def test_with_delta_nothing_is_said_of_a_single_outcome():
     curve = GaussianCurve(gaussian_mu(Budget(1.0, 1e-6)))
     for prior in PRIORS:
