@@ -139,6 +139,14 @@ def test_gaussian_noise_of_several_releases_and_records_is_exact():
     assert found.limit == pytest.approx(GaussianCurve(mu * 3 * math.sqrt(7)).attack_limit())
 
 
+def test_limits_of_one_release_add_up_and_are_nearly_attained():
+    """Along a chain by little Gaussian noise's worth of difference, along releases by one that tells all at times."""
+    near = GaussianCurve(0.01), GaussianCurve(0.03)
+    total = sev._limit_of_parts(near[0].attack_limit(), 1, 3) - 0.5
+    assert 1.0 < total / (near[1].attack_limit() - 0.5) < 1.0001
+    assert sev._limit_of_parts(0.5 + 0.5 * 0.2, 3, 1) == pytest.approx(0.5 + 0.5 * (1.0 - 0.8**3))
+
+
 def test_a_pure_release_read_at_some_delta_costs_less():
     plan = dpcore.calibrate("output_gamma", n=1000, p=8, epsilon=0.1)
     assert sev.several(plan, 100).epsilon == pytest.approx(10.0)

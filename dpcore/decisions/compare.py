@@ -137,8 +137,8 @@ def compare(source: str, **asked: Any) -> pd.DataFrame:
     difference on the same splits.
 
     >>> table = compare("synthetic", n=300, p=4, splits=2, repetitions=4)
-    >>> list(table.mechanism[:1]), sorted(table.status.unique())
-    (['objective_gaussian'], ['not applicable', 'ok'])
+    >>> len(table), sorted(table.status.unique())
+    (15, ['not applicable', 'ok'])
     """
     return ranked(list(compared(source, **asked)))
 

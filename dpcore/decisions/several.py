@@ -92,8 +92,9 @@ def label_alone(label: Budget, releases: int, records: int) -> Budget | None:
     epsilon g k, delta k (e^(g epsilon) - 1) / (e^epsilon - 1) for k releases and g records: each of the g steps from
     one data set to the other multiplies by e^epsilon what the steps before have added.
 
-    >>> label_alone(Budget(1.0, 1e-6), releases=2, records=3)
-    Budget(epsilon=6.0, delta=2.2214...e-05)
+    >>> found = label_alone(Budget(1.0, 1e-6), releases=2, records=3)
+    >>> found.epsilon, round(found.delta, 9)
+    (6.0, 2.2215e-05)
     >>> label_alone(Budget(1.0, 1e-6), releases=1, records=20) is None
     True
     """

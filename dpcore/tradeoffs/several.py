@@ -147,14 +147,12 @@ def _chain(one: Curve, records: int) -> tuple[float, Array]:
     points = records * max(math.ceil(_POINTS / records), _WITHIN)
     width = min(records * _last(one), _FARTHEST) / points
     grid = np.asarray(width * np.arange(points + 1), float)
-    power, found, left = one.delta(grid), None, records
-    while True:
-        if left % 2:
-            found = power if found is None else _joined(found, power, grid)
-        left //= 2
-        if not left:
-            return width, found
-        power = _joined(power, power, grid)
+    found = alone = one.delta(grid)
+    for digit in f"{records:b}"[1:]:
+        found = _joined(found, found, grid)
+        if digit == "1":
+            found = _joined(found, alone, grid)
+    return width, found
 
 
 def _joined(left: Array, right: Array, grid: Array) -> Array:
