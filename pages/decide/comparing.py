@@ -65,5 +65,6 @@ def words(table: pd.DataFrame, state: State) -> str:
     tied = f" ({len(best) - 1} more cannot be told from it)" if len(best) > 1 else ""
     return (
         f"**{best.label.iloc[0]}** loses least at ε = {state.epsilon:g}: {points(best.lost.iloc[0])}{tied}. "
-        f"{len(ok)} of {all_of} mechanisms apply{so_far}. Picking the best by this table is itself a look at the records."
+        f"{len(ok)} of {all_of} mechanisms apply{so_far}. Picking the best by this table is itself a look "
+        "at the records."
     )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import cast
 
 import numpy as np
 import streamlit as st
 
-from dpcore import Budget, NotApplicable, Plan, figures
+from dpcore import Budget, NotApplicable, figures
+from dpcore.cells import spec_of
 from dpcore.decisions.several import Several, budget_each, several
 from dpcore.ledgers import Curve, Kind
-from dpcore.mechanisms import Mechanism
 from pages.decide.state import State
 from pages.ui.live_figure import live_figure
 from pages.ui.text import plain, readable, rounded
@@ -70,16 +69,16 @@ def words(state: State, after: Several) -> str:
             f"After **{releases}** with **{records}** the label ε = {state.epsilon:g} is really "
             f"**ε = {rounded(after.epsilon, 2)}**: an attacker is right up to {100 * after.limit:.0f} times of 100."
         )
-    return f"{said} {each(state.plan, state.epsilon, after)}" if state.plan else said
+    return f"{said} {each(state, after)}"
 
 
-def each(plan: Plan, epsilon: float, after: Several) -> str:
+def each(state: State, after: Several) -> str:
     """Which budget each release may have if the whole is to keep the label."""
     if after.releases == after.records == 1:
         return "One release, one record a person: the label means what it says."
-    total = Budget(epsilon, plan.requested.delta)
+    cell, total = state.setting.cell(0), Budget(state.epsilon, state.setting.delta)
     try:
-        one = budget_each(cast(Mechanism, plan.mechanism), plan.spec, total, after.releases, after.records)
+        one = budget_each(cell.mechanism, spec_of(cell), total, after.releases, after.records)
     except NotApplicable as reason:
         return f"No smaller budget keeps the label: {readable(str(reason))}."
     return f"To keep it for all of them, each may have ε = {rounded(one.epsilon, 2)}."

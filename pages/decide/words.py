@@ -192,7 +192,10 @@ def belief(state: State, prior: float) -> str:
     """What a suspicion becomes: what may be believed where the promise is pure, else how often a guess is right."""
     assert state.plan is not None
     curve = cast(Mechanism, state.plan.mechanism).claimed_curve(state.plan)
-    return belief_of(state.plan.spent, curve, prior).words
+    found = belief_of(state.plan.spent, curve, prior)
+    if found.after is not None:
+        return found.words
+    return f"{found.words} Who may accuse 1 innocent of 100 finds {100 * found.caught:.1f} of 100 who are not."
 
 
 def use(one: Deployment) -> figures.Use:

@@ -1,0 +1,138 @@
+"""The page Decide without a browser: what it says is what dpcore computes, in every view and at every edge."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpcore import list_mechanisms
+from dpcore.decisions.budget import smallest_budget
+from dpcore.decisions.curves import Setting, lost_curve
+from dpcore.decisions.deployments import DEPLOYMENTS
+from dpcore.decisions.price import price_in_people
+from pages.decide import words
+from tests.pages import captions, charts, headline, open_script, said, texts
+
+PAGE = "decide/decide.py"
+SMALL: dict[str, Any] = {"n": 500}
+
+
+def opened(**state: Any) -> AppTest:
+    """The page in a state, once all its questions are answered."""
+    return finished(open_script(PAGE, **(SMALL | state)))
+
+
+def finished(page: AppTest) -> AppTest:
+    assert not page.exception
+    deadline = time.monotonic() + 90
+    while not page.session_state["decisions in the background"].finished:
+        assert time.monotonic() < deadline
+        page.run()
+        assert not page.exception
+        time.sleep(0.05)
+    page.run()
+    assert not page.exception
+    return page
+
+
+def readouts(page: AppTest) -> list[str]:
+    return [re.sub(r"<[^>]+>", " ", e.proto.body) for e in page.get("html") if "1.6rem" in e.proto.body]
+
+
+def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
+    page = opened(give_up=5.0)
+    setting = Setting("synthetic", "output_gaussian", n=500, p=8, delta=1e-6, seed=7)
+    curve = lost_curve(setting)
+    found = smallest_budget(curve, 5.0)
+    assert found.reachable
+    right = 100 * curve.reference.mean() - 5.0
+    assert f"A privacy budget of {words.number(found.value)} is the smallest" in said(page)
+    assert f"{right:.1f} of 100 people" in said(page)
+    budget, lost, price, needed = readouts(page)
+    assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
+    at_one = curve.smooth[np.flatnonzero(curve.epsilons == 1.0)[0]]
+    assert f"{at_one:.1f} points" in lost
+    worth = price_in_people(setting).worth("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
+    assert (words.number(worth.value) if not worth.at_first else "or fewer") in price
+    assert "people make ε = 1 cost 5.0 points or less" in needed
+
+
+def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
+    page = opened(at_hand="iris", n=105, give_up=0.1)
+    assert "Not reachable:" in said(page) and "not reachable" in readouts(page)[0]
+    (chart,) = [c for c in charts(page).values() if c["alt"].startswith("Not reachable")]
+    assert not any("smallest budget" in a["text"] for a in json.loads(chart["figure"])["layout"]["annotations"])
+
+
+def test_a_what_if_is_named_and_has_no_price_in_people():
+    page = opened(at_hand="iris", n=2_000)
+    assert "A what-if: 2,000" in captions(page)
+    assert "no price in people" in readouts(page)[2]
+
+
+def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():
+    page = opened(way="output_gamma", prior="10")
+    assert "may suspect you" in captions(page)
+    page = opened(way="output_gaussian", prior="10")
+    assert "may suspect you" not in captions(page) and "such guesses" in captions(page)
+    assert re.search(r"About \d+ times of 100", texts(page))
+
+
+def test_several_releases_cost_more_and_say_what_each_may_have():
+    page = opened(more="several", releases=4, per_person=3)
+    told = texts(page)
+    assert "4 releases" in told and "3 records a person" in told
+    assert float(re.search(r"really \*\*ε = ([\d.]+)\*\*", told)[1]) > 4.0
+    assert float(re.search(r"each may have ε = ([\d.]+)", told)[1].rstrip(".")) < 0.25
+    assert "No accounting here counts them" in captions(page)
+    once = texts(opened(more="several", releases=1, per_person=1))
+    assert "the label means what it says" in once
+
+
+def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reason():
+    page = opened(more="compare", n=200)
+    frames = [frame.value for frame in page.dataframe]
+    listed = sum(len(frame) for frame in frames[:2])
+    assert listed == len(list_mechanisms())
+    assert (frames[1]["why"].str.len() > 10).all()
+    assert "tried so far" not in texts(page) and "itself a look at the records" in texts(page)
+
+
+def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
+    page = opened(more="elsewhere", epsilon=1.0)
+    below = sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
+    assert f"**{below} of {len(DEPLOYMENTS)}** published uses" in texts(page) and "not as advice" in texts(page)
+    (frame,) = [frame.value for frame in page.dataframe]
+    assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
+
+
+def test_the_page_says_that_looking_spends_privacy():
+    assert "spend privacy that no label counts" in captions(opened())
+
+
+def test_a_refused_budget_has_no_odds_and_a_refused_mechanism_no_curve():
+    page = opened(way="objective_gaussian", lam=1e-4, epsilon=0.01)
+    assert "Nothing is released" in captions(page) or "No release" in said(page)
+    assert headline(page)
+
+
+@pytest.mark.parametrize("way", list(words.MECHANISMS))
+def test_every_way_gives_an_answer(way):
+    page = opened(way=way, n=300, give_up=20.0)
+    assert "smallest" in said(page) or "Not reachable" in said(page)
+
+
+def test_the_code_behind_the_picture_runs_and_draws_it():
+    page = opened(behind="Code")
+    (code,) = [block.value for block in page.code]
+    space: dict[str, Any] = {}
+    exec(code.replace("figure.show()", ""), space)
+    drawn = json.loads(next(iter(charts(page).values()))["figure"])
+    again = json.loads(space["figure"].to_json())
+    assert again["data"][2]["y"] == drawn["data"][2]["y"]
