@@ -78,7 +78,9 @@ def added_losses(profile: Callable[[Array], Array], last: float, times: int) -> 
     (array([0.462117]), 0.462117)
     """
     coarse = np.asarray(np.linspace(0.0, last, _COARSE), float)
-    masses, _ = _masses(profile(coarse), coarse)
+    masses, beyond = _masses(profile(coarse), coarse)
+    if beyond >= 0.5:
+        return Losses(np.empty(0), np.zeros(1), np.zeros(1), charge=1.0)
     growth = _growth(masses, coarse, _ORDERS) * times
     ends = (growth - math.log(_LOST)) / _ORDERS
     order, end = _ORDERS[[ends.argmin()]], max(float(ends.min()), 1.001 * last)
@@ -89,8 +91,8 @@ def added_losses(profile: Callable[[Array], Array], last: float, times: int) -> 
     masses, beyond = _masses(profile(own), own)
     # Chords make the law a little wider than on the coarse grid; losses below -end come back as large ones.
     lost = math.exp(min(0.0, times * float(_growth(masses, own, order)[0]) - float(order[0]) * end))
-    charge = lost - math.expm1(times * math.log1p(-min(beyond, 0.5))) + times * _ROUNDING
-    return _sum_of(masses, width, size, times, charge if beyond < 0.5 else 1.0)
+    charge = lost - math.expm1(times * math.log1p(-beyond)) + times * _ROUNDING
+    return _sum_of(masses, width, size, times, charge)
 
 
 @functools.lru_cache(maxsize=64)

@@ -176,6 +176,9 @@ def test_where_nothing_is_proved():
     plan = plan_of("objective_gaussian")
     after = sev.several(plan, 200)
     assert after.epsilon == math.inf and after.cap == 1.0 and after.alone.epsilon == pytest.approx(200.0)
+    # A grid on which everything is certain already.
+    beyond = sev.several(plan, 1000, 100)
+    assert beyond.exact == math.inf and beyond.limit == 1.0 and beyond.alone is None
     with pytest.raises(NotApplicable, match="ftrl keeps no 10 releases"):
         stream = plan_of("ftrl")
         sev.budget_each(stream.mechanism, stream.spec, Budget(1.0, 1e-6), 10, 1)

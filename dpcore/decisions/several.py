@@ -35,8 +35,9 @@ class Several:
 
     alone: what follows from the label and nothing else; None where its delta says nothing. basic, advanced: the
     releases' losses added up, or composed by Dwork, Rothblum and Vadhan, nan where that says nothing. exact: by the
-    mechanism's own curve. epsilon: the least of the three, inf where delta is too small for any. limit: how often the
-    best attacker at 50:50 is right then, at most; cap: against any mechanism with (epsilon, delta).
+    mechanism's own curve, of which most are not followed beyond 300. epsilon: the least of the three, inf where delta
+    is too small for any. limit: how often the best attacker at 50:50 is right then, at most; cap: against any mechanism
+    with (epsilon, delta).
     """
 
     releases: int
