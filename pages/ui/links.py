@@ -75,9 +75,16 @@ class Control:
                 return number
         else:
             for option in self.options:
-                if text in (self.text(option), str(option)):
+                if text in (self.text(option), str(option)) or _number(text) == option:
                     return option
         raise ValueError(f"{self.key} must be one of its options, got {text}")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", "")[:LONGEST])
+    except ValueError:
+        return None
 
 
 @dc.dataclass
@@ -190,7 +197,8 @@ def note(control: Control, value: Any) -> None:
     elif len(texts) > 1 and not control.many:
         reason = f"said more than once: {shown} is shown"
     else:
-        reason = f"not on the scale: {shown} is shown"
+        scale = isinstance(control.options[-1], int | float)
+        reason = f"not {'on the scale' if scale else 'to be chosen'}: {shown} is shown"
     held.ignored.append(remark(control.key, texts, reason))
 
 
