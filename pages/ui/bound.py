@@ -47,13 +47,17 @@ def segments(
     key: str, label: str, options: Sequence[Any], default: Any, text: Callable[[Any], str] = str, **look: Any
 ) -> Any:
     """One of a few options in a row."""
-    control = Control(key, label, tuple(options), default, text)
-    return _draw(
-        control,
-        lambda: st.segmented_control(
+
+    def widget() -> Any:
+        # An address that says "noise=" leaves no option on: then the default counts, and is on from the next run.
+        if st.session_state.get(key, default) is None:
+            st.session_state[key] = default
+        chosen = st.segmented_control(
             label, options, default=default, format_func=text, required=True, **_named(key, look)
-        ),
-    )
+        )
+        return default if chosen is None else chosen
+
+    return _draw(Control(key, label, tuple(options), default, text), widget)
 
 
 def pill(key: str, label: str, options: Sequence[Any], **look: Any) -> Any:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import html
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
@@ -87,6 +88,13 @@ def _number(text: str) -> float | None:
         return None
 
 
+def _is_endless(text: str) -> bool:
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
+
+
 @dc.dataclass
 class Arrival:
     """What the first address of a session says, until a control takes it, and what none could take.
@@ -133,7 +141,8 @@ def remark(name: str, values: Sequence[str], reason: str) -> str:
     >>> remark("n", ["17"], "not on the scale: 200 is shown")
     'n = 17 (not on the scale: 200 is shown)'
     """
-    return f"{_cut(name)} = {_cut(', '.join(values))} ({reason})"
+    said = _cut(", ".join(values).strip(", ")) or "nothing"
+    return f"{_cut(name)} = {said} ({reason})"
 
 
 def _cut(text: str) -> str:
@@ -149,6 +158,11 @@ def begin(page: str, paths: Mapping[str, str]) -> None:
     if _ARRIVAL not in st.session_state:
         said = {name: st.query_params.get_all(name) for name in st.query_params}
         st.session_state[_ARRIVAL] = arrival(page, said)
+        # Streamlit's number inputs break on an infinite number in the address.
+        if endless := [name for name, values in said.items() if any(_is_endless(value) for value in values)]:
+            for name in endless:
+                del st.query_params[name]
+            st.rerun()
     st.session_state[_DRAWN], st.session_state[_HIDDEN] = {}, set()
     st.session_state[_PAGE] = page, dict(paths)
     # A control that nobody sees: so the browser keeps the list in the address, also when the page is turned.
