@@ -12,6 +12,7 @@ from dpcore.cells import spec_of
 from dpcore.decisions.several import Several, budget_each, several
 from dpcore.ledgers import Curve, Kind
 from pages.decide.state import State
+from pages.ui import bound
 from pages.ui.live_figure import live_figure
 from pages.ui.text import plain, readable, rounded
 
@@ -29,8 +30,8 @@ def show(state: State) -> None:
     """Draw the view."""
     chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
     with text:
-        k = st.select_slider("**releases** planned", RELEASES, 4, key="releases", bind="query-params")
-        g = st.select_slider("**records** of one person", RECORDS, 3, key="per_person", bind="query-params")
+        k = bound.slider("releases", "**releases** planned", RELEASES, 4)
+        g = bound.slider("per_person", "**records** of one person", RECORDS, 3)
     if state.plan is None:
         text.markdown(f"Nothing is released at ε = {state.epsilon:g}.")
         return

@@ -15,6 +15,7 @@ from dpcore.data import is_private
 from dpcore.decisions.crossings import Answer
 from pages.decide import background, words
 from pages.decide.state import State
+from pages.ui import links
 from pages.ui.text import readable
 
 QUESTION = "Which privacy budget can we sign?"
@@ -63,7 +64,7 @@ def unfinished(state: State) -> str:
 
 def link(state: State) -> str:
     """The address of this state; a file of one's own is in no address."""
-    address = st.context.url or ""
+    address = links.link_to_here()
     if is_private(state.source.key):
         return f"{address} (without the file, which stays with its holder)"
     return address

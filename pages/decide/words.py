@@ -41,6 +41,7 @@ SPENDS = (
     "label counts."
 )
 PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
+NO_FILE = "Bring records along: a file that only this session sees, with bounds that you declare."
 ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("398 real tumours", {"at_hand": "breast_cancer", "n": 398, "give_up": 5.0}),

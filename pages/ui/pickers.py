@@ -10,9 +10,12 @@ import streamlit as st
 from dpcore import data
 from dpcore.data import Source
 from pages.ui import bound
+from pages.ui.links import UPLOAD
 
 # Data sets with two classes; idle columns have a page of their own.
 SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
+
+OWN_FILE = f"{UPLOAD}own"
 
 
 def pick_source(default: str, key: str, most: int = 100_000) -> tuple[Source, int]:
@@ -20,22 +23,35 @@ def pick_source(default: str, key: str, most: int = 100_000) -> tuple[Source, in
 
     key: of the picker and in the address; pages with different defaults need different ones.
     """
-    chosen = bound.select(
+    source = data.get_source(_pick(SHOWN, default, key, most))
+    return source, min(source.people, most)
+
+
+def pick_source_or_file(default: str, key: str, most: int) -> Source | None:
+    """The data set that the reader chose; None stands for a file of their own."""
+    chosen = _pick([*SHOWN, OWN_FILE], default, key, most)
+    return None if chosen == OWN_FILE else data.get_source(chosen)
+
+
+def _pick(options: Sequence[str], default: str, key: str, most: int) -> str:
+    return bound.select(
         key,
         "Records",
-        SHOWN,
+        options,
         default,
-        lambda key: data.SOURCES[key].label,
+        lambda option: "a file of your own" if option == OWN_FILE else data.SOURCES[option].label,
         on_change=_reset_people,
         args=(key, most),
         width=290,
     )
-    source = data.get_source(chosen)
-    return source, min(source.people, most)
 
 
 def _reset_people(key: str, most: int) -> None:
-    st.session_state.n = min(data.get_source(st.session_state[key]).people, most)
+    chosen = st.session_state[key]
+    if chosen == OWN_FILE:
+        st.session_state.pop("n", None)  # all of its records, which nobody knows yet
+    else:
+        st.session_state.n = min(data.get_source(chosen).people, most)
 
 
 def preset(**values: object) -> None:
