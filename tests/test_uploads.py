@@ -248,6 +248,12 @@ def test_the_app_keeps_uploads_in_memory_and_closes_left_sessions():
     assert app.app._user_lifespan is upload_server.lifespan
 
 
+@pytest.mark.parametrize("document", ["data.md", "sharp_edges.md"])
+def test_the_documents_say_how_long_a_closed_page_keeps_its_records(document):
+    seconds = f"{upload_server.LEFT_SECONDS + upload_server.CHECK_SECONDS:g} seconds"
+    assert seconds in (ROOT / "docs" / document).read_text() and seconds in uploads.STAYS
+
+
 def test_left_sessions_are_closed_and_no_others(monkeypatch):
     closed: list[str] = []
     server = SimpleNamespace(is_active_session=lambda session: session == "open", close_session=closed.append)

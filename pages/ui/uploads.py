@@ -156,6 +156,7 @@ def _declared(sheet: Sheet, name: str) -> Declared | None:
         min_value=0.0,
         max_value=1e6,
         value=0.0,
+        format="%g",
         key=f"upload norm {name}",
     )
     drop = _drops(sheet, used, gaps, name)
@@ -180,8 +181,8 @@ def _bounds(columns: list[str], name: str) -> tuple[dict[str, float], dict[str, 
         "from the file; values beyond are clipped. First what holds for most columns, then the others one by one."
     )
     first, second = st.columns(2)
-    smallest = first.number_input("Smallest, for all columns", value=0.0, key=f"upload low {name}")
-    largest = second.number_input("Largest, for all columns", value=1.0, key=f"upload high {name}")
+    smallest = first.number_input("Smallest, for all columns", value=0.0, format="%g", key=f"upload low {name}")
+    largest = second.number_input("Largest, for all columns", value=1.0, format="%g", key=f"upload high {name}")
     table = st.data_editor(
         pd.DataFrame({"smallest": smallest, "largest": largest}, index=pd.Index(columns, name="column")),
         disabled=["column"],
