@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.lectures.lecture import lecture
 from pages.ui.navigation import run_pages
 
 st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide")
@@ -26,4 +27,5 @@ run_pages(
         "Classes": "classes/classes.py",
         "Trust": "trust/trust.py",
     },
+    around=lecture,
 )

@@ -24,6 +24,7 @@ from .geometry import (
     order_text,
     rates_figure,
 )
+from .large import ENLARGED, enlarged
 from .lasso import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
 from .mixtures import columns_figure, draws_figure
@@ -49,6 +50,7 @@ from .tracing import tracing_figure
 
 __all__ = [
     "BACKGROUND",
+    "ENLARGED",
     "FAMILIES",
     "GRID",
     "LONGEST",
@@ -74,6 +76,7 @@ __all__ = [
     "doors_figure",
     "draws_figure",
     "ellipses_figure",
+    "enlarged",
     "exhibits_figure",
     "existence_figure",
     "family_of",

@@ -64,7 +64,7 @@ function fit(node) {
 
 async function draw(node) {
   const turn = ++node.turn;
-  const { figure, height, src } = node.wanted;
+  const { figure, height, scale, src } = node.wanted;
   try {
     const Plotly = await loadPlotly(src);
     if (turn !== node.turn) return; // a newer figure came while the library loaded
@@ -73,6 +73,7 @@ async function draw(node) {
     const wide = { uirevision: "keep", ...layout, height, width: undefined, autosize: true };
     const fitting = width && width < NARROW ? merge(wide, layout.meta?.narrow) : wide;
     node.style.height = `${fitting.height}px`;
+    node.style.marginBottom = `${(scale - 1) * fitting.height}px`;
     if (!node.drawnWidth) node.replaceChildren(); // the waiting text
     node.drawnWidth = width || Infinity;
     await Plotly.react(node, data, fitting, CONFIG);
@@ -94,6 +95,10 @@ export default function ({ data, parentElement }) {
   node.wanted = data;
   node.setAttribute("role", "img");
   node.setAttribute("aria-label", data.alt);
+  // A figure made larger is laid out in less room and then stretched, labels, lines and gaps alike.
+  node.style.transform = data.scale === 1 ? "" : `scale(${data.scale})`;
+  node.style.transformOrigin = "0 0";
+  node.style.width = `${100 / data.scale}%`;
   if (!node.drawnWidth) node.style.height = `${data.height}px`;
   draw(node);
   return () => {

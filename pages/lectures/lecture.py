@@ -1,0 +1,162 @@
+"""Lecture mode: one step of a story around a page, in the place of the page's own frame.
+
+The address alone says where a lecture stands (?lecture=doors&step=3), so that every step is a link. Entering a step
+sets all of the page's controls; after that the controls that stay may be moved: a step is a start, not a cage.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+
+from pages.lectures.steps import Step, Story
+from pages.lectures.stories import STORIES
+from pages.ui.live_figure import LARGE
+from pages.ui.text import framed
+
+# At import, so once per process.
+_keys = st.components.v2.component(
+    "lecture_keys", js=Path(__file__).with_name("keys.js").read_text(encoding="utf-8"), isolate_styles=False
+)
+_STYLE = Path(__file__).with_name("lecture.css").read_text(encoding="utf-8")
+_ENTERED, _VOTES = "lecture entered", "lecture votes"
+
+
+@contextmanager
+def lecture(page: str) -> Iterator[None]:
+    """Around a page's script: a step of its lecture if the address asks for one, else the way to the first step.
+
+    page: its title in the navigation.
+    """
+    found = asked_for(page, st.query_params.get("lecture"), st.query_params.get("step", "1"))
+    st.session_state[LARGE] = not isinstance(found, str)
+    if isinstance(found, str):
+        st.session_state.pop(_ENTERED, None)
+        if found:
+            st.html(framed(found, strong=True))
+        yield
+        if page in STORIES:
+            st.sidebar.button(
+                "Teach this page", on_click=_turn_to, args=(STORIES[page], 1), key="teach", type="tertiary"
+            )
+    else:
+        story, number = found
+        _enter(story, number)
+        with st.sidebar:
+            _panel(story, number)
+        yield
+
+
+def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str:
+    """The story and the step that an address asks for; else a sentence with what is wrong, empty if it asks for none.
+
+    >>> asked_for("Doors", None, "1"), asked_for("Doors", "windows", "1")
+    ('', 'There is no lecture “windows”: this is the page without one.')
+    """
+    if name is None:
+        return ""
+    story = next((story for story in STORIES.values() if story.name == name), None)
+    if story is None:
+        return f"There is no lecture “{name[:40]}”: this is the page without one."
+    if story.page != page:
+        return f"The lecture “{name}” belongs to the page {story.page}: this is {page}, without one."
+    last = len(story.steps)
+    if step not in map(str, range(1, last + 1)):
+        return f"The lecture “{name}” has steps 1 to {last}, and no “{step[:40]}”: this is the page without one."
+    return story, int(step)
+
+
+def _turn_to(story: Story, number: int) -> None:
+    """Ask for a step, or for the nearest there is; runs before the next script run."""
+    step = min(max(number, 1), len(story.steps))
+    st.query_params.from_dict({"lecture": story.name, "step": str(step)})
+
+
+def _leave() -> None:
+    """Back to the page, with the controls as they stand."""
+    for name in ("lecture", "step"):
+        st.query_params.pop(name, None)
+
+
+def _enter(story: Story, number: int) -> None:
+    """Set every control of the page when the address has come to another step."""
+    if st.session_state.get(_ENTERED) == (story.name, number):
+        return
+    st.session_state[_ENTERED] = story.name, number
+    _turn_to(story, number)  # a control in the address would win over the step's
+    st.session_state.update(story.state(number))
+    st.session_state["drawn"] = {}  # no slider was asked for anything else before
+
+
+def _panel(story: Story, number: int) -> None:
+    """Words, question and bar, above the controls that stay."""
+    step, last = story.steps[number - 1], len(story.steps)
+    votes = st.session_state.setdefault(_VOTES, {})
+
+    def turned() -> None:
+        _turn_to(story, number + st.session_state["lecture_keys"].turn)
+
+    st.html(f"<style>{_STYLE}\n{whitelist(step)}</style>")
+    with st.container(key="lecture", gap="small"):
+        st.html(f'<p class="lecture-title">{html.escape(story.title)}</p>')
+        verdict = verdict_on(story, number, votes.get((story.name, number - 1)))
+        if verdict:
+            st.html(f'<p class="lecture-verdict">{html.escape(verdict)}</p>')
+        st.html(f'<p class="lecture-words" role="status">{html.escape(story.words(number))}</p>')
+        for k, option in enumerate(step.question.options if step.question else ()):
+            chosen = votes.get((story.name, number)) == k
+            st.button(
+                option,
+                on_click=votes.__setitem__,
+                args=((story.name, number), k),
+                key=f"option_{k}",
+                type="primary" if chosen else "secondary",
+                width="stretch",
+            )
+    with st.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
+        st.button("◀", help="PageUp", on_click=_turn_to, args=(story, number - 1), key="back", disabled=number == 1)
+        st.html(f"<span>{number} of {last}</span>", width="content")
+        st.button(
+            "▶", help="PageDown", on_click=_turn_to, args=(story, number + 1), key="next", disabled=number == last
+        )
+        st.button("Leave", on_click=_leave, key="leave", type="tertiary")
+        _keys(key="lecture_keys", on_turn_change=turned)
+
+
+def verdict_on(story: Story, number: int, vote: int | None) -> str:
+    """What the step after a question says first: whether the picture agrees with the room; else nothing.
+
+    vote: the option that was chosen before, None if none was.
+    """
+    question = story.steps[number - 2].question if number > 1 else None
+    if question is None:
+        return ""
+    right = question.options[question.answer]
+    if vote == question.answer:
+        return f"You said “{right}”, and the picture agrees."
+    said = f"You said “{question.options[vote]}”. " if vote is not None else ""
+    return f"{said}The picture says “{right}”."
+
+
+def whitelist(step: Step) -> str:
+    """Style rules that hide all of the page but one chart with its sentence, the controls that stay, and errors."""
+    stay = [".st-key-lecture", ".st-key-lecture_bar", ".stException", ".stAlert", "[data-testid=stAlert]"]
+    stay += [f".st-key-{key}" for key in (step.shows, *step.kept) if key]
+    if step.shows and not step.aside and step.shows != "odds":
+        stay += [".takeaway"]
+    listed = ", ".join(stay)
+    inside = ", ".join(f"{each} *" for each in stay)
+    rules = (
+        ":is([data-testid=stMain], [data-testid=stSidebarUserContent]) "
+        ":is(.stElementContainer, .stColumn, .stHorizontalBlock, .stLayoutWrapper)"
+        f":not({listed}, {inside}, :has({listed})) {{ display: none !important }}"
+    )
+    if step.aside:  # what is written in the chart's own column
+        column = f"[data-testid=stMain] .stColumn:has(.st-key-{step.shows}):not(:has(.stColumn))"
+        said = ".stElementContainer:has(.stMarkdown, [data-testid=stCaptionContainer])"
+        rules += f"\n{column} {said} {{ display: block !important }}"
+    return rules
