@@ -46,8 +46,7 @@ def lecture(page: str) -> Iterator[None]:
     else:
         story, number = found
         _enter(story, number)
-        with st.sidebar:
-            _panel(story, number)
+        _panel(story, number)
         yield
 
 
@@ -101,8 +100,10 @@ def _panel(story: Story, number: int) -> None:
         _turn_to(story, number + st.session_state["lecture_keys"].turn)
 
     st.html(f"<style>{_STYLE}\n{whitelist(step)}</style>")
-    with st.container(key="lecture", gap="small"):
-        st.html(f'<p class="lecture-title">{html.escape(story.title)}</p>')
+    # Without a picture the question has the screen to itself.
+    with st.sidebar if step.shows else st.container(), st.container(key="lecture", gap="small"):
+        if number == 1 or not step.shows:
+            st.html(f'<p class="lecture-title">{html.escape(story.title)}</p>')
         verdict = verdict_on(story, number, votes.get((story.name, number - 1)))
         if verdict:
             st.html(f'<p class="lecture-verdict">{html.escape(verdict)}</p>')
@@ -117,12 +118,11 @@ def _panel(story: Story, number: int) -> None:
                 type="primary" if chosen else "secondary",
                 width="stretch",
             )
-    with st.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("◀", help="PageUp", on_click=_turn_to, args=(story, number - 1), key="back", disabled=number == 1)
-        st.html(f"<span>{number} of {last}</span>", width="content")
-        st.button(
-            "▶", help="PageDown", on_click=_turn_to, args=(story, number + 1), key="next", disabled=number == last
-        )
+    with st.sidebar.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
+        back, on = (story, number - 1), (story, number + 1)
+        st.button("◀", help="Back: PageUp", on_click=_turn_to, args=back, key="back", disabled=number == 1)
+        st.html(f'<span class="lecture-step">{number} of {last}</span>', width="content")
+        st.button("▶", help="Next: PageDown", on_click=_turn_to, args=on, key="next", disabled=number == last)
         st.button("Leave", on_click=_leave, key="leave", type="tertiary")
         _keys(key="lecture_keys", on_turn_change=turned)
 

@@ -5,13 +5,7 @@ from pages.ui.controls import DEFAULTS
 
 _DEFAULTS = DEFAULTS | {
     **{"n": 10_000, "p": 256, "tab": "l1", "against": "T", "vertex_noise": "tight", "T": "auto", "radius": 1.0},
-    **{
-        "beside_ball": "Vertices",
-        "on": "training",
-        "beside": "Draws",
-        "adversary": "stochastic",
-        "stream_lam": "tight",
-    },
+    **{"beside_ball": "Vertices", "on": "training", "beside": "Draws", "adversary": "random", "stream_lam": "tight"},
     **{"steps_of_stream": 2_000, "behind": None},
 }
 _SIMPLEX = {"tab": "simplex", "n": 5_000, "p": 128}

@@ -62,6 +62,6 @@ class Story:
 
 
 def asks(words: str, *options: str, answer: int, over: Step | None = None) -> Step:
-    """A question, over the picture of the step before it or over none."""
+    """A question, over the picture of the step before it or over none; no slider may answer it."""
     question = Question(options, answer)
-    return dc.replace(over, words=words, question=question) if over else Step(words, question=question)
+    return dc.replace(over, words=words, kept=(), question=question) if over else Step(words, question=question)
