@@ -21,7 +21,8 @@ def enlarged(figure: go.Figure) -> go.Figure:
     """
     made = figure.to_dict()
     _raise_fonts(made)
-    for note in made["layout"].get("annotations", ()):
+    narrow = (made["layout"].get("meta") or {}).get("narrow", {})
+    for note in (*made["layout"].get("annotations", ()), *narrow.get("annotations", ())):
         if note.get("xref") == note.get("yref") == "paper" and note.get("x") == 0 and (note.get("yshift") or 0) >= 16:
             note["font"] = {**note["font"], "size": TITLE / ENLARGED}
     for trace in made["data"]:

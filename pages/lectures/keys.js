@@ -1,13 +1,15 @@
-// PageDown and PageUp turn the lecture's steps. The arrow keys stay with the slider that has the focus.
-const TURNS = { PageDown: 1, PageUp: -1 };
+// PageDown and PageUp turn the lecture's steps, as its two buttons do. The arrow keys stay with the slider that has
+// the focus.
+const BUTTONS = { PageDown: ".st-key-next button", PageUp: ".st-key-back button" };
 
 // Streamlit calls this again at every run, after the clean-up of the call before.
-export default function ({ setTriggerValue }) {
+export default function ({ parentElement }) {
   const turn = (event) => {
-    if (!(event.key in TURNS)) return;
+    if (!(event.key in BUTTONS)) return;
     event.preventDefault(); // no scrolling
-    if (!event.repeat) setTriggerValue("turn", TURNS[event.key]);
+    if (!event.repeat) document.querySelector(BUTTONS[event.key])?.click();
   };
   document.addEventListener("keydown", turn, true);
+  parentElement.dataset.listens = "yes";
   return () => document.removeEventListener("keydown", turn, true);
 }

@@ -23,7 +23,7 @@ _keys = st.components.v2.component(
     "lecture_keys", js=Path(__file__).with_name("keys.js").read_text(encoding="utf-8"), isolate_styles=False
 )
 _STYLE = Path(__file__).with_name("lecture.css").read_text(encoding="utf-8")
-_ENTERED, _VOTES = "lecture entered", "lecture votes"
+_ENTERED, _AGAIN, _VOTES = "lecture entered", "lecture entered again", "lecture votes"
 
 
 @contextmanager
@@ -45,9 +45,13 @@ def lecture(page: str) -> Iterator[None]:
             )
     else:
         story, number = found
-        _enter(story, number)
+        first = _enter(story, number)
         _panel(story, number)
         yield
+        # On a fresh visit, and when the browser goes back, Streamlit lets the address win over the step.
+        if first and any(st.session_state.get(key) != value for key, value in story.state(number).items()):
+            st.session_state[_AGAIN] = True
+            st.rerun()
 
 
 def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str:
@@ -81,14 +85,16 @@ def _leave() -> None:
         st.query_params.pop(name, None)
 
 
-def _enter(story: Story, number: int) -> None:
-    """Set every control of the page when the address has come to another step."""
-    if st.session_state.get(_ENTERED) == (story.name, number):
-        return
+def _enter(story: Story, number: int) -> bool:
+    """Set every control of the page when the address has come to another step; True at the first attempt."""
+    again = st.session_state.pop(_AGAIN, False)
+    if st.session_state.get(_ENTERED) == (story.name, number) and not again:
+        return False
     st.session_state[_ENTERED] = story.name, number
-    _turn_to(story, number)  # a control in the address would win over the step's
+    _turn_to(story, number)  # nothing else is left in the address
     st.session_state.update(story.state(number))
     st.session_state["drawn"] = {}  # no slider was asked for anything else before
+    return not again
 
 
 def _panel(story: Story, number: int) -> None:
@@ -96,18 +102,22 @@ def _panel(story: Story, number: int) -> None:
     step, last = story.steps[number - 1], len(story.steps)
     votes = st.session_state.setdefault(_VOTES, {})
 
-    def turned() -> None:
-        _turn_to(story, number + st.session_state["lecture_keys"].turn)
-
     st.html(f"<style>{_STYLE}\n{whitelist(step)}</style>")
-    # Without a picture the question has the screen to itself.
-    with st.sidebar if step.shows else st.container(), st.container(key="lecture", gap="small"):
-        if number == 1 or not step.shows:
-            st.html(f'<p class="lecture-title">{html.escape(story.title)}</p>')
+    with st.sidebar.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
+        back, on = (story, number - 1), (story, number + 1)
+        st.button("◀", help="Back: PageUp", on_click=_turn_to, args=back, key="back", disabled=number == 1)
+        st.html(f'<span class="lecture-step">{number} of {last}</span>', width="content")
+        st.button("▶", help="Next: PageDown", on_click=_turn_to, args=on, key="next", disabled=number == last)
+        st.button("Leave", on_click=_leave, key="leave", type="tertiary")
+        _keys(key="lecture_keys")
+    # Without a picture the question has the screen to itself. Both places are always there, so that nothing else moves.
+    beside, alone = st.sidebar.empty(), st.empty()
+    with (beside if step.shows else alone).container(key="lecture", gap="small"):
+        # One element, so that no word of the step before stands beside those of this one.
+        title = story.title if number == 1 or not step.shows else ""
         verdict = verdict_on(story, number, votes.get((story.name, number - 1)))
-        if verdict:
-            st.html(f'<p class="lecture-verdict">{html.escape(verdict)}</p>')
-        st.html(f'<p class="lecture-words" role="status">{html.escape(story.words(number))}</p>')
+        said = (("title", title), ("verdict", verdict), ("words", story.words(number)))
+        st.html("".join(f'<p class="lecture-{part}">{html.escape(text)}</p>' for part, text in said if text))
         for k, option in enumerate(step.question.options if step.question else ()):
             chosen = votes.get((story.name, number)) == k
             st.button(
@@ -118,13 +128,6 @@ def _panel(story: Story, number: int) -> None:
                 type="primary" if chosen else "secondary",
                 width="stretch",
             )
-    with st.sidebar.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        back, on = (story, number - 1), (story, number + 1)
-        st.button("◀", help="Back: PageUp", on_click=_turn_to, args=back, key="back", disabled=number == 1)
-        st.html(f'<span class="lecture-step">{number} of {last}</span>', width="content")
-        st.button("▶", help="Next: PageDown", on_click=_turn_to, args=on, key="next", disabled=number == last)
-        st.button("Leave", on_click=_leave, key="leave", type="tertiary")
-        _keys(key="lecture_keys", on_turn_change=turned)
 
 
 def verdict_on(story: Story, number: int, vote: int | None) -> str:
@@ -152,7 +155,7 @@ def whitelist(step: Step) -> str:
     inside = ", ".join(f"{each} *" for each in stay)
     rules = (
         ":is([data-testid=stMain], [data-testid=stSidebarUserContent]) "
-        ":is(.stElementContainer, .stColumn, .stHorizontalBlock, .stLayoutWrapper)"
+        ":is(.stElementContainer, .stColumn, .stHorizontalBlock, .stVerticalBlock, [data-testid=stLayoutWrapper])"
         f":not({listed}, {inside}, :has({listed})) {{ display: none !important }}"
     )
     if step.aside:  # what is written in the chart's own column

@@ -1,6 +1,7 @@
 // Draws a plotly figure in place: the browser half of live_figure.py.
 
 const NARROW = 560; // px
+const PHONE = 768; // px of the window: nobody projects from a narrower one, and nothing is made larger there
 const CONFIG = {
   displaylogo: false,
   // plotly.js 4 offers to upload the chart to its maker's servers unless told otherwise.
@@ -92,13 +93,14 @@ async function draw(node) {
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
-  node.wanted = data;
+  const scale = window.innerWidth < PHONE ? 1 : data.scale;
+  node.wanted = { ...data, scale };
   node.setAttribute("role", "img");
   node.setAttribute("aria-label", data.alt);
   // A figure made larger is laid out in less room and then stretched, labels, lines and gaps alike.
-  node.style.transform = data.scale === 1 ? "" : `scale(${data.scale})`;
+  node.style.transform = scale === 1 ? "" : `scale(${scale})`;
   node.style.transformOrigin = "0 0";
-  node.style.width = `${100 / data.scale}%`;
+  node.style.width = `${100 / scale}%`;
   if (!node.drawnWidth) node.style.height = `${data.height}px`;
   draw(node);
   return () => {
