@@ -147,6 +147,7 @@ WITHIN = {
         "published",
         "release",
         "streaming",
+        "large",
         "lasso",
         "measured",
         "tracing",

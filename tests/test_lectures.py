@@ -90,6 +90,22 @@ def test_where_the_right_answer_stands_is_no_hint():
     assert set(places) == {0, 1, 2}
 
 
+@EVERY_STORY
+def test_the_teachers_guide_asks_each_question_where_it_stands_and_cuts_no_answer_off(story: Story):
+    guide = (ROOT / "docs" / "teachers_guide.md").read_text(encoding="utf-8")
+    section = re.search(rf"^## {story.page}: (.*?)(?=^## |\Z)", guide, re.M | re.S)
+    assert section
+    questions = [k for k, step in enumerate(story.steps, 1) if step.question]
+    asked = re.search(r"\*\*Ask:\*\*(.*)", section[1])
+    assert asked and [int(k) for k in re.findall(r"\(step (\d+)\)", asked[1])] == questions
+    assert all(int(k) <= len(story.steps) for k in re.findall(r"step (\d+)", section[1]))
+    cut = re.search(r"\*\*Ten minutes:\*\* steps ([\d, ]+)", section[1])
+    assert cut
+    steps = [int(k) for k in cut[1].split(",")]
+    assert steps == sorted(steps) and set(steps) & set(questions)
+    assert all(k + 1 in steps for k in steps if k in questions)
+
+
 # The stories cannot lie: answers from the same tables that the pages draw.
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import streamlit as st
 
 
-def run_pages(folder: Path, scripts: Mapping[str, str], around: Callable[[str], AbstractContextManager[None]]) -> None:
+def run_pages(
+    folder: Path, scripts: Mapping[str, str], around: Callable[[str], AbstractContextManager[object]] = nullcontext
+) -> None:
     """Draw the navigation and the page that the address asks for; called by the main script, once a run.
 
     scripts: title -> file below folder. The first is the landing page; the others' addresses are their files' names.
