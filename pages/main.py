@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.lectures.lecture import lecture
 from pages.ui.navigation import run_pages
 
 st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide")
@@ -27,4 +28,5 @@ run_pages(
         "Trust": "trust/trust.py",
         "Decide": "decide/decide.py",
     },
+    around=lecture,
 )

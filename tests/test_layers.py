@@ -163,6 +163,7 @@ WITHIN = {
         "published",
         "release",
         "streaming",
+        "large",
         "lasso",
         "measured",
         "tracing",

@@ -27,6 +27,7 @@ from .geometry import (
     rates_figure,
 )
 from .icons import ICONS_SIDE, icons_svg
+from .large import ENLARGED, enlarged
 from .lasso import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
 from .ledger import accounting_name, ledger_figure, noise_figure
 from .mixtures import columns_figure, draws_figure
@@ -52,6 +53,7 @@ from .tracing import tracing_figure
 
 __all__ = [
     "BACKGROUND",
+    "ENLARGED",
     "FAMILIES",
     "GRID",
     "ICONS_SIDE",
@@ -81,6 +83,7 @@ __all__ = [
     "doors_figure",
     "draws_figure",
     "ellipses_figure",
+    "enlarged",
     "exhibits_figure",
     "existence_figure",
     "family_of",

@@ -68,7 +68,7 @@ if "accuracy" in at_cursor.index:
     plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
     found = dpcore.odds_of(plan, seed=controls.seed)
     text = words.odds(found)
-    with odds:
+    with odds, st.container(key="odds"):
         st.markdown(f"**{words.ODDS_QUESTION}**")
         st.html(icon_array(*words.dots(found), colour=colour, rest=figures.GRID[theme], alt=plain(text)))
         st.markdown(text)

@@ -1,6 +1,7 @@
 // Draws a plotly figure in place: the browser half of live_figure.py.
 
 const NARROW = 560; // px
+const PHONE = 768; // px of the window: nobody projects from a narrower one, and nothing is made larger there
 const CONFIG = {
   displaylogo: false,
   // plotly.js 4 offers to upload the chart to its maker's servers unless told otherwise.
@@ -64,7 +65,7 @@ function fit(node) {
 
 async function draw(node) {
   const turn = ++node.turn;
-  const { figure, height, src } = node.wanted;
+  const { figure, height, scale, src } = node.wanted;
   try {
     const Plotly = await loadPlotly(src);
     if (turn !== node.turn) return; // a newer figure came while the library loaded
@@ -73,6 +74,7 @@ async function draw(node) {
     const wide = { uirevision: "keep", ...layout, height, width: undefined, autosize: true };
     const fitting = width && width < NARROW ? merge(wide, layout.meta?.narrow) : wide;
     node.style.height = `${fitting.height}px`;
+    node.style.marginBottom = `${(scale - 1) * fitting.height}px`;
     if (!node.drawnWidth) node.replaceChildren(); // the waiting text
     node.drawnWidth = width || Infinity;
     await Plotly.react(node, data, fitting, CONFIG);
@@ -91,9 +93,14 @@ async function draw(node) {
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
-  node.wanted = data;
+  const scale = window.innerWidth < PHONE ? 1 : data.scale;
+  node.wanted = { ...data, scale };
   node.setAttribute("role", "img");
   node.setAttribute("aria-label", data.alt);
+  // A figure made larger is laid out in less room and then stretched, labels, lines and gaps alike.
+  node.style.transform = scale === 1 ? "" : `scale(${scale})`;
+  node.style.transformOrigin = "0 0";
+  node.style.width = `${100 / scale}%`;
   if (!node.drawnWidth) node.style.height = `${data.height}px`;
   draw(node);
   return () => {

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore import figures
 from pages.ui.assets import plotly_js_url
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
 
 # At import, so once per process.
 _component = st.components.v2.component(
@@ -32,7 +35,10 @@ def live_figure(figure: go.Figure, *, key: str, alt: str, height: int) -> None:
     may hold a partial layout, merged over the layout while the chart is narrower than 560 px; it may set a
     height of its own.
     alt: one sentence with what the chart shows, for screen readers.
-    height: in pixels, kept free from the start.
+    height: in pixels, kept free from the start; in a lecture everything is larger, the height too.
     """
-    data = {"figure": figure.to_json(), "alt": alt, "height": height, "src": plotly_js_url()}
+    scale = 1.0
+    if st.session_state.get(LARGE):
+        figure, scale = figures.enlarged(figure), figures.ENLARGED
+    data = {"figure": figure.to_json(), "alt": alt, "height": height, "scale": scale, "src": plotly_js_url()}
     _component(key=key, data=data)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import streamlit as st
@@ -10,10 +11,13 @@ import streamlit as st
 from pages.ui import links
 
 
-def run_pages(folder: Path, scripts: Mapping[str, str]) -> None:
+def run_pages(
+    folder: Path, scripts: Mapping[str, str], around: Callable[[str], AbstractContextManager[object]] = nullcontext
+) -> None:
     """Draw the navigation and the page that the address asks for; called by the main script, once a run.
 
     scripts: title -> file below folder. The first is the landing page; the others' addresses are their files' names.
+    around: given the page's title, what is done before and after it.
     """
     landing, *_ = scripts
     pages = [st.Page(folder / script, title=title, default=title == landing) for title, script in scripts.items()]
@@ -26,6 +30,6 @@ def run_pages(folder: Path, scripts: Mapping[str, str]) -> None:
     # Not the page's own run(): its widgets would belong to the page. So they belong to the main script, and a control
     # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would
     # carry a page's controls over one by one, each with an entry of its own in the browser's history.
-    with places[chosen]:
+    with places[chosen], around(chosen):
         exec(compile(script.read_bytes(), script, "exec"), {"__name__": "__main__", "__file__": str(script)})
     links.end(remarks)

@@ -11,7 +11,7 @@ from dpcore.figures import plain_number
 def emphasised(sentence: str, colour: str) -> str:
     """The sentence as HTML, with what stands between ** in the chart's colour."""
     marked = re.sub(r"\*\*(.+?)\*\*", rf'<b style="color:{colour}">\1</b>', html.escape(sentence))
-    return f'<p style="font-size:1.25rem;line-height:1.4;margin:0">{marked}</p>'
+    return f'<p style="font-size:1.25rem;line-height:1.4;margin:0" class="takeaway">{marked}</p>'
 
 
 def framed(text: str, *, strong: bool) -> str:

@@ -1,0 +1,1 @@
+"""Lectures: each page as a story of a few steps, told from the keyboard."""

@@ -1,0 +1,165 @@
+"""Lecture mode: one step of a story around a page, in the place of the page's own frame.
+
+The address alone says where a lecture stands (?lecture=doors&step=3), so that every step is a link. Entering a step
+sets all of the page's controls; after that the controls that stay may be moved: a step is a start, not a cage.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+
+from pages.lectures.steps import Step, Story
+from pages.lectures.stories import STORIES
+from pages.ui.live_figure import LARGE
+from pages.ui.text import framed
+
+# At import, so once per process.
+_keys = st.components.v2.component(
+    "lecture_keys", js=Path(__file__).with_name("keys.js").read_text(encoding="utf-8"), isolate_styles=False
+)
+_STYLE = Path(__file__).with_name("lecture.css").read_text(encoding="utf-8")
+_ENTERED, _AGAIN, _VOTES = "lecture entered", "lecture entered again", "lecture votes"
+
+
+@contextmanager
+def lecture(page: str) -> Iterator[None]:
+    """Around a page's script: a step of its lecture if the address asks for one, else the way to the first step.
+
+    page: its title in the navigation.
+    """
+    found = asked_for(page, st.query_params.get("lecture"), st.query_params.get("step", "1"))
+    st.session_state[LARGE] = not isinstance(found, str)
+    if isinstance(found, str):
+        st.session_state.pop(_ENTERED, None)
+        if found:
+            st.html(framed(found, strong=True))
+        yield
+        if page in STORIES:
+            st.sidebar.button(
+                "Teach this page", on_click=_turn_to, args=(STORIES[page], 1), key="teach", type="tertiary"
+            )
+    else:
+        story, number = found
+        first = _enter(story, number)
+        _panel(story, number)
+        yield
+        # On a fresh visit, and when the browser goes back, Streamlit lets the address win over the step.
+        if first and any(st.session_state.get(key) != value for key, value in story.state(number).items()):
+            st.session_state[_AGAIN] = True
+            st.rerun()
+
+
+def asked_for(page: str, name: str | None, step: str) -> tuple[Story, int] | str:
+    """The story and the step that an address asks for; else a sentence with what is wrong, empty if it asks for none.
+
+    >>> asked_for("Doors", None, "1"), asked_for("Doors", "windows", "1")
+    ('', 'There is no lecture “windows”: this is the page without one.')
+    """
+    if name is None:
+        return ""
+    story = next((story for story in STORIES.values() if story.name == name), None)
+    if story is None:
+        return f"There is no lecture “{name[:40]}”: this is the page without one."
+    if story.page != page:
+        return f"The lecture “{name}” belongs to the page {story.page}: this is {page}, without one."
+    last = len(story.steps)
+    if step not in map(str, range(1, last + 1)):
+        return f"The lecture “{name}” has steps 1 to {last}, and no “{step[:40]}”: this is the page without one."
+    return story, int(step)
+
+
+def _turn_to(story: Story, number: int) -> None:
+    """Ask for a step, or for the nearest there is; runs before the next script run."""
+    step = min(max(number, 1), len(story.steps))
+    st.query_params.from_dict({"lecture": story.name, "step": str(step)})
+
+
+def _leave() -> None:
+    """Back to the page, with the controls as they stand."""
+    for name in ("lecture", "step"):
+        st.query_params.pop(name, None)
+
+
+def _enter(story: Story, number: int) -> bool:
+    """Set every control of the page when the address has come to another step; True at the first attempt."""
+    again = st.session_state.pop(_AGAIN, False)
+    if st.session_state.get(_ENTERED) == (story.name, number) and not again:
+        return False
+    st.session_state[_ENTERED] = story.name, number
+    _turn_to(story, number)  # nothing else is left in the address
+    st.session_state.update(story.state(number))
+    st.session_state["drawn"] = {}  # no slider was asked for anything else before
+    return not again
+
+
+def _panel(story: Story, number: int) -> None:
+    """Words, question and bar, above the controls that stay."""
+    step, last = story.steps[number - 1], len(story.steps)
+    votes = st.session_state.setdefault(_VOTES, {})
+
+    st.html(f"<style>{_STYLE}\n{whitelist(step)}</style>")
+    with st.sidebar.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
+        back, on = (story, number - 1), (story, number + 1)
+        st.button("◀", help="Back: PageUp", on_click=_turn_to, args=back, key="back", disabled=number == 1)
+        st.html(f'<span class="lecture-step">{number} of {last}</span>', width="content")
+        st.button("▶", help="Next: PageDown", on_click=_turn_to, args=on, key="next", disabled=number == last)
+        st.button("Leave", on_click=_leave, key="leave", type="tertiary")
+        _keys(key="lecture_keys")
+    # Without a picture the question has the screen to itself. Both places are always there, so that nothing else moves.
+    beside, alone = st.sidebar.empty(), st.empty()
+    with (beside if step.shows else alone).container(key="lecture", gap="small"):
+        # One element, so that no word of the step before stands beside those of this one.
+        title = story.title if number == 1 or not step.shows else ""
+        verdict = verdict_on(story, number, votes.get((story.name, number - 1)))
+        said = (("title", title), ("verdict", verdict), ("words", story.words(number)))
+        st.html("".join(f'<p class="lecture-{part}">{html.escape(text)}</p>' for part, text in said if text))
+        for k, option in enumerate(step.question.options if step.question else ()):
+            chosen = votes.get((story.name, number)) == k
+            st.button(
+                option,
+                on_click=votes.__setitem__,
+                args=((story.name, number), k),
+                key=f"option_{k}",
+                type="primary" if chosen else "secondary",
+                width="stretch",
+            )
+
+
+def verdict_on(story: Story, number: int, vote: int | None) -> str:
+    """What the step after a question says first: whether the picture agrees with the room; else nothing.
+
+    vote: the option that was chosen before, None if none was.
+    """
+    question = story.steps[number - 2].question if number > 1 else None
+    if question is None:
+        return ""
+    right = question.options[question.answer]
+    if vote == question.answer:
+        return f"You said “{right}”, and the picture agrees."
+    said = f"You said “{question.options[vote]}”. " if vote is not None else ""
+    return f"{said}The picture says “{right}”."
+
+
+def whitelist(step: Step) -> str:
+    """Style rules that hide all of the page but one chart with its sentence, the controls that stay, and errors."""
+    stay = [".st-key-lecture", ".st-key-lecture_bar", ".stException", ".stAlert", "[data-testid=stAlert]"]
+    stay += [f".st-key-{key}" for key in (step.shows, *step.kept) if key]
+    if step.shows and not step.aside and step.shows != "odds":
+        stay += [".takeaway"]
+    listed = ", ".join(stay)
+    inside = ", ".join(f"{each} *" for each in stay)
+    rules = (
+        ":is([data-testid=stMain], [data-testid=stSidebarUserContent]) "
+        ":is(.stElementContainer, .stColumn, .stHorizontalBlock, .stVerticalBlock, [data-testid=stLayoutWrapper])"
+        f":not({listed}, {inside}, :has({listed})) {{ display: none !important }}"
+    )
+    if step.aside:  # what is written in the chart's own column
+        column = f"[data-testid=stMain] .stColumn:has(.st-key-{step.shows}):not(:has(.stColumn))"
+        said = ".stElementContainer:has(.stMarkdown, [data-testid=stCaptionContainer])"
+        rules += f"\n{column} {said} {{ display: block !important }}"
+    return rules

@@ -1,0 +1,141 @@
+"""Lectures from the keyboard: every step of every story, as a room sees it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pages.lectures.steps import MOST_KEPT, Story
+from pages.lectures.stories import STORIES
+
+from ..harness import Server
+from .looks import CUT, OVERLAPS, Chart, NewPage
+
+pytestmark = pytest.mark.browser
+
+# What a room sees: large text in panel, sentence, controls and chart, thick curves, titles, few controls, no frame.
+SEEN = """() => {
+    const shown = e => e.getBoundingClientRect().width > 1 && getComputedStyle(e).visibility !== 'hidden';
+    const all = where => [...document.querySelectorAll(where)].filter(shown);
+    const scale = e => +(e.closest('.live-figure')?.style.transform.match(/[\\d.]+/) ?? 1);
+    const size = e => parseFloat(getComputedStyle(e).fontSize) * scale(e);
+    const texts = all('.stApp p, .stApp label, .stApp button, .live-figure text')
+        .filter(e => e.textContent.trim() && !e.querySelector('p'));
+    const charts = all('.live-figure');
+    const panels = charts.flatMap(it => it.layout.annotations ?? [])
+        .filter(a => a.xref === 'paper' && a.yref === 'paper' && a.x === 0 && a.yshift >= 16).map(a => a.text);
+    const titles = all('.annotation-text').filter(e => panels.includes(e.dataset.unformatted ?? e.textContent));
+    const curves = all('.scatterlayer .js-line').map(e => parseFloat(e.style.strokeWidth) * scale(e));
+    const sideways = e => e.scrollWidth - e.clientWidth;
+    return {
+        small: texts.filter(e => size(e) < 17.9).map(e => `${e.textContent.slice(0, 40)}: ${size(e)}`),
+        charts: charts.length,
+        titles: titles.map(size),
+        thin: curves.filter(width => width > 0 && width < 3.99).length,
+        controls: all('[data-testid=stSlider], [data-testid=stSelectbox], [data-testid=stButtonGroup], '
+            + '[data-testid=stNumberInput]').length,
+        frame: all('[data-testid=stHeader], [data-testid=stToolbar], .stMain h1, .st-key-chips, .st-key-behind').length,
+        sideways: Math.max(...[document.documentElement, ...all('[data-testid=stMain]')].map(sideways)),
+        below: Math.max(...all('[data-testid=stMain], [data-testid=stSidebarContent]')
+            .map(e => e.scrollHeight - e.clientHeight)),
+    };
+}"""
+
+
+def begin(page: Page, url: str, story: Story, step: int = 1) -> None:
+    path = "" if story.page == "Start" else story.name
+    page.goto(f"{url}/{path}?lecture={story.name}&step={step}")
+    arrived(page, story, step)
+    expect(page.locator("[data-listens]")).to_be_attached()
+
+
+def arrived(page: Page, story: Story, number: int) -> None:
+    """Wait until a step is on the screen, and its chart at rest."""
+    expect(page.locator(".lecture-step")).to_have_text(f"{number} of {len(story.steps)}", timeout=60_000)
+    expect(page.locator(".lecture-words")).to_have_text(story.words(number))
+    shows = story.steps[number - 1].shows
+    if shows == "odds":
+        expect(page.locator(".st-key-odds img")).to_be_visible()
+    elif shows:
+        chart = Chart(page, shows)
+        chart.shown()
+        chart.settled()
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("story", STORIES.values(), ids=lambda story: story.name)
+def test_every_step_is_reached_by_keyboard_and_can_be_read_from_the_last_row(
+    server: Server, page: Page, complaints: list[str], story: Story
+):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    begin(page, server.url, story)
+    for number in range(1, len(story.steps) + 1):
+        if number > 1:
+            page.keyboard.press("PageDown")
+            arrived(page, story, number)
+        page.wait_for_function(f"({SEEN})().below <= 40")  # what the step before left is going
+        step, seen = story.steps[number - 1], page.evaluate(SEEN)
+        assert seen["small"] == [] and seen["thin"] == 0 and seen["frame"] == 0, (number, seen)
+        assert seen["controls"] == len(step.kept) <= MOST_KEPT, number
+        assert seen["charts"] == (step.shows not in ("", "odds")), number
+        assert all(title == pytest.approx(24, abs=0.1) for title in seen["titles"]), number
+        assert seen["sideways"] <= 0, (number, seen)
+        assert page.evaluate(CUT) == [], number
+        if seen["charts"]:
+            assert page.locator(f".st-key-{step.shows} .live-figure").evaluate(OVERLAPS) == [], number
+        assert f"step={number}" in page.url
+    page.keyboard.press("PageDown")  # there is no step after the last
+    page.keyboard.press("PageUp")
+    arrived(page, story, len(story.steps) - 1)
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert complaints == []
+
+
+def test_a_room_predicts_by_keyboard_moves_a_slider_and_leaves(server: Server, page: Page, complaints: list[str]):
+    story = STORIES["Start"]
+    begin(page, server.url, story)
+    option = page.get_by_role("button", name="nothing one would see")
+    option.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".st-key-option_0 button[kind=primary]")).to_be_visible()
+    page.keyboard.press("PageDown")
+    arrived(page, story, 2)
+    expect(page.get_by_text("You said “nothing one would see”.")).to_be_visible()
+    slider = page.locator(".st-key-epsilon input[type=range]")
+    slider.press("ArrowRight")  # the slider's, not the lecture's
+    expect(page.locator(".takeaway")).not_to_contain_text("ε = 1,")
+    slider.press("PageDown")  # the lecture's, not the slider's
+    arrived(page, story, 3)
+    page.keyboard.press("PageUp")
+    arrived(page, story, 2)
+    expect(page.locator(".takeaway")).to_contain_text("ε = 1,")
+    page.get_by_role("button", name="Leave").click()
+    expect(page.get_by_role("heading", name="What does privacy cost")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("lecture"))
+    Chart(page, "cost").wait("it.style.transform === ''")
+    page.get_by_role("button", name="Teach this page").click()
+    arrived(page, story, 1)
+    assert complaints == []
+
+
+def test_a_step_is_a_link_that_beats_other_words_in_the_address(server: Server, page: Page):
+    story = STORIES["Doors"]
+    page.goto(f"{server.url}/doors?lecture=doors&step=6&epsilon=5&lam=0.5&noise=both")
+    arrived(page, story, 6)
+    expect(page.locator(".takeaway")).to_contain_text("At ε = 0.1 with 1,000 people")
+    assert "noise=both" not in page.url
+
+
+@pytest.mark.parametrize("width, height", [(390, 844), (1024, 768), (1440, 900)])
+def test_words_and_picture_fit_other_screens(server: Server, new_page: NewPage, width: int, height: int):
+    page = new_page(width, height, scheme="dark")
+    for story, number in ((STORIES["Doors"], 6), (STORIES["Dimension"], 6)):
+        begin(page, server.url, story, number)
+        words, seen = page.locator(".lecture-words").bounding_box(), page.evaluate(SEEN)
+        assert words and words["width"] > 200 and words["y"] < height
+        assert seen["sideways"] <= 0, seen
+        assert seen["small"] == [] or width < 768, seen
+        if seen["charts"]:
+            assert page.locator(".st-key-doors .live-figure").evaluate(OVERLAPS) == []
