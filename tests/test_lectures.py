@@ -20,6 +20,7 @@ from dpcore.ledgers import Run, ledger_of
 from pages.lectures.lecture import asked_for, verdict_on, whitelist
 from pages.lectures.steps import MOST_KEPT, MOST_WORDS, Step, Story
 from pages.lectures.stories import STORIES
+from pages.ui import links
 from tests.harness import ROOT
 from tests.pages import said, texts
 
@@ -51,7 +52,7 @@ def controls(page: AppTest) -> dict[str, Any]:
     keys = [
         each.proto.query_param_key for each in drawn if getattr(getattr(each, "proto", None), "query_param_key", "")
     ]
-    return {key: page.session_state[key] for key in keys}
+    return {key: page.session_state[key] for key in keys if key != links.HIDE}
 
 
 # What every step keeps to.
