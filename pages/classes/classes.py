@@ -9,6 +9,7 @@ import streamlit as st
 from dpcore import EPSILON_GRID, NotApplicable, classes, figures
 from dpcore.data import CLASS_SOURCES
 from pages.classes import as_printed, words
+from pages.ui import bound
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -29,20 +30,15 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     if proof == "repaired":
         view = switch("Against", words.VIEWS, "classes", key="price_against", wrap=True)
         if view in ("epsilon", "excess"):
-            source = st.selectbox(
-                "Records",
-                list(CLASS_SOURCES),
-                format_func=lambda key: CLASS_SOURCES[key].label,
-                key="class_records",
-                label_visibility="collapsed",
-                width=210,
-                bind="query-params",
+            offered = list(CLASS_SOURCES)
+            source = bound.select(
+                "class_records", "Records", offered, DRAWN, lambda key: CLASS_SOURCES[key].label, width=210
             )
         if source == DRAWN:
-            with st.container(width=105, key="class_count"):
-                C = st.select_slider("**C** classes", words.CLASSES, C, key="C", bind="query-params")
-            with st.container(width=105, key="column_count"):
-                d = st.select_slider("**d** columns", words.COLUMNS, d, key="columns", bind="query-params")
+            with bound.block("C", width=105):
+                C = bound.slider("C", "**C** classes", words.CLASSES, C)
+            with bound.block("columns", width=105):
+                d = bound.slider("columns", "**d** columns", words.COLUMNS, d)
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")

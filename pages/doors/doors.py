@@ -9,6 +9,7 @@ from dpcore import figures
 from dpcore.rates import rate_shape
 from pages.doors import words
 from pages.doors.beside import SIDES, first_repetitions, show_beside
+from pages.ui import bound
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -42,16 +43,9 @@ with st.container(key="halves"):
     left, right = st.columns([1.55, 1], gap="medium")
 with left, st.container(horizontal=True, vertical_alignment="center", key="above"):
     badge = st.empty()
-    layers = st.pills(
-        "Also show",
-        list(LAYERS),
-        selection_mode="multi",
-        default=["bounds", "bias"],
-        format_func=LAYERS.__getitem__,
-        key="layers",
-        label_visibility="collapsed",
-        wrap=True,
-        bind="query-params",
+    shown = ["bounds", "bias"]
+    layers = bound.pills(
+        "layers", "Also show", list(LAYERS), shown, LAYERS.__getitem__, label_visibility="collapsed", wrap=True
     )
 place = st.container()
 

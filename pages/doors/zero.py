@@ -8,6 +8,7 @@ import streamlit as st
 from dpcore import figures
 from dpcore.door_zero import MARGIN_LAM, Fit, Leak, median_leak, polynomial_fit, support_vector_leak
 from pages.ui.live_figure import live_figure
+from pages.ui.pickers import switch
 from pages.ui.text import plain, rounded
 
 HEIGHT = 300
@@ -18,16 +19,7 @@ LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve"}
 def show_door_zero(seed: int, theme: figures.Theme) -> None:
     """A picker, a figure and what it shows. seed: of the records."""
     st.markdown(ZERO)
-    chosen = st.segmented_control(
-        "What is published without noise",
-        list(LEAKS),
-        default="median",
-        format_func=LEAKS.__getitem__,
-        key="leak",
-        required=True,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
+    chosen = switch("What is published without noise", LEAKS, "median", key="leak")
     if chosen == "curve":
         fit = polynomial_fit(seed)
         figure, said = figures.fit_figure(fit, theme=theme, height=HEIGHT), curve_words(fit)

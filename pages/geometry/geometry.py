@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore import figures, geometry
 from pages.geometry import words
+from pages.ui import bound
 from pages.ui.behind import behind
 from pages.ui.controls import sidebar
 from pages.ui.live_figure import live_figure
@@ -30,8 +31,8 @@ headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("Excess risk against", words.VIEWS, "order", key="view")
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
-    with st.container(width=250, key="norm_order"):
-        name = st.select_slider("**p** norm order of the ball", names, "1", key="p_norm", bind="query-params")
+    with bound.block("p_norm", width=250):
+        name = bound.slider("p_norm", "**p** norm order of the ball", names, "1")
     knobs = {}
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {

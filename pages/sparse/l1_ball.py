@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import NotApplicable, figures, fingerprints, lasso, mixtures
 from pages.sparse import l1_beside_words as beside_words
 from pages.sparse import l1_words as words
+from pages.ui import bound
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -31,10 +32,10 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     against = switch("Excess risk against", words.AXES, "T", key="against")
     accounting = switch("Noise", words.ACCOUNTINGS, "tight", key="vertex_noise")
-    with st.container(width=135, key="vertex_steps"):
-        T = st.select_slider("**T** steps", STEPS, "auto", key="T", bind="query-params")
-    with st.container(width=125, key="ball_size"):
-        radius = st.select_slider("**C** size", RADII, 1.0, "{:g}".format, key="radius", bind="query-params")
+    with bound.block("T", width=135):
+        T = bound.slider("T", "**T** steps", STEPS, "auto")
+    with bound.block("radius", width=125):
+        radius = bound.slider("radius", "**C** size", RADII, 1.0, "{:g}".format)
     return lambda: _show(headline, against, words.Choice(accounting, T, radius))
 
 

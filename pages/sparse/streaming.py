@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import NotApplicable, figures, streaming
 from dpcore.streams import ADVERSARIES
 from pages.sparse import streaming_words as words
+from pages.ui import bound
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -27,20 +28,13 @@ REPETITIONS = 50
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    adversary = st.selectbox(
-        "Costs",
-        list(ADVERSARIES),
-        format_func=lambda key: f"costs: {ADVERSARIES[key].label}",
-        key="adversary",
-        label_visibility="collapsed",
-        width=260,
-        bind="query-params",
+    offered = list(ADVERSARIES)
+    adversary = bound.select(
+        "adversary", "Costs", offered, offered[0], lambda key: f"costs: {ADVERSARIES[key].label}", width=260
     )
     accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
-    with st.container(width=230, key="length"):
-        steps = st.select_slider(
-            "**T** steps", LENGTHS, FIRST_LENGTH, format_func="{:,}".format, key="steps_of_stream", bind="query-params"
-        )
+    with bound.block("steps_of_stream", width=230):
+        steps = bound.slider("steps_of_stream", "**T** steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
     stream = words.Stream(adversary, steps, accounting)
     return lambda: _show(headline, stream)
 

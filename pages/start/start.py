@@ -9,6 +9,7 @@ from dpcore import figures
 from dpcore.cells import spec_of
 from dpcore.evaluate import smallest_epsilon
 from pages.start import words
+from pages.ui import bound
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -39,9 +40,8 @@ controls = sidebar(
 chart, odds = st.columns([2.2, 1], gap="medium")
 cards = st.columns(3)
 question, answer = st.columns([1, 2.2], gap="medium", vertical_alignment="center")
-at_most = question.select_slider(
-    "I can give up at most (points)", POINTS, 5.0, key="at_most", format_func="{:g}".format, bind="query-params"
-)
+with question:
+    at_most = bound.slider("at_most", "I can give up at most (points)", POINTS, 5.0, "{:g}".format)
 
 experiment = dpcore.Experiment(
     source=source.key,

@@ -13,7 +13,8 @@ from dpcore.sabotages import SABOTAGES
 from pages.trust import attack_background as background
 from pages.trust import attack_words as words
 from pages.trust.attack_words import Here
-from pages.ui.behind import behind
+from pages.ui import bound
+from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
@@ -32,27 +33,14 @@ FALSE = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-4,
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    mechanism = st.selectbox(
-        "Mechanism",
-        list_mechanisms(),
-        format_func=words.name_of,
-        key="mechanism",
-        width=290,
-        label_visibility="collapsed",
-        bind="query-params",
+    offered = list_mechanisms()
+    mechanism = bound.select("mechanism", "Mechanism", offered, offered[0], words.name_of, width=290)
+    versions = (words.HONEST, *SABOTAGES)
+    version = bound.select(
+        "version", "Version of the code", versions, "missing_factor_2", words.version_name, width=200
     )
-    version = st.selectbox(
-        "Version of the code",
-        [words.HONEST, *SABOTAGES],
-        1 + list(SABOTAGES).index("missing_factor_2"),
-        format_func=words.version_name,
-        key="version",
-        width=200,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
-    with st.container(width=150, key="run_count"):
-        runs = st.select_slider("**runs**", RUNS, 20_000, format_func="{:,}".format, key="runs", bind="query-params")
+    with bound.block("runs", width=150):
+        runs = bound.slider("runs", "**runs**", RUNS, 20_000, "{:,}".format)
     return lambda: _show(headline, mechanism, None if version == words.HONEST else version, runs)
 
 
@@ -73,6 +61,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     except NotApplicable as reason:
         headline.html(emphasised(f"**No audit here**: {readable(str(reason))}.", figures.MUTED[theme]))
         chips(words.CHIPS)
+        behind_nothing()
         return
     seen, here = held.news, Here(held, version, held.standings)
     if not held.finished:

@@ -13,6 +13,7 @@ from dpcore.composition import lecture_multiplier
 from dpcore.ledgers import Noise, Run, last_of_lecture, ledger_of, noise_curves, tight_multiplier
 from dpcore.subsampling import SAMPLINGS, subsampled_multiplier
 from pages.trust import ledger_words as words
+from pages.ui import bound
 from pages.ui.behind import behind
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -29,23 +30,13 @@ BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000),
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    noise_of = st.segmented_control(
-        "Noise for the label ε",
-        list(words.NOISES),
-        default="lecture",
-        format_func=words.NOISES.__getitem__,
-        key="noise_of",
-        required=True,
-        bind="query-params",
+    noise_of = bound.segments(
+        "noise_of", "Noise for the label ε", list(words.NOISES), "lecture", words.NOISES.__getitem__
     )
-    with st.container(width=230, key="step_count"):
-        steps = st.select_slider(
-            "**T** steps", STEPS, words.SQUARE, format_func=_count, key="steps", bind="query-params"
-        )
-    with st.container(width=230, key="batch_size"):
-        batch = st.select_slider(
-            "**batch**, records a step", BATCHES, 1, format_func=_count, key="batch", bind="query-params"
-        )
+    with bound.block("steps", width=230):
+        steps = bound.slider("steps", "**T** steps", STEPS, words.SQUARE, _count)
+    with bound.block("batch", width=230):
+        batch = bound.slider("batch", "**batch**, records a step", BATCHES, 1, _count)
         remark = st.empty()
     return lambda: _show(headline, remark, noise_of == "lecture", steps, batch)
 

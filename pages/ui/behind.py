@@ -1,4 +1,4 @@
-"""What stands folded below a picture: assumptions, formula, code and data."""
+"""What stands folded below a picture: assumptions, formula, code, data and the link that leads back to it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,36 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.ui import bound, links
+
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def behind(assumptions: Callable[[], str], formula: str, code: Callable[[], str], table: pd.DataFrame) -> None:
     """Pills, and what the chosen one shows; assumptions and code are asked for only when they are wanted."""
-    chosen = st.pills(
-        "Behind this picture",
-        ["Assumptions", "Formula", "Code", "Data"],
-        label_visibility="collapsed",
-        key="behind",
-        bind="query-params",
-    )
+    chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
     if chosen == "Assumptions":
         st.markdown(assumptions())
     elif chosen == "Formula":
         st.markdown(formula)
     elif chosen == "Code":
         st.code(code(), language="python")
+    elif chosen == "Link":
+        links.offer()
     elif chosen == "Data":
         shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
         st.dataframe(shown, hide_index=True)
         st.download_button(
             "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"
         )
+
+
+def behind_nothing() -> None:
+    """The same row where there is no picture: its link can be had all the same."""
+    if _picked("Link"):
+        links.offer()
+
+
+def _picked(*offered: str) -> str | None:
+    return bound.pill(links.BEHIND, "Behind this picture", offered, label_visibility="collapsed")

@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import EPSILON_GRID
+from pages.ui import bound
 
 DELTAS = tuple(10.0**-k for k in range(10, 2, -1))
 PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -106,7 +106,7 @@ def sidebar(
     with st.sidebar:
         st.markdown("### Price of Privacy")
         epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format, reason=unused.get("epsilon"))
-        with _block("delta_and_note"):
+        with bound.block("delta_and_note", gap="xsmall"):
             delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text, reason=unused.get("delta"))
             note = st.empty()
         n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
@@ -119,30 +119,20 @@ def sidebar(
     return Controls(epsilon, delta, n, p, lam, m, seed)
 
 
-def _block(key: str) -> DeltaGenerator:
-    """A control's place, with its captions: whatever captions there are, each control stays where it is. One that moves
-    is made anew by the browser, and may then say that it is what it was before."""
-    return st.container(gap="xsmall", key=f"block_{key}")
-
-
 def _seed(reason: str | None) -> int:
     """The seed and the button that draws another one; with a reason both are disabled and say so."""
     _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
-    with _block("seed"):
+    with bound.block("seed", gap="xsmall"):
         number, reroll = st.columns([3, 2], vertical_alignment="bottom")
-        seed = number.number_input(
-            *("**seed** of chance", 0, LARGEST_SEED, DEFAULTS["seed"]),
-            step=1,
-            key="seed",
-            bind="query-params",
-            disabled=reason is not None,
-        )
+        with number:
+            numbers, label = range(LARGEST_SEED + 1), "**seed** of chance"
+            seed = bound.whole_number("seed", label, numbers, DEFAULTS["seed"], disabled=reason is not None)
         reroll.button(
             "Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.", disabled=reason is not None
         )
         if reason:
             st.caption(reason)
-    return int(seed)
+    return seed
 
 
 def _slider(
@@ -159,10 +149,8 @@ def _slider(
     drawn = st.session_state.setdefault("drawn", {})
     asked, fitting = fitted(st.session_state.get(key, default), drawn.get(key), options, default)
     _settle(key, fitting, default)
-    with _block(key):
-        shown = st.select_slider(
-            label, options, default, format_func=text, key=key, bind="query-params", disabled=reason is not None
-        )
+    with bound.block(key, gap="xsmall"):
+        shown = bound.slider(key, label, options, default, text, disabled=reason is not None)
         if shown != fitting:  # the address decided otherwise
             asked = shown
         drawn[key] = Drawn(default, asked, shown)
@@ -200,7 +188,7 @@ def _dimension(letter: str, columns: int | None, max_columns: int, default: int 
         columns_to = [p for p in DIMENSIONS if p <= max_columns]
         return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default, reason)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.
-    with _block("p"):
+    with bound.block("p", gap="xsmall"):
         st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)
         st.caption(f"this data set has {columns} columns")
     return columns

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.ui import links
+
 
 def run_pages(folder: Path, scripts: Mapping[str, str]) -> None:
     """Draw the navigation and the page that the address asks for; called by the main script, once a run.
@@ -16,6 +18,8 @@ def run_pages(folder: Path, scripts: Mapping[str, str]) -> None:
     landing, *_ = scripts
     pages = [st.Page(folder / script, title=title, default=title == landing) for title, script in scripts.items()]
     chosen = st.navigation(pages, position="top").title
+    remarks = st.empty()
+    links.begin(chosen, {page.title: page.url_path for page in pages})
     # A place for each page: what another page drew goes as soon as its place is empty, not when this page is complete.
     places = {title: st.container() if title == chosen else st.empty() for title in scripts}
     script = folder / scripts[chosen]
@@ -24,3 +28,4 @@ def run_pages(folder: Path, scripts: Mapping[str, str]) -> None:
     # carry a page's controls over one by one, each with an entry of its own in the browser's history.
     with places[chosen]:
         exec(compile(script.read_bytes(), script, "exec"), {"__name__": "__main__", "__file__": str(script)})
+    links.end(remarks)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpcore import data
 from dpcore.data import Source
+from pages.ui import bound
 
 # Data sets with two classes; idle columns have a page of their own.
 SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
@@ -19,17 +20,15 @@ def pick_source(default: str, key: str, most: int = 100_000) -> tuple[Source, in
 
     key: of the picker and in the address; pages with different defaults need different ones.
     """
-    chosen = st.selectbox(
+    chosen = bound.select(
+        key,
         "Records",
         SHOWN,
-        SHOWN.index(default),
-        format_func=lambda key: data.SOURCES[key].label,
-        key=key,
+        default,
+        lambda key: data.SOURCES[key].label,
         on_change=_reset_people,
         args=(key, most),
-        label_visibility="collapsed",
         width=290,
-        bind="query-params",
     )
     source = data.get_source(chosen)
     return source, min(source.people, most)
@@ -52,17 +51,7 @@ def switch(
     label: for screen readers. wrap: break into several rows where there is no room.
     """
     names = options if isinstance(options, Mapping) else dict(zip(options, options, strict=True))
-    return st.segmented_control(
-        label,
-        list(names),
-        default=default,
-        format_func=names.__getitem__,
-        key=key,
-        required=True,
-        label_visibility="collapsed",
-        wrap=wrap,
-        bind="query-params",
-    )
+    return bound.segments(key, label, list(names), default, names.__getitem__, label_visibility="collapsed", wrap=wrap)
 
 
 def chips(offered: Iterable[tuple[str, Mapping[str, Any]]], **container: Any) -> None:

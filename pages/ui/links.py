@@ -1,0 +1,299 @@
+"""Links: every control of a page in one address, and what becomes of an address that says something else.
+
+Streamlit keeps what differs from a control's default in the address bar, written as on the screen. A link says it in
+the same way, so that opening it changes nothing in the address, and adds
+
+- `defaults=`: the controls that stand at their defaults, so that a later default changes no old link,
+- `v=`: the version that made it,
+- `hide=`: controls that are not to be seen.
+
+What a link says and no control understands is told to the reader, once.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import html
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import __version__
+
+# Names that are no controls: the link's own, and those of a lecture, which takes care of them.
+DEFAULTS, VERSION, HIDE, LECTURE = "defaults", "v", "hide", ("lecture", "step")
+UPLOAD = "upload-"  # how the key of a data set begins that only this session has
+BEHIND = "behind"  # the row in which the link itself is offered
+LONGEST, MOST = 40, 6  # characters of a name or a value, and things ignored, that the note shows
+# In the session: what its first address said; the controls of this run with their values; what this run hides.
+_ARRIVAL, _DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
+
+
+@dc.dataclass(frozen=True)
+class Control:
+    """A control: its legal values, and how the address writes one.
+
+    options: a range for whole numbers. default: a list where many options may be on at once, else an option, or None
+    where there may be none.
+    """
+
+    key: str
+    label: str
+    options: Sequence[Any]
+    default: Any
+    text: Callable[[Any], str] = str
+    many: bool = False
+
+    def chosen(self, value: Any) -> list[Any]:
+        """The options that are on."""
+        return list(value) if self.many else [] if value is None else [value]
+
+    def written(self, value: Any) -> list[str]:
+        """The value as the address bar writes it, one text for each option that is on."""
+        return [self.text(option) for option in self.chosen(value)]
+
+    def read(self, texts: Sequence[str]) -> Any:
+        """The value that is written so; ValueError where there is none.
+
+        >>> Control("n", "people", (200, 5000), 200, "{:,}".format).read(["5000"])
+        5000
+        """
+        found = [self._option(text) for text in texts if text]
+        if self.many:
+            return found
+        if len(found) > 1 or (not found and self.default is not None):
+            raise ValueError(f"{self.key} must be one value, got {len(found)}")
+        return found[0] if found else None
+
+    def _option(self, text: str) -> Any:
+        if isinstance(self.options, range):
+            number = int(text) if text.isascii() and len(text) <= LONGEST else -1
+            if number in self.options:
+                return number
+        else:
+            for option in self.options:
+                if text in (self.text(option), str(option)) or _number(text) == option:
+                    return option
+        raise ValueError(f"{self.key} must be one of its options, got {text}")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", "")[:LONGEST])
+    except ValueError:
+        return None
+
+
+def _is_endless(text: str) -> bool:
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
+
+
+@dc.dataclass
+class Arrival:
+    """What the first address of a session says, until a control takes it, and what none could take.
+
+    said: control -> its texts, and whether they stand in the address as Streamlit writes them. hide: names to hide.
+    """
+
+    page: str
+    said: dict[str, tuple[list[str], bool]]
+    hide: list[str]
+    ignored: list[str] = dc.field(default_factory=list)
+
+
+def arrival(page: str, address: Mapping[str, list[str]]) -> Arrival:
+    """Sort what an address says: name -> values.
+
+    >>> arrival("Doors", {"n": ["500"], "v": ["9.9"], "defaults": ["layers:bounds,bias~m:auto"]}).said
+    {'layers': (['bounds', 'bias'], False), 'm': (['auto'], False), 'n': (['500'], True)}
+    """
+    said: dict[str, tuple[list[str], bool]] = {}
+    for part in filter(None, "~".join(address.get(DEFAULTS, [])).split("~")):
+        key, _, values = part.partition(":")
+        said[key] = [unquote(value) for value in values.split(",")], False
+    own = (DEFAULTS, VERSION, HIDE, *LECTURE)
+    said |= {name: (list(values), True) for name, values in address.items() if name not in own}
+    made = Arrival(page, said, names(",".join(address.get(HIDE, []))))
+    if (version := address.get(VERSION, [__version__])) != [__version__]:
+        made.ignored.append(remark(VERSION, version, "made by another version: numbers may differ"))
+    return made
+
+
+def names(text: str) -> list[str]:
+    """The names in a list like "delta,lam", each once.
+
+    >>> names("delta,lam,,delta")
+    ['delta', 'lam']
+    """
+    return list(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))
+
+
+def remark(name: str, values: Sequence[str], reason: str) -> str:
+    """One thing that a link says in vain: cut, and without what does not print.
+
+    >>> remark("n", ["17"], "not on the scale: 200 is shown")
+    'n = 17 (not on the scale: 200 is shown)'
+    """
+    said = _cut(", ".join(values).strip(", ")) or "nothing"
+    return f"{_cut(name)} = {said} ({reason})"
+
+
+def _cut(text: str) -> str:
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[: LONGEST + 1])
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+
+
+def begin(page: str, paths: Mapping[str, str]) -> None:
+    """At the begin of each run: forget the run before, and look at the address if it is the session's first.
+
+    page: title of the page that is about to be drawn; paths: title -> last part of its address.
+    """
+    if _ARRIVAL not in st.session_state:
+        said = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.session_state[_ARRIVAL] = arrival(page, said)
+        # Streamlit's number inputs break on an infinite number in the address.
+        if endless := [name for name, values in said.items() if any(_is_endless(value) for value in values)]:
+            for name in endless:
+                del st.query_params[name]
+            st.rerun()
+    st.session_state[_DRAWN], st.session_state[_HIDDEN] = {}, set()
+    st.session_state[_PAGE] = page, dict(paths)
+    # A control that nobody sees: so the browser keeps the list in the address, also when the page is turned.
+    st.html(f"<style>.st-key-{HIDE}_list {{ display: none }}</style>")
+    with st.container(key=f"{HIDE}_list"):
+        hide_controls(names(st.text_input("Hidden controls", key=HIDE, bind="query-params")))
+
+
+def hide_controls(keys: Iterable[str]) -> None:
+    """Keep these controls out of sight in this run, with the values they have; others may be named too."""
+    st.session_state.setdefault(_HIDDEN, set()).update(keys)
+
+
+def prepare(control: Control) -> None:
+    """Before a control is drawn: hide it if that is wanted, and give it the value that a link says."""
+    if control.key in st.session_state.get(_HIDDEN, ()):
+        st.html(f"<style>.st-key-block_{control.key}, .st-key-{control.key} {{ display: none }}</style>")
+    texts, in_address = _said(control.key)
+    if texts is None:
+        return
+    try:
+        value = control.read(texts)
+    except ValueError:
+        return
+    # What stands in the address as Streamlit writes it, Streamlit reads.
+    if value != control.default if not in_address else texts != control.written(value):
+        st.session_state[control.key] = value
+
+
+def note(control: Control, value: Any) -> None:
+    """After a control was drawn: note its value for the page's link, and what a link said about it in vain."""
+    st.session_state.setdefault(_DRAWN, {})[control.key] = control, value
+    texts, _ = _said(control.key)
+    if texts is None:
+        return
+    held: Arrival = st.session_state[_ARRIVAL]
+    del held.said[control.key]
+    try:
+        if control.read(texts) == value:
+            return
+    except ValueError:
+        pass
+    shown = ", ".join(control.written(value)) or "nothing"
+    if any(text.startswith(UPLOAD) for text in texts):
+        reason = "uploads are not in links"
+    elif len(texts) > 1 and not control.many:
+        reason = f"said more than once: {shown} is shown"
+    else:
+        scale = isinstance(control.options[-1], int | float)
+        reason = f"not {'on the scale' if scale else 'to be chosen'}: {shown} is shown"
+    held.ignored.append(remark(control.key, texts, reason))
+
+
+def _said(key: str) -> tuple[list[str] | None, bool]:
+    held: Arrival | None = st.session_state.get(_ARRIVAL)
+    return held.said.get(key, (None, False)) if held else (None, False)
+
+
+def end(place: DeltaGenerator) -> None:
+    """After the page is complete: tell at this place what its link said in vain, until the reader has seen it."""
+    held: Arrival = st.session_state[_ARRIVAL]
+    for name, (values, _) in held.said.items():
+        held.ignored.append(remark(name, values, "no such control here"))
+    if unknown := [name for name in held.hide if name not in st.session_state[_DRAWN]]:
+        held.ignored.append(remark(HIDE, unknown, "no such control here"))
+    held.said, held.hide = {}, []
+    if held.page != st.session_state[_PAGE][0]:
+        held.ignored = []
+    if held.ignored:
+        more = len(held.ignored) - MOST
+        told = [*held.ignored[:MOST], *([f"{more} more"] if more > 0 else [])]
+        with place.container(horizontal=True, vertical_alignment="center", key="ignored"):
+            st.html(f"<small>{html.escape('This link also said: ' + '; '.join(told) + '.')}</small>", width="stretch")
+            st.button("Dismiss", key="dismiss_ignored", on_click=held.ignored.clear, type="tertiary")
+
+
+def query(drawn: Mapping[str, tuple[Control, Any]], hide: Collection[str] = ()) -> str:
+    """What a link says after its question mark.
+
+    >>> n, m = Control("n", "people", (200, 5000), 200, "{:,}".format), Control("m", "samples", ("auto", 1), "auto")
+    >>> query({"n": (n, 5000), "m": (m, "auto")}, ["m"]).replace(__version__, "VERSION")
+    'n=5,000&defaults=m:auto&v=VERSION&hide=m'
+    """
+    said, defaults = [], []
+    for key, (control, value) in drawn.items():
+        if any(str(option).startswith(UPLOAD) for option in control.chosen(value)):
+            continue
+        if value == control.default:
+            defaults.append(f"{key}:{','.join(quote(str(option), safe='') for option in control.chosen(value))}")
+        else:
+            said += [(key, text) for text in control.written(value) or [""]]
+    said += [(DEFAULTS, "~".join(defaults)), (VERSION, __version__)]
+    if hide:
+        said.append((HIDE, ",".join(hide)))
+    return urlencode(said, quote_via=quote, safe=":,~")
+
+
+def link_to_here(hide: Collection[str] = ()) -> str:
+    """The whole address of this page in its state; complete once the page's controls are drawn."""
+    page, paths = st.session_state[_PAGE]
+    drawn = {key: pair for key, pair in st.session_state[_DRAWN].items() if key != BEHIND}
+    base = st.get_option("server.baseUrlPath")
+    return f"{_page_address(st.context.url or '', paths[page], set(paths.values()), base)}?{query(drawn, hide)}"
+
+
+def _page_address(url: str, path: str, paths: Collection[str], base: str) -> str:
+    """The address of the page at `path`, seen from another page's: after a turn of the page the browser still reports
+    the one before.
+
+    >>> _page_address("http://x/base/trust?n=1", "doors", {"", "doors", "trust"}, "base")
+    'http://x/base/doors'
+    """
+    seen = urlsplit(url)
+    here = seen.path.rstrip("/")
+    above, _, last = here.rpartition("/")
+    if last in paths and here.strip("/") != base.strip("/"):
+        here = above
+    return f"{seen.scheme}://{seen.netloc}{here}/{path}"
+
+
+def offer() -> None:
+    """The link to copy, and which controls it hides."""
+    drawn: Mapping[str, tuple[Control, Any]] = st.session_state[_DRAWN]
+    keys = [key for key in drawn if key != BEHIND]
+    hide = st.multiselect(
+        "Controls that whoever opens it does not see",
+        keys,
+        [key for key in keys if key in st.session_state[_HIDDEN]],
+        format_func=lambda key: drawn[key][0].label.replace("**", ""),
+        key="hide_in_link",
+    )
+    st.code(link_to_here(hide), language=None, wrap_lines=True)
+    if any(str(option).startswith(UPLOAD) for control, value in drawn.values() for option in control.chosen(value)):
+        st.caption("Your own data are not in the link: whoever opens it sees the page's first records instead.")

@@ -1,0 +1,84 @@
+"""Links in the browser: offered, followed below a base path, hiding controls on every page, one step back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ..harness import ROOT, Server, serve
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def below() -> Iterator[Server]:
+    """The dashboard below a base path; the first test meets it fresh."""
+    with serve(ROOT / "app.py", base="/base") as running:
+        yield running
+
+
+def block(page: Page, key: str):
+    return page.locator(f".st-key-block_{key}")
+
+
+def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
+    link = "/trust?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
+    page.goto(below.url + link)
+    expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
+    expect(page.locator(".st-key-mechanism")).to_be_visible()
+    expect(block(page, "delta")).to_be_hidden()
+    expect(block(page, "runs")).to_be_hidden()
+    assert page.get_by_text("This link also said").count() == 0
+    visits = page.evaluate("history.length")
+
+    page.get_by_role("link", name="Start", exact=True).click()
+    expect(page.get_by_text("What does privacy cost")).to_be_visible()
+    expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
+    expect(block(page, "delta")).to_be_hidden()
+    block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
+    page.wait_for_url("**epsilon=0.7*")
+    said = parse_qs(urlsplit(page.url).query)
+    assert said["hide"] == ["delta,runs"] and said["n"] == ["500"]
+    expect(block(page, "delta")).to_be_hidden()
+    assert page.evaluate("history.length") == visits + 1, "one step back is the page before"
+    page.go_back()
+    expect(page.locator(".st-key-mechanism")).to_be_visible()
+    expect(block(page, "delta")).to_be_hidden()
+
+
+def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page):
+    page.goto(f"{below.url}/?proof=textbook")
+    page.get_by_role("link", name="Dimension", exact=True).click()
+    expect(page.get_by_text("million useless features")).to_be_visible()
+    page.get_by_text("Link", exact=True).click()
+    code = page.locator("[data-testid=stCode] code")
+    expect(code).to_contain_text(f"{below.url}/dimension?")
+    page.locator("[data-test-script-state=notRunning]").wait_for()  # the end of a run closes an open list
+    page.wait_for_timeout(500)
+    pick = page.get_by_label("Controls that whoever opens it does not see")
+    pick.click()
+    pick.press_sequentially("failure", delay=20)
+    expect(page.get_by_role("option")).to_have_count(1)
+    pick.press("Enter")
+    expect(code).to_contain_text("hide=delta")
+    link = code.inner_text()
+    assert link.startswith(f"{below.url}/dimension?") and "epsilon:1.0" in link
+
+    page.goto(link)
+    expect(page.get_by_text("million useless features")).to_be_visible()
+    expect(block(page, "lam")).to_be_visible()
+    expect(block(page, "delta")).to_be_hidden()
+    assert page.get_by_text("This link also said").count() == 0
+
+
+def test_what_a_link_says_in_vain_is_shown_as_text_and_can_be_dismissed(below: Server, page: Page):
+    page.goto(f"{below.url}/?colour=<img src=x onerror=alert(1)>&n=17&seed=1e999&proof=")
+    note = page.get_by_text("This link also said")
+    expect(note).to_contain_text("colour = <img src=x onerror=alert(1)> (no such control here)")
+    expect(note).to_contain_text("n = 17 (not on the scale")
+    expect(note).to_contain_text("seed = 1e999 (not on the scale: 7 is shown)")
+    page.get_by_role("button", name="Dismiss").click()
+    expect(note).to_have_count(0)
