@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui import links
 
 
+
 def run_pages(
     folder: Path, scripts: Mapping[str, str], around: Callable[[str], AbstractContextManager[object]] = nullcontext
 ) -> None:

@@ -25,12 +25,12 @@ def block(page: Page, key: str):
 
 
 def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Server, page: Page):
-    link = "/trust?check=add+it+up&epsilon=0.5&n=500&defaults=batch:1~noise_of:lecture&v=0.1.0&hide=delta,batch"
+    link = "/trust?epsilon=0.5&n=500&defaults=runs:20000~check:attack&v=0.1.0&hide=delta,runs"
     page.goto(below.url + link)
     expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text("0.5")
-    expect(block(page, "steps")).to_be_visible()
+    expect(page.locator(".st-key-mechanism")).to_be_visible()
     expect(block(page, "delta")).to_be_hidden()
-    expect(block(page, "batch")).to_be_hidden()
+    expect(block(page, "runs")).to_be_hidden()
     assert page.get_by_text("This link also said").count() == 0
     visits = page.evaluate("history.length")
 
@@ -41,29 +41,34 @@ def test_a_link_opens_the_page_in_its_state_with_its_controls_hidden(below: Serv
     block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
     page.wait_for_url("**epsilon=0.7*")
     said = parse_qs(urlsplit(page.url).query)
-    assert said["hide"] == ["delta,batch"] and said["n"] == ["500"]
+    assert said["hide"] == ["delta,runs"] and said["n"] == ["500"]
     expect(block(page, "delta")).to_be_hidden()
     assert page.evaluate("history.length") == visits + 1, "one step back is the page before"
     page.go_back()
-    expect(block(page, "steps")).to_be_visible()
+    expect(page.locator(".st-key-mechanism")).to_be_visible()
     expect(block(page, "delta")).to_be_hidden()
 
 
 def test_the_link_that_a_page_offers_leads_back_to_it(below: Server, page: Page):
     page.goto(f"{below.url}/?proof=textbook")
-    page.get_by_role("link", name="Doors", exact=True).click()
-    expect(page.get_by_text("Where should the noise go")).to_be_visible()
+    page.get_by_role("link", name="Dimension", exact=True).click()
+    expect(page.get_by_text("million useless features")).to_be_visible()
     page.get_by_text("Link", exact=True).click()
     code = page.locator("[data-testid=stCode] code")
-    expect(code).to_contain_text(f"{below.url}/doors?")
-    page.get_by_label("Controls that whoever opens it does not see").fill("failure")
-    page.get_by_role("option", name="δ failure chance").click()
+    expect(code).to_contain_text(f"{below.url}/dimension?")
+    page.locator("[data-test-script-state=notRunning]").wait_for()  # the end of a run closes an open list
+    page.wait_for_timeout(500)
+    pick = page.get_by_label("Controls that whoever opens it does not see")
+    pick.click()
+    pick.press_sequentially("failure", delay=20)
+    expect(page.get_by_role("option")).to_have_count(1)
+    pick.press("Enter")
     expect(code).to_contain_text("hide=delta")
     link = code.inner_text()
-    assert link.startswith(f"{below.url}/doors?") and "epsilon:1.0" in link
+    assert link.startswith(f"{below.url}/dimension?") and "epsilon:1.0" in link
 
     page.goto(link)
-    expect(page.get_by_text("Where should the noise go")).to_be_visible()
+    expect(page.get_by_text("million useless features")).to_be_visible()
     expect(block(page, "lam")).to_be_visible()
     expect(block(page, "delta")).to_be_hidden()
     assert page.get_by_text("This link also said").count() == 0
