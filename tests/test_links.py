@@ -23,7 +23,8 @@ from tests.pages import open_app
 # Random states of each page, together 200, and the share of them in which a control of COSTLY moves: between two such
 # moves curves are cached, and what is on trial is the link.
 STATES = {
-    "start": (55, 0.9),
+    "start": (45, 0.9),
+    "decide": (10, 0.1),
     "dimension": (45, 0.9),
     "sparse": (30, 0.06),
     "trust": (25, 0.2),
@@ -31,7 +32,22 @@ STATES = {
     "geometry": (15, 0.06),
     "classes": (10, 0.06),
 }
-COSTLY = ("epsilon", "delta", "n", "p", "lam", "m", "seed", "records", "class_records", "mechanism", "C", "columns")
+COSTLY = (
+    "epsilon",
+    "delta",
+    "n",
+    "p",
+    "lam",
+    "m",
+    "seed",
+    "records",
+    "class_records",
+    "mechanism",
+    "C",
+    "columns",
+    "way",
+    "at_hand",
+)
 # Values are drawn up to here; every value of every control is read back without being drawn.
 AT_MOST = {"n": 300, "p": 512, "runs": 2_000, "T": 32, "steps_of_stream": 200, "steps": 10_000, "C": 3, "columns": 2}
 SEEDS = (7, 0, 10**6)

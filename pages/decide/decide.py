@@ -8,7 +8,8 @@ import streamlit as st
 
 from dpcore import Budget, NotApplicable, figures
 from dpcore.cells import spec_of
-from dpcore.data import Source
+from dpcore.data import Source, is_private
+from dpcore.decisions import curves
 from dpcore.decisions.attack import OddsQuestion
 from dpcore.decisions.background import Question
 from dpcore.decisions.curves import Setting
@@ -70,6 +71,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         delta=controls.delta,
         lam=controls.lam,
         seed=controls.seed,
+        splits=curves.SPLITS,
     )
     questions, no_price = questions_of(setting, controls, at_most, view)
     held = ask(questions)
@@ -127,5 +129,11 @@ controls = sidebar(
 if source is None:
     headline.html(emphasised(words.NO_FILE, figures.MUTED["light"]))
     behind_nothing()
+elif is_private(source.key):
+    try:
+        show(source, way, at_most, controls)
+    except Exception as error:
+        # Streamlit logs what reaches it, and these words may quote a record.
+        raise RuntimeError(f"a page with an upload met an error ({type(error).__name__})") from None
 else:
     show(source, way, at_most, controls)

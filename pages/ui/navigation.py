@@ -11,7 +11,6 @@ import streamlit as st
 from pages.ui import links
 
 
-
 def run_pages(
     folder: Path, scripts: Mapping[str, str], around: Callable[[str], AbstractContextManager[object]] = nullcontext
 ) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore import data
 from dpcore.data import Source
 from pages.ui import bound
+from pages.ui.links import UPLOAD
 
 # Data sets with two classes; idle columns have a page of their own.
 SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
@@ -22,17 +23,7 @@ def pick_source(default: str, key: str, most: int = 100_000) -> tuple[Source, in
 
     key: of the picker and in the address; pages with different defaults need different ones.
     """
-    chosen = bound.select(
-        key,
-        "Records",
-        SHOWN,
-        default,
-        lambda key: data.SOURCES[key].label,
-        on_change=_reset_people,
-        args=(key, most),
-        width=290,
-    )
-    source = data.get_source(chosen)
+    source = data.get_source(_pick(SHOWN, default, key, most))
     return source, min(source.people, most)
 
 
