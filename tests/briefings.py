@@ -66,13 +66,13 @@ def evil() -> Briefing:
 
 def fullest() -> Briefing:
     """As much text as is allowed."""
-    long = ("A sentence that goes on for as long as any may. " * 7)[:320]
+    long = ("A sentence that goes on for as long as any may. " * 7)[:260]
     reason = Interval(None, None, None, long)
     return example(
         title=("Which budget can we sign? " * 6)[:140],
-        assumptions=(long,) * 8,
-        warnings=(long,) * 7,
-        link="http://localhost:8501/decide?" + "a" * 1_900,
+        assumptions=(long,) * 7,
+        warnings=(long,) * 6,
+        link="http://localhost:8501/decide?" + "a" * 1_400,
         budget=reason,
         needed=reason,
     )
