@@ -22,7 +22,7 @@ UNCOUNTED = (
 )
 _POINT_ERROR = 1e-6  # of 100: the curve and the score at the budget are two ways to the same number
 # What fits on a printed page at a size that can be read.
-_LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 7, 1_500
+_LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 6, 1_500
 
 
 @dc.dataclass(frozen=True)
