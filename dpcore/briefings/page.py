@@ -198,7 +198,7 @@ def _lost_chart(document: words.Document) -> dict[str, Any]:
         sure=_sure(document),
         family=document["family"],
     )
-    return figure.to_plotly_json()
+    return json.loads(figure.to_json(engine="json"))
 
 
 def _worth_chart(document: words.Document) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _worth_chart(document: words.Document) -> dict[str, Any]:
         sure=_sure(document),
         family=document["family"],
     )
-    return figure.to_plotly_json()
+    return json.loads(figure.to_json(engine="json"))
 
 
 def _plotly() -> Path:
