@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses as dc
 import math
 import re
 from html.parser import HTMLParser
+
+import numpy as np
 
 from dpcore import Odds
 from dpcore.briefings import Briefing, Curve, Interval, People, Promise
@@ -66,13 +69,13 @@ def evil() -> Briefing:
 
 def fullest() -> Briefing:
     """As much text as is allowed."""
-    long = ("A sentence that goes on for as long as any may. " * 7)[:320]
+    long = ("A sentence that goes on for as long as any may. " * 7)[:260]
     reason = Interval(None, None, None, long)
     return example(
         title=("Which budget can we sign? " * 6)[:140],
-        assumptions=(long,) * 8,
-        warnings=(long,) * 7,
-        link="http://localhost:8501/decide?" + "a" * 1_900,
+        assumptions=(long,) * 6,
+        warnings=(long,) * 5,
+        link="http://localhost:8501/decide?" + "a" * 1_400,
         budget=reason,
         needed=reason,
     )
@@ -122,5 +125,7 @@ def untrue(page: str, document: dict[str, object]) -> list[str]:
 
 
 def plain(values: object) -> list[float | None]:
-    """A chart's numbers as the document writes them."""
+    """A chart's numbers as the document writes them; plotly packs arrays."""
+    if isinstance(values, dict):
+        values = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
     return [None if v is None or math.isnan(v) else float(v) for v in values]  # type: ignore[attr-defined]

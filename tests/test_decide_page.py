@@ -35,10 +35,12 @@ def opened(**state: Any) -> AppTest:
     return finished(open_script(PAGE, **(SMALL | state)))
 
 
-def finished(page: AppTest) -> AppTest:
+def finished(page: AppTest, *names: str) -> AppTest:
+    """Once these questions are answered, by default all."""
     assert not page.exception
     deadline = time.monotonic() + 90
-    while not page.session_state["decisions in the background"].finished:
+    held = page.session_state["decisions in the background"].decisions
+    while not all(held[name].finished for name in names or held):
         assert time.monotonic() < deadline
         page.run()
         assert not page.exception
@@ -71,7 +73,7 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
 
 
 def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
-    page = opened(at_hand="iris", n=105, give_up=0.1)
+    page = finished(open_script(PAGE, at_hand="iris", n=105, give_up=0.1), "curve")
     assert "Not reachable:" in said(page) and "not reachable" in readouts(page)[0]
     (chart,) = [c for c in charts(page).values() if c["alt"].startswith("Not reachable")]
     assert not any("smallest budget" in a["text"] for a in json.loads(chart["figure"])["layout"]["annotations"])
@@ -144,3 +146,10 @@ def test_the_code_behind_the_picture_runs_and_draws_it():
     drawn = json.loads(next(iter(charts(page).values()))["figure"])
     again = json.loads(space["figure"].to_json())
     assert again["data"][2]["y"] == drawn["data"][2]["y"]
+
+
+def test_the_briefing_says_the_page_s_numbers():
+    page = opened(more="take", give_up=5.0)
+    assert not page.error and "still being computed" not in captions(page)
+    offered = {each.proto.label: each for each in page.get("download_button")}
+    assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)

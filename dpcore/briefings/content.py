@@ -22,7 +22,7 @@ UNCOUNTED = (
 )
 _POINT_ERROR = 1e-6  # of 100: the curve and the score at the budget are two ways to the same number
 # What fits on a printed page at a size that can be read.
-_LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 320, 8, 2_000
+_LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 6, 1_500
 
 
 @dc.dataclass(frozen=True)
@@ -181,18 +181,19 @@ class Briefing:
     def document(self) -> dict[str, Any]:
         """Everything as JSON's own types: what the page, the slides and the download say, and nothing else.
 
-        `lost` and `odds_of_100` are the record's numbers in the units that sentences use.
+        `lost` and `odds_of_100` are the record's numbers in the units that sentences use; of the odds, what an attack
+        surely reaches is rounded down, and what none can exceed is rounded up.
         """
         plain = dc.asdict(self)
         plain["source"] = {
             name: getattr(self.source, name) for name in ("key", "label", "record", "records", "things", "outcome")
         }
         plain["promise"]["unit"] = f"one {self.source.record} replaced by another"
-        limit = round(100 * self.odds.limit)
+        found = self.odds
         plain["odds_of_100"] = {
-            "certified": min(math.floor(100 * self.odds.certified), limit),
-            "limit": limit,
-            "cap": max(round(100 * self.odds.cap), limit),
+            "certified": math.floor(_of_100(found.certified)),
+            "limit": math.ceil(_of_100(found.limit)),
+            "cap": math.ceil(_of_100(found.cap)),
         }
         return json.loads(json.dumps(plain | {"lost": self.lost}, allow_nan=False))
 
@@ -213,6 +214,11 @@ class Briefing:
         for epsilon in sorted({*lost, *worth}):
             table.writerow((epsilon, *lost.get(epsilon, (None,) * 4), *worth.get(epsilon, (None,) * 3)))
         return out.getvalue()
+
+
+def _of_100(share: float) -> float:
+    """Without the rounding error that would make 56 of 0.55."""
+    return round(100.0 * share, 9)
 
 
 def _known(*values: float | None) -> list[float]:

@@ -2,7 +2,7 @@
 "use strict";
 
 const NARROW = 700; // px of a screen; as in page.css
-const LEAST = 0.5; // nothing is printed smaller than half its size
+const LEAST = 0.6; // below that nobody can read it; content.py allows no text that needs less
 const CONFIG = {
   displaylogo: false,
   responsive: false, // drawn anew below: a sheet of paper sends no event of a new size

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import html
 import json
-import math
 import re
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 from ..figures import FAMILIES, GRID, icons_svg, lost_on_wall, worth_on_wall
-from ..types import Array
 from . import words
 from .content import Briefing
 
@@ -200,7 +198,7 @@ def _lost_chart(document: words.Document) -> dict[str, Any]:
         sure=_sure(document),
         family=document["family"],
     )
-    return figure.to_plotly_json()
+    return json.loads(figure.to_json(engine="json"))
 
 
 def _worth_chart(document: words.Document) -> dict[str, Any]:
@@ -212,7 +210,7 @@ def _worth_chart(document: words.Document) -> dict[str, Any]:
         sure=_sure(document),
         family=document["family"],
     )
-    return figure.to_plotly_json()
+    return json.loads(figure.to_json(engine="json"))
 
 
 def _plotly() -> Path:
@@ -233,10 +231,5 @@ def _script(code: str) -> str:
 
 def _json(value: Any) -> str:
     """JSON that no HTML parser takes for markup."""
-    plain = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_list)
+    plain = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _list(values: Array) -> list[float | None]:
-    """An array of a chart, with gaps where it has no number."""
-    return [None if math.isnan(value) else value for value in values.tolist()]

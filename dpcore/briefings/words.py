@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from typing import Any
 
 from ..figures import plain_number
@@ -28,18 +29,28 @@ def _two_digits(value: float) -> str:
     return plain_number(float(f"{value:.2g}"))
 
 
+def _spent(value: float) -> str:
+    """Three digits, rounded up: what is really spent is no more than what is read."""
+    return plain_number(float(Context(prec=3, rounding=ROUND_UP).create_decimal(repr(value))))
+
+
+def _one_in(value: float) -> str:
+    """A small probability, to three digits and rounded up."""
+    return f"1 in {Context(prec=3, rounding=ROUND_DOWN).divide(Decimal(1), Decimal(repr(value))):,f}"
+
+
 FORMS: dict[str, Callable[[Any], str]] = {
     "text": str,
     "plain": plain_number,
     "two": _two_digits,
-    "three": lambda value: plain_number(float(f"{value:.3g}")),
+    "spent": _spent,
     "count": lambda value: f"{value:,.0f}",
     "about": lambda value: f"{float(f'{value:.2g}'):,.0f}",
     "tenths": _tenths,
     "points": _points,
     "of_100": lambda value: _tenths(100 * value),
     "percent": lambda value: f"{100 * value:g}%",
-    "one_in": lambda value: f"1 in {float(f'{1 / value:.3g}'):,.0f}",
+    "one_in": _one_in,
 }
 
 
@@ -58,8 +69,8 @@ def look_up(document: Document, path: str) -> Any:
 def shown_as(value: Any, form: str) -> str:
     """A value in one of the FORMS.
 
-    >>> shown_as(0.9512, "of_100"), shown_as(54_321, "about"), shown_as(1e-6, "one_in"), shown_as(-0.04, "points")
-    ('95.1', '54,000', '1 in 1,000,000', '0.0 points')
+    >>> shown_as(0.9512, "of_100"), shown_as(54_321, "about"), shown_as(1e-6, "one_in"), shown_as(0.9871, "spent")
+    ('95.1', '54,000', '1 in 1,000,000', '0.988')
     """
     return FORMS[form](value)
 
@@ -137,7 +148,7 @@ def promise(document: Document) -> str:
     delta = (
         ", with a slack δ of {promise.delta:one_in}" if document["promise"]["delta"] else ", without slack (δ = none)"
     )
-    spent = "; really spent: {promise.spent_epsilon:three}" + (
+    spent = "; really spent: {promise.spent_epsilon:spent}" + (
         " and {promise.spent_delta:one_in}" if document["promise"]["spent_delta"] else ""
     )
     return (

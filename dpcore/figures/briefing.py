@@ -46,7 +46,7 @@ def lost_on_wall(
     sure: str,
     family: str,
     theme: Theme = "light",
-    height: int = 430,
+    height: int = 460,
 ) -> go.Figure:
     """Points lost, of 100, against epsilon, with what can be given up and the smallest budget that does.
 
@@ -85,7 +85,7 @@ def worth_on_wall(
     sure: str,
     family: str,
     theme: Theme = "light",
-    height: int = 430,
+    height: int = 460,
 ) -> go.Figure:
     """How many people without privacy n people with it are worth, against epsilon, on logarithmic axes.
 

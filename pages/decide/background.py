@@ -75,13 +75,13 @@ def assumption_lines(state: State) -> list[str]:
     lines = [
         f"Records: {source.label}; {source.scaling}.",
         f"Unit: any one {source.record} replaced by another; who has several records is protected less.",
-        f"Trust: one keeper sees the records; only the released model leaves. δ = {delta_text(setting.delta)}.",
+        f"Trust: one keeper sees the records; only the released model leaves, with fresh noise. "
+        f"δ = {delta_text(setting.delta)}.",
         f"Points lost: counted on held-out {source.records}, against the best model with ‖θ‖ ≤ "
         f"{setting.theta_norm:g}; {setting.splits} splits and noises, the same for every ε.",
         "Intervals: of the mean over splits and noise, at 95%; a single release is off by more.",
         "Price in people: against a learner with the same records and no noise, which takes the better of no "
         "regularisation and the same λ.",
-        "Seed: a seeded run shows what a mechanism does; only a release with fresh noise carries its promise.",
     ]
     if state.curve.refused:
         first, reason = next(iter(state.curve.refused.items()))
@@ -110,7 +110,7 @@ def table(state: State) -> pd.DataFrame:
 def snippet(state: State) -> str:
     """Python that answers the budget question and redraws the chart from an empty file."""
     s = state.setting
-    knobs = {"n": s.n, "p": s.p, "delta": s.delta, "lam": s.lam, "seed": s.seed}
+    knobs = {"n": s.n, "p": s.p, "delta": s.delta, "lam": s.lam, "seed": s.seed, "splits": s.splits}
     arguments = ", ".join(f"{name}={value!r}" for name, value in knobs.items())
     return f"""from dpcore import figures
 from dpcore.decisions.budget import smallest_budget

@@ -19,6 +19,7 @@ from pages.ui import links
 from pages.ui.text import readable
 
 QUESTION = "Which privacy budget can we sign?"
+MOST_ASSUMPTIONS = 6  # on a slide; the page has all
 NAME = "price_of_privacy_briefing"
 SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 
@@ -90,7 +91,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         odds=state.odds,
         people=_people(state),
         needed=_needed(state),
-        assumptions=tuple(background.assumption_lines(state)),
+        assumptions=tuple(background.assumption_lines(state)[:MOST_ASSUMPTIONS]),
         link=address,
         version=dpcore.__version__,
         seed=state.controls.seed,

@@ -1,0 +1,89 @@
+"""The briefing as it is opened from a disk: offline, by keyboard, on a phone, and on five sheets of paper."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from dpcore.briefings import Briefing, html_page
+
+from ..briefings import evil, example, fullest
+from .looks import NewPage
+
+pytestmark = pytest.mark.browser
+
+OVERFULL = "slides.map(s => [s.scrollHeight - s.clientHeight, s.scrollWidth - s.clientWidth])"
+CHARTS = "[...document.querySelectorAll('.chart')].map(it => [it._fullLayout.width, it.clientWidth])"
+AT = "document.activeElement.id"
+
+
+def open_file(page: Page, folder: Path, briefing: Briefing) -> list[str]:
+    """Opens the page from a file; returns the list to which it adds whatever the page asks for or complains of."""
+    file = folder / "briefing.html"
+    file.write_text(html_page(briefing), encoding="utf-8")
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda asked: wrong.append(asked.url) if asked.url not in (file.as_uri(),) else None)
+    page.route(re.compile("^(http|ws)"), lambda route: route.abort())
+    page.goto(file.as_uri())
+    page.locator(".chart .main-svg").first.wait_for()
+    return wrong
+
+
+@pytest.mark.parametrize("make", [example, evil, fullest])
+def test_it_needs_no_network_and_prints_five_whole_pages(new_page: NewPage, tmp_path: Path, make):
+    page = new_page(1366, 768)
+    wrong = open_file(page, tmp_path, make())
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.seen = [{OVERFULL}, {CHARTS}] }})")
+    printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 5
+    overfull, charts = page.evaluate("window.seen")
+    assert overfull == [[0, 0]] * 5
+    assert all(drawn == wide for drawn, wide in charts)
+    assert page.evaluate("sheet.media") == "print"  # back to the screen
+    page.set_viewport_size({"width": 390, "height": 844})
+    for _ in range(50):  # the page's policy forbids Playwright's own waiting, which evaluates strings
+        if fitting := all(drawn == wide < 390 for drawn, wide in page.evaluate(CHARTS)):
+            break
+        page.wait_for_timeout(100)
+    assert fitting
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert wrong == []
+
+
+def test_slides_turn_by_keyboard_and_charts_answer(new_page: NewPage, tmp_path: Path):
+    page = new_page(1366, 768)
+    wrong = open_file(page, tmp_path, example())
+    seen = []
+    for key in ("PageDown", "PageDown", "PageUp", "End", "PageDown", "Home"):
+        page.keyboard.press(key)
+        seen.append(page.evaluate(AT))
+    assert seen == ["curve", "odds", "curve", "basis", "basis", "question"]
+    page.keyboard.press("PageDown")
+    box = page.locator(".chart .nsewdrag").first.bounding_box()
+    point = "(it => it._fullLayout.xaxis.d2p(1))(document.querySelector('.chart'))"
+    assert box
+    page.mouse.move(box["x"] + page.evaluate(point), box["y"] + 0.97 * box["height"])
+    page.locator(".chart .hovertext").first.wait_for()
+    picture = page.evaluate("Plotly.toImage(document.querySelector('.chart'), {format: 'png', scale: 3})")
+    assert picture.startswith("data:image/png") and len(picture) > 20_000
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.slide p, .slide li, .slide dd, .chart text')]"
+        ".filter(e => e.textContent.trim()).map(e => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert min(sizes) >= 20
+    assert wrong == []
+
+
+def test_a_page_that_asks_is_seen(new_page: NewPage, tmp_path: Path):
+    """The power twin: with an address in the page, its policy forbids the request and says so."""
+    page = new_page(1366, 768)
+    wrong = open_file(page, tmp_path, example())
+    page.evaluate("void fetch('https://example.org/').catch(() => 0)")
+    page.wait_for_timeout(300)
+    assert any("Content Security Policy" in text for text in wrong)
