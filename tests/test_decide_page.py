@@ -18,7 +18,7 @@ from dpcore.decisions.curves import Setting, lost_curve
 from dpcore.decisions.deployments import DEPLOYMENTS
 from dpcore.decisions.price import price_in_people
 from pages.decide import words
-from tests.pages import captions, charts, open_script, said, texts
+from tests.pages import captions, charts, open_app, open_script, said, texts
 
 PAGE = "decide/decide.py"
 SMALL: dict[str, Any] = {"n": 500}
@@ -149,7 +149,7 @@ def test_the_code_behind_the_picture_runs_and_draws_it():
 
 
 def test_the_briefing_says_the_page_s_numbers():
-    page = opened(more="take", give_up=5.0)
+    page = finished(open_app(PAGE, **SMALL, more="take", give_up=5.0))
     assert not page.error and "still being computed" not in captions(page)
     offered = {each.proto.label: each for each in page.get("download_button")}
     assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)

@@ -1,0 +1,130 @@
+"""The page Decide as a visitor meets it: a budget, a file of one's own, what can be taken away, screens."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpcore import figures
+
+from ..harness import Server
+from ..upload_page import people
+from .looks import CUT, Chart, NewPage
+
+pytestmark = pytest.mark.browser
+
+
+def open_decide(page: Page, url: str, query: str = "") -> Chart:
+    page.goto(f"{url}/decide{query}")
+    chart = Chart(page, "budget")
+    chart.shown()
+    return chart
+
+
+def complete(page: Page) -> None:
+    """Wait until all splits are in."""
+    expect(page.get_by_text("the mean of all 20 splits")).to_be_visible(timeout=60_000)
+    expect(page.get_by_test_id("stMain").get_by_text("…", exact=True)).to_have_count(0, timeout=60_000)
+
+
+def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
+    open_decide(page, fresh_server.url, "?n=1%2C000&give_up=5&epsilon=0.5")
+    complete(page)
+    expect(
+        page.get_by_text(re.compile(r"A privacy budget of [\d.]+ is the smallest that gives up at most 5.0 points"))
+    ).to_be_visible()
+    expect(page.get_by_text("of 1,000 people make the same log loss without privacy")).to_be_visible()
+    expect(page.locator("img[alt*='times of 100']")).to_be_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert "Traceback" not in fresh_server.log.read_text()
+    assert complaints == []
+
+
+def test_moving_what_can_be_given_up_moves_the_answer_in_place(server: Server, page: Page, complaints: list[str]):
+    chart = open_decide(page, server.url, "?n=1%2C000&give_up=2")
+    complete(page)
+    chart.look("it.mark = 'same node'")
+    before = chart.look("it.data[5].x[0]")
+    chart.press("give_up", "ArrowRight", f"it.data[5].x[0] < {before}")
+    assert chart.look("it.mark") == "same node" and "give_up=3" in page.url and complaints == []
+
+
+def test_a_file_of_one_s_own_is_decided_on_and_not_in_the_link(server: Server, page: Page, complaints: list[str]):
+    page.goto(f"{server.url}/decide?behind=Link")
+    page.get_by_label("Records").click()
+    page.get_by_role("option", name="a file of your own").click()
+    expect(page.get_by_text("Bring records along")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "people.csv", "mimeType": "text/csv", "buffer": people(400)}
+    )
+    for label, option in (("Which column is the label?", "sick"), ("Which label counts as +1?", "yes")):
+        page.get_by_label(label).click()
+        page.get_by_role("option", name=option, exact=True).click()
+    Chart(page, "budget").shown()
+    expect(page.get_by_text("is itself not private")).to_be_visible()
+    expect(page.get_by_text("people (your file)").first).to_be_visible()
+    expect(page.get_by_text("Your own data are not in the link")).to_be_visible()
+    assert "upload-" not in page.locator("[data-testid=stCode] code").inner_text()
+    assert complaints == []
+
+
+def test_what_is_taken_away_says_what_the_page_says(
+    server: Server, page: Page, new_page: NewPage, tmp_path: Path, complaints: list[str]
+):
+    open_decide(page, server.url, "?n=1%2C000&give_up=5&more=take+away")
+    complete(page)
+
+    def taken(label: str) -> Path:
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=label).click()
+        waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
+        return tmp_path / waiting.value.suggested_filename
+
+    numbers = json.loads(taken("Numbers (JSON)").read_text(encoding="utf-8"))
+    shown = page.get_by_text(re.compile("A privacy budget of")).inner_text()
+    budget, reference = float(f"{numbers['budget']['value']:.2g}"), 100 * numbers["reference"]
+    assert f"{budget:g}" in shown and f"{reference:.1f}" in shown
+    assert numbers["link"].startswith(f"{server.url}/decide?")
+    html = taken("Briefing (HTML)")
+    assert html.stat().st_size < 6_000_000
+    briefing = new_page()
+    briefing.goto(html.as_uri())
+    expect(briefing.locator("section")).to_have_count(5)
+    assert taken("Slides (PowerPoint)").stat().st_size > 10_000
+    assert taken("Curves (CSV)").read_text().startswith("epsilon,lost")
+    space: dict[str, object] = {}
+    exec(taken("Code (Python)").read_text(encoding="utf-8").replace("figure.show()", ""), space)
+    assert abs(space["found"].value - numbers["budget"]["value"]) < 1e-9  # type: ignore[attr-defined]
+    assert complaints == []
+
+
+STATES = (
+    "",
+    "?more=several+releases&n=1%2C000",
+    "?more=elsewhere&n=1%2C000",
+    "?more=all+mechanisms&n=300",
+    "?at_hand=iris%2C+virginica+or+not+%28real%29&n=105&give_up=0.5",
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "scheme"), [(1440, 900, "light"), (1024, 768, "dark"), (390, 844, "light")]
+)
+def test_nothing_is_cut_or_covered_or_wider_than_the_screen(
+    server: Server, new_page: NewPage, width: int, height: int, scheme: figures.Theme
+):
+    page = new_page(width, height, scheme)
+    for state in STATES:
+        chart = open_decide(page, server.url, state)
+        complete(page)
+        chart.settled()
+        assert chart.broken_labels() == [], state
+        for other in page.locator(".live-figure").all():
+            assert other.get_attribute("aria-label"), state
+        assert page.evaluate(CUT) == [], state
+        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert scroll <= 0, state
