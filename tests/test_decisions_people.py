@@ -117,8 +117,9 @@ def test_noise_of_one_size_keeps_its_price():
     assert above[-1] > 0.5 * above[2] > 0.0
 
 
-def test_learning_curves_are_the_minimisers_of_the_first_records():
-    setting = Setting("breast_cancer", n=120, splits=2)
+@pytest.mark.parametrize("mechanism", ["output_gaussian", "objective_gaussian"])
+def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
+    setting = Setting("breast_cancer", mechanism, n=120, splits=2)
     price = price_in_people(setting)
     assert price.sizes.tolist() == [10, 15, 20, 30, 50, 70, 100, 120]
     for split in range(2):
