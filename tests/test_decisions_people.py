@@ -35,9 +35,9 @@ def test_people_for_a_budget_and_the_budget_for_these_people_agree():
 
 def test_the_search_ends_early_and_misses_nothing(monkeypatch):
     monkeypatch.setattr(people, "PEOPLE", PEOPLE[:9])
-    asked = PeopleQuestion(Setting("iris", "objective_gaussian", splits=8), 1.0, 9.0)
+    asked = PeopleQuestion(Setting("iris", "objective_gaussian", splits=5), 1.0, 6.0)
     early = list(asked.snapshots())
-    assert early[-1].people[-1] < PEOPLE[6] and [len(found.people) for found in early] == list(range(1, len(early) + 1))
+    assert early[-1].people[-1] < PEOPLE[8] and [len(found.people) for found in early] == list(range(1, len(early) + 1))
     monkeypatch.setattr(people, "_ENOUGH", 10**6)
     *_, full = asked.snapshots()
     assert full.people.tolist() == list(PEOPLE[:9])
