@@ -104,11 +104,10 @@ class Decision(Watched):
     def advance(self) -> None:
         """One more snapshot, unless nobody waits; the next one stands in line after those of others."""
         try:
-            if not self.abandoned():
-                self.snapshot = next(self._snapshots)
-                self._news += 1
-                _POOL.submit(self.advance)
-                return
+            self.snapshot = next(self._snapshots)
+            self._news += 1
+            _POOL.submit(self.advance)
+            return
         except StopIteration:
             self.complete = True
         except CancelledError:

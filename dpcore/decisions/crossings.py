@@ -19,8 +19,8 @@ from ..checks import check_real, integer
 from ..types import Array
 
 CONFIDENCE, RESAMPLES = 0.95, 1_000
-# Resamples that repeat one split so often that nearly no spread is left say nothing of the spread.
-_LEAST_SPREAD = 1e-9
+# Resamples that repeat one value so often that nearly no spread is left say nothing of it; rounding leaves some 1e-8.
+_LEAST_SPREAD = 1e-6
 
 
 @dc.dataclass(frozen=True)

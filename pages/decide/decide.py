@@ -62,7 +62,9 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     view = switch("More", words.VIEWS, "people", key="more", wrap=True)
     below = st.container()
     with below:
-        error = cast(Error, switch("Error", words.ERRORS, ERRORS[0], key="error") if view == "people" else ERRORS[0])
+        error = cast(
+            Error, switch("Error", words.ERRORS, ERRORS[0], key="error", wrap=True) if view == "people" else ERRORS[0]
+        )
     setting = Setting(
         source=source.key,
         mechanism=way,

@@ -185,8 +185,15 @@ def people_told(state: State) -> str:
     return (
         f"At ε = {state.epsilon:g}, {state.n:,} {state.source.records} with privacy are worth {count} without: both "
         f"make the same error ({ERRORS[state.error]}; {interval(here)}). The number depends on the error that is "
-        "named: a decision may stay while its precision is gone."
+        f"named: a decision may stay while its precision is gone.{_levels_off(state)}"
     )
+
+
+def _levels_off(state: State) -> str:
+    """Why no budget brings all the people back where λ follows the noise."""
+    if state.setting.lam == "auto" and state.way.startswith("output"):
+        return " With λ = auto the noise in a prediction has one size at every ε, so no ε brings all of them back."
+    return ""
 
 
 def belief(state: State, prior: float) -> str:
