@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
@@ -35,11 +36,12 @@ def show(state: State) -> None:
         st.caption(missing)
         return
     briefing = briefing_of(state, link(state))
-    offers = [
+    # What takes long to make, or is large, is made when it is asked for.
+    offers: list[tuple[str, str | Callable[[], str], str, str]] = [
         ("Briefing (HTML)", lambda: html_page(briefing), "html", "text/html"),
-        ("Numbers (JSON)", briefing.to_json, "json", "application/json"),
-        ("Curves (CSV)", briefing.csv, "csv", "text/csv"),
-        ("Code (Python)", lambda: briefing.snippet, "py", "text/x-python"),
+        ("Numbers (JSON)", briefing.to_json(), "json", "application/json"),
+        ("Curves (CSV)", briefing.csv(), "csv", "text/csv"),
+        ("Code (Python)", briefing.snippet, "py", "text/x-python"),
     ]
     with st.container(horizontal=True, key="take_away"):
         for label, make, ending, kind in offers:

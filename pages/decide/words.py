@@ -131,7 +131,8 @@ def _lost(state: State) -> tuple[str, str]:
 
 def _price(state: State) -> tuple[str, str]:
     label = (
-        f"of {state.n:,} people would do as well without privacy at ε = {state.epsilon:g} ({ERROR_NAMES[state.error]})"
+        f"of {state.n:,} {state.source.records} would do as well without privacy at ε = {state.epsilon:g} "
+        f"({ERROR_NAMES[state.error]})"
     )
     if state.no_price:
         return "no price in people", readable(state.no_price)

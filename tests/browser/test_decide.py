@@ -37,7 +37,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     expect(
         page.get_by_text(re.compile(r"A privacy budget of [\d.]+ is the smallest that gives up at most 5.0 points"))
     ).to_be_visible()
-    expect(page.get_by_text("of 1,000 people make the same log loss without privacy")).to_be_visible()
+    expect(page.get_by_text("of 1,000 people would do as well without privacy")).to_be_visible()
     expect(page.locator("img[alt*='times of 100']")).to_be_visible()
     assert page.locator("[data-testid=stException]").count() == 0
     assert "Traceback" not in fresh_server.log.read_text()
@@ -48,8 +48,8 @@ def test_moving_what_can_be_given_up_moves_the_answer_in_place(server: Server, p
     chart = open_decide(page, server.url, "?n=1%2C000&give_up=2")
     complete(page)
     chart.look("it.mark = 'same node'")
-    before = chart.look("it.data[5].x[0]")
-    chart.press("give_up", "ArrowRight", f"it.data[5].x[0] < {before}")
+    before = chart.look("it._fullData[6].x[0]")
+    chart.press("give_up", "ArrowRight", f"it._fullData[6].x[0] < {before}")
     assert chart.look("it.mark") == "same node" and "give_up=3" in page.url and complaints == []
 
 
@@ -79,6 +79,8 @@ def test_what_is_taken_away_says_what_the_page_says(
     complete(page)
 
     def taken(label: str) -> Path:
+        page.get_by_role("button", name=label).wait_for(timeout=60_000)
+        page.locator("[data-test-script-state=notRunning]").wait_for()
         with page.expect_download() as waiting:
             page.get_by_role("button", name=label).click()
         waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
