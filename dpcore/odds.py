@@ -4,6 +4,7 @@ often our own attack was."""
 from __future__ import annotations
 
 import dataclasses as dc
+import math
 
 from .accounting import attack_cap
 from .auditing import Audit
@@ -31,6 +32,17 @@ class Odds:
     right: float
     certified: float
     runs: int
+
+    @property
+    def of_100(self) -> tuple[int, int, int]:
+        """certified, limit and cap as whole numbers of 100, each to its safe side.
+
+        >>> Odds(cap=0.7311, limit=0.55, right=0.536, certified=0.5299, runs=20_000).of_100
+        (52, 55, 74)
+        """
+        # Nine digits: no rounding error may make 56 of 0.55.
+        certified, limit, cap = (round(100.0 * share, 9) for share in (self.certified, self.limit, self.cap))
+        return math.floor(certified), math.ceil(limit), math.ceil(cap)
 
 
 def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> Odds:

@@ -90,7 +90,7 @@ def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only(
     assert "may suspect you" in captions(page)
     page = opened(way="output_gaussian", prior="10")
     assert "may suspect you" not in captions(page) and "such guesses" in captions(page)
-    assert re.search(r"About \d+ times of 100", texts(page))
+    assert re.search(r"At most \d+ times of 100", texts(page))
 
 
 def test_several_releases_cost_more_and_say_what_each_may_have():

@@ -189,12 +189,7 @@ class Briefing:
             name: getattr(self.source, name) for name in ("key", "label", "record", "records", "things", "outcome")
         }
         plain["promise"]["unit"] = f"one {self.source.record} replaced by another"
-        found = self.odds
-        plain["odds_of_100"] = {
-            "certified": math.floor(_of_100(found.certified)),
-            "limit": math.ceil(_of_100(found.limit)),
-            "cap": math.ceil(_of_100(found.cap)),
-        }
+        plain["odds_of_100"] = dict(zip(("certified", "limit", "cap"), self.odds.of_100, strict=True))
         return json.loads(json.dumps(plain | {"lost": self.lost}, allow_nan=False))
 
     def to_json(self) -> str:
@@ -214,11 +209,6 @@ class Briefing:
         for epsilon in sorted({*lost, *worth}):
             table.writerow((epsilon, *lost.get(epsilon, (None,) * 4), *worth.get(epsilon, (None,) * 3)))
         return out.getvalue()
-
-
-def _of_100(share: float) -> float:
-    """Without the rounding error that would make 56 of 0.55."""
-    return round(100.0 * share, 9)
 
 
 def _known(*values: float | None) -> list[float]:

@@ -114,7 +114,7 @@ def _needed(state: State) -> Interval:
 
 
 def _people(state: State) -> People:
-    error = words.ERRORS[state.error]
+    error = words.BRIEF_ERRORS[state.error]
     here = state.worth_here
     if here is None:
         return People(error, Interval(None, None, None, readable(state.no_price or "nothing is released here")))

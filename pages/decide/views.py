@@ -27,7 +27,7 @@ def odds(state: State) -> None:
         return
     said = words.odds(state.odds, state.epsilon)
     colour = figures.FAMILIES[state.theme][state.family]
-    st.html(icon_array(*words.dots(state.odds), colour=colour, rest=figures.GRID[state.theme], alt=plain(said)))
+    st.html(icon_array(*state.odds.of_100, colour=colour, rest=figures.GRID[state.theme], alt=plain(said)))
     st.markdown(said)
     prior = switch("What the attacker thought before", words.PRIORS, "2", key="prior", wrap=True)
     st.caption(words.belief(state, 1 / int(prior)))

@@ -35,6 +35,7 @@ MECHANISMS = {
     "noisy_sgd": "blur every step on random batches",
 }
 ERRORS: dict[str, str] = {"loss": "how sure and right it is (log loss)", "accuracy": "how often it is right"}
+BRIEF_ERRORS: dict[Error, str] = {"loss": "log loss on fresh records", "accuracy": "share of right answers"}
 ERROR_NAMES: dict[Error, str] = {"loss": "the same log loss", "accuracy": "the same share of errors"}
 SPENDS = (
     "Every look costs: running it again, tuning λ by eye and trying sliders on one's own records spend privacy that no "
@@ -161,18 +162,12 @@ def playing(state: State) -> str:
 
 def odds(found: Odds, epsilon: float) -> str:
     """What our attack reached, and what the best can, in natural frequencies."""
+    certified, limit, cap = found.of_100
     return (
-        f"**About {100 * found.limit:.0f} times of 100** at best with this noise (pale); a coin is right 50 times. "
+        f"**At most {limit} times of 100** with this noise (pale); a coin is right 50 times. "
         f"Our own attack on the worst data sets we know: {100 * found.right:.1f} in {found.runs:,} tries, surely "
-        f"{dots(found)[0]} (solid, 99.9%). Another mechanism with the label ε = {epsilon:g} could allow "
-        f"{100 * found.cap:.0f} (ringed)."
+        f"{certified} (solid, 99.9%). Another mechanism with the label ε = {epsilon:g} could allow {cap} (ringed)."
     )
-
-
-def dots(found: Odds) -> tuple[int, int, int]:
-    """Of 100: what our attack reaches for certain, what this noise allows, what the label allows."""
-    limit = round(100 * found.limit)
-    return min(math.floor(100 * found.certified), limit), limit, max(round(100 * found.cap), limit)
 
 
 def people_told(state: State) -> str:
