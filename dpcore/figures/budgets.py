@@ -93,7 +93,7 @@ def budget_figure(
     ]
     title = note("points lost, of 100", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])
-    marks = [title, cursor, *_words(answer.value, at_most, colour, panel, theme)]
+    words = _words(answer.value, at_most, colour, panel, theme)
     rows = sum(bool(trace.get("showlegend")) for trace in traces)
     below = _BOTTOM + LEGEND_ROW * rows
     layout = frame(theme, height) | {
@@ -103,8 +103,8 @@ def budget_figure(
         | {"title": {"text": _AXIS_TITLE, "standoff": 10, "font": {"size": 14}}},
         "yaxis": axis(theme) | {"range": list(panel)},
         "shapes": [vertical(epsilon, MUTED[theme])],
-        "annotations": [*marks, *end_labels(ends, {"y": (panel, drawing)}, logarithmic=())],
-        "meta": {"narrow": _narrow(theme, epsilons, epsilon, height, below, drawing, marks)},
+        "annotations": [title, cursor, *words, *end_labels(ends, {"y": (panel, drawing)}, logarithmic=())],
+        "meta": {"narrow": _narrow(theme, epsilons, epsilon, height, below, drawing, [title, cursor])},
     }
     return go.Figure(data=traces, layout=layout)
 
@@ -247,7 +247,12 @@ def _dot(x: float, y: float, colour: str, theme: Theme) -> dict[str, Any]:
 def _answer(x: float, y: float, colour: str, theme: Theme) -> dict[str, Any]:
     """An open diamond where the curve meets what can be given up."""
     marker = {"color": BACKGROUND[theme], "size": 13, "symbol": "diamond", "line": {"color": colour, "width": 2.5}}
-    return _dot(x, y, colour, theme) | {"marker": marker}
+    # A phone has its words in the legend.
+    return _dot(x, y, colour, theme) | {"marker": marker, "name": _smallest(x), "showlegend": math.isfinite(x)}
+
+
+def _smallest(budget: float) -> str:
+    return f"smallest budget: {plain_number(float(f'{budget:.2g}'))}" if math.isfinite(budget) else "smallest budget"
 
 
 def _words(x: float, y: float, colour: str, panel: tuple[float, float], theme: Theme) -> list[dict[str, Any]]:
@@ -259,8 +264,7 @@ def _words(x: float, y: float, colour: str, panel: tuple[float, float], theme: T
     above = y - panel[0] < 0.7 * (panel[1] - panel[0])
     arrow: dict[str, Any] = {"showarrow": True, "arrowhead": 0, "arrowcolor": colour, "arrowwidth": 1, "ax": 0}
     arrow |= {"ay": -64 if above else 64, "standoff": 8, "bgcolor": BACKGROUND[theme]}
-    text = f"smallest budget: {plain_number(float(f'{x:.2g}'))}"
-    return [note(text, x=0, y=0, colour=colour, size=14) | place | arrow]
+    return [note(_smallest(x), x=0, y=0, colour=colour, size=14) | place | arrow]
 
 
 def _at(x: Array, y: Array, value: float) -> float:

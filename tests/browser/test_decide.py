@@ -106,10 +106,10 @@ def test_what_is_taken_away_says_what_the_page_says(
 
 STATES = (
     "",
-    "?more=several+releases&n=1%2C000",
-    "?more=elsewhere&n=1%2C000",
+    "?more=several+releases",
+    "?more=elsewhere",
     "?more=all+mechanisms&n=300",
-    "?at_hand=iris%2C+virginica+or+not+%28real%29&n=105&give_up=0.5",
+    "?at_hand=iris%2C+virginica+or+not+%28real%29&n=105&give_up=20",
 )
 
 
