@@ -25,7 +25,7 @@ def behind(assumptions: Callable[[], str], formula: str, code: Callable[[], str]
     elif chosen == "Formula":
         st.markdown(formula)
     elif chosen == "Code":
-        st.code(code(), language="python")
+        st.code(code(), language="python", wrap_lines=True)  # what scrolls sideways is out of the keyboard's reach
     elif chosen == "Data":
         shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
         st.dataframe(shown, hide_index=True)
