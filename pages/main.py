@@ -9,12 +9,12 @@ from pathlib import Path
 import streamlit as st
 
 from pages.lectures.lecture import lecture
+from pages.ui.look import look
 from pages.ui.navigation import run_pages
 
 st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide")
 
-# Streamlit's theme options stop at the top and bottom; its sides waste a sixth of a projector's width.
-st.html("<style>.stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem }</style>")
+st.html(look("dark" if st.context.theme.type == "dark" else "light"))
 
 run_pages(
     Path(__file__).resolve().parent,

@@ -42,18 +42,19 @@ def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     row = table_of().query("metric == 'accuracy' and x == 1.0").iloc[0]
+    found = odds_at_cursor()
     said = re.sub(r"<[^>]+>", "", headline(page))
-    assert said == plain(words.takeaway(row, data.get_source("breast_cancer"), by_hand=False))
+    lost = plain(words.takeaway(row, data.get_source("breast_cancer"), by_hand=False))
+    assert said == lost + plain(words.answer(found)), "what is lost, and how often an attacker could be right"
     cost = 100 * (row.reference - row["mean"])
     assert f"{cost:.1f} points" in said and "398 patients" in said
-    found = odds_at_cursor()
     assert words.odds(found) in texts(page)
     assert (found.cap, found.limit) == (row.attack_cap, row.attack_limit)
     (dots,) = re.findall(r"base64,([^\"]+)", "".join(e.proto.body for e in page.get("html")))
     svg = base64.b64decode(dots).decode()
     solid, pale, ringed = (svg.count(look) for look in ('fill="#CB7513"/>', 'fill-opacity="0.4"', 'fill="none"'))
-    assert (solid, solid + pale, solid + pale + ringed) == words.dots(found)
-    assert 50 < words.dots(found)[0] <= round(100 * row.attack_limit) < round(100 * row.attack_cap)
+    assert (solid, solid + pale, solid + pale + ringed) == found.of_100
+    assert 50 < found.of_100[0] <= 100 * row.attack_limit < 100 * row.attack_cap
     assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
     for value, label in words.readouts(row, data.SOURCES["breast_cancer"]):
         assert readout(value, label) in texts(page)

@@ -51,6 +51,14 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
     )
 
 
+def answer(found: Odds) -> str:
+    """How often an attacker could be right, in one sentence beside the takeaway; the share is rounded up."""
+    return (
+        "Asked “your record, or another in its place?”, an attacker is right at most "
+        f"**{found.of_100[1]} times of 100**; a coin, 50."
+    )
+
+
 def caption(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
     """What the curves are, in small print below the chart; more records than exist are called a what-if."""
     said = (
@@ -80,18 +88,12 @@ ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 
 def odds(found: Odds) -> str:
     """What our attack reached, and what the best can: against this noise, and against any mechanism with this label."""
+    certified, limit, cap = found.of_100
     return (
-        f"**About {100 * found.limit:.0f} times of 100** at best against this noise (pale). A coin is right 50 times. "
+        f"**At most {limit} times of 100** against this noise (pale). A coin is right 50 times. "
         f"Our own attack on the worst data sets we know: {100 * found.right:.1f} in {found.runs:,} tries, "
-        f"surely {dots(found)[0]} (solid, 99.9%). Another mechanism with this label could allow "
-        f"{100 * found.cap:.0f} (ringed)."
+        f"surely {certified} (solid, 99.9%). Another mechanism with this label could allow {cap} (ringed)."
     )
-
-
-def dots(found: Odds) -> tuple[int, int, int]:
-    """Of 100: what our attack reaches for certain, what this noise allows, what the label allows."""
-    limit = round(100 * found.limit)
-    return min(math.floor(100 * found.certified), limit), limit, max(round(100 * found.cap), limit)
 
 
 def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
@@ -133,7 +135,7 @@ def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, sou
     row = accuracy[accuracy.x == enough].iloc[0]
     return (
         f"Smallest good ε: **{enough:g}**. It costs {points(100 * (row.reference - row['mean']))}; "
-        f"an attacker is right about {100 * row.attack_limit:.0f} times of 100 at best."
+        f"an attacker is right at most {math.ceil(100 * row.attack_limit)} times of 100."
     )
 
 

@@ -21,7 +21,7 @@ def behind(assumptions: Callable[[], str], formula: str, code: Callable[[], str]
     elif chosen == "Formula":
         st.markdown(formula)
     elif chosen == "Code":
-        st.code(code(), language="python")
+        st.code(code(), language="python", wrap_lines=True)  # what scrolls sideways is out of the keyboard's reach
     elif chosen == "Link":
         links.offer()
     elif chosen == "Data":

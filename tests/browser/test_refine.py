@@ -121,7 +121,7 @@ def open_page(page: Page, url: str) -> None:
 
 
 def expect_picture(page: Page, alt: str) -> None:
-    expect(page.get_by_role("img", name=alt)).to_be_visible()
+    expect(page.get_by_role("figure", name=alt)).to_be_visible()
 
 
 def seen(page: Page) -> list[str]:
