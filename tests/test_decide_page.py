@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from typing import Any
@@ -14,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from dpcore import list_mechanisms
 from dpcore.decisions import curves
 from dpcore.decisions.budget import smallest_budget
+from dpcore.decisions.crossings import Answer
 from dpcore.decisions.curves import Setting, lost_curve
 from dpcore.decisions.deployments import DEPLOYMENTS
 from dpcore.decisions.price import price_in_people
@@ -87,9 +89,10 @@ def test_a_what_if_is_named_and_has_no_price_in_people():
 
 def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():
     page = opened(way="output_gamma", prior="10")
-    assert "may suspect you" in captions(page)
+    assert "may suspect you" in captions(page) and "accuse" not in captions(page)
     page = opened(way="output_gaussian", prior="10")
     assert "may suspect you" not in captions(page) and "such guesses" in captions(page)
+    assert "Who may accuse 1 innocent of 100 finds" in captions(page)
     assert re.search(r"At most \d+ times of 100", texts(page))
 
 
@@ -119,6 +122,13 @@ def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
     assert f"**{below} of {len(DEPLOYMENTS)}** published uses" in texts(page) and "not as advice" in texts(page)
     (frame,) = [frame.value for frame in page.dataframe]
     assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
+
+
+def test_an_interval_names_its_ends_and_leaves_open_what_is_beyond_the_scale():
+    assert words.interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)) == "95% sure: 0.35 to 0.62"
+    assert words.interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0)) == "95% sure: 6 or more"
+    assert words.interval(Answer(0.01, 0.01, 0.02, 0.01, 10.0)) == "95% sure: 0.02 or less"
+    assert words.interval(Answer(5.0, 0.01, math.inf, 0.01, 10.0)) == "not known any closer"
 
 
 def test_the_page_says_that_looking_spends_privacy():

@@ -17,6 +17,8 @@ from dpcore import data, refinement
 from dpcore.caching import BoundedCache
 from dpcore.cells import reference_of
 from dpcore.data import BUNDLED, Declared, PrivateRecords, bundled, sheets
+from dpcore.decisions import background
+from dpcore.decisions.curves import Setting
 from dpcore.work import work
 from tests.upload_page import people
 
@@ -247,3 +249,14 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
         until(job._finished.is_set)
     assert job.failed and "0.123456" not in caplog.text
     assert ("could not be computed: ValueError" in caplog.text) == still_there
+
+
+def test_an_answer_about_private_records_is_kept_by_those_who_ask_and_by_nobody_else():
+    records = hold()
+    question = Setting(records.key, n=42, splits=2)
+    mine = background.join(question, "me")
+    assert background.join(question, "somebody else") is not mine
+    until(lambda: mine.watch("me") or mine.finished)
+    assert mine.complete and question not in background._KNOWN
+    public = Setting("iris", n=42, splits=2)
+    assert background.join(public, "me") is background.join(public, "somebody else")
