@@ -54,8 +54,8 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
 def answer(found: Odds) -> str:
     """How often an attacker could be right, in one sentence beside the takeaway; the share is rounded up."""
     return (
-        f"Asked “your record, or another in its place?”, an attacker is right at most **{dots(found)[1]} times of 100**; "
-        "a coin, 50."
+        "Asked “your record, or another in its place?”, an attacker is right at most "
+        f"**{dots(found)[1]} times of 100**; a coin, 50."
     )
 
 

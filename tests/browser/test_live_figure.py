@@ -91,7 +91,7 @@ def zoom(page: Page) -> None:
 
 def test_a_slider_move_keeps_node_zoom_and_hidden_traces(page: Page, dashboard: Server) -> None:
     open_chart(page, dashboard.url)
-    expect(page.get_by_role("img", name="A line of slope 2")).to_be_visible()
+    expect(page.get_by_role("figure", name="A line of slope 2")).to_be_visible()
     look(page, "it.querySelector('.main-svg').mark = 'same'")
     page.locator(f"{CHART} .legendtoggle").nth(1).click()
     wait_until(page, "it.data[1].visible === 'legendonly'")
@@ -99,7 +99,7 @@ def test_a_slider_move_keeps_node_zoom_and_hidden_traces(page: Page, dashboard: 
     zoomed = look(page, "[it.layout.xaxis.range, it.layout.yaxis.range]")
 
     move_slider(page)
-    expect(page.get_by_role("img", name="A line of slope 3")).to_be_visible()
+    expect(page.get_by_role("figure", name="A line of slope 3")).to_be_visible()
     wait_until(page, "it._fullData[0].y[1] === 3")
     assert look(page, "it.querySelector('.main-svg').mark") == "same"
     assert look(page, "[it.layout.xaxis.range, it.layout.yaxis.range]") == zoomed

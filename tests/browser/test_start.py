@@ -50,7 +50,7 @@ def test_the_landing_address_draws_everything(server: Server, page: Page, compla
     assert icons.evaluate("it => it.complete && it.naturalWidth > 0")
     label = page.locator(CHART).get_attribute("aria-label") or ""
     assert re.search(r"With 398 patients and ε = 1, \d+\.\d of 100 tumours", label)
-    assert page.locator(CHART).get_attribute("role") == "img"
+    assert page.locator(CHART).get_attribute("role") == "figure"
     assert complaints == []
 
 
