@@ -31,11 +31,12 @@ def table_of(**changes) -> "dpcore.experiment.pd.DataFrame":
     return dpcore.run(dpcore.Experiment(**fields))
 
 
-def odds_at_cursor(seed: int = 7) -> dpcore.Odds:
-    """Of the default state."""
-    mechanism = dpcore.make_mechanism("output_gaussian", accounting="tight")
-    cell = next(dpcore.Experiment(source="breast_cancer", mechanisms=(mechanism,), delta=1e-6).cells())
-    return dpcore.odds_of(mechanism.calibrate(spec_of(cell), dpcore.Budget(1.0, 1e-6)), seed=seed)
+def odds_at_cursor(epsilon: float = 1.0, proof: str = "tight", seed: int = 7, **changes) -> dpcore.Odds:
+    """Of the default state, or of a changed one."""
+    mechanism = dpcore.make_mechanism("output_gaussian", accounting=proof)
+    fields = {"source": "breast_cancer", "delta": 1e-6, "seed": seed} | changes
+    cell = next(dpcore.Experiment(mechanisms=(mechanism,), **fields).cells())
+    return dpcore.odds_of(mechanism.calibrate(spec_of(cell), dpcore.Budget(epsilon, fields["delta"])), seed=seed)
 
 
 def test_the_default_state_teaches_without_a_click():
@@ -53,8 +54,10 @@ def test_the_default_state_teaches_without_a_click():
     (dots,) = re.findall(r"base64,([^\"]+)", "".join(e.proto.body for e in page.get("html")))
     svg = base64.b64decode(dots).decode()
     solid, pale, ringed = (svg.count(look) for look in ('fill="#CB7513"/>', 'fill-opacity="0.4"', 'fill="none"'))
-    assert (solid, solid + pale, solid + pale + ringed) == found.of_100
-    assert 50 < found.of_100[0] <= 100 * row.attack_limit < 100 * row.attack_cap
+    certified, limit, cap = found.of_100
+    assert (solid, solid + pale, solid + pale + ringed) == (certified, limit, cap)
+    assert certified <= 100 * found.certified and limit >= 100 * row.attack_limit and cap >= 100 * row.attack_cap
+    assert 50 < certified <= limit < cap and f"at most {limit} times of 100" in said
     assert any("‖θ‖ ≤ 30" in caption.value for caption in page.caption), "the reference's radius is in sight"
     for value, label in words.readouts(row, data.SOURCES["breast_cancer"]):
         assert readout(value, label) in texts(page)
@@ -98,8 +101,12 @@ def test_random_states_show_no_error_and_true_numbers(case):
     here = table[(table.x == chosen["epsilon"])].iloc[0]
     by_hand = not isinstance(chosen["lam"], str)
     refused = here.status != "ok"
-    expected = words.refusal(here) if refused else words.takeaway(here, data.SOURCES[source], by_hand=by_hand)
-    assert headline(page) == emphasised(expected, "#CB7513")
+    if refused:
+        expected = [words.refusal(here)]
+    else:
+        found = odds_at_cursor(**{k: chosen[k] for k in ("epsilon", "proof", "seed", "source", "delta", "n", "lam")})
+        expected = [words.takeaway(here, data.SOURCES[source], by_hand=by_hand), words.answer(found)]
+    assert headline(page) == "".join(emphasised(sentence, "#CB7513") for sentence in expected)
     assert not re.search(r"\bnan\b", texts(page).lower())
 
 

@@ -20,9 +20,9 @@ def betrayal_figure(found: Betrayal, *, theme: Theme, height: int) -> go.Figure:
     true, other = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
     edges = np.linspace(_LEAST, 1.0, _BINS + 1)
     ends, traces = 10.0**edges, []
-    for name, values, ink in (
-        ("the records it was trained on", found.own, true),
-        ("the same with one record replaced", found.other, other),
+    for name, values, ink, shape in (
+        ("the records it was trained on", found.own, true, ""),
+        ("the same with one record replaced", found.other, other, "/"),
     ):
         exponents = np.clip(np.log10(np.maximum(values, 1e-300)), _LEAST + 1e-9, 1.0 - 1e-9)
         traces.append(
@@ -32,7 +32,11 @@ def betrayal_figure(found: Betrayal, *, theme: Theme, height: int) -> go.Figure:
                 "y": np.histogram(exponents, edges)[0],
                 "width": ends[1:] - ends[:-1],
                 "name": name,
-                "marker": {"color": with_opacity(ink, 0.55), "line": {"color": ink, "width": 1}},
+                "marker": {
+                    "color": with_opacity(ink, 0.55),
+                    "line": {"color": ink, "width": 1},
+                    "pattern": {"shape": shape, "fgcolor": ink, "size": 6, "solidity": 0.25},
+                },
                 "hovertemplate": f"{name}: misses by about %{{x:.1e}} in %{{y}} outputs<extra></extra>",
             }
         )

@@ -84,7 +84,8 @@ def _dots(cloud: Cloud, colour: str, theme: Theme) -> dict[str, Any]:
 
 def _cross(cloud: Cloud, colour: str, theme: Theme) -> dict[str, Any]:
     look = {"symbol": "x", "size": 12, "color": colour, "line": {"color": BACKGROUND[theme], "width": 2}}
-    return _points(cloud.theta_hat[None], "without noise", look) | {"showlegend": False}
+    name = f"{door_of(cloud.mechanism)}, without noise"
+    return _points(cloud.theta_hat[None], name, look) | {"showlegend": False}
 
 
 def _points(thetas: Array, name: str, marker: dict[str, Any]) -> dict[str, Any]:

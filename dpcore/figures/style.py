@@ -40,6 +40,8 @@ FAMILIES: dict[Theme, dict[str, str]] = {
 BACKGROUND: dict[Theme, str] = {"light": "#FFFFFF", "dark": "#171614"}
 TEXT: dict[Theme, str] = {"light": "#2F2D2B", "dark": "#EDEBE8"}
 MUTED: dict[Theme, str] = {"light": "#6B6864", "dark": "#A8A49E"}
+# Of a family's colour where small text in it would stay below 4.5:1: the same hue, darker or lighter.
+INKS = {"#CB7513": "#AA6210", "#6599B3": "#497B94", "#1464C1": "#2781E9"}
 GRID: dict[Theme, str] = {"light": "#ECEAE7", "dark": "#2D2B27"}
 # Where a family puts its noise, and the marker of its points.
 DOORS = {"output": "answer", "objective": "question", "gradient": "step"}
@@ -262,13 +264,13 @@ def dot(rows: pd.DataFrame, epsilon: float | None, colour: str, theme: Theme, ax
 
 def note(text: str, *, x: float, y: float, colour: str, size: int, **more: Any) -> dict[str, Any]:
     place = {"xref": "paper", "yref": "paper", "x": x, "y": y, "xanchor": "left", "showarrow": False}
-    return place | {"text": text, "font": {"color": colour, "size": size}} | more
+    return place | {"text": text, "font": {"color": INKS.get(colour, colour), "size": size}} | more
 
 
 def flag(text: str, x: float, colour: str, background: str) -> dict[str, Any]:
     """The cursor's value on a logarithmic axis, in the place of a tick label."""
     place = {"xref": "x", "x": math.log10(x), "xanchor": "center", "yanchor": "top", "borderpad": 3}
-    return note(text, x=0, y=0, yshift=-3, colour=background, size=13, bgcolor=colour) | place
+    return note(text, x=0, y=0, yshift=-3, colour=background, size=13, bgcolor=INKS.get(colour, colour)) | place
 
 
 def vertical(x: float, colour: str) -> dict[str, Any]:

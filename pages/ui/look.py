@@ -1,4 +1,4 @@
-"""What Streamlit's theme options cannot say: the sides of the page, readable small print, a chart's table."""
+"""What Streamlit's theme options cannot say: the sides of the page, readable small print, a visible focus, a chart's table."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ def look(theme: Theme) -> str:
 .stMainBlockContainer {{ padding-left: 2.5rem; padding-right: 2.5rem }}
 [data-testid=stCaptionContainer], label[disabled] p, [data-testid=stSliderThumbValue][disabled] p {{
     color: {muted} !important; opacity: 1 !important }}
+/* Streamlit draws nothing around the place that Page Down scrolls. */
+[data-testid=stMain]:focus-visible {{ outline: 2px solid {muted} !important; outline-offset: -2px }}
+/* A chart's tools are seen while the keyboard is at them, not only below a mouse. */
+.live-figure .modebar:focus-within {{ opacity: 1 !important }}
 .live-figure-numbers {{ color: {muted}; font-size: 0.8rem; line-height: 1.4 }}
 .live-figure-numbers summary {{ cursor: pointer; width: fit-content }}
 .live-figure-numbers div {{ max-height: 18rem; overflow: auto }}

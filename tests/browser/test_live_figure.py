@@ -32,6 +32,8 @@ figure = go.Figure(
     [
         go.Scatter(x=[0, 1, 2], y=[0, slope, 2 * slope], name="line"),
         go.Scatter(x=[0, 2], y=[1, 1], name="other"),
+        go.Scatter(x=[k / 500 for k in range(1001)], y=[slope] * 1001, name="long <img src=x> & <b>bold</b>"),
+        go.Scatter(x=[1], y=[slope], mode="markers"),
     ],
     {
         "template": "none",
@@ -104,6 +106,25 @@ def test_a_slider_move_keeps_node_zoom_and_hidden_traces(page: Page, dashboard: 
     assert look(page, "it.querySelector('.main-svg').mark") == "same"
     assert look(page, "[it.layout.xaxis.range, it.layout.yaxis.range]") == zoomed
     assert look(page, "it._fullData[1].visible") == "legendonly"
+
+
+def test_the_numbers_open_by_keyboard_follow_the_chart_and_are_plain_text(page: Page, dashboard: Server) -> None:
+    open_chart(page, dashboard.url)
+    numbers = page.locator(".live-figure-numbers")
+    assert numbers.locator("table").count() == 0, "a closed one costs nothing"
+    height = look(page, "it.clientHeight")
+    numbers.locator("summary").press("Enter")
+    rows = numbers.locator("tbody tr")
+    expect(rows.first).to_have_text("line00")
+    names = set(numbers.locator("tbody th").all_inner_texts())
+    assert names == {"line", "other", "long & bold"}, "a mark without a name repeats what a curve shows"
+    assert numbers.locator("img, b").count() == 0
+    assert rows.count() == 3 + 2 + 400 // 3
+    expect(rows.last).to_have_text("long & bold22")
+    expect(numbers).to_contain_text("133 points of each longer curve, evenly spread.")
+    move_slider(page)
+    expect(rows.nth(2)).to_have_text("line26")
+    assert look(page, "it.clientHeight") == height
 
 
 def test_the_tools_are_few_and_none_sends_the_chart_away(page: Page, dashboard: Server) -> None:

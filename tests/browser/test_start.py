@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -44,7 +43,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
 def test_the_landing_address_draws_everything(server: Server, page: Page, complaints: list[str]):
     open_start(page, server.url)
     expect(page.get_by_role("heading", name="What does privacy cost, and what does it buy?")).to_be_visible()
-    expect(page.get_by_text("An attacker is right")).to_be_visible()
+    expect(page.get_by_text("in its place? An attacker is right")).to_be_visible()
     icons = page.locator("img[alt*='times of 100']")
     expect(icons).to_be_visible()
     assert icons.evaluate("it => it.complete && it.naturalWidth > 0")
@@ -121,13 +120,19 @@ def test_the_checks_see_an_overlap_and_a_cut(server: Server, page: Page):
 
 
 def test_the_first_screen_answers_both_questions(server: Server, new_page: NewPage):
-    """At 1366 x 768 the price, the odds and the chart's cursor are there without scrolling."""
+    """At 1366 x 768 what is lost, how often an attacker could be right, and all of the chart, without scrolling."""
     page = new_page(1366, 768)
-    open_start(page, server.url)
-    bottom: Callable[[str], float] = lambda where: page.locator(where).first.bounding_box()["y"]  # noqa: E731
-    assert bottom("text=privacy costs") < 200
-    assert bottom("text=An attacker is right") < 400
-    assert bottom(f"{CHART} .annotation-text:has-text('ε = 1')") < 768
+    chart = open_start(page, server.url)
+    icons = page.locator("img[alt*='times of 100']")
+    lost, right = page.locator("text=privacy costs").first, page.locator("text=is right at most").first
+    for place in (lost, right, page.locator(CHART), icons):
+        box = place.bounding_box()
+        assert box and box["y"] > 0 and box["y"] + box["height"] < 768
+    (accuracy,) = re.findall(r"(\d+\.\d) of 100", lost.inner_text())
+    private = "it._fullData.find(t => t.name === 'private, on average')"
+    assert float(accuracy) == round(float(str(chart.look(f"{private}.y[[...{private}.x].indexOf(1)]"))), 1)
+    (times,) = re.findall(r"(\d+) times of 100", right.inner_text())
+    assert (icons.get_attribute("alt") or "").startswith(f"At most {times} times of 100 against this noise")
 
 
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):

@@ -1,0 +1,189 @@
+"""Every page for who cannot see it, has no mouse, or holds a phone: axe-core, Tab and arrow keys, 390 px."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from dpcore import figures
+
+from ..harness import Server
+from .looks import NewPage
+
+pytestmark = pytest.mark.browser
+
+PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust")
+VIEWS = (
+    "?behind=Data",
+    "?behind=Code",
+    "?behind=Assumptions",
+    "?behind=Formula",
+    "?proof=textbook",
+    "doors?side=Path",
+    "doors?side=λ+valley",
+    "doors?side=Bounds",
+    "doors?side=Work",
+    "doors?side=Door+zero",
+    "sparse?tab=Simplex",
+    "sparse?tab=Streaming",
+    "geometry?view=people",
+    "geometry?beside_geometry=Rates",
+    "geometry?beside_geometry=Noise",
+    "geometry?beside_geometry=Tracing",
+    "classes?classifier=as+printed",
+    "classes?beside_classes=Ellipses",
+    "trust?check=add+it+up",
+    "trust?check=as+printed",
+    "trust?beside_attack=Bet",
+    "trust?beside_attack=Scores",
+)
+SCREENS: tuple[tuple[int, int, figures.Theme], ...] = ((1366, 768, "light"), (1366, 768, "dark"), (390, 844, "dark"))
+
+# In words: what is wrong, where, and on what colours.
+CHECK = """async () => {
+    const { violations } = await axe.run({ resultTypes: ["violations"] });
+    return violations.filter(it => ["serious", "critical"].includes(it.impact))
+        .flatMap(it => it.nodes.map(node => `${it.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`));
+}"""
+
+
+def settled(page: Page, scheme: figures.Theme) -> None:
+    """Wait until each chart is drawn in the scheme's colours and nothing is being computed."""
+    page.wait_for_function(
+        """paper => {
+            const charts = [...document.querySelectorAll(".live-figure")];
+            const drawn = it => it.layout?.paper_bgcolor === paper && it.querySelector(".main-svg");
+            return charts.length && charts.every(drawn)
+                && !document.querySelector("[data-testid=stApp][data-test-script-state=running]");
+        }""",
+        arg=figures.BACKGROUND[scheme],
+        timeout=60_000,
+    )
+
+
+def check(new_page: NewPage, url: str) -> None:
+    page = new_page()
+    for width, height, scheme in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        page.goto(url)
+        settled(page, scheme)
+        page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
+        page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+        assert page.evaluate(CHECK) == [], (width, scheme)
+        scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert scroll <= 0, f"the page scrolls sideways at {width} px"
+
+
+@pytest.mark.parametrize("address", PAGES, ids=lambda address: address or "start")
+def test_every_page_is_free_of_serious_violations_and_fits_a_phone(server: Server, new_page: NewPage, address: str):
+    check(new_page, f"{server.url}/{address}")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("address", VIEWS)
+def test_so_is_every_view(server: Server, new_page: NewPage, address: str):
+    check(new_page, f"{server.url}/{address}")
+
+
+def test_the_check_sees_what_is_wrong_and_no_page_is_forgotten(server: Server, page: Page):
+    page.goto(server.url)
+    settled(page, "light")
+    links = page.locator("header a[href]").evaluate_all("all => all.map(it => new URL(it.href).pathname.slice(1))")
+    assert sorted(links) == sorted(PAGES)
+    page.evaluate("""() => {
+        document.querySelector("[data-testid=stCaptionContainer]").style.setProperty("color", "#aaa", "important");
+        document.querySelector(".live-figure").setAttribute("role", "img");
+        document.querySelector(".modebar-btn").removeAttribute("aria-label");
+    }""")
+    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    found = {line.split(":")[0] for line in page.evaluate(CHECK)}
+    assert {"color-contrast", "nested-interactive", "button-name"} <= found
+
+
+# What the keyboard must reach: of a group of radio buttons the chosen one, as arrows go on from there.
+CONTROLS = """() => [...document.querySelectorAll("a[href], button, input, summary, [tabindex='0']")]
+    .filter(it => !it.disabled && it.tabIndex >= 0 && it.checkVisibility({ visibilityProperty: true }))
+    .filter(it => it.getAttribute("role") !== "radio" || it.getAttribute("aria-checked") === "true")
+    .filter(it => !it.closest("details:not([open]) > :not(summary)"))
+    .map(it => it.dataset.stop ??= String(Math.random()))"""
+
+
+def stop(page: Page) -> Locator:
+    return page.locator(":focus")
+
+
+@pytest.mark.parametrize("address", ["", "trust"], ids=["start", "trust"])
+def test_tab_reaches_every_control_shows_where_it_is_and_is_not_trapped(
+    server: Server, new_page: NewPage, address: str
+):
+    page = new_page(1366, 768)
+    page.goto(f"{server.url}/{address}")
+    settled(page, "light")
+    page.wait_for_timeout(500)
+    wanted, seen = set(page.evaluate(CONTROLS)), []
+    page.locator("body").press("Tab")
+    for _ in range(3 * len(wanted)):
+        if page.evaluate("document.activeElement === document.body") and seen:
+            break
+        here = page.evaluate("document.activeElement.dataset.stop ?? ''")
+        if here in seen:
+            break
+        seen.append(here)
+        assert page.evaluate(LOOKS_FOCUSED), page.evaluate("document.activeElement.outerHTML.slice(0, 300)")
+        page.keyboard.press("Tab")
+    missed = [page.locator(f"[data-stop='{it}']").evaluate("it => it.outerHTML") for it in wanted - set(seen)]
+    assert missed == []
+
+
+# Whether the element with the focus, or what is drawn for it, looks different without the focus.
+LOOKS_FOCUSED = """async () => {
+    const frames = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const style = document.createElement("style");
+    style.textContent = "* { transition: none !important }";
+    document.head.append(style);
+    await frames();
+    const it = document.activeElement;
+    const near = [it, it.parentElement, it.parentElement.parentElement, it.parentElement.parentElement.parentElement];
+    const drawn = near.flatMap(e => [e, ...e.children]).filter(e => e.checkVisibility({ opacityProperty: true }));
+    const look = () => drawn.map(e => {
+        const s = getComputedStyle(e);
+        const outline = s.outlineStyle === "none" ? "" : s.outline;
+        return [s.boxShadow, outline, s.backgroundColor, s.borderColor, s.opacity].join();
+    }).join(";");
+    const focused = look();
+    it.blur();
+    await frames();
+    const blurred = look();
+    it.focus({ focusVisible: true });
+    style.remove();
+    return focused !== blurred;
+}"""
+
+
+def test_a_slider_moves_by_arrows_and_the_chart_follows(server: Server, page: Page):
+    page.goto(server.url)
+    settled(page, "light")
+    page.get_by_role("link", name="Skip to main content").focus()
+    page.keyboard.press("Tab")
+    assert "budget" in (stop(page).get_attribute("aria-label") or "")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("and ε = 1.5,")).to_be_visible()
+    expect(page.locator(".live-figure")).to_have_attribute("aria-label", page.get_by_text("and ε = 1.5,").inner_text())
+
+
+def test_the_numbers_below_a_chart_are_those_of_its_curves(server: Server, page: Page):
+    page.goto(server.url)
+    settled(page, "light")
+    page.locator("summary", has_text="Numbers of this chart").press("Enter")
+    row = page.locator("tr", has_text="private, on average").filter(has=page.locator("td:text-is('1')")).first
+    value = float(row.locator("td").nth(1).inner_text())
+    curve = "(t => t.y[[...t.x].indexOf(1)])(it._fullData.find(t => t.name === 'private, on average'))"
+    assert value == pytest.approx(page.evaluate(f"(it => {curve})(document.querySelector('.live-figure'))"), rel=1e-3)
+    assert page.locator(".live-figure-numbers caption").first.inner_text().startswith("tumours told apart")
+    pane = page.locator(".live-figure-numbers [role=region]")
+    assert pane.evaluate("it => it.clientHeight < it.scrollHeight"), "it stays small"
+    pane.press("End")
+    page.wait_for_function("document.querySelector('.live-figure-numbers [role=region]').scrollTop > 0")
