@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import time
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
@@ -29,6 +30,23 @@ def _run(page: AppTest, state: dict[str, Any]) -> AppTest:
     for key, value in state.items():
         page.session_state[key] = value
     return page.run()
+
+
+def finished(page: AppTest, *names: str) -> AppTest:
+    """The page Decide once these of its questions are answered, by default all; another page as it is."""
+    assert not page.exception
+    if "decisions in the background" not in page.session_state:
+        return page
+    deadline = time.monotonic() + 90
+    held = page.session_state["decisions in the background"].decisions
+    while not all(held[name].finished for name in names or held):
+        assert time.monotonic() < deadline
+        page.run()
+        assert not page.exception
+        time.sleep(0.05)
+    page.run()
+    assert not page.exception
+    return page
 
 
 def texts(page: AppTest) -> str:

@@ -15,7 +15,7 @@ from dpcore import figures
 from dpcore.figures.style import INKS, note
 from pages.ui.look import look
 from tests.harness import ROOT
-from tests.pages import charts, headline, open_script
+from tests.pages import charts, finished, headline, open_script
 from tests.test_figures import contrast
 
 TEXT, DRAWING = 4.5, 3.0
@@ -34,6 +34,10 @@ PAGES = {
     "attack": ("trust/trust.py", {}),
     "ledger": ("trust/trust.py", {"check": "ledger"}),
     "printed": ("trust/trust.py", {"check": "printed"}),
+    "decide": ("decide/decide.py", {}),
+    "decide, all mechanisms": ("decide/decide.py", {"more": "compare"}),
+    "decide, several releases": ("decide/decide.py", {"more": "several"}),
+    "decide, elsewhere": ("decide/decide.py", {"more": "elsewhere"}),
 }
 
 
@@ -89,7 +93,7 @@ def ink_of(trace: dict, paper: str) -> list[str]:
 @pytest.mark.parametrize("name", PAGES)
 def test_texts_and_curves_of_every_chart_stand_out(name, theme):
     script, state = PAGES[name]
-    page = open_script(script, **state)
+    page = finished(open_script(script, **state))
     assert not page.exception
     shown = charts(page)
     assert shown, "a page without a chart"
@@ -107,7 +111,7 @@ def test_texts_and_curves_of_every_chart_stand_out(name, theme):
 def test_no_two_curves_differ_in_colour_alone(name):
     """Of two curves in one panel that differ in nothing but colour, each has its label beside it."""
     script, state = PAGES[name]
-    for chart in charts(open_script(script, **state)).values():
+    for chart in charts(finished(open_script(script, **state))).values():
         figure = json.loads(chart["figure"])
         beside = [text for text in figure["layout"].get("annotations", []) if text.get("yref", "").startswith("y")]
         labelled = {text["font"]["color"] for text in beside}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from dpcore.decisions.curves import Setting, lost_curve
 from dpcore.decisions.deployments import DEPLOYMENTS
 from dpcore.decisions.price import price_in_people
 from pages.decide import words
-from tests.pages import captions, charts, open_app, open_script, said, texts
+from tests.pages import captions, charts, finished, open_app, open_script, said, texts
 
 PAGE = "decide/decide.py"
 SMALL: dict[str, Any] = {"n": 500}
@@ -35,21 +34,6 @@ def few_splits(monkeypatch):
 def opened(**state: Any) -> AppTest:
     """The page in a state, once all its questions are answered."""
     return finished(open_script(PAGE, **(SMALL | state)))
-
-
-def finished(page: AppTest, *names: str) -> AppTest:
-    """Once these questions are answered, by default all."""
-    assert not page.exception
-    deadline = time.monotonic() + 90
-    held = page.session_state["decisions in the background"].decisions
-    while not all(held[name].finished for name in names or held):
-        assert time.monotonic() < deadline
-        page.run()
-        assert not page.exception
-        time.sleep(0.05)
-    page.run()
-    assert not page.exception
-    return page
 
 
 def readouts(page: AppTest) -> list[str]:

@@ -1,4 +1,4 @@
-"""What Streamlit's theme options cannot say: the sides of the page, readable small print, a visible focus, a chart's table."""
+"""What theme options cannot say: the sides of the page, readable small print, a visible focus, a chart's table."""
 
 from __future__ import annotations
 

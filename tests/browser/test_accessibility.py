@@ -14,7 +14,7 @@ from .looks import NewPage
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust")
+PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
 VIEWS = (
     "?behind=Data",
     "?behind=Code",
@@ -38,6 +38,13 @@ VIEWS = (
     "trust?check=as+printed",
     "trust?beside_attack=Bet",
     "trust?beside_attack=Scores",
+    "decide?more=several+releases",
+    "decide?more=all+mechanisms",
+    "decide?more=elsewhere",
+    "decide?more=take+away",
+    "decide?behind=Link",
+    "?lecture=start&step=2",
+    "doors?lecture=doors&step=3",
 )
 SCREENS: tuple[tuple[int, int, figures.Theme], ...] = ((1366, 768, "light"), (1366, 768, "dark"), (390, 844, "dark"))
 
