@@ -17,6 +17,8 @@ def look(theme: Theme) -> str:
     return f"""<style>
 /* Streamlit's own sides waste a sixth of a projector's width. */
 .stMainBlockContainer {{ padding-left: 2.5rem; padding-right: 2.5rem }}
+/* Beside the pages' names Streamlit keeps 200 px for a menu of 40; on a small screen they cut the last name. */
+[data-testid=stTopNav] + div {{ min-width: 0 }}
 [data-testid=stCaptionContainer], label[disabled] p, [data-testid=stSliderThumbValue][disabled] p {{
     color: {muted} !important; opacity: 1 !important }}
 /* Streamlit draws nothing around the place that Page Down scrolls. */

@@ -100,6 +100,10 @@ def test_the_check_sees_what_is_wrong_and_no_page_is_forgotten(server: Server, p
     settled(page, "light")
     links = page.locator("header a[href]").evaluate_all("all => all.map(it => new URL(it.href).pathname.slice(1))")
     assert sorted(links) == sorted(PAGES)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    nav = page.get_by_test_id("stTopNav")
+    page.wait_for_function("it => it.clientWidth < 724", arg=nav.element_handle())
+    assert nav.evaluate("it => it.scrollWidth <= it.clientWidth"), "a page's name is cut"
     page.evaluate("""() => {
         document.querySelector("[data-testid=stCaptionContainer]").style.setProperty("color", "#aaa", "important");
         document.querySelector(".live-figure").setAttribute("role", "img");
