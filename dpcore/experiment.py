@@ -10,10 +10,11 @@ import dataclasses as dc
 import functools
 import hashlib
 import json
+import queue
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -247,15 +248,24 @@ def run(
     executor: Executor | None = None,
     on_row: Callable[[dict[str, Any]], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    *,
+    known: Mapping[int, list[dict[str, Any]]] | None = None,
+    on_cell: Callable[[int, list[dict[str, Any]]], None] | None = None,
 ) -> pd.DataFrame:
     """The experiment's table: one row per point of the sweep, mechanism and metric (columns: `COLUMNS`).
 
     executor: any concurrent.futures executor; its workers compute cells, None computes here. on_row: called with each
-    row as it arrives. cancelled: asked by this thread between cells, and between the solves of a cell where it is
-    computed here or in threads; once it says yes, what is done stays in the table and in the cache, and every other
-    point becomes a row with status "cancelled" (a cell that another process has begun is finished and kept). A
-    mechanism that does not apply leaves a row with status "not applicable" and its reason, a cell whose solver cannot
-    certify what it must leaves rows with status "unconverged".
+    row as it arrives; an executor's cells come as they are done, the table has them in their order. cancelled: asked by
+    this thread between cells, and between the solves of a cell where it is computed here or in threads; once it says
+    yes, what is done stays in the table and in the cache, and every other point becomes a row with status "cancelled"
+    (a cell that another process has begun is finished and kept). A mechanism that does not apply leaves a row with
+    status "not applicable" and its reason, a cell whose solver cannot certify what it must leaves rows with status
+    "unconverged".
+
+    on_cell: called with the place among `experiment.cells()` and the points of each cell that is computed, as it is
+    done; known: such points of an earlier run, which are not computed again (`dpcore.journals` keeps them on disk).
+
+    Raises RuntimeError when the executor gives a cell up that nobody cancelled.
 
     >>> table = run(Experiment(source="synthetic", n=200, sweep=Axis("epsilon", (1.0,)), repetitions=2))
     >>> list(table.metric)
@@ -264,23 +274,33 @@ def run(
     import pandas as pd
 
     cells = list(experiment.cells())
-    rows = []
-    with closing(_computed(cells, executor, cancelled)) as arriving:
-        for cell, points in zip(cells, arriving, strict=True):
-            for point in points:
-                axis = experiment.sweep.name
-                x = point["epsilon"] if axis == "epsilon" else getattr(cell, axis)
-                row = {"axis": axis, "x": x, **point}
-                rows.append({column: row.get(column) for column in COLUMNS})
-                if on_row is not None:
-                    on_row(dict(rows[-1]))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    done = dict(known or {})
+    rows: dict[int, list[dict[str, Any]]] = {}
+
+    def add(place: int, points: list[dict[str, Any]]) -> None:
+        axis = experiment.sweep.name
+        for point in points:
+            x = point["epsilon"] if axis == "epsilon" else getattr(cells[place], axis)
+            row = {"axis": axis, "x": x, **point}
+            rows.setdefault(place, []).append({column: row.get(column) for column in COLUMNS})
+            if on_row is not None:
+                on_row(dict(rows[place][-1]))
+
+    for place in sorted(done):
+        add(place, done[place])
+    wanted = {place: cell for place, cell in enumerate(cells) if place not in done}
+    with closing(_computed(wanted, executor, cancelled)) as arriving:
+        for place, points in arriving:
+            if on_cell is not None and points[0]["status"] != "cancelled":
+                on_cell(place, points)
+            add(place, points)
+    return pd.DataFrame([row for place in sorted(rows) for row in rows[place]], columns=list(COLUMNS))
 
 
 def _computed(
-    cells: list[Cell], executor: Executor | None, cancelled: Callable[[], bool] | None
-) -> Generator[list[dict[str, Any]]]:
-    """The rows of each cell, in order. However it ends, the workers are left nothing to begin."""
+    cells: dict[int, Cell], executor: Executor | None, cancelled: Callable[[], bool] | None
+) -> Generator[tuple[int, list[dict[str, Any]]]]:
+    """(place, points) of each cell as it is done. However it ends, the workers are left nothing to begin."""
     stop = threading.Event()
 
     def asked() -> bool:
@@ -289,33 +309,48 @@ def _computed(
         return stop.is_set()
 
     if executor is None:
-        for cell in cells:
-            yield _outcome(cell, functools.partial(run_cell, cell, asked))
+        for place, cell in cells.items():
+            yield place, _outcome(cell, functools.partial(run_cell, cell, asked), stop)
         return
 
     told = stop.is_set if isinstance(executor, ThreadPoolExecutor) else never  # an event stays in its process
-    futures = [executor.submit(run_cell, cell, told) for cell in cells]
+    places = {executor.submit(run_cell, cell, told): place for place, cell in cells.items()}
+    arrived: queue.SimpleQueue[Future[list[dict[str, Any]]]] = queue.SimpleQueue()
     try:
-        for cell, future in zip(cells, futures, strict=True):
-            while True:
-                if asked():
-                    for pending in futures:
-                        pending.cancel()
-                if future.done():
-                    break
-                wait([future], timeout=None if cancelled is None else _PATIENCE_SECONDS)
-            yield _outcome(cell, future.result)
+        for future in places:
+            future.add_done_callback(arrived.put)
+        for _ in places:
+            future = _next(arrived, places, asked if cancelled is not None else None)
+            yield places[future], _outcome(cells[places[future]], future.result, stop)
     finally:
         stop.set()
-        for future in futures:
+        for future in places:
             future.cancel()
 
 
-def _outcome(cell: Cell, compute: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The rows of a cell, or rows that say why it has none: one cell must not cost the table the others."""
+def _next(arrived: queue.SimpleQueue[Any], futures: Mapping[Any, int], asked: Callable[[], bool] | None) -> Any:
+    """The next future that is done, or cancelled by us because somebody said so meanwhile."""
+    if asked is None:
+        return arrived.get()
+    was_asked = False
+    while True:
+        if not was_asked and asked():
+            was_asked = True
+            for pending in futures:
+                pending.cancel()
+        try:
+            return arrived.get(timeout=_PATIENCE_SECONDS)
+        except queue.Empty:
+            continue
+
+
+def _outcome(cell: Cell, compute: Callable[[], list[dict[str, Any]]], stop: threading.Event) -> list[dict[str, Any]]:
+    """The points of a cell, or ones that say why it has none: one cell must not cost the table the others."""
     try:
         return compute()
     except CancelledError:
+        if not stop.is_set():
+            raise RuntimeError("the executor gave up a cell that nobody had cancelled") from None
         return blank_rows(cell, "cancelled", "the run was cancelled before this point was computed")
     except Unconverged as error:
         return blank_rows(cell, "unconverged", str(error))

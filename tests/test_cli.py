@@ -296,9 +296,13 @@ def test_run_replaces_its_output_only_when_it_is_whole(capsys, tmp_path, monkeyp
             patch.setattr(target, name, fault)
             code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", out)
         assert code == 2 and err.startswith("Error: ") and err.count("\n") == 1
-        assert out.read_text() == "precious" and files(tmp_path) == ["e.json", "out.csv"]
+        assert out.read_text() == "precious"
+        kept = ["out.csv.unfinished"] if target is pd.DataFrame else []  # all was computed, and is not lost
+        assert files(tmp_path) == ["e.json", "out.csv", *kept]
+    code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", out)
+    assert code == 2 and "go on with it by --resume, or delete it" in err
     with out.open() as reader:  # whoever reads the old file meanwhile reads it whole
-        assert call(capsys, "run", tmp_path / "e.json", "-o", out)[0] == 0
+        assert call(capsys, "run", tmp_path / "e.json", "-o", out, "--resume")[0] == 0
         assert reader.read() == "precious"
     assert len(pd.read_csv(out)) == 2 and files(tmp_path) == ["e.json", "out.csv"]
     assert out.stat().st_mode & 0o777 == (tmp_path / "e.json").stat().st_mode & 0o777

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +17,51 @@ from .options import JSON, progress
 
 @click.command()
 @click.argument("experiment", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write: CSV, or .parquet.")
+@click.option("--executor", default="here", show_default=True, help="here, threads:N, processes:N or dask:ADDRESS.")
+@click.option("--resume", is_flag=True, help="Go on with what an unfinished run to the same file has computed.")
 @JSON
-def run(experiment: Path, output: Path, as_json: bool) -> None:
-    """Run an experiment from a JSON file and write its table."""
+def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bool) -> None:
+    """Run an experiment from a JSON file and write its table.
+
+    What is computed stands in OUTPUT.unfinished as it comes, until the table is written.
+    """
     from .. import experiment as experiments
+    from ..executors import executor_of
+    from ..journals import Journal
 
     chosen = experiments.Experiment.from_json(_text(experiment))
     expected = sum(len(cell.epsilons) for cell in chosen.cells())
     done: set[tuple[object, ...]] = set()
-    with _replacing(output) as unfinished, progress(expected, "points") as bar:
 
-        def on_row(row: dict[str, Any]) -> None:
-            point = (row["mechanism"], row["accounting"], row["rule"], row["x"])
-            if point not in done:
-                done.add(point)
-                bar.update(1)
+    def on_row(row: dict[str, Any]) -> None:
+        point = (row["mechanism"], row["accounting"], row["rule"], row["x"])
+        if point not in done:
+            done.add(point)
+            bar.update(1)
 
-        table = experiments.run(chosen, on_row=on_row)
-        table.to_csv(unfinished, index=False)
-    facts = {"rows": len(table), "output": str(output), "digest": chosen.digest()}
-    click.echo(json.dumps(facts) if as_json else f"{len(table)} rows in {output}")
+    with (
+        _files_for(output) as (kept, whole),
+        Journal(kept, chosen, resume=resume) as journal,
+        executor_of(executor) as workers,
+        progress(expected, "points") as bar,
+    ):
+        reused = len(journal.known)
+        try:
+            table = experiments.run(chosen, workers, on_row, known=journal.known, on_cell=journal.keep)
+        except KeyboardInterrupt:
+            if journal.known:
+                click.echo(f"Stopped; {len(journal.known)} cells are kept, --resume goes on from there.", err=True)
+            raise
+        if output.suffix == ".parquet":
+            table.to_parquet(whole, index=False)
+        else:
+            table.to_csv(whole, index=False)
+        whole.replace(output.resolve())
+        journal.close(delete=True)
+    facts = {"rows": len(table), "output": str(output), "digest": chosen.digest(), "cells_reused": reused}
+    told = f"; {reused} cells were there already" if reused else ""
+    click.echo(json.dumps(facts) if as_json else f"{len(table)} rows in {output}{told}")
 
 
 def _text(path: Path) -> str:
@@ -48,24 +72,21 @@ def _text(path: Path) -> str:
 
 
 @contextmanager
-def _replacing(output: Path) -> Iterator[Path]:
-    """A file beside `output` that takes its place when all went well and leaves no trace otherwise.
-
-    It is made before anything is computed, so that a place where nothing can be written is found out first.
-    """
+def _files_for(output: Path) -> Iterator[tuple[Path, Path]]:
+    """Two files beside `output`: what an unfinished run keeps, and the table until it is whole and takes its place."""
     target = output.resolve()
     if target.exists() and not target.is_file():
         raise ValueError(f"--output must be a file that can be replaced, got {str(output)!r}")
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    kept = target.with_name(f"{target.name}.unfinished")
+    whole = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         try:
-            unfinished.touch()
-            yield unfinished
-            unfinished.replace(target)
+            yield kept, whole
         finally:
-            unfinished.unlink(missing_ok=True)
+            with suppress(NotADirectoryError):  # a place that is none was refused before
+                whole.unlink(missing_ok=True)
     except OSError as error:
-        if str(error.filename) == str(unfinished):  # a name that nobody but us knows
+        if str(error.filename) in (str(kept), str(whole)):  # names that nobody but us knows
             error.filename = str(output)
         raise
 
