@@ -85,7 +85,7 @@ def test_every_step_is_reached_by_keyboard_and_can_be_read_from_the_last_row(
         assert page.evaluate(CUT) == [], number
         if seen["charts"]:
             assert page.locator(f".st-key-{step.shows} .live-figure").evaluate(OVERLAPS) == [], number
-        assert f"step={number}" in page.url
+        expect(page).to_have_url(re.compile(rf"\bstep={number}\b"))
     page.keyboard.press("PageDown")  # there is no step after the last
     page.keyboard.press("PageUp")
     arrived(page, story, len(story.steps) - 1)
