@@ -24,8 +24,9 @@ VENV_PYTHON = str(VENV / ("Scripts/python.exe" if sys.platform == "win32" else "
 STAMPS = VENV / "dev-stamps"
 OLDEST = (3, 11)
 # A process a core; the tests of one file stay together, they share what is costly to make; tests/conftest.py puts the
-# files that take longest first, so that no process waits for another in the end.
-SPREAD = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
+# files that take longest first, so that no process waits for another in the end. "auto" would count two threads of
+# a core as one where psutil is installed.
+SPREAD = ("-n", "logical", "--dist", "loadfile", "--no-loadscope-reorder")
 FILES = {"run": ("requirements.txt",), "test": ("requirements.txt", "requirements-dev.txt")}
 
 
