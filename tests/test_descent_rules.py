@@ -94,7 +94,7 @@ def test_no_mean_excess_is_above_its_upper_bound_in_any_shape():
     assert exceeded(upper, every_shape=True) == []
 
 
-# The table of the formula sheet: logistic loss on the unit sphere, a ball of 5, delta = 1 / n^2
+# Measured by another implementation: logistic loss on the unit sphere, a ball of 5, delta = 1 / n^2
 
 
 TABLE = [

@@ -32,7 +32,7 @@ from tests.problems import ADDING, BALL, CLASSES, CLASSIFYING, KINKED, LINEAR, L
 every_mechanism = pytest.mark.parametrize("key", KEYS)
 
 
-@pytest.mark.parametrize("repeats", [5, pytest.param(REPEATS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("repeats", [3, pytest.param(REPEATS, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "key, knobs",
     [("output_gaussian", {"accounting": a}) for a in ("tight", "published", "classical")]
@@ -100,7 +100,7 @@ EXCLUDED |= {
 }
 
 
-@pytest.mark.parametrize("repeats", [5, pytest.param(REPEATS, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("repeats", [3, pytest.param(REPEATS, marks=pytest.mark.nightly)])
 def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently(repeats):
     """1,000 runs and several seeds for each mechanism, loss and accounting; false alarm below 1e-5 over all of them."""
     audited, excluded = conformance(1_000, repeats)

@@ -114,13 +114,20 @@ STATES = (
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "scheme"), [(1440, 900, "light"), (1024, 768, "dark"), (390, 844, "light")]
+    ("width", "height", "scheme", "states"),
+    [
+        (1440, 900, "light", STATES[:1]),
+        (1024, 768, "dark", STATES[:1]),
+        (390, 844, "light", STATES),
+        pytest.param(1440, 900, "light", STATES[1:], marks=pytest.mark.nightly),
+        pytest.param(1024, 768, "dark", STATES[1:], marks=pytest.mark.nightly),
+    ],
 )
 def test_nothing_is_cut_or_covered_or_wider_than_the_screen(
-    server: Server, new_page: NewPage, width: int, height: int, scheme: figures.Theme
+    server: Server, new_page: NewPage, width: int, height: int, scheme: figures.Theme, states: tuple[str, ...]
 ):
     page = new_page(width, height, scheme)
-    for state in STATES:
+    for state in states:
         chart = open_decide(page, server.url, state)
         complete(page)
         chart.settled()
