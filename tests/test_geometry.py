@@ -321,3 +321,13 @@ def test_bad_arguments_are_named(call, message):
 def test_a_delta_too_small_for_gaussian_noise_is_refused():
     with pytest.raises(NotApplicable):
         against_order(5, 10, 1.0, 1e-305, 0)
+
+
+def test_a_curve_is_computed_once_and_every_argument_counts():
+    asked = {"d": 10, "n": 50, "epsilon": 1.0, "delta": 1e-6, "seed": 0, "repetitions": 2, "p_norms": (1.0, 2.0)}
+    found = against_order(**asked)
+    assert against_order(**asked) is found
+    for change in ({"d": 11}, {"n": 51}, {"epsilon": 2.0}, {"delta": 1e-5}, {"seed": 1}, {"repetitions": 3}):
+        other = against_order(**asked | change)
+        assert other is not found and not np.array_equal(other.mean, found.mean), change
+    assert against_order(**asked | {"p_norms": (1.0,)}).p_norm.tolist() == [1.0]
