@@ -202,6 +202,11 @@ def test_a_journal_is_only_for_its_own_run(tmp_path):
     with Journal(place, SWEEP) as journal:
         journal.keep(0, [{"mean": np.float64(0.1), "exact": np.bool_(True), "n": np.int64(3), "se": float("nan")}])
     text = place.read_bytes()
+    place.write_bytes(text + b'{"cell": 1, "rows": [' + 400 * b"{}, ")  # killed while it wrote; and again a cell later
+    with Journal(place, SWEEP, resume=True) as journal:
+        journal.keep(2, [{"mean": 0.5}])
+    assert sorted(Journal(place, SWEEP, resume=True).known) == [0, 2]
+    place.write_bytes(text)
     (row,) = Journal(place, SWEEP, resume=True).known[0]
     assert (row["mean"], row["exact"], row["n"]) == (0.1, True, 3) and np.isnan(row["se"])
     with pytest.raises(ValueError, match="go on with it by --resume, or delete it"):
