@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
+
+# What is computed from all entries of a sparse table goes over so many of them at a time: no second table is made.
+_BLOCK_ENTRIES = 1 << 20
 
 
 def as_matrix(values: Any) -> Array | csr_array:
@@ -25,6 +30,12 @@ def _sparse_array(values: Any) -> csr_array:
     if values.dtype.kind not in "biuf":
         raise ValueError(f"X must hold numbers, got {values.dtype.name} values")
     array = csr_array(values).astype(np.float64, copy=False)
+    # Compiled functions read and write where the indices say.
+    for index in (array.indices.min(), array.indices.max()) if array.nnz else ():
+        if not 0 <= index < array.shape[1]:
+            raise ValueError(f"X must have column indices from 0 to {array.shape[1] - 1}, got {index}")
+    if (np.diff(array.indptr) < 0).any():
+        raise ValueError("X must have index pointers that never fall, got some that do")
     if not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
@@ -35,6 +46,32 @@ def _sparse_array(values: Any) -> csr_array:
     if not np.isfinite(array.data).all():
         raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}")
     return array
+
+
+def row_blocks(X: csr_array) -> Iterator[csr_array]:
+    """The rows of a CSR table in order, about a million entries at a time and at least one row.
+
+    >>> from scipy.sparse import eye_array
+    >>> [block.shape for block in row_blocks(eye_array(3, format="csr"))]
+    [(3, 3)]
+    """
+    edges = np.searchsorted(X.indptr, np.arange(_BLOCK_ENTRIES, X.nnz, _BLOCK_ENTRIES))
+    edges = np.unique([0, *edges, X.shape[0]])
+    return (X[start:end] for start, end in itertools.pairwise(edges))
+
+
+def column_sums(X: csr_array, of: Callable[[Array], Array]) -> Array:
+    """sum_i of(x_ij) over the stored entries of each column, [r].
+
+    >>> from scipy.sparse import csr_array
+    >>> column_sums(csr_array([[1.0, -2.0, 0.0], [3.0, 0.0, 0.0]]), np.abs).tolist()
+    [4.0, 2.0, 0.0]
+    """
+    sums = np.zeros(X.shape[1])
+    for start in range(0, X.nnz, _BLOCK_ENTRIES):
+        block = slice(start, start + _BLOCK_ENTRIES)
+        np.add.at(sums, X.indices[block], of(X.data[block]))
+    return sums
 
 
 def float_array(name: str, values: object) -> Array:

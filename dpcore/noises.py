@@ -27,6 +27,8 @@ class Noise(abc.ABC):
 
     def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
         """One draw of each generator in turn, [len(rngs), active]; one that is listed twice goes on."""
+        if len(rngs) == 1:
+            return self.direction(p, active, rngs[0])[None]
         return np.stack([self.direction(p, active, rng) for rng in rngs])
 
     @abc.abstractmethod
@@ -92,7 +94,10 @@ class Gamma(Noise):
     key: NoiseLaw = "gamma"
 
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        return math.sqrt(rng.chisquare(p + 1)) * rng.standard_normal(active)
+        size = math.sqrt(rng.chisquare(p + 1))
+        draw = rng.standard_normal(active)
+        draw *= size
+        return draw
 
     def spread(self, p: int) -> tuple[Array, Array]:
         return chi_quadrature(p + 1)
@@ -126,6 +131,7 @@ NOISES: dict[NoiseLaw, Noise] = {"gaussian": Gaussian(), "gamma": Gamma()}
 # Of the noise that a number carries, what rounding may take away.
 _GRID_BITS = 20
 _EXACT = 2.0**53
+_BLOCK = 1 << 16
 
 
 def grid_of(resolution: float) -> float:
@@ -150,5 +156,10 @@ def on_grid(values: Array, resolution: float) -> Array:
     grid = grid_of(resolution)
     if grid == 0.0:
         return values
-    fine = np.abs(values) < grid * _EXACT
-    return np.where(fine, np.trunc(np.where(fine, values, 0.0) / grid) * grid, values)
+    rounded = np.array(values, order="C")
+    numbers = rounded.reshape(-1)
+    for start in range(0, len(numbers), _BLOCK):
+        block = numbers[start : start + _BLOCK]
+        fine = np.abs(block) < grid * _EXACT
+        block[fine] = np.trunc(block[fine] / grid) * grid
+    return rounded

@@ -12,10 +12,11 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import Array as Array
 from .arrays import as_matrix as as_matrix
-from .arrays import float_array
+from .arrays import column_sums, float_array, row_blocks
 from .checks import check_real, integer, norm_order, positive, shown
 from .sets import SETS as SETS
 from .sets import ConvexSet, dual_order, get_set, length, widening
@@ -210,7 +211,7 @@ class Data:
         with np.errstate(over="ignore"):
             if isinstance(self.X, np.ndarray):
                 return np.linalg.norm(self.X, axis=1)
-            return np.sqrt(self.X.power(2).sum(axis=1))
+            return np.concatenate([np.sqrt(rows.power(2).sum(axis=1)) for rows in row_blocks(self.X)])
 
     def norms(self, q: float) -> Array:
         """||x_i||_q for q from 1 to inf, shape [n]."""
@@ -218,13 +219,7 @@ class Data:
             return self.row_norms
         if isinstance(self.X, np.ndarray):
             return length(self.X, q)[:, 0]
-        sizes = abs(self.X)
-        largest = sizes.max(axis=1).toarray()
-        if q == math.inf:
-            return largest
-        sizes.data /= np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(sizes.indptr))
-        sizes.data **= q
-        return largest * np.asarray(sizes.sum(axis=1)) ** (1.0 / q)
+        return np.concatenate([_sparse_norms(rows, q) for rows in row_blocks(self.X)])
 
     @functools.cached_property
     def gram(self) -> Array:
@@ -239,8 +234,34 @@ class Data:
 
     @functools.cached_property
     def masses(self) -> Array:
-        """sum_i |x_ij| of each stored column, [r]; computed once."""
-        return np.asarray(abs(self.X).sum(axis=0), float)
+        """sum_i |x_ij| of each stored column, [r], of sparse records; computed once."""
+        return column_sums(self.X, np.abs)
+
+    @functools.cached_property
+    def filled(self) -> tuple[NDArray[np.intp] | slice, Data]:
+        """Which stored columns of sparse records have an entry, and the records on these alone; computed once.
+
+        slice(None) and the records themselves where every column has one, and for a table. The values are shared;
+        records without any entry keep their first column.
+
+        >>> from scipy.sparse import csr_array
+        >>> columns, records = Data(csr_array([[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 3.0]]), [1.0, -1.0]).filled
+        >>> columns.tolist(), records.X.toarray().tolist(), records.p
+        ([1, 3], [[1.0, 2.0], [0.0, 3.0]], 4)
+        """
+        if isinstance(self.X, np.ndarray):
+            return slice(None), self
+        X = self.X
+        here = np.zeros(self.active, bool)
+        here[X.indices] = True
+        here[0] |= not here.any()
+        if here.all():
+            return slice(None), self
+        places = np.cumsum(here, dtype=X.indices.dtype)
+        places -= 1
+        columns = np.flatnonzero(here)
+        few = type(X)((X.data, places[X.indices], X.indptr), shape=(self.n, len(columns)))
+        return columns, Data(few, self.y, self.p)
 
     @functools.cached_property
     def single(self) -> Any:
@@ -248,7 +269,9 @@ class Data:
 
         A table lies in memory column by column, so that few columns are quickly at hand.
         """
-        return self.X.astype(np.float32, order="F") if isinstance(self.X, np.ndarray) else self.X.astype(np.float32)
+        if isinstance(self.X, np.ndarray):
+            return self.X.astype(np.float32, order="F")
+        return type(self.X)((self.X.data.astype(np.float32), self.X.indices, self.X.indptr), shape=self.X.shape)
 
     def margins(self, thetas: Array) -> Array:
         """<x_i, theta_k> for thetas [k, r], shape [k, n], C-contiguous."""
@@ -272,6 +295,17 @@ class Data:
         self.check_rows(domain)
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
             raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}")
+
+
+def _sparse_norms(X: csr_array, q: float) -> Array:
+    """||x_i||_q of a few rows."""
+    sizes = abs(X)
+    largest = sizes.max(axis=1).toarray()
+    if q == math.inf:
+        return largest
+    sizes.data /= np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(sizes.indptr))
+    sizes.data **= q
+    return largest * np.asarray(sizes.sum(axis=1)) ** (1.0 / q)
 
 
 @dc.dataclass(frozen=True)

@@ -44,12 +44,14 @@ def clip_rows(data: Data, R: float, q: float = 2.0) -> tuple[Data, int]:
     positive("R", R)
     norms = data.norms(q)
     beyond = norms > R
+    if not beyond.any():
+        return data, 0
     factors = np.divide(R, norms, out=np.ones(data.n), where=beyond)
     if isinstance(data.X, np.ndarray):
         return Data(data.X * factors[:, None], data.y, data.p), int(beyond.sum())
-    X = data.X.copy()
-    X.data *= np.repeat(factors, np.diff(X.indptr))
-    return Data(X, data.y, data.p), int(beyond.sum())
+    X = data.X
+    values = X.data * np.repeat(factors, np.diff(X.indptr))
+    return Data(type(X)((values, X.indices, X.indptr), shape=X.shape), data.y, data.p), int(beyond.sum())
 
 
 def training_records(records: int) -> int:

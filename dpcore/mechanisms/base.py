@@ -135,7 +135,7 @@ class Mechanism(abc.ABC):
 
     def padded(self, prepared: Prepared, idle: int) -> Prepared:
         """The same with zeros for `idle` columns that no record fills."""
-        return dc.replace(prepared, theta=np.pad(prepared.theta, (0, idle)))
+        return dc.replace(prepared, theta=np.pad(prepared.theta, (0, idle))) if idle else prepared
 
     @abc.abstractmethod
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
@@ -234,7 +234,11 @@ class AdditiveMechanism(Mechanism):
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         check_certificate(prepared.distance, plan)
-        return prepared.theta + plan.scale * self.law.directions(plan.spec.p, len(prepared.theta), rngs)
+        # In place: with many columns a vector is large beside the records.
+        releases = self.law.directions(plan.spec.p, len(prepared.theta), rngs)
+        releases *= plan.scale
+        releases += prepared.theta
+        return releases
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         return float(np.linalg.norm(one.theta - zero.theta))

@@ -141,14 +141,18 @@ class ObjectivePerturbation(SampledMechanism):
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         data, lam = records_of(prepared), float(plan.spec.lam)
         check_certificate(prepared.distance, plan)
-        b = plan.scale * self.law.direction(plan.spec.p, len(prepared.theta), rng)
-        trace = plan.ledger[1].scale * self.law.direction(plan.spec.p, len(prepared.theta), rng)
-        stored = b[: data.active]
-        start = prepared.theta[: data.active]
-        found = solvers.minimise(get_loss(plan.spec.loss), data, lam, tol=plan.tol, start=start, linear=stored)
+        p, r, active = plan.spec.p, len(prepared.theta), data.active
+        b = self.law.direction(p, r, rng)
+        b *= plan.scale
+        start = prepared.theta[:active]
+        found = solvers.minimise(get_loss(plan.spec.loss), data, lam, tol=plan.tol, start=start, linear=b[:active])
         check_certificate(found.distance, plan)
-        # A column that no record fills occurs in the noise and in the regulariser only.
-        return np.concatenate([found.theta, -b[data.active :] / lam]) + trace
+        release = self.law.direction(p, r, rng)
+        release *= plan.ledger[1].scale
+        release[:active] += found.theta
+        # A column that is not stored occurs in the noise and in the regulariser only.
+        release[active:] -= b[active:] / lam
+        return release
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to what the solver may leave of the noise: at most 2 plan.tol."""

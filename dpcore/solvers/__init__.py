@@ -28,6 +28,7 @@ from .entropic import minimise_on_simplex as minimise_on_simplex
 from .kinked import minimise_kinked, minimise_kinked_near
 from .location import location_in_ball
 from .many import minimise_many as minimise_many
+from .problem import beside_filled, no_room
 from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _KINKED_SHARE = 1e-8, 1e-3
@@ -104,6 +105,20 @@ def minimise(
         positive("radius", radius)
     if linear is not None and (radius is not None or not np.isfinite(loss.curvature_bound)):
         raise ValueError(f"linear must be None with a radius or with {loss.label}, got a vector")
+    columns, records = data.filled
+    theta, rounding = (np.zeros(data.active), 0.0) if linear is None else beside_filled(data, lam, linear)
+    if rounding >= tol:
+        raise no_room(rounding, tol)
+    inside = None if start is None else start[columns], None if linear is None else linear[columns]
+    found = _minimise_filled(loss, records, lam, tol - rounding, radius, *inside)
+    theta[columns] = found.theta
+    return Minimiser(theta, found.distance + rounding, found.steps)
+
+
+def _minimise_filled(
+    loss: Loss, data: Data, lam: float, tol: float, radius: float | None, start: Array | None, linear: Array | None
+) -> Minimiser:
+    """`minimise` where every column has an entry; for records with others it takes longer."""
     if np.isfinite(loss.curvature_bound):
         point = minimise_smooth(loss, data, lam, tol * lam, start, 0.0 if linear is None else linear)
         if radius is not None and np.linalg.norm(point.theta) > radius:

@@ -122,7 +122,9 @@ def models(chosen: Chosen, runs: Sequence[Run], size: float, start: Array, width
     weights = share[:, None] * size * chosen.signs * np.arange(2.0, chosen.signs.shape[1] + 2.0)
     rows, steps = np.nonzero((chosen.columns >= 0) & (chosen.columns < width))
     np.add.at(thetas, (rows, chosen.columns[rows, steps]), weights[rows, steps])
-    return thetas + share[:, None] * start
+    if start.any():
+        thetas += share[:, None] * start
+    return thetas
 
 
 def frank_wolfe_risks(risk: Risk, T: int, *, size: float, signed: bool, start: Array, idle: int = 0) -> Array:

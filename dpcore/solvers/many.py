@@ -7,6 +7,7 @@ import numpy as np
 from ..losses import Loss
 from ..types import Array, Data
 from .lockstep import Preconditioner, Records, descend, lengths
+from .problem import beside_filled, no_room
 from .smooth import minimise_smooth
 
 _MAX_ENTRIES = 1_000_000
@@ -22,6 +23,15 @@ def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: flo
     For smooth losses, in double precision. The certificate ||gradient|| <= lam tol is computed at the very theta that
     is returned. start: [r], for all of them. Raises Unconverged.
     """
+    columns, filled = data.filled
+    thetas, rounding = beside_filled(data, lam, linear)
+    if rounding >= tol:
+        raise no_room(rounding, tol)
+    thetas[:, columns] = _minimise_filled(loss, filled, lam, linear[:, columns], tol - rounding, start[columns])
+    return thetas
+
+
+def _minimise_filled(loss: Loss, data: Data, lam: float, linear: Array, tol: float, start: Array) -> Array:
     thetas = np.tile(start, (len(linear), 1))
     records = Records(loss, data, single=False)
     step = max(1, _MAX_ENTRIES // data.n)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ..arrays import column_sums
 from ..types import Array, Data, Unconverged
 
 # The largest system that is factored; beyond it Newton directions come from conjugate gradients.
@@ -122,8 +123,8 @@ class Problem:
     def mean_squares(self) -> Array:
         """The diagonal of X'X / n, shape [r]."""
         X = self.data.X
-        squares = np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else X.power(2).sum(axis=0)
-        return np.asarray(squares) / self.data.n
+        squares = np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else column_sums(X, np.square)
+        return squares / self.data.n
 
 
 def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:
@@ -134,6 +135,26 @@ def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:
     except LinAlgError:
         raise Unconverged(f"lam = {lam:g} is too small for these records; nothing was released") from None
     return lambda b: cho_solve(factor, b, check_finite=False)
+
+
+def beside_filled(data: Data, lam: float, linear: Array) -> tuple[Array, float]:
+    """-linear / lam in the columns without an entry, where it is the minimiser's coordinate, and 0 in the others.
+
+    linear: [..., r], as in `Problem`. Also what bounds the length of the rounding errors, for each of the rows: none
+    of them is above 2^-53 of its coordinate, twice that leaves room for the rounding of the bound itself.
+    """
+    columns, _ = data.filled
+    theta = linear / -lam
+    theta[..., columns] = 0.0
+    return theta, 2.0**-52 * float(np.linalg.norm(theta, axis=-1).max())
+
+
+def no_room(rounding: float, tol: float) -> Unconverged:
+    """What solvers raise where the rounding of `beside_filled` is as large as the distance that is asked for."""
+    return Unconverged(
+        f"columns without an entry are certified to {rounding:.3g}, the privacy proof needs {tol:.3g}; "
+        "nothing was released"
+    )
 
 
 def find_root(

@@ -115,8 +115,9 @@ class Table:
         data, reach = self.data, self._reach()
         if data.masses.max() * reach <= _REACHES[0] * self._unit:
             return math.inf
-        candidates = np.flatnonzero(data.masses * reach > 0.5 * _REACHES[0] * self._unit)
-        far, entries = data.masses[candidates] * reach, np.diff(data.by_columns.indptr)[candidates]
+        candidates = np.flatnonzero(data.masses > 0.5 * _REACHES[0] * self._unit / reach)
+        pointers = data.by_columns.indptr
+        far, entries = data.masses[candidates] * reach, pointers[candidates + 1] - pointers[candidates]
         # A step changes all heavy entries, but for squared loss only those of rows of one column.
         share = data.by_columns.nnz / (data.active * data.n) if self.loss.key == "squared" else 1.0
         costs = []
