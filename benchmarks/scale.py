@@ -1,0 +1,178 @@
+"""Data at scale: private models of sparse records with millions of columns, each in a process of its own.
+
+    python -m benchmarks.scale [--rows 100000] [--columns 20000000] [--nonzeros 100] [--uniform] [--only output ...]
+    python -m benchmarks.scale --table [--only output ...]
+
+Rows of about NONZEROS entries: columns drawn by the law of Zipf and Mandelbrot, 1 / (10 + rank), or --uniform, which
+fills more of them; a column that is drawn twice counts once. Entries lie between half of 1 / sqrt(NONZEROS) and that,
+so that rows lie in the unit ball. Labels follow a model of 200 frequent columns. Records are made in blocks of rows.
+
+output: Gaussian output perturbation; objective: Gaussian objective perturbation; both logistic loss. frank_wolfe:
+private LASSO, squared loss on the L1 ball of 100. Each by `dpcore.solve`, epsilon = 1, delta = 1e-6, the automatic lam
+or T, after one release from a small table that loads the compiled code. Seconds and peak are of the release alone and
+of the whole process, records included; the peak is what the operating system counts as resident (ru_maxrss). Reached
+is how far private and non-private models get on the records: accuracy, or R^2 of private LASSO, of which there is no
+non-private model here. The gradient is that of J at the non-private model, computed afterwards from the records alone,
+beside the one that the privacy proof asks for.
+
+--table: the same for a grid of rows, columns and non-zeros, and the exponents of CPU seconds ~ rows^a columns^b
+non-zeros^c, non-zeros being those of the whole table, by least squares of logarithms, with standard errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from benchmarks.clock import timed
+from dpcore import Data, solve
+from dpcore.evaluate import accuracy, r_squared
+from dpcore.losses import get_loss
+from dpcore.threads import one_blas_thread
+
+ROWS, COLUMNS, NONZEROS = 100_000, 20_000_000, 100
+GRID = (10_000, 31_623, 100_000), (200_000, 2_000_000, 20_000_000), (10, 32, 100)
+MECHANISMS = {"output": "output_gaussian", "objective": "objective_gaussian", "frank_wolfe": "frank_wolfe_polytope"}
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+BLOCK_ROWS, FLAT, TELLING, SIZE = 10_000, 10.0, 200, 100.0
+
+
+def sparse_records(rows: int, columns: int, nonzeros: int, *, uniform: bool = False, seed: int = 0) -> Data:
+    """See the module; y: in [-1, 1], the sign is the class."""
+    rng = np.random.default_rng([seed, rows, columns, nonzeros])
+    telling = np.append(rng.standard_normal(min(TELLING, columns)), 0.0)
+    pointers, indices, values, scores = np.zeros(rows + 1, np.int64), [], [], np.empty(rows)
+    for start in range(0, rows, BLOCK_ROWS):
+        shape = min(BLOCK_ROWS, rows - start), nonzeros
+        drawn = rng.random(shape)
+        drawn = drawn * columns if uniform else FLAT * ((columns + FLAT) / FLAT) ** drawn - FLAT
+        table = np.sort(np.minimum(drawn.astype(np.int32), columns - 1), axis=1)
+        kept = np.diff(table, axis=1, prepend=-1) > 0
+        entries = rng.uniform(0.5, 1.0, shape) / nonzeros**0.5 * kept
+        block = slice(start, start + shape[0])
+        scores[block] = (entries * telling[np.minimum(table, len(telling) - 1)]).sum(axis=1)
+        pointers[start + 1 : start + 1 + shape[0]] = kept.sum(axis=1)
+        indices.append(table[kept])
+        values.append(entries[kept])
+    X = csr_array(
+        (np.concatenate(values), np.concatenate(indices), pointers.cumsum().astype(np.int32)), shape=(rows, columns)
+    )
+    scores += 0.3 * scores.std() * rng.standard_normal(rows)
+    return Data(X, np.clip(scores / (3.0 * scores.std() + 1e-300), -1.0, 1.0))
+
+
+def released(name: str, data: Data, nonzeros: int) -> Any:
+    """One release, repeatable, of the records with labels as the mechanism wants them."""
+    how: dict[str, Any] = dict(BUDGET, seed=0)
+    if name == "frank_wolfe":
+        # No entry is larger, whatever the records are; the bound on a row's length would ask for more noise.
+        how.update(R=1.0 / nonzeros**0.5, radius=SIZE)
+    return solve(MECHANISMS[name], data.X, labels(name, data), **how)
+
+
+def labels(name: str, data: Data) -> np.ndarray:
+    return data.y if name == "frank_wolfe" else np.where(data.y > 0.0, 1.0, -1.0)
+
+
+def peak() -> float:
+    """The largest resident memory of this process so far, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
+
+
+def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool) -> dict[str, Any]:
+    """What one mechanism takes and reaches, in this process."""
+    one_blas_thread()
+    released(name, sparse_records(2_000, 4_000, 10), 10)
+    data = sparse_records(rows, columns, nonzeros, uniform=uniform)
+    made, kept = peak(), []
+    cpu, wall = timed(lambda: kept.append(released(name, data, nonzeros)))
+    facts: dict[str, Any] = {
+        "mechanism": name, "rows": rows, "columns": columns, "nonzeros": int(data.X.nnz), "cpu": cpu, "wall": wall,
+        "made": made, "peak": peak(), "filled": data.filled[1].active, "steps": kept[0].plan.steps,
+    }  # fmt: skip
+    theta, plan, records = kept[0].theta, kept[0].plan, Data(data.X, labels(name, data))
+    if name == "frank_wolfe":
+        return facts | {"reached": r_squared(theta, records), "plain": None, "gradient": None, "asked": None}
+    prepared, lam = plan.mechanism.prepare(plan, records), float(plan.spec.lam)
+    slopes = get_loss("logistic").derivative(records.X @ prepared.theta, records.y)
+    gradient = float(np.linalg.norm(slopes @ records.X / rows + lam * prepared.theta))
+    plain = accuracy(prepared.theta, records)
+    return facts | {"reached": accuracy(theta, records), "plain": plain, "gradient": gradient, "asked": lam * plan.tol}
+
+
+def alone(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool) -> dict[str, Any]:
+    """`one` in a process of its own."""
+    sizes = [f"--{key}={value}" for key, value in (("rows", rows), ("columns", columns), ("nonzeros", nonzeros))]
+    command = [sys.executable, "-m", "benchmarks.scale", "--json", "--only", name, *sizes]
+    command += ["--uniform"] if uniform else []
+    root = Path(__file__).resolve().parent.parent
+    ran = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout)
+
+
+def exponents(cells: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, float]:
+    """Of rows, columns and non-zeros [3], their standard errors [3], and the standard deviation of what is left."""
+    sizes = [[1.0, *np.log([cell[key] for key in ("rows", "columns", "nonzeros")])] for cell in cells]
+    X, y = np.array(sizes), np.log([cell["cpu"] for cell in cells])
+    fitted = np.linalg.lstsq(X, y, rcond=None)[0]
+    variance = float(np.sum((y - X @ fitted) ** 2)) / (len(y) - X.shape[1])
+    errors = np.sqrt(variance * np.diag(np.linalg.inv(X.T @ X)))
+    return fitted[1:], errors[1:], variance**0.5
+
+
+def show_runs(cells: Sequence[dict[str, Any]]) -> None:
+    heads = "mechanism", "rows", "columns", "filled", "non-zeros", "CPU s", "wall s", "peak GB (records)", "reached"
+    print(f"| {' | '.join(heads)} | gradient |\n{'|---' * 10}|")
+    for cell in cells:
+        sizes = " | ".join(f"{cell[key]:,}" for key in ("rows", "columns", "filled", "nonzeros"))
+        costs = f"{cell['cpu']:.2f} | {cell['wall']:.2f} | {cell['peak']:.2f} ({cell['made']:.2f})"
+        reached, gradient = f"R^2 {cell['reached']:.3f}, T = {cell['steps'] + 1}", ""
+        if cell["plain"] is not None:
+            reached = f"{cell['reached']:.1%} ({cell['plain']:.1%} without noise)"
+            gradient = f"{cell['gradient']:.1e} (<= {cell['asked']:.1e})"
+        print(f"| {cell['mechanism']} | {sizes} | {costs} | {reached} | {gradient} |", flush=True)
+
+
+def show_table(names: Sequence[str], *, uniform: bool) -> None:
+    cells = []
+    for sizes in itertools.product(*GRID):
+        cells += [alone(name, *sizes, uniform=uniform) for name in names]
+    show_runs(cells)
+    print("\n| mechanism | rows | columns | non-zeros | left (log) |\n|---|---|---|---|---|")
+    for name in names:
+        powers, errors, left = exponents([cell for cell in cells if cell["mechanism"] == name])
+        said = " | ".join(f"{power:.2f} +- {error:.2f}" for power, error in zip(powers, errors, strict=True))
+        print(f"| {name} | {said} | {left:.2f} |")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--columns", type=int, default=COLUMNS)
+    parser.add_argument("--nonzeros", type=int, default=NONZEROS, help="drawn a row")
+    parser.add_argument("--uniform", action="store_true", help="all columns alike")
+    parser.add_argument("--only", nargs="+", choices=list(MECHANISMS), default=list(MECHANISMS))
+    parser.add_argument("--table", action="store_true", help="a grid of sizes, and the exponents")
+    parser.add_argument("--json", action="store_true", help="the first mechanism in this process, as JSON")
+    given = parser.parse_args(arguments)
+    sizes = given.rows, given.columns, given.nonzeros
+    if given.json:
+        print(json.dumps(one(given.only[0], *sizes, uniform=given.uniform)))
+    elif given.table:
+        show_table(given.only, uniform=given.uniform)
+    else:
+        show_runs([alone(name, *sizes, uniform=given.uniform) for name in given.only])
+
+
+if __name__ == "__main__":
+    main()
