@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -146,7 +147,7 @@ def beside_filled(data: Data, lam: float, linear: Array) -> tuple[Array, float]:
     columns, _ = data.filled
     theta = linear / -lam
     theta[..., columns] = 0.0
-    return theta, 2.0**-52 * float(np.linalg.norm(theta, axis=-1).max())
+    return theta, 2.0**-52 * max(math.sqrt(row @ row) for row in np.atleast_2d(theta))
 
 
 def no_room(rounding: float, tol: float) -> Unconverged:
