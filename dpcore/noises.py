@@ -27,8 +27,6 @@ class Noise(abc.ABC):
 
     def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
         """One draw of each generator in turn, [len(rngs), active]; one that is listed twice goes on."""
-        if len(rngs) == 1:
-            return self.direction(p, active, rngs[0])[None]
         return np.stack([self.direction(p, active, rng) for rng in rngs])
 
     @abc.abstractmethod
@@ -94,10 +92,7 @@ class Gamma(Noise):
     key: NoiseLaw = "gamma"
 
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
-        size = math.sqrt(rng.chisquare(p + 1))
-        draw = rng.standard_normal(active)
-        draw *= size
-        return draw
+        return math.sqrt(rng.chisquare(p + 1)) * rng.standard_normal(active)
 
     def spread(self, p: int) -> tuple[Array, Array]:
         return chi_quadrature(p + 1)

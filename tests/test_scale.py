@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.sparse import csr_array
 import dpcore.arrays
 from benchmarks import scale
 from dpcore import Data, Domain, PrivateClassifier, Unconverged, calibrate, evaluate, solve
+from dpcore.data import clip_rows
 from dpcore.losses import get_loss
 from dpcore.noises import grid_of
 from dpcore.solvers import minimise, minimise_many
@@ -156,8 +158,9 @@ def _csr(values, indices, pointers):
         (_csr([1.0, 1.0], [0, 1], [0, 2, 1]), "X must have index pointers that never fall"),
         (_csr([1.0 + 1j, 1.0], [0, 1], [0, 1, 2]), "X must hold numbers, got complex128 values"),
         (_csr([3.0, 0.5], [0, 1], [0, 1, 2]), "X must have .* got 1 of 2 rows beyond it"),
+        (_csr([0.6, 0.6], [0, 0], [0, 2, 2]), "X must have .* got 1 of 2 rows beyond it"),
     ],
-    ids=["nan", "beyond", "negative", "falling", "complex", "too long"],
+    ids=["nan", "beyond", "negative", "falling", "complex", "too long", "too long in two parts"],
 )
 def test_broken_sparse_records_are_refused_in_words(X, words):
     with pytest.raises(ValueError, match=words):
@@ -171,6 +174,7 @@ def test_norms_and_masses_of_many_blocks_are_those_of_the_table(monkeypatch):
         np.testing.assert_allclose(data.norms(q), np.linalg.norm(table, q, axis=1), rtol=1e-14)
     np.testing.assert_allclose(data.masses, np.abs(table).sum(axis=0), rtol=1e-14)
     assert len(list(dpcore.arrays.row_blocks(data.X))) > 10
+    assert clip_rows(data, 1.0)[0] is data
 
 
 def test_estimators_and_metrics_take_sparse_records():
@@ -196,11 +200,16 @@ TABLES = {"output": 0.8, "objective": 0.9, "frank_wolfe": 1.4}
 
 
 def _peak(name: str, data: Data, nonzeros: int) -> int:
-    """Bytes that a release takes at most beside what is there already; compiled code is loaded before."""
+    """Bytes of a release; compiled code is loaded before."""
     scale.released(name, scale.sparse_records(2_000, 4_000, 10), 10)
+    return _bytes(lambda: scale.released(name, data, nonzeros))
+
+
+def _bytes(call: Callable[[], object]) -> int:
+    """What a call takes at most beside what is there already."""
     tracemalloc.start()
     try:
-        scale.released(name, data, nonzeros)
+        call()
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -213,6 +222,12 @@ def test_many_columns_take_a_few_vectors(name):
     assert p * 8 < peak < VECTORS[name] * p * 8 + 2e6
 
 
+def test_pure_noise_takes_no_more(monkeypatch):
+    monkeypatch.setitem(scale.MECHANISMS, "output", "output_gamma")
+    monkeypatch.setitem(scale.BUDGET, "delta", 0.0)
+    test_many_columns_take_a_few_vectors("output")
+
+
 @pytest.mark.parametrize("name", scale.MECHANISMS)
 def test_many_entries_are_not_copied_again_and_again(name, monkeypatch):
     monkeypatch.setattr(dpcore.arrays, "_BLOCK_ENTRIES", 1 << 14)
@@ -220,6 +235,18 @@ def test_many_entries_are_not_copied_again_and_again(name, monkeypatch):
     table = data.X.data.nbytes + data.X.indices.nbytes
     # Besides, vectors of one number for a row or a column.
     assert _peak(name, data, 60) < TABLES[name] * table + 12 * 8 * (data.n + data.p)
+
+
+@pytest.mark.parametrize("part", ["norms", "largest entries", "masses"])
+def test_sums_over_entries_make_no_second_table(part, monkeypatch):
+    monkeypatch.setattr(dpcore.arrays, "_BLOCK_ENTRIES", 1 << 14)
+    data = scale.sparse_records(20_000, 40_000, 60)
+    sums = {
+        "norms": lambda: data.norms(2.0),
+        "largest entries": lambda: data.norms(np.inf),
+        "masses": lambda: data.masses,
+    }
+    assert _bytes(sums[part]) < 0.2 * data.X.data.nbytes
 
 
 def test_the_benchmark_makes_what_it_says():
