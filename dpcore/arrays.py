@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,44 @@ def column_sums(X: csr_array, of: Callable[[Array], Array]) -> Array:
         block = slice(start, start + _BLOCK_ENTRIES)
         np.add.at(sums, X.indices[block], of(X.data[block]))
     return sums
+
+
+def sparse_norms(X: csr_array, q: float) -> Array:
+    """||x_i||_q of the rows for q from 1 to inf, [n]; inf where that of q = 2 is too large for a float.
+
+    >>> from scipy.sparse import csr_array
+    >>> sparse_norms(csr_array([[3.0, -4.0], [0.0, 0.0]]), 2.0).tolist()
+    [5.0, 0.0]
+    """
+    return np.concatenate([_block_norms(rows, q) for rows in row_blocks(X)])
+
+
+def _block_norms(X: csr_array, q: float) -> Array:
+    if q == 2.0:
+        return np.sqrt(X.power(2).sum(axis=1))
+    sizes = abs(X)
+    largest = sizes.max(axis=1).toarray()
+    if q == math.inf:
+        return largest
+    sizes.data /= np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(sizes.indptr))
+    sizes.data **= q
+    return largest * np.asarray(sizes.sum(axis=1)) ** (1.0 / q)
+
+
+def filled_columns(X: csr_array) -> tuple[NDArray[np.intp], csr_array] | None:
+    """Which columns have an entry, and the table of these alone, which shares its values with X; None for all columns.
+
+    Where no column has one the first is taken.
+    """
+    here = np.zeros(X.shape[1], bool)
+    here[X.indices] = True
+    here[0] |= not here.any()
+    if here.all():
+        return None
+    places = np.cumsum(here, dtype=X.indices.dtype)
+    places -= 1
+    columns = np.flatnonzero(here)
+    return columns, type(X)((X.data, places[X.indices], X.indptr), shape=(X.shape[0], len(columns)))
 
 
 def float_array(name: str, values: object) -> Array:

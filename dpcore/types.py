@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import functools
-import math
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from .arrays import Array as Array
 from .arrays import as_matrix as as_matrix
-from .arrays import column_sums, float_array, row_blocks
+from .arrays import column_sums, filled_columns, float_array, sparse_norms
 from .checks import check_real, integer, norm_order, positive, shown
 from .sets import SETS as SETS
 from .sets import ConvexSet, dual_order, get_set, length, widening
@@ -96,6 +95,7 @@ class Domain:
 
         ||x||_b <= ||x||_a <= p^(1/a - 1/b) ||x||_b for a <= b, and both can be attained.
 
+        >>> import math
         >>> Domain(q=math.inf, R=0.5).implied(2.0, p=16).R
         2.0
         """
@@ -161,6 +161,7 @@ class Spec:
     def reach(self) -> float | None:
         """The largest ||theta|| in the norm dual to the records', L2 or L1, so that |<x, theta>| <= R reach; or None.
 
+        >>> import math
         >>> Spec("squared", n=10, p=4, domain=Domain(q=math.inf), radius=3.0, set="l1_ball").reach
         3.0
         """
@@ -211,7 +212,7 @@ class Data:
         with np.errstate(over="ignore"):
             if isinstance(self.X, np.ndarray):
                 return np.linalg.norm(self.X, axis=1)
-            return np.concatenate([np.sqrt(rows.power(2).sum(axis=1)) for rows in row_blocks(self.X)])
+            return sparse_norms(self.X, 2.0)
 
     def norms(self, q: float) -> Array:
         """||x_i||_q for q from 1 to inf, shape [n]."""
@@ -219,7 +220,7 @@ class Data:
             return self.row_norms
         if isinstance(self.X, np.ndarray):
             return length(self.X, q)[:, 0]
-        return np.concatenate([_sparse_norms(rows, q) for rows in row_blocks(self.X)])
+        return sparse_norms(self.X, q)
 
     @functools.cached_property
     def gram(self) -> Array:
@@ -237,7 +238,7 @@ class Data:
         """sum_i |x_ij| of each stored column, [r], of sparse records; computed once."""
         return column_sums(self.X, np.abs)
 
-    @functools.cached_property
+    @property
     def filled(self) -> tuple[NDArray[np.intp] | slice, Data]:
         """Which stored columns of sparse records have an entry, and the records on these alone; computed once.
 
@@ -249,19 +250,13 @@ class Data:
         >>> columns.tolist(), records.X.toarray().tolist(), records.p
         ([1, 3], [[1.0, 2.0], [0.0, 3.0]], 4)
         """
-        if isinstance(self.X, np.ndarray):
-            return slice(None), self
-        X = self.X
-        here = np.zeros(self.active, bool)
-        here[X.indices] = True
-        here[0] |= not here.any()
-        if here.all():
-            return slice(None), self
-        places = np.cumsum(here, dtype=X.indices.dtype)
-        places -= 1
-        columns = np.flatnonzero(here)
-        few = type(X)((X.data, places[X.indices], X.indptr), shape=(self.n, len(columns)))
-        return columns, Data(few, self.y, self.p)
+        return self._fewer or (slice(None), self)
+
+    @functools.cached_property
+    def _fewer(self) -> tuple[NDArray[np.intp], Data] | None:
+        """`filled` where that is fewer columns; records that kept themselves here would stay in memory."""
+        few = None if isinstance(self.X, np.ndarray) else filled_columns(self.X)
+        return few and (few[0], Data(few[1], self.y, self.p))
 
     @functools.cached_property
     def single(self) -> Any:
@@ -295,17 +290,6 @@ class Data:
         self.check_rows(domain)
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
             raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}")
-
-
-def _sparse_norms(X: csr_array, q: float) -> Array:
-    """||x_i||_q of a few rows."""
-    sizes = abs(X)
-    largest = sizes.max(axis=1).toarray()
-    if q == math.inf:
-        return largest
-    sizes.data /= np.repeat(np.where(largest > 0.0, largest, 1.0), np.diff(sizes.indptr))
-    sizes.data **= q
-    return largest * np.asarray(sizes.sum(axis=1)) ** (1.0 / q)
 
 
 @dc.dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 import tracemalloc
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -93,6 +95,20 @@ def test_the_minimiser_is_that_of_all_columns(loss):
             assert np.linalg.norm(pulled + lam * theta + b) <= lam * tol * (1.0 + 1e-6) + 1e-15
             np.testing.assert_array_equal(theta[::2], -b[::2] / lam)
     assert not minimise(get_loss(loss), data, lam, tol=tol).theta[::2].any()
+
+
+def test_records_leave_memory_with_their_last_name():
+    """A million records that wait for the garbage collector are a million too many."""
+    for make in (records, lambda: Data(records().X.toarray(), records().y)):
+        made = make()
+        minimise(get_loss("logistic"), made, 0.1, tol=1e-6)
+        seen = weakref.ref(made)
+        gc.disable()
+        try:
+            del made
+            assert seen() is None
+        finally:
+            gc.enable()
 
 
 def test_a_closed_form_that_is_rounded_too_coarsely_is_refused():
