@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.sparse import csr_array
 
 import dpcore.arrays
@@ -79,6 +80,19 @@ def test_how_indices_are_written_changes_nothing(problem):
         np.testing.assert_array_equal(model(problem, other, data.y), expected)
         assert all(map(np.array_equal, before, (other.data, other.indices)))
     assert not unsorted.has_sorted_indices
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_indices_of_64_bits_go_all_the_way(problem, monkeypatch):
+    """As for tables of more than 2^31 entries, which no test can hold."""
+    data = records()
+    expected = model(problem, data.X, data.y)
+    monkeypatch.setattr(scipy.sparse, "get_index_dtype", lambda **_: np.dtype(np.int64))
+    wide = with_index(data.X, np.int64)
+    made = Data(wide, data.y)
+    assert made.X.indices.dtype == made.filled[1].X.indptr.dtype == np.int64
+    assert np.shares_memory(made.X.indices, wide.indices) and np.shares_memory(made.filled[1].X.data, wide.data)
+    np.testing.assert_array_equal(model(problem, wide, data.y), expected)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "huber"])
