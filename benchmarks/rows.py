@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from benchmarks.clock import median, timed
 from benchmarks.guests import Guest
 from benchmarks.targets import TARGETS
 
@@ -80,11 +79,13 @@ class Work:
     judged: bool
 
 
-def timed(function: Callable[[], Any]) -> tuple[float, float, Any]:
-    """CPU seconds of the process, wall seconds and the answer of one call."""
-    cpu, wall = time.process_time(), time.perf_counter()
-    answer = function()
-    return time.process_time() - cpu, time.perf_counter() - wall, answer
+def turn(run: Callable[[], Any] | Guest) -> tuple[tuple[float, float], Any]:
+    """CPU and wall seconds of one run, and its answer."""
+    if isinstance(run, Guest):
+        cpu, wall, answer = run.turn()
+        return (cpu, wall), answer
+    kept: list[Any] = []
+    return timed(lambda: kept.append(run())), kept[0]
 
 
 def compete(work: Work, ours: Rival, peers: Sequence[Rival] = ()) -> list[Row]:
@@ -92,17 +93,17 @@ def compete(work: Work, ours: Rival, peers: Sequence[Rival] = ()) -> list[Row]:
     rivals = [rival for rival in (ours, *peers) if not isinstance(rival.run, str)]
     times: list[list[tuple[float, float]]] = [[] for _ in rivals]
     figures: list[dict[str, float]] = [{} for _ in rivals]
-    for turn in range(work.rounds + 1):
+    for number in range(work.rounds + 1):
         for k, rival in enumerate(rivals):
-            if rival.once and turn != 1:
+            if rival.once and number != 1:
                 continue
             assert not isinstance(rival.run, str)
-            cpu, wall, answer = rival.run.turn() if isinstance(rival.run, Guest) else timed(rival.run)
-            if turn > 0:
+            (cpu, wall), answer = turn(rival.run)
+            if number > 0:
                 times[k].append((cpu * rival.times, wall * rival.times))
             if not figures[k]:
                 figures[k] = {name: float(value) for name, value in rival.judge(answer).items()}
-    medians = [tuple(statistics.median(column) for column in zip(*taken, strict=True)) for taken in times]
+    medians = [median(taken) for taken in times]
     rows = [
         _row(work, rival, ours.who, cpu, wall, cpu / medians[0][0], accuracy)
         for rival, (cpu, wall), accuracy in zip(rivals, medians, figures, strict=True)
