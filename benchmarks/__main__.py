@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -38,11 +37,14 @@ def resized(benchmarks: dict[str, Benchmark], words: Sequence[str], *, quick: bo
 
 
 def summary(rows: Sequence[Row]) -> str:
+    """How many rows meet their targets, and in full those that do not or that did not run."""
     judged = [row for row in rows if row.met is not None]
-    missed = [f"  {report.heading(row)}\n  {report.said(row)}" for row in judged if not row.met]
-    absent = sum(row.cpu is None for row in rows)
-    words = f"{len(judged) - len(missed)} of {len(judged)} rows with a target meet it; {absent} rivals did not run"
-    return "\n".join([words, *(["missed:"] if missed else []), *missed])
+    missed = [row for row in judged if not row.met]
+    lines = [f"{len(judged) - len(missed)} of {len(judged)} rows with a target meet it"]
+    for words, chosen in (("missed", missed), ("not run", [row for row in rows if row.cpu is None])):
+        lines += [f"{words}:"] * bool(chosen)
+        lines += [f"  {report.heading(row)}\n  {report.said(row)}" for row in chosen]
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -68,4 +70,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from benchmarks.guests import Interpreters
+from benchmarks.plans import mechanism_of
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Data, Domain, Spec
@@ -90,12 +91,12 @@ def planned(loss: str, data: Data, epsilon: float, T: int) -> Plan:
 
 
 def released(plan: Plan, data: Data, seed: int) -> Array:
-    return plan.mechanism.release(plan, plan.mechanism.prepare(plan, data), np.random.default_rng(seed))
+    return mechanism_of(plan).release(plan, mechanism_of(plan).prepare(plan, data), np.random.default_rng(seed))
 
 
 def plain_loop(plan: Plan, data: Data, seed: int) -> Array:
     """The same for dense and sparse tables; the noise is smaller near 0, as ours is."""
-    rng, loss, size, p = np.random.default_rng(seed), get_loss(plan.spec.loss), plan.spec.size, data.p
+    rng, loss, size, p = np.random.default_rng(seed), get_loss(plan.spec.loss), SIZE, data.p
     theta, X, y = np.zeros(p), data.X, data.y
     steepest = loss.steepness(size, 1.0)
     for t in range(1, plan.steps + 1):
@@ -136,7 +137,7 @@ def sparse(
     facts: dict[str, float] = {"n": sizes.n, "p": p, "steps": plan.steps, "epsilon": epsilon}
     words = f"sparse, {loss}, {'Zipf' if zipf else 'uniform'} columns"
     work = Work("frank_wolfe", words, facts, sizes.rounds, sizes == Sizes())
-    prepared = plan.mechanism.prepare(plan, data)
+    prepared = mechanism_of(plan).prepare(plan, data)
     mine = risks(plan, data, np.array([released(part, data, seed) for seed in range(SEEDS)]))
     theirs = risks(plan, data, np.array([plain_loop(part, data, seed) for seed in range(SEEDS)]))
 
@@ -144,7 +145,7 @@ def sparse(
         return released(plan, Data(data.X, data.y), 0)
 
     def again() -> Array:
-        return plan.mechanism.release(plan, prepared, np.random.default_rng(0))
+        return mechanism_of(plan).release(plan, prepared, np.random.default_rng(0))
 
     again()
     peers = [
@@ -171,7 +172,7 @@ def dense(sizes: Sizes, loss: str) -> list[Row]:
 
     def together() -> Array:
         rngs = [np.random.default_rng([0, k]) for k in range(repetitions)]
-        return plan.mechanism.release_many(plan, plan.mechanism.prepare(plan, Data(X, data.y)), rngs)
+        return mechanism_of(plan).release_many(plan, mechanism_of(plan).prepare(plan, Data(X, data.y)), rngs)
 
     peer = Rival(
         "plain numpy",

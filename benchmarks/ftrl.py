@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.guests import Interpreters
+from benchmarks.plans import mechanism_of
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Data, Domain, Spec
@@ -64,7 +65,7 @@ def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
     T, p, runs = sizes.steps, sizes.p, sizes.runs
     plan = FTRL().calibrate(Spec("linear", T, p, domain=Domain(np.inf), set="simplex"), Budget(8.0, 1e-6))
     data = Data(stream("random", steps=T, p=p), np.zeros(T))
-    X, lam_sum, prepared = np.asarray(data.X), T * plan.scale, plan.mechanism.prepare(plan, data)
+    X, lam_sum, prepared = np.asarray(data.X), T * plan.scale, mechanism_of(plan).prepare(plan, data)
     best = int(X.sum(axis=0).argmin())
 
     def judge(arms: Array) -> Accuracy:
@@ -79,7 +80,7 @@ def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
         Rival("plain numpy", lambda: plain(X, lam_sum, rngs(1)), judge, times=runs, note="1 run timed"),
     ]
     yield from compete(
-        work, Rival("ours", lambda: plan.mechanism.release_many(plan, prepared, rngs(runs)), judge), peers
+        work, Rival("ours", lambda: mechanism_of(plan).release_many(plan, prepared, rngs(runs)), judge), peers
     )
 
 

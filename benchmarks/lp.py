@@ -23,6 +23,7 @@ import numpy as np
 
 import dpcore
 from benchmarks.guests import Interpreters
+from benchmarks.plans import mechanism_of
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Data, Domain, Spec, geometry
@@ -98,7 +99,7 @@ def tree(sizes: Sizes) -> list[Row]:
     data = records(n, d, q)
     spec = Spec("logistic", n, d, 0.0, Domain(q), 1.0, set=norm_ball(P_NORM))
     plan = TreeFrankWolfe().calibrate(spec, Budget(sizes.epsilon, DELTA))
-    prepared, runs = plan.mechanism.prepare(plan, data), runs_of(plan)
+    prepared, runs = mechanism_of(plan).prepare(plan, data), runs_of(plan)
     facts: dict[str, float] = {"n": n, "d": d, "p": P_NORM, "repetitions": repetitions, "epsilon": sizes.epsilon}
     work = Work("lp", "tree Frank-Wolfe, logistic", facts, sizes.rounds, sizes == Sizes())
 
@@ -113,7 +114,9 @@ def tree(sizes: Sizes) -> list[Row]:
             note="1 repetition timed",
         ),
     ]  # fmt: skip
-    ours = Rival("ours", lambda: plan.mechanism.release_many(plan, prepared, rngs()), lambda found: risks(data, found))
+    ours = Rival(
+        "ours", lambda: mechanism_of(plan).release_many(plan, prepared, rngs()), lambda found: risks(data, found)
+    )
     return compete(work, ours, peers)
 
 
@@ -122,11 +125,11 @@ def linear(sizes: Sizes, p_norm: float) -> Iterator[Row]:
     for k, n in enumerate(sizes.linear_n, 1):
         spec = Spec("logistic", n, sizes.linear_d, 0.0, Domain(dual_order(p_norm)), 1.0, set=norm_ball(p_norm))
         plan = dpcore.make_mechanism(key).calibrate(spec, Budget(sizes.epsilon, DELTA))
-        prepared = plan.mechanism.prepare(plan, geometry.people(p_norm, n, sizes.linear_d, 0))
+        prepared = mechanism_of(plan).prepare(plan, geometry.people(p_norm, n, sizes.linear_d, 0))
         facts: dict[str, float] = {"n": n, "d": sizes.linear_d, "p": p_norm}
         work = Work("lp", f"linear time, {key}", facts, sizes.rounds, sizes == Sizes())
-        gradients = {"gradients": plan.mechanism.gradients(plan)}
-        run = partial(plan.mechanism.release, plan, prepared, np.random.default_rng(0))
+        gradients = {"gradients": float(mechanism_of(plan).gradients(plan))}
+        run = partial(mechanism_of(plan).release, plan, prepared, np.random.default_rng(0))
         (row,) = compete(work, Rival("ours", run, partial(_same, gradients)))
         assert row.cpu is not None
         times.append(row.cpu)

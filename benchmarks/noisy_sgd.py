@@ -103,10 +103,16 @@ def single_records(sizes: Sizes) -> list[Row]:
     apart = {"differ": float(np.abs(ours(data, few) - tuned_loop(data, few)).max())}
     note = f"{sizes.short:,} steps timed"
     peers = [
-        Rival("plain numpy", lambda: plain_loop(data, sizes.short), times=part, note=note,
-              targets=("noisy SGD, double",)),
+        Rival(
+            "plain numpy",
+            lambda: plain_loop(data, sizes.short),
+            targets=("noisy SGD, double",),
+            times=part,
+            note=note,
+        ),
         Rival("tuned numpy", lambda: tuned_loop(data, sizes.short), lambda _: apart, times=part, note=note),
-    ]  # fmt: skip
+        Rival("ours, single", "dpcore follows single records in double precision only", targets=("noisy SGD, single",)),
+    ]
     return compete(work, Rival("ours, double", lambda: ours(data, sizes.steps)), peers)
 
 

@@ -117,7 +117,8 @@ def ours(task: Task, law: NoiseLaw, accuracy: float) -> Curves:
     drawn = evaluate.released_curves(LOSS, train, test, task.reference, centres, path.thetas, path.risks)
     releases = evaluate.Additive(centres, task.output[law], task.directions[law], NOISES[law].spread(train.p))
     exact = evaluate.additive_curves(LOSS, train, test, task.reference, releases)
-    return Curves(*(curve.mean for curve in drawn + exact), float(path.residuals.max()))
+    means = [curve.mean for curve in (*drawn, *exact)]
+    return Curves(*means, gradient=float(path.residuals.max()))  # type: ignore[arg-type, misc]
 
 
 def loop(task: Task, law: NoiseLaw, tuned: bool, **tolerances: float) -> Curves:
@@ -153,7 +154,7 @@ def loop(task: Task, law: NoiseLaw, tuned: bool, **tolerances: float) -> Curves:
         thetas = np.stack([solve(b, start) for b, start in zip(B, thetas if tuned else [centre] * len(Z), strict=True)])
         gradient = max(gradient, *(float(np.linalg.norm(objective(t, b)[1])) for t, b in zip(thetas, B, strict=True)))
         points.append((k, *judge(thetas), *judge(centre + task.output[law][k] * Z)))
-    return Curves(*np.array(sorted(points)).T[1:], gradient)
+    return Curves(*np.array(sorted(points)).T[1:], gradient=gradient)  # type: ignore[misc]
 
 
 def errors(curves: list[Curves], exact: list[Curves]) -> tuple[float, float]:

@@ -170,12 +170,11 @@ def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
             yield from solved(words, data, ("newton-cholesky", "scipy L-BFGS-B"), target, cached=True)
     square = correlated(sizes.square, sizes.square, common=0.0)
     for lam, target in ((1e-2, "n = p, well-conditioned"), (1e-5, "n = p, lam 1e-5")):
-        peers = ("newton-cg", "newton-cholesky", "scipy L-BFGS-B")
-        yield from solved(work("logistic, dense", square, lam), square, peers, target)
+        everyone = ("newton-cg", "newton-cholesky", "scipy L-BFGS-B")
+        yield from solved(work("logistic, dense", square, lam), square, everyone, target)
     wide = zipf(sizes.sparse_n, sizes.sparse_p, sizes.per_row)
     for lam, target in ((1e-1, "sparse, easy"), (1e-3, "sparse"), (1e-5, "sparse")):
-        peers = ("newton-cg", "scipy L-BFGS-B")
-        yield from solved(work("logistic, Zipf columns", wide, lam), wide, peers, target)
+        yield from solved(work("logistic, Zipf columns", wide, lam), wide, ("newton-cg", "scipy L-BFGS-B"), target)
     for lam in (1e-4, 1e-6):
         yield from hinge(work("hinge, Zipf columns", wide, lam), wide)
 
