@@ -35,7 +35,7 @@ class Guest:
         file = f"{self.folder.name}/task.npz"
         np.savez(file, facts=json.dumps(facts), **arrays)  # type: ignore[arg-type]
         self.process = subprocess.Popen(
-            [python, str(Path(__file__).with_name(script)), file],
+            [python, str(Path(__file__).parent / script), file],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
