@@ -47,15 +47,19 @@ def machine() -> dict[str, Any]:
     from threadpoolctl import threadpool_info
 
     pools = {(p["internal_api"], p.get("version") or "", p.get("architecture", "")) for p in threadpool_info()}
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "usable_cores": usable,
+        "usable_cores": usable_cores(),
         "python": platform.python_version(),
         "blas": [" ".join(pool).strip() for pool in sorted(pools)],
         **{name: importlib.metadata.version(name) for name in _PACKAGES},
     }
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _processor() -> str:

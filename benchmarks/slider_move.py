@@ -30,6 +30,7 @@ from scipy.optimize import minimize as scipy_minimize
 from scipy.special import expit
 
 from benchmarks.guests import Guest, Interpreters
+from benchmarks.report import usable_cores
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Spec, data, evaluate, make_mechanism
@@ -196,7 +197,13 @@ def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
     tuned = loosest(task, exact)
     with ThreadPoolExecutor(len(LAWS)) as pool:
         peers = [
-            Rival("ours, a thread for each law", lambda: list(pool.map(display, LAWS)), judge, ("slider, wall",)),
+            Rival(
+                "ours, a thread for each law",
+                lambda: list(pool.map(display, LAWS)),
+                judge,
+                ("slider, wall",),
+                note=f"on {usable_cores()} cores",
+            ),
             rival("plain numpy and scipy", lambda law: loop(task, law, False), "slider, display"),
             rival(
                 f"tuned numpy and scipy, gtol {tuned['gtol']:.0e}",
