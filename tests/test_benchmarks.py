@@ -136,7 +136,7 @@ def test_sizes_come_from_the_command_line(capsys):
     assert changed(sizes, "columns", ["5", "6"]).columns == (5, 6) and changed(sizes, "epsilon", ["2"]).epsilon == 2.0
 
 
-def test_rivals_take_turns_and_the_warm_up_is_not_timed():
+def test_rivals_take_turns_and_the_warm_up_is_not_timed(monkeypatch):
     calls: list[str] = []
     rivals = [Rival(who, lambda who=who: calls.append(who) or 7.0, lambda a: {"answer": a}) for who in "ab"]
     once = Rival("c", lambda: calls.append("c"), once=True, times=10.0)
@@ -144,6 +144,11 @@ def test_rivals_take_turns_and_the_warm_up_is_not_timed():
     assert calls == list("ab" + "abc" + "abab")
     assert [row.who for row in rows] == list("abcd") and rows[1].accuracy == {"answer": 7.0}
     assert rows[3].cpu is None and rows[3].note == "not run: for a reason"
+    seconds = iter([100.0, 1.0, 2.0, 9.0])
+    monkeypatch.setattr(
+        importlib.import_module("benchmarks.rows"), "timed", lambda run: (run(), (next(seconds), 1.0))[1]
+    )
+    assert compete(WORK, rivals[0])[0].cpu == 2.0, "the median of the turns after the first"
 
 
 def test_targets_are_judged_by_the_figure_they_name():
