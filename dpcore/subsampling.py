@@ -143,7 +143,7 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
     # One order alone costs little to try, and what is best here meets the budget at a smaller z. Another may be better
     # there, but hardly: near the answer all orders near the best are nearly as good.
     before = None
-    while (best := _best_order(math.exp(log_z), rate, times, delta, sampling)[0]) != before:
+    while (best := _best_order(math.exp(log_z), rate, times, delta, sampling, before)[0]) != before:
         alpha = _ORDERS[best]
 
         def by_order(log_z: float, alpha: float = alpha) -> float:
@@ -154,6 +154,9 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
         if before is not None and met > log_z - _SAME:
             break
         log_z, before = met, best
+        # At a z below, this order is out of reach, and another may still meet the budget.
+        if by_order(met) < -2.0 * _SAME and at_best(met - 2.0 * _SAME) <= 0.0:
+            log_z, before = met - 2.0 * _SAME, None
     return math.exp(log_z) * (1 + _SAFETY)
 
 
@@ -189,10 +192,17 @@ def _epsilon(z: float, rate: float, times: int, delta: float, sampling: Sampling
     return _best_order(z, rate, times, delta, sampling)[1]
 
 
-def _best_order(z: float, rate: float, times: int, delta: float, sampling: Sampling) -> tuple[int, float]:
-    """The order whose conversion is the smallest, and that: of every 16th, then of closer ones around it."""
+def _best_order(
+    z: float, rate: float, times: int, delta: float, sampling: Sampling, near: int | None = None
+) -> tuple[int, float]:
+    """The order whose conversion is the smallest, and that: of every 16th, then of closer ones around it.
+
+    near: the best order of a z close by, which spares the search among all.
+    """
     low, high, best, least = 0, len(_ORDERS), 0, math.inf
-    for stride in _STRIDES:
+    if near is not None:
+        low, high = max(0, near - _STRIDES[0]), near + _STRIDES[0] + 1
+    for stride in _STRIDES if near is None else _STRIDES[1:]:
         orders = _ORDERS[low:high:stride]
         values = times * _divergences(z, rate, sampling, low, high, stride) + _conversion(orders, delta)
         best, least = low + stride * int(np.argmin(values)), float(np.min(values))
