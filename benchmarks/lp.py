@@ -126,7 +126,7 @@ def linear(sizes: Sizes, p_norm: float) -> Iterator[Row]:
         spec = Spec("logistic", n, sizes.linear_d, 0.0, Domain(dual_order(p_norm)), 1.0, set=norm_ball(p_norm))
         plan = dpcore.make_mechanism(key).calibrate(spec, Budget(sizes.epsilon, DELTA))
         prepared = mechanism_of(plan).prepare(plan, geometry.people(p_norm, n, sizes.linear_d, 0))
-        facts: dict[str, float] = {"n": n, "d": sizes.linear_d, "p": p_norm}
+        facts: dict[str, float] = {"n": n, "d": sizes.linear_d, "1 / p": 1.0 / p_norm}
         work = Work("lp", f"linear time, {key}", facts, sizes.rounds, sizes == Sizes())
         gradients = {"gradients": float(mechanism_of(plan).gradients(plan))}
         run = partial(mechanism_of(plan).release, plan, prepared, np.random.default_rng(0))

@@ -55,6 +55,7 @@ def test_every_benchmark_leaves_whole_rows(results):
     assert {row["benchmark"] for row in results["rows"]} == set(SUITE)
     for row in results["rows"]:
         assert set(row) == names and row["work"] and row["who"] and row["sizes"]
+        assert None not in row["sizes"].values()
         if row["cpu"] is None:
             assert row["wall"] is None and row["ratio"] is None and row["note"].startswith("not run: ")
         else:
