@@ -5,24 +5,40 @@
 F as in docs/formulas.md, "Large-margin Gaussian classifier", without cone, for draws of the noise; our answers are
 certified to a relative duality gap of 1e-6. L-BFGS-B gets F and its gradient in plain numpy and is stopped, by its own
 tolerance in steps of 10, where the same gap holds for every draw. The cone has no such peer: its time stands alone.
-One BLAS thread, medians of CPU seconds, the two alternate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses as dc
+import sys
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.clock import median, timed
+from benchmarks.guests import Interpreters
+from benchmarks.rows import Accuracy, Rival, Row, Work, compete
+from benchmarks.sizes import run_alone
 from dpcore.data import load_classes
 from dpcore.solvers.ellipsoid_minima import minimise_ellipsoids
 from dpcore.solvers.ellipsoids import ClassRecords, Objective
-from dpcore.threads import one_blas_thread
 from dpcore.types import Array
 
 GAP, H = 1e-6, 0.5
+
+
+@dc.dataclass(frozen=True)
+class Sizes:
+    """draws: of the noise, together. random_*: of classes drawn around random centres."""
+
+    draws: int = 40
+    digits: int = 1_258
+    random_n: int = 5_000
+    random_d: int = 30
+    rounds: int = 3
+
+
+QUICK = Sizes(draws=2, digits=100, random_n=100, random_d=3, rounds=1)
 
 
 def random_classes(n: int, d: int, classes: int) -> ClassRecords:
@@ -77,35 +93,35 @@ def peer(objective: Objective) -> Callable[[], Array]:
     raise RuntimeError(f"L-BFGS-B does not reach a relative gap of {GAP:g}")
 
 
-def compare(name: str, records: ClassRecords, mu: float, draws: int, rounds: int) -> None:
+def compare(sizes: Sizes, name: str, records: ClassRecords, mu: float, draws: int) -> list[Row]:
     C, q = records.classes, records.p * (records.p + 1) // 2
     noise = np.random.default_rng(0).standard_normal((draws, C, q)) * np.sqrt(mu)
     objective = Objective(records, mu, noise=noise - noise.mean(axis=1, keepdims=True))
-    theirs = peer(objective)
     cone = Objective(records, mu, tau=1.0, noise=objective.noise, cone=True)
-    runs: list[Callable[[], object]] = [
-        theirs,
-        lambda: minimise_ellipsoids(objective, tol=GAP),
-        lambda: minimise_ellipsoids(cone, tol=GAP),
-    ]
-    for run in runs[1:]:
-        run()
-    times = [[timed(run) for run in runs] for _ in range(rounds)]
-    scipy_s, ours, over_cone = (median([row[k] for row in times])[0] for k in range(3))
-    line = f"{name:34s} mu {mu:5g}, {draws:2d} draws: L-BFGS-B {1e3 * scipy_s:9.1f} ms  ours {1e3 * ours:7.1f} ms"
-    print(f"{line}  ratio {scipy_s / ours:6.1f}  over the cone {1e3 * over_cone:8.1f} ms", flush=True)
+    facts: dict[str, float] = {"n": records.n, "p": records.p, "classes": C, "mu": mu, "draws": draws}
+    work = Work("ellipsoids", name, facts, sizes.rounds, sizes == Sizes())
+
+    def gap(weights: Array) -> Accuracy:
+        gaps, values, _ = objective.gaps(weights)
+        return {"relative gap": float((gaps / values).max())}
+
+    def over(problem: Objective) -> Array:
+        return minimise_ellipsoids(problem, tol=GAP).weights
+
+    peers = [Rival("scipy L-BFGS-B", peer(objective), gap), Rival("ours, over the cone", lambda: over(cone))]
+    return compete(work, Rival("ours", lambda: over(objective), gap), peers)
 
 
-def main() -> None:
-    one_blas_thread()
-    iris, digits = named_classes("iris", 105), named_classes("digits", 1_258)
+def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+    iris, digits = named_classes("iris", 105), named_classes("digits", sizes.digits)
     for mu in (10.0, 1.0):
-        compare("iris, 105 x 4, 3 classes", iris, mu, draws=1, rounds=7)
-        compare("iris, 105 x 4, 3 classes", iris, mu, draws=40, rounds=3)
-    compare("digits, 1,258 x 10, 10 classes", digits, 10.0, draws=10, rounds=3)
+        for draws in (1, sizes.draws):
+            yield from compare(sizes, "iris", iris, mu, draws)
+    yield from compare(sizes, "digits", digits, 10.0, sizes.draws // 4 or 1)
+    drawn = random_classes(sizes.random_n, sizes.random_d, 10)
     for mu in (50.0, 1.0):
-        compare("random, 5,000 x 30, 10 classes", random_classes(5_000, 30, 10), mu, draws=1, rounds=3)
+        yield from compare(sizes, "random classes", drawn, mu, 1)
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(sys.modules[__name__])

@@ -1,48 +1,69 @@
-"""Private Frank-Wolfe on the L1 ball against the plain loop one would write without it, both in one run.
+"""Private Frank-Wolfe on the L1 ball against the plain loop one would write without it.
 
-    python -m benchmarks.frank_wolfe [--part sparse|dense|url|all] [--columns 10000 100000 1000000] [--epsilon 1]
+    python -m benchmarks.frank_wolfe
 
 All draw every vertex by the exponential mechanism at the noise that epsilon and delta = 1e-6 ask for: ours as
 `FrankWolfePolytope` does, the loops with Gumbel noise on all 2 p vertices, which is the same law.
 
-sparse: logistic loss, n = 20,000 rows of about 100 entries in columns drawn uniformly, 1,000 steps, for each number of
-columns; then squared loss, tables whose columns are as unequal as words (Zipf), and little noise. The loop is
-scipy.sparse: a product with the model, a product with the transpose, Gumbel noise, argmin. Ours is timed on fresh data,
-for which it builds the table by columns, and again on the same data. The loop takes 100 of the steps and its time is
-multiplied by 10: a step costs the same early and late. Risks are those after 100 steps at the noise of all T.
+sparse: logistic loss, rows of about 100 entries in columns drawn uniformly, for each number of columns; then squared
+loss, tables whose columns are as unequal as words (Zipf), and little noise. The loop is scipy.sparse: a product with
+the model, a product with the transpose, Gumbel noise, argmin. Ours is timed on fresh data, for which it builds the
+table by columns, and again on the same data. The loop takes some of the steps and its time is multiplied: a step costs
+the same early and late. "heavy" counts the columns whose noise is always drawn.
 
-dense: n = 2,000, p = 5,000, T = 200, 50 repetitions together, squared and logistic loss. The loop makes a few
-repetitions and is charged for each.
+dense: all repetitions together, squared and logistic loss, in single precision as pictures draw them, and in double as
+they are released. The loop makes one repetition in double precision and is charged for each.
 
-url: logistic loss, n = 100,000, p = 20,000,000, about 100 entries a row, ours alone: seconds and the largest memory
-that the process has had.
-
-One BLAS thread, after one warm-up; competitors alternate and the medians count. CPU and wall time. Risks are means over
-repetitions with their standard errors.
+Risks are means over repetitions with their standard errors, of sparse tables after the steps that the loop takes, at
+the noise of all of them: they should agree.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses as dc
-import resource
 import sys
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.clock import median, timed
+from benchmarks.guests import Interpreters
+from benchmarks.plans import mechanism_of
+from benchmarks.rows import Rival, Row, Work, compete
+from benchmarks.sizes import run_alone
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.losses import get_loss
+from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.frank_wolfe_polytope import FrankWolfePolytope
+from dpcore.mechanisms.vertex_runs import descend, models_of, risk_behind
 from dpcore.solvers.sparse_frank_wolfe import Table
-from dpcore.threads import one_blas_thread
-from dpcore.types import Plan
+from dpcore.types import Array, Plan
 
-N, PER_ROW, SPARSE_T, SHORT, SPARSE_ROUNDS = 20_000, 100, 1_001, 100, 3
-DENSE_N, DENSE_P, DENSE_T, REPETITIONS, DENSE_ROUNDS = 2_000, 5_000, 200, 50, 3
-URL_N, URL_P, BLOCK_ROWS = 100_000, 20_000_000, 10_000
-SIZE, DELTA = 5.0, 1e-6
+PER_ROW, BLOCK_ROWS, SIZE, DELTA, SEEDS = 100, 10_000, 5.0, 1e-6, 3
+SPARSE_TARGETS = ("Frank-Wolfe, p = 10^4", "Frank-Wolfe, p = 10^5", "Frank-Wolfe, p = 10^6")
+
+
+@dc.dataclass(frozen=True)
+class Sizes:
+    """steps: of sparse runs; loops take `short` of them. rounds: of sparse runs, dense_rounds: of dense ones."""
+
+    n: int = 20_000
+    columns: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+    steps: int = 1_001
+    short: int = 100
+    epsilon: float = 1.0
+    rounds: int = 3
+    dense_n: int = 2_000
+    dense_p: int = 5_000
+    dense_steps: int = 200
+    repetitions: int = 50
+    dense_rounds: int = 3
+
+
+QUICK = Sizes(
+    n=100, columns=(200, 300, 400), steps=21, short=5, rounds=1, dense_n=50, dense_p=20, dense_steps=10, repetitions=4,
+    dense_rounds=1,
+)  # fmt: skip
 
 
 def sparse_records(n: int, p: int, *, zipf: bool = False, classes: bool = True, seed: int = 0) -> Data:
@@ -72,13 +93,13 @@ def planned(loss: str, data: Data, epsilon: float, T: int) -> Plan:
     return FrankWolfePolytope(T=T).calibrate(spec, Budget(epsilon, DELTA))
 
 
-def released(plan: Plan, data: Data, seed: int) -> np.ndarray:
-    return plan.mechanism.release(plan, plan.mechanism.prepare(plan, data), np.random.default_rng(seed))
+def released(plan: Plan, data: Data, seed: int) -> Array:
+    return mechanism_of(plan).release(plan, mechanism_of(plan).prepare(plan, data), np.random.default_rng(seed))
 
 
-def plain_loop(plan: Plan, data: Data, seed: int) -> np.ndarray:
+def plain_loop(plan: Plan, data: Data, seed: int) -> Array:
     """The same for dense and sparse tables; the noise is smaller near 0, as ours is."""
-    rng, loss, size, p = np.random.default_rng(seed), get_loss(plan.spec.loss), plan.spec.size, data.p
+    rng, loss, size, p = np.random.default_rng(seed), get_loss(plan.spec.loss), SIZE, data.p
     theta, X, y = np.zeros(p), data.X, data.y
     steepest = loss.steepness(size, 1.0)
     for t in range(1, plan.steps + 1):
@@ -92,128 +113,104 @@ def plain_loop(plan: Plan, data: Data, seed: int) -> np.ndarray:
     return theta
 
 
-def risk(plan: Plan, data: Data, theta: np.ndarray) -> float:
+def risk(plan: Plan, data: Data, theta: Array) -> float:
     return float(get_loss(plan.spec.loss).value(data.X @ theta, data.y).mean())
 
 
-def said(values: list[float]) -> str:
-    return f"{np.mean(values):.5f} +- {np.std(values, ddof=1) / len(values) ** 0.5:.5f}"
+def risks(plan: Plan, data: Data, thetas: Array) -> Mapping[str, float]:
+    values = [risk(plan, data, theta) for theta in thetas]
+    return {"risk": float(np.mean(values)), "+-": float(np.std(values, ddof=1)) / len(values) ** 0.5}
 
 
-def one_sparse(p: int, epsilon: float, *, loss: str = "logistic", zipf: bool = False) -> None:
-    data = sparse_records(N, p, zipf=zipf, classes=loss == "logistic")
-    plan = planned(loss, data, epsilon, SPARSE_T)
-    part, few = dc.replace(plan, steps=SHORT), dc.replace(plan, steps=2)
-    released(few, data, 0), plain_loop(few, data, 0)
-    first, again, plain = [], [], []
-    ours_risks, plain_risks = [], []
-    for seed in range(SPARSE_ROUNDS):
-        prepared = plan.mechanism.prepare(plan, Data(data.X, data.y))
-        for times in (first, again):
-            times.append(timed(lambda: plan.mechanism.release(plan, prepared, np.random.default_rng(seed))))  # noqa: B023
-        kept: list[np.ndarray] = []
-        cpu, wall = timed(lambda: kept.append(plain_loop(part, data, seed)))  # noqa: B023
-        plain.append((cpu * plan.steps / SHORT, wall * plan.steps / SHORT))
-        plain_risks.append(risk(plan, data, kept[0]))
-        ours_risks.append(risk(plan, data, released(part, data, seed)))
-    heavy = Table(get_loss(loss), data, plan.scale, SIZE, signed=True, local=(1.0, 1.0))
-    entries = "Zipf" if zipf else "uniform"
-    print(
-        f"{loss}, n {N:,}, p {p:,} ({entries}, {data.X.nnz / N:.0f} a row), {plan.steps:,} steps, epsilon {epsilon:g}: "
-        f"{len(heavy.heavy):,} heavy columns{'' if heavy.lazy else ', all are looked at'}"
+def sparse(
+    sizes: Sizes,
+    p: int,
+    target: tuple[str, ...] = (),
+    *,
+    loss: str = "logistic",
+    zipf: bool = False,
+    noise: float = 1.0,
+) -> list[Row]:
+    """noise: epsilon is that of the sizes, divided by this."""
+    epsilon = sizes.epsilon / noise
+    data = sparse_records(sizes.n, p, zipf=zipf, classes=loss == "logistic")
+    plan = planned(loss, data, epsilon, sizes.steps)
+    part = dc.replace(plan, steps=sizes.short)
+    table = Table(get_loss(loss), data, plan.scale, SIZE, signed=True, local=(1.0, 1.0))
+    facts: dict[str, float] = {"n": sizes.n, "p": p, "steps": plan.steps, "epsilon": epsilon}
+    words = f"sparse, {loss}, {'Zipf' if zipf else 'uniform'} columns"
+    work = Work("frank_wolfe", words, facts, sizes.rounds, sizes == Sizes())
+    prepared = mechanism_of(plan).prepare(plan, data)
+    mine = risks(plan, data, np.array([released(part, data, seed) for seed in range(SEEDS)]))
+    theirs = risks(plan, data, np.array([plain_loop(part, data, seed) for seed in range(SEEDS)]))
+
+    def fresh() -> Array:
+        return released(plan, Data(data.X, data.y), 0)
+
+    def again() -> Array:
+        return mechanism_of(plan).release(plan, prepared, np.random.default_rng(0))
+
+    again()
+    peers = [
+        Rival("ours, same data again", again),
+        Rival(
+            "plain scipy.sparse", lambda: plain_loop(part, data, 0), lambda _: theirs, target,
+            times=plan.steps / sizes.short, note=f"{sizes.short} steps timed",
+        ),
+    ]  # fmt: skip
+    return compete(work, Rival("ours, fresh data", fresh, lambda _: {**mine, "heavy": len(table.heavy)}), peers)
+
+
+def dense(sizes: Sizes, loss: str) -> list[Row]:
+    n, p, repetitions = sizes.dense_n, sizes.dense_p, sizes.repetitions
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (n, p))
+    z = X[:, :4] @ [0.5, -0.3, 0.2, 0.1] + 0.1 * rng.standard_normal(n)
+    data = Data(X, np.clip(z, -1.0, 1.0) if loss == "squared" else np.where(z > 0.0, 1.0, -1.0))
+    plan = planned(loss, data, sizes.epsilon, sizes.dense_steps)
+    facts: dict[str, float] = {
+        "n": n, "p": p, "steps": sizes.dense_steps, "repetitions": repetitions, "epsilon": sizes.epsilon
+    }  # fmt: skip
+    work = Work("frank_wolfe", f"dense, {loss}", facts, sizes.dense_rounds, sizes == Sizes())
+
+    def fresh() -> list[np.random.Generator]:
+        return [np.random.default_rng([0, k]) for k in range(repetitions)]
+
+    def prepared() -> Prepared:
+        return mechanism_of(plan).prepare(plan, Data(X, data.y))
+
+    def drawn() -> Array:
+        runs, chosen = descend([plan], risk_behind(plan, prepared(), repetitions, single=True), fresh())
+        return models_of(plan.spec, chosen, runs, p)
+
+    def made() -> Array:
+        return mechanism_of(plan).release_many(plan, prepared(), fresh())
+
+    def judge(thetas: Array) -> Mapping[str, float]:
+        return risks(plan, data, thetas)
+
+    peer = Rival(
+        "plain numpy",
+        lambda: plain_loop(plan, data, 0),
+        lambda theta: {"risk": risk(plan, data, theta)},
+        ("Frank-Wolfe, dense",),
+        times=repetitions,
+        note="1 repetition timed",
     )
-    theirs = median(plain)
-    for name, times in (("ours, fresh data", first), ("ours, same data", again), ("scipy.sparse", plain)):
-        cpu, wall = median(times)
-        print(
-            f"  {name:<18} {cpu:8.4f} s CPU, {wall:8.4f} s wall, {1e6 * cpu / plan.steps:9.1f} us a step   "
-            f"ratio {theirs[0] / cpu:7.1f}"
-        )
-    print(f"  mean risk after {SHORT} steps: ours {said(ours_risks)}, scipy.sparse {said(plain_risks)}", flush=True)
+    return compete(work, Rival("ours, for pictures", drawn, judge), [Rival("ours, as released", made, judge), peer])
 
 
-def sparse(columns: list[int], epsilon: float) -> None:
-    for p in columns:
-        one_sparse(p, epsilon)
-    one_sparse(columns[0], epsilon, loss="squared")
-    one_sparse(columns[0], 100.0 * epsilon)
-    for factor in (1.0, 100.0):
-        one_sparse(columns[len(columns) // 2], factor * epsilon, zipf=True)
-
-
-def dense(epsilon: float) -> None:
+def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+    first, middle = sizes.columns[0], sizes.columns[len(sizes.columns) // 2]
+    for p, target in zip(sizes.columns, SPARSE_TARGETS, strict=True):
+        yield from sparse(sizes, p, (target,))
+    yield from sparse(sizes, first, loss="squared")
+    yield from sparse(sizes, first, noise=0.01)
+    for noise in (1.0, 0.01):
+        yield from sparse(sizes, middle, zipf=True, noise=noise)
     for loss in ("squared", "logistic"):
-        rng = np.random.default_rng(0)
-        X = rng.choice([-1.0, 1.0], (DENSE_N, DENSE_P))
-        z = X[:, :4] @ [0.5, -0.3, 0.2, 0.1] + 0.1 * rng.standard_normal(DENSE_N)
-        data = Data(X, np.clip(z, -1.0, 1.0) if loss == "squared" else np.where(z > 0.0, 1.0, -1.0))
-        plan = planned(loss, data, epsilon, DENSE_T)
-        short = planned(loss, data, epsilon, 3)
-        released(short, data, 0), plain_loop(short, data, 0)
-        ours, plain, thetas, plain_risks = [], [], np.empty(0), []
-        for seed in range(DENSE_ROUNDS):
-            prepared = plan.mechanism.prepare(plan, Data(X, data.y))
-            rngs = [np.random.default_rng([seed, k]) for k in range(REPETITIONS)]
-            kept: list[np.ndarray] = []
-            ours.append(timed(lambda: kept.append(plan.mechanism.release_many(plan, prepared, rngs))))  # noqa: B023
-            thetas = kept.pop()
-            plain.append(timed(lambda: kept.append(plain_loop(plan, data, seed))))  # noqa: B023
-            plain_risks.append(risk(plan, data, kept[0]))
-        (cpu, wall), theirs = median(ours), median(plain)
-        print(
-            f"{loss}, n {DENSE_N:,}, p {DENSE_P:,}, T {DENSE_T}, epsilon {epsilon:g}: {REPETITIONS} repetitions "
-            f"together {cpu:.2f} s CPU, {wall:.2f} s wall"
-        )
-        print(
-            f"  a repetition: ours {cpu / REPETITIONS:.4f} s CPU, {wall / REPETITIONS:.4f} s wall, numpy "
-            f"({DENSE_ROUNDS} repetitions) {theirs[0]:.3f} s CPU, {theirs[1]:.3f} s wall   "
-            f"ratio {REPETITIONS * theirs[0] / cpu:.1f}"
-        )
-        print(
-            f"  mean risk: ours {said([risk(plan, data, theta) for theta in thetas])}, numpy {said(plain_risks)}",
-            flush=True,
-        )
-
-
-def peak_gigabytes() -> float:
-    unit = 1 if sys.platform == "darwin" else 1_024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
-
-
-def url(epsilon: float) -> None:
-    small = sparse_records(1_000, 5_000)
-    released(planned("logistic", small, epsilon, 3), small, 0)
-    for zipf in (False, True):
-        kept: list[Data] = []
-        made = timed(lambda: kept.append(sparse_records(URL_N, URL_P, zipf=zipf)))  # noqa: B023
-        data = kept.pop()
-        print(
-            f"n {URL_N:,}, p {URL_P:,} ({'Zipf' if zipf else 'uniform'}), {data.X.nnz:,} entries, made in "
-            f"{made[1]:.1f} s; {SPARSE_T - 1:,} steps, epsilon {epsilon:g}"
-        )
-        plan = planned("logistic", data, epsilon, SPARSE_T)
-        for name in ("first release", "second release"):
-            cpu, wall = timed(lambda: released(plan, data, 0))  # noqa: B023
-            print(
-                f"  {name:<15} {cpu:.2f} s CPU, {wall:.2f} s wall, largest memory {peak_gigabytes():.2f} GB",
-                flush=True,
-            )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Private Frank-Wolfe against plain loops.")
-    parser.add_argument("--part", choices=("sparse", "dense", "url", "all"), default="all")
-    parser.add_argument("--columns", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--epsilon", type=float, default=1.0)
-    chosen = parser.parse_args()
-    one_blas_thread()
-    if chosen.part in ("sparse", "all"):
-        sparse(chosen.columns, chosen.epsilon)
-    if chosen.part in ("dense", "all"):
-        dense(chosen.epsilon)
-    if chosen.part in ("url", "all"):
-        url(chosen.epsilon)
+        yield from dense(sizes, loss)
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(sys.modules[__name__])

@@ -1,41 +1,56 @@
-"""Noisy descent against the numpy loop one would write without it, both in one run.
+"""Noisy descent against the numpy loops one would write without it.
 
     python -m benchmarks.noisy_sgd
 
-Algorithm 3 of the lecture: n = 2,000 records, p = 50, one record a step, 4 million steps, in double precision. The
-numpy loop is as one writes it; in the tuned loop all but the vector operations are plain Python floats, and it draws
-the numbers that ours draws. Loops take 200,000 steps and their time is multiplied by 20: a step costs the same early
-and late.
+Algorithm 3 of the lecture: one record a step. The plain numpy loop is as one writes it; in the tuned loop all but the
+vector operations are plain Python floats, and it draws the numbers that ours draws in double precision: "differ" is
+the largest difference of the two after 1,000 steps. Loops take a part of the steps and their time is multiplied: a
+step costs the same early and late.
 
-Gradient descent on all records: 400 steps, 50 repetitions, 12 values of epsilon, with n and p as the page "Doors"
-begins and as above, at display accuracy as charts use it, against a numpy loop over epsilons and repetitions in double
-precision and the same loop in single precision. Loops make 1 repetition for each epsilon and their time is multiplied
-by 50.
-
-One BLAS thread, CPU time, after one warm-up; competitors alternate and the medians count.
+Gradient descent on all records: 12 values of epsilon, all repetitions, at display accuracy as charts use it, against a
+numpy loop over epsilons and repetitions in double precision and the same loop in single precision. Loops make 1
+repetition for each epsilon and their time is multiplied.
 """
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
-import statistics
-import time
-from collections.abc import Callable
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.guests import Interpreters
+from benchmarks.rows import Rival, Row, Work, compete
+from benchmarks.sizes import run_alone
 from dpcore import Data
 from dpcore.losses import get_loss
 from dpcore.solvers.descent import Schedule, Streams, gradient_descent
 from dpcore.solvers.stochastic import noisy_descent
-from dpcore.threads import one_blas_thread
+from dpcore.types import Array
 
-N, P, STEPS, SHORT = 2_000, 50, 4_000_000, 200_000
-RADIUS, SIGMA, STEP, ROUNDS = 5.0, 10.0, 0.1, 3
+RADIUS, SIGMA, STEP, FULL_STEP = 5.0, 10.0, 0.1, 1.0
 LOSS = get_loss("logistic")
-FULL_STEPS, REPETITIONS, FULL_STEP = 400, 50, 1.0
-FULL_SIZES = (1_000, 8), (N, P)
 NOISES = np.geomspace(1.0, 0.001, 12)  # what a dozen epsilons ask for
+
+
+@dc.dataclass(frozen=True)
+class Sizes:
+    """steps: of descent on single records; loops take `short` of them. full_*: of descent on all records."""
+
+    n: int = 2_000
+    p: int = 50
+    steps: int = 4_000_000
+    short: int = 200_000
+    full_n: tuple[int, ...] = (1_000, 2_000)
+    full_p: tuple[int, ...] = (8, 50)
+    full_steps: int = 400
+    repetitions: int = 50
+    rounds: int = 3
+
+
+QUICK = Sizes(n=50, p=5, steps=2_000, short=500, full_n=(50,), full_p=(4,), full_steps=10, repetitions=4, rounds=1)
 
 
 def records(n: int, p: int) -> Data:
@@ -46,19 +61,19 @@ def records(n: int, p: int) -> Data:
     return Data(X, np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-8.0 * X[:, 0])), 1.0, -1.0))
 
 
-def ours(data: Data, steps: int) -> np.ndarray:
+def ours(data: Data, steps: int) -> Array:
     run = noisy_descent(
         LOSS, data, steps=steps, step=STEP, decaying=True, sigma=SIGMA, radius=RADIUS, rng=np.random.default_rng(1)
     )
     return run.last
 
 
-def numpy_loop(data: Data, steps: int) -> np.ndarray:
-    rng, theta = np.random.default_rng(1), np.zeros(P)
+def plain_loop(data: Data, steps: int) -> Array:
+    rng, theta = np.random.default_rng(1), np.zeros(data.p)
     for t in range(1, steps + 1):
-        i = rng.integers(N)
+        i = rng.integers(data.n)
         x, y = data.X[i], data.y[i]
-        gradient = -y * x / (1.0 + np.exp(y * (x @ theta))) + SIGMA * rng.standard_normal(P)
+        gradient = -y * x / (1.0 + np.exp(y * (x @ theta))) + SIGMA * rng.standard_normal(data.p)
         theta = theta - STEP / np.sqrt(t) * gradient
         norm = np.linalg.norm(theta)
         if norm > RADIUS:
@@ -66,13 +81,13 @@ def numpy_loop(data: Data, steps: int) -> np.ndarray:
     return theta
 
 
-def tuned_loop(data: Data, steps: int) -> np.ndarray:
-    rng, theta = np.random.default_rng(1), np.zeros(P)
-    X, labels = data.X, data.y.tolist()
+def tuned_loop(data: Data, steps: int) -> Array:
+    rng, theta = np.random.default_rng(1), np.zeros(data.p)
+    X, labels, n, p = data.X, data.y.tolist(), data.n, data.p
     for t in range(1, steps + 1):
-        i = int(N * rng.random())
+        i = int(n * rng.random())
         x, y = X[i], labels[i]
-        gradient = -y / (1.0 + math.exp(y * float(x @ theta))) * x + SIGMA * rng.standard_normal(P)
+        gradient = -y / (1.0 + math.exp(y * float(x @ theta))) * x + SIGMA * rng.standard_normal(p)
         theta -= STEP / math.sqrt(t) * gradient
         square = float(theta @ theta)
         if square > RADIUS**2:
@@ -80,42 +95,41 @@ def tuned_loop(data: Data, steps: int) -> np.ndarray:
     return theta
 
 
-def cpu_seconds(function: Callable[[], object]) -> float:
-    started = time.process_time()
-    function()
-    return time.process_time() - started
+def single_records(sizes: Sizes) -> list[Row]:
+    data, part = records(sizes.n, sizes.p), sizes.steps / sizes.short
+    facts: dict[str, float] = {"n": sizes.n, "p": sizes.p, "steps": sizes.steps}
+    work = Work("noisy_sgd", "Algorithm 3, one record a step", facts, sizes.rounds, sizes == Sizes())
+    few = min(1_000, sizes.short)
+    apart = {"differ": float(np.abs(ours(data, few) - tuned_loop(data, few)).max())}
+    note = f"{sizes.short:,} steps timed"
+    peers = [
+        Rival(
+            "plain numpy",
+            lambda: plain_loop(data, sizes.short),
+            targets=("noisy SGD, double",),
+            times=part,
+            note=note,
+        ),
+        Rival("tuned numpy", lambda: tuned_loop(data, sizes.short), lambda _: apart, times=part, note=note),
+        Rival("ours, single", "dpcore follows single records in double precision only", targets=("noisy SGD, single",)),
+    ]
+    return compete(work, Rival("ours, double", lambda: ours(data, sizes.steps)), peers)
 
 
-def algorithm_3() -> None:
-    data = records(N, P)
-    apart = np.abs(ours(data, 1_000) - tuned_loop(data, 1_000)).max()
-    numpy_loop(data, 1_000)
-    runs = [lambda: ours(data, STEPS), lambda: numpy_loop(data, SHORT), lambda: tuned_loop(data, SHORT)]
-    times = [[cpu_seconds(run) for run in runs] for _ in range(ROUNDS)]
-    mine, plain, tuned = (statistics.median(column) for column in zip(*times, strict=True))
-    print(f"Algorithm 3, n {N:,}, p {P}, {STEPS:,} steps: ours {mine:.2f} s, {1e9 * mine / STEPS:.0f} ns a step")
-    for name, seconds in (("numpy loop", plain), ("tuned loop", tuned)):
-        total = seconds * STEPS / SHORT
-        print(
-            f"  {name} {total:6.1f} s ({STEPS // SHORT} times {SHORT:,} steps)   ratio {total / mine:5.1f}", flush=True
-        )
-    print(f"  after 1,000 steps ours and the tuned loop differ by {apart:.0e}")
-
-
-def together(data: Data) -> np.ndarray:
-    etas = np.full(FULL_STEPS, FULL_STEP)
-    schedules = [Schedule(etas, noise, lam=0.0, first=FULL_STEPS) for noise in NOISES]
-    streams = Streams([np.random.default_rng(r) for r in range(REPETITIONS)], stored=data.p)
+def together(data: Data, steps: int, repetitions: int) -> Array:
+    etas = np.full(steps, FULL_STEP)
+    schedules = [Schedule(etas, noise, lam=0.0, first=steps) for noise in NOISES]
+    streams = Streams([np.random.default_rng(r) for r in range(repetitions)], stored=data.p)
     return gradient_descent(LOSS, data, schedules, streams, np.ones(1), radius=RADIUS, single=True)
 
 
-def one_by_one(data: Data, number: type[np.floating]) -> np.ndarray:
+def one_by_one(data: Data, steps: int, number: type[np.floating]) -> Array:
     """The first repetition of every noise, [12, p]."""
     X, y = data.X.astype(number), data.y.astype(number)
     answers = []
     for noise in NOISES.astype(number):
         rng, theta = np.random.default_rng(0), np.zeros(data.p, number)
-        for _ in range(FULL_STEPS):
+        for _ in range(steps):
             gradient = -(y / (1.0 + np.exp(y * (X @ theta)))) @ X / number(data.n)
             theta = theta - number(FULL_STEP) * (gradient + noise * rng.standard_normal(data.p).astype(number))
             norm = np.linalg.norm(theta)
@@ -125,31 +139,36 @@ def one_by_one(data: Data, number: type[np.floating]) -> np.ndarray:
     return np.array(answers)
 
 
-def full_batch(n: int, p: int) -> None:
-    data = records(n, p)
-    apart = np.abs(together(data)[:, 0] - one_by_one(data, np.float64)).max()
-    one_by_one(data, np.float32)
-    runs = [
-        lambda: together(data),
-        lambda: one_by_one(data, np.float64),
-        lambda: one_by_one(data, np.float32),
+def all_records(sizes: Sizes, n: int, p: int) -> list[Row]:
+    data, steps, repetitions = records(n, p), sizes.full_steps, sizes.repetitions
+    facts: dict[str, float] = {
+        "n": n, "p": p, "steps": steps, "repetitions": repetitions, "epsilons": len(NOISES)
+    }  # fmt: skip
+    work = Work("noisy_sgd", "gradient descent on all records", facts, sizes.rounds, sizes == Sizes())
+    double = one_by_one(data, steps, np.float64)
+    peers = [
+        Rival(
+            f"plain numpy, {words}",
+            lambda number=number: one_by_one(data, steps, number),  # type: ignore[misc]
+            lambda answer: {"differ": np.abs(answer - double).max()},
+            times=repetitions,
+            note="1 repetition timed",
+        )
+        for words, number in (("double", np.float64), ("single", np.float32))
     ]
-    times = [[cpu_seconds(run) for run in runs] for _ in range(ROUNDS)]
-    mine, double, single = (statistics.median(column) for column in zip(*times, strict=True))
-    shape = f"{FULL_STEPS} steps x {REPETITIONS} repetitions x {len(NOISES)} epsilons"
-    print(f"Gradient descent, n {n:,}, p {p}, {shape}: ours {mine:.2f} s")
-    for name, seconds in (("numpy loop, double", double), ("numpy loop, single", single)):
-        total = seconds * REPETITIONS
-        print(f"  {name} {total:6.1f} s ({REPETITIONS} times 1 repetition)   ratio {total / mine:5.1f}", flush=True)
-    print(f"  ours and the double loop differ by {apart:.0e}")
+    mine = Rival(
+        "ours, display",
+        lambda: together(data, steps, repetitions),
+        lambda answer: {"differ": np.abs(answer[:, 0] - double).max()},
+    )
+    return compete(work, mine, peers)
 
 
-def main() -> None:
-    one_blas_thread()
-    algorithm_3()
-    for n, p in FULL_SIZES:
-        full_batch(n, p)
+def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+    yield from single_records(sizes)
+    for n, p in zip(sizes.full_n, sizes.full_p, strict=True):
+        yield from all_records(sizes, n, p)
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(sys.modules[__name__])

@@ -13,40 +13,49 @@ tolerance (in steps of sqrt(10)) whose mean excess risk is within 0.5% everywher
 needs scikit-learn < 1.7, so it lives in an environment of its own, whose Python is an argument; without it its line
 says "not run".
 
-One BLAS thread, one warm-up, medians, all take turns. CPU time is that of one thread; the wall time of ours is with a
-thread for each law. Errors are the largest relative ones of mean excess risk and of mean accuracy over all points of
-objective perturbation, against gradients below 1e-10; gradients are those of the perturbed J.
+Ours is timed in one thread, and once more with a thread for each law. Errors are the largest relative ones of mean
+excess risk and of mean accuracy over all points of objective perturbation, against gradients below 1e-10; gradients are
+those of the perturbed J.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses as dc
-import json
-import os
-import statistics
-import subprocess
-import tempfile
-import time
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import expit
 
+from benchmarks.guests import Guest, Interpreters
+from benchmarks.report import usable_cores
+from benchmarks.rows import Accuracy, Rival, Row, Work, compete
+from benchmarks.sizes import run_alone
 from dpcore import Budget, Spec, data, evaluate, make_mechanism
 from dpcore.losses import get_loss
 from dpcore.noises import NOISES
 from dpcore.solvers import BallMinimum, minimise, minimise_in_ball
 from dpcore.solvers.batched import DISPLAY_ACCURACY, perturbed_minimisers
-from dpcore.threads import one_blas_thread
-from dpcore.types import NoiseLaw
+from dpcore.types import Array, NoiseLaw
 
 LOSS, DELTA, RADIUS = get_loss("logistic"), 1e-6, 10.0
 LAWS: tuple[NoiseLaw, ...] = ("gaussian", "gamma")
+WITHIN, TIGHT = 0.005, {"gtol": 1e-9, "ftol": 1e-15, "maxiter": 10_000}
+
+
+@dc.dataclass(frozen=True)
+class Sizes:
+    n: int = 5_000
+    p: int = 100
+    epsilons: int = 12
+    repetitions: int = 50
+    lam: float = 1e-3
+    rounds: int = 3
+
+
+QUICK = Sizes(n=200, p=3, epsilons=3, repetitions=4, lam=0.1, rounds=1)
 
 
 @dc.dataclass(frozen=True)
@@ -55,26 +64,27 @@ class Task:
 
     split: data.Split
     lam: float
-    epsilons: np.ndarray
-    objective: dict[str, np.ndarray]
-    output: dict[str, np.ndarray]
-    directions: dict[str, np.ndarray]
+    epsilons: Array
+    objective: dict[str, Array]
+    output: dict[str, Array]
+    directions: dict[str, Array]
     reference: BallMinimum
 
     @property
-    def lams(self) -> np.ndarray:
+    def lams(self) -> Array:
         return np.full(len(self.epsilons), self.lam)
 
 
-def make_task(n: int, p: int, lam: float, points: int, repetitions: int) -> Task:
+def make_task(sizes: Sizes) -> Task:
+    n, p, lam, points, repetitions = sizes.n, sizes.p, sizes.lam, sizes.epsilons, sizes.repetitions
     split, rng = data.load("synthetic", n, p, 0), np.random.default_rng(0)
     epsilons, spec = np.geomspace(0.1, 10.0, points), Spec(LOSS.key, n, p, lam, split.domain)
 
-    def scales(mechanism: str) -> np.ndarray:
+    def scales(mechanism: str) -> Array:
         calibrate = make_mechanism(mechanism).calibrate
         return np.array([calibrate(spec, Budget(epsilon, DELTA)).scale for epsilon in epsilons])
 
-    directions: dict[str, np.ndarray] = {}
+    directions: dict[str, Array] = {}
     for law in LAWS:
         half = np.stack([NOISES[law].direction(p, p, rng) for _ in range(repetitions // 2)])
         directions[law] = np.stack([half, -half], axis=1).reshape(repetitions, p)
@@ -93,10 +103,10 @@ def make_task(n: int, p: int, lam: float, points: int, repetitions: int) -> Task
 class Curves:
     """What a move draws, for one law: means [K] of objective and of output perturbation, and the largest gradient."""
 
-    accuracy: np.ndarray
-    excess: np.ndarray
-    output_accuracy: np.ndarray
-    output_excess: np.ndarray
+    accuracy: Array
+    excess: Array
+    output_accuracy: Array
+    output_excess: Array
     gradient: float
 
 
@@ -108,7 +118,8 @@ def ours(task: Task, law: NoiseLaw, accuracy: float) -> Curves:
     drawn = evaluate.released_curves(LOSS, train, test, task.reference, centres, path.thetas, path.risks)
     releases = evaluate.Additive(centres, task.output[law], task.directions[law], NOISES[law].spread(train.p))
     exact = evaluate.additive_curves(LOSS, train, test, task.reference, releases)
-    return Curves(*(curve.mean for curve in drawn + exact), float(path.residuals.max()))
+    means = [curve.mean for curve in (*drawn, *exact)]
+    return Curves(*means, gradient=float(path.residuals.max()))  # type: ignore[arg-type, misc]
 
 
 def loop(task: Task, law: NoiseLaw, tuned: bool, **tolerances: float) -> Curves:
@@ -116,12 +127,12 @@ def loop(task: Task, law: NoiseLaw, tuned: bool, **tolerances: float) -> Curves:
     X, y, lam, n = task.split.train.X, task.split.train.y, task.lam, task.split.train.n
     X_test, y_test = task.split.test.X, task.split.test.y
 
-    def plain_objective(theta: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
+    def plain_objective(theta: Array, b: Array) -> tuple[float, Array]:
         m = y * (X @ theta)
         value = np.logaddexp(0.0, -m).mean() + 0.5 * lam * theta @ theta + b @ theta
         return value, -X.T @ (y * expit(-m)) / n + lam * theta + b
 
-    def tuned_objective(theta: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
+    def tuned_objective(theta: Array, b: Array) -> tuple[float, Array]:
         m = y * (X @ theta)
         e = np.exp(-np.abs(m))
         value = (np.maximum(-m, 0.0) + np.log1p(e)).mean() + 0.5 * lam * theta @ theta + b @ theta
@@ -129,10 +140,10 @@ def loop(task: Task, law: NoiseLaw, tuned: bool, **tolerances: float) -> Curves:
 
     objective = tuned_objective if tuned else plain_objective
 
-    def solve(b: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def solve(b: Array, start: Array) -> Array:
         return scipy_minimize(objective, start, (b,), jac=True, method="L-BFGS-B", options=tolerances).x
 
-    def judge(thetas: np.ndarray) -> tuple[float, float]:
+    def judge(thetas: Array) -> tuple[float, float]:
         risks = np.logaddexp(0.0, -y * (thetas @ X.T)).mean(axis=1)
         return (y_test * (thetas @ X_test.T) > 0.0).mean(), risks.mean() - task.reference.risk
 
@@ -144,27 +155,7 @@ def loop(task: Task, law: NoiseLaw, tuned: bool, **tolerances: float) -> Curves:
         thetas = np.stack([solve(b, start) for b, start in zip(B, thetas if tuned else [centre] * len(Z), strict=True)])
         gradient = max(gradient, *(float(np.linalg.norm(objective(t, b)[1])) for t, b in zip(thetas, B, strict=True)))
         points.append((k, *judge(thetas), *judge(centre + task.output[law][k] * Z)))
-    return Curves(*np.array(sorted(points)).T[1:], gradient)
-
-
-class Diffprivlib:
-    """A process that fits its models and says how long that took, once for each line it is sent."""
-
-    def __init__(self, python: str, task: Task, repetitions: int) -> None:
-        self.folder = tempfile.TemporaryDirectory()  # lives as long as this object
-        file, train = f"{self.folder.name}/task.npz", task.split.train
-        np.savez(file, X=train.X, y=train.y, epsilons=task.epsilons)
-        facts = {"C": 1.0 / (train.n * task.lam), "repetitions": repetitions, "task": file}
-        command = [python, str(Path(__file__).with_name("diffprivlib_loop.py")), json.dumps(facts)]
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen(command, **pipes, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
-
-    def turn(self) -> float:
-        """Seconds of CPU time for one run."""
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-        return float(self.process.stdout.readline())
+    return Curves(*np.array(sorted(points)).T[1:], gradient=gradient)  # type: ignore[misc]
 
 
 def errors(curves: list[Curves], exact: list[Curves]) -> tuple[float, float]:
@@ -176,76 +167,69 @@ def errors(curves: list[Curves], exact: list[Curves]) -> tuple[float, float]:
     )
 
 
-Move = Callable[[NoiseLaw], Curves]
-
-
 def loosest(task: Task, exact: list[Curves]) -> dict[str, float]:
     """The largest tolerance of the tuned loop whose mean excess risks are within 0.5%."""
     for power in np.arange(3.0, 9.0, 0.5):
-        tolerances = {"gtol": 10.0**-power, "ftol": 1e-15, "maxiter": 10_000}
-        if errors([loop(task, law, True, **tolerances) for law in LAWS], exact)[0] <= 0.005:
+        tolerances = TIGHT | {"gtol": 10.0**-power}
+        if errors([loop(task, law, True, **tolerances) for law in LAWS], exact)[0] <= WITHIN:
             return tolerances
     raise RuntimeError("the loop does not get within 0.5%")
 
 
-def timed(move: Move, law: NoiseLaw) -> tuple[float, float]:
-    cpu, wall = time.process_time(), time.perf_counter()
-    move(law)
-    return time.process_time() - cpu, time.perf_counter() - wall
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name, default in (("n", 5000), ("p", 100), ("epsilons", 12), ("repetitions", 50), ("rounds", 5)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--lam", type=float, default=1e-3)
-    parser.add_argument("--diffprivlib", metavar="PYTHON")
-    words = parser.parse_args()
-    one_blas_thread()
-    task = make_task(words.n, words.p, words.lam, words.epsilons, words.repetitions)
+def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+    task = make_task(sizes)
     exact = [ours(task, law, 1e-10) for law in LAWS]
-    tight = {"gtol": 1e-9, "ftol": 1e-15, "maxiter": 10_000}
+    facts: dict[str, float] = {name: value for name, value in dc.asdict(sizes).items() if name != "rounds"}
+
+    def judge(curves: list[Curves]) -> Accuracy:
+        excess, right = errors(curves, exact)
+        return {"excess error": excess, "accuracy error": right, "gradient": max(c.gradient for c in curves)}
+
+    def work(words: str) -> Work:
+        return Work("slider_move", words, facts, sizes.rounds, sizes == Sizes())
+
+    def rival(who: str, move: Callable[[NoiseLaw], Curves], *targets: str) -> Rival:
+        return Rival(who, lambda: [move(law) for law in LAWS], judge, targets)
+
+    def display(law: NoiseLaw) -> Curves:
+        return ours(task, law, DISPLAY_ACCURACY)
+
     tuned = loosest(task, exact)
-    moves: dict[str, Move] = {
-        "ours, display": lambda law: ours(task, law, DISPLAY_ACCURACY),
-        "ours, 1e-8": lambda law: ours(task, law, 1e-8),
-        "plain loop": lambda law: loop(task, law, False),
-        f"tuned loop, gtol {tuned['gtol']:.0e}": lambda law: loop(task, law, True, **tuned),
-        "tuned loop, gtol 1e-09": lambda law: loop(task, law, True, **tight),
-    }
-    drawn = {name: [move(law) for law in LAWS] for name, move in moves.items()}
-    peer = Diffprivlib(words.diffprivlib, task, words.repetitions) if words.diffprivlib else None
-    cpu: dict[str, list[dict[str, float]]] = {name: [] for name in moves}
-    walls: dict[str, list[float]] = {name: [] for name in moves if name.startswith("ours")}
-    theirs = []
     with ThreadPoolExecutor(len(LAWS)) as pool:
-        for _ in range(words.rounds):
-            for name, move in moves.items():
-                cpu[name].append({law: timed(move, law)[0] for law in LAWS})
-                if name in walls:
-                    started = time.perf_counter()
-                    list(pool.map(move, LAWS))
-                    walls[name].append(time.perf_counter() - started)
-            if peer:
-                theirs.append(peer.turn())
-    size = f"{words.epsilons} epsilons x {words.repetitions} repetitions x {len(LAWS)} laws"
-    print(f"{size}, n {words.n}, p {words.p}, lam {words.lam:g}")
-    total = {name: statistics.median(sum(turn.values()) for turn in turns) for name, turns in cpu.items()}
-    for name in moves:
-        excess, right = errors(drawn[name], exact)
-        line = f"{name:28s} {1e3 * total[name]:8.0f} ms CPU"
-        line += f" {1e3 * statistics.median(walls[name]):6.0f} ms wall" if name in walls else " " * 15
-        line += f"  errors {excess:.1e} {right:.1e}  gradients {max(c.gradient for c in drawn[name]):.1e}"
-        goal = "ours, 1e-8" if name.endswith("1e-09") else "ours, display"
-        print(line + ("" if name in walls else f"  ratio {total[name] / total[goal]:.1f}"))
-    half = statistics.median(turn["gamma"] for turn in cpu["ours, display"])
-    if theirs:
-        slow = statistics.median(theirs)
-        line = f"{'diffprivlib, Gamma half':28s} {1e3 * slow:8.0f} ms CPU"
-        print(f"{line}  ours {1e3 * half:.0f} ms  ratio {slow / half:.1f}")
-    else:
-        print("diffprivlib: not run (--diffprivlib PYTHON)")
+        peers = [
+            Rival(
+                "ours, a thread for each law",
+                lambda: list(pool.map(display, LAWS)),
+                judge,
+                ("slider, wall",),
+                note=f"on {usable_cores()} cores",
+            ),
+            rival("plain numpy and scipy", lambda law: loop(task, law, False), "slider, display"),
+            rival(
+                f"tuned numpy and scipy, gtol {tuned['gtol']:.0e}",
+                lambda law: loop(task, law, True, **tuned),
+                "slider, display",
+            ),
+        ]
+        yield from compete(work("a move, at display accuracy"), rival("ours", display, "slider, display error"), peers)
+    yield from compete(
+        work("a move, gradients below 1e-8"),
+        rival("ours", lambda law: ours(task, law, 1e-8)),
+        [rival("tuned numpy and scipy", lambda law: loop(task, law, True, **TIGHT), "slider, 1e-8")],
+    )
+    yield from gamma_half(work("its Gamma half, at display accuracy"), task, interpreters.diffprivlib)
+
+
+def gamma_half(work: Work, task: Task, python: str | None) -> list[Row]:
+    mine = Rival("ours", lambda: ours(task, "gamma", DISPLAY_ACCURACY), lambda c: {"accuracy": c.accuracy.mean()})
+    if python is None:
+        return compete(work, mine, [Rival("diffprivlib", "--diffprivlib PYTHON")])
+    train = task.split.train
+    facts = {"C": 1.0 / (train.n * task.lam), "repetitions": len(task.directions["gamma"])}
+    with Guest(python, "diffprivlib_loop.py", facts, X=train.X, y=train.y, epsilons=task.epsilons) as guest:
+        theirs = Rival("diffprivlib", guest, lambda score: {"accuracy, training": score})
+        return compete(work, mine, [theirs])
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(sys.modules[__name__])

@@ -1,31 +1,54 @@
-"""Certified solver against scikit-learn: CPU time at equal gradient norm, both in one run.
+"""Certified solvers against scikit-learn and scipy, to the same gradient norm or gap.
 
     python -m benchmarks.solvers
 
-J as in docs/formulas.md, so scikit-learn's C is 1 / (n lam). Logistic loss: its tol is lowered until its own gradient
-norm of J, in our normalisation, is at most 1e-8; both norms are printed. One BLAS thread, one warm-up, medians, the
-two alternate. "cached" means that X'X was computed before, as in every solve after the first on the same records.
-Hinge loss: the tol of LIBLINEAR is lowered until J is within the gap that we certify; both gaps are printed.
+J as in docs/formulas.md, so scikit-learn's C is 1 / (n lam). Logistic loss: a peer's tolerance is lowered, in steps of
+sqrt(10), until its own gradient norm of J, in our normalisation, is at most 1e-8; both norms are shown. scipy is
+L-BFGS-B on J and its gradient in plain numpy, with one exponential for both. "cached" means that X'X was computed
+before, as in every solve after the first on the same records. Hinge loss: the tol of LIBLINEAR is lowered until J is
+within the gap that we certify; both gaps are shown.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
+import dataclasses as dc
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
+from scipy.optimize import minimize as scipy_minimize
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from benchmarks.guests import Interpreters
+from benchmarks.rows import Accuracy, Rival, Row, Work, compete
+from benchmarks.sizes import run_alone
 from dpcore import Data
 from dpcore.losses import get_loss
 from dpcore.solvers import minimise, tolerance
-from dpcore.threads import one_blas_thread
+from dpcore.types import Array
 
 GOAL = 1e-8
 LOSS, HINGE = get_loss("logistic"), get_loss("hinge")
+DENSE_TARGETS = ("dense, p = 50", "dense, p = 8 and 120", "dense, p = 8 and 120")
+
+
+@dc.dataclass(frozen=True)
+class Sizes:
+    """dense_n, dense_p: records and columns of each dense problem. square: n = p. The rest is the sparse problem."""
+
+    dense_n: tuple[int, ...] = (10_000, 60_000, 10_000)
+    dense_p: tuple[int, ...] = (50, 8, 120)
+    square: int = 2_000
+    sparse_n: int = 20_000
+    sparse_p: int = 100_000
+    per_row: int = 100
+    rounds: int = 7
+
+
+QUICK = Sizes(dense_n=(300, 300, 300), dense_p=(5, 4, 6), square=60, sparse_n=100, sparse_p=300, per_row=5, rounds=1)
 
 
 def correlated(n: int, p: int, *, common: float) -> Data:
@@ -48,100 +71,112 @@ def zipf(n: int, p: int, per_row: int) -> Data:
     return Data(X, labels(X, rng))
 
 
-def labels(X: object, rng: np.random.Generator) -> np.ndarray:
-    scores = X @ rng.standard_normal(X.shape[1])  # type: ignore[attr-defined, operator]
+def labels(X: Array | csr_array, rng: np.random.Generator) -> Array:
+    scores = X @ rng.standard_normal(X.shape[1])
     return np.where(rng.random(len(scores)) < 1.0 / (1.0 + np.exp(-3.0 * scores / scores.std())), 1.0, -1.0)
 
 
-def gradient_norm(data: Data, lam: float, theta: np.ndarray) -> float:
+def gradient_norm(data: Data, lam: float, theta: Array) -> float:
     slope = LOSS.derivative(data.X @ theta, data.y) @ data.X / data.n
     return float(np.linalg.norm(slope + lam * theta))
 
 
-def peer(data: Data, lam: float, solver: str) -> tuple[Callable[[], np.ndarray], float]:
-    """scikit-learn at the largest tol (in steps of sqrt(10)) that reaches GOAL, and that tol."""
+def sklearn_fit(data: Data, lam: float, solver: str, tol: float) -> Array:
+    model = LogisticRegression(C=1.0 / (data.n * lam), fit_intercept=False, solver=solver, tol=tol, max_iter=100_000)
+    return model.fit(data.X, data.y).coef_.ravel()
+
+
+def scipy_fit(data: Data, lam: float, tol: float) -> Array:
+    X, y = data.X, data.y
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        m = y * (X @ theta)
+        e = np.exp(-np.abs(m))
+        value = (np.maximum(-m, 0.0) + np.log1p(e)).mean() + 0.5 * lam * theta @ theta
+        return value, X.T @ (-y * np.where(m > 0.0, e, 1.0) / (1.0 + e)) / len(y) + lam * theta
+
+    options = {"gtol": tol, "ftol": 0.0, "maxiter": 100_000, "maxfun": 100_000}
+    return scipy_minimize(objective, np.zeros(data.p), jac=True, method="L-BFGS-B", options=options).x
+
+
+def loosest(data: Data, lam: float, who: str, targets: tuple[str, ...]) -> Rival:
+    """A peer at the largest tolerance that reaches GOAL."""
+
+    def fit(tol: float) -> Array:
+        return scipy_fit(data, lam, tol) if who == "scipy L-BFGS-B" else sklearn_fit(data, lam, who, tol)
+
     for power in np.arange(4.0, 15.0, 0.5):
-        model = LogisticRegression(C=1.0 / (data.n * lam), fit_intercept=False, solver=solver, tol=10.0**-power)
-        model.max_iter = 10_000
-
-        def fit(model: LogisticRegression = model) -> np.ndarray:
-            return model.fit(data.X, data.y).coef_.ravel()
-
-        if gradient_norm(data, lam, fit()) <= GOAL:
-            return fit, 10.0**-power
-    raise RuntimeError(f"{solver} does not reach a gradient norm of {GOAL:g}")
+        tol = 10.0**-power
+        if gradient_norm(data, lam, fit(tol)) <= GOAL:
+            return Rival(who, partial(fit, tol), _judge(data, lam), targets, note=f"tol {tol:.0e}")
+    return Rival(who, f"does not reach a gradient norm of {GOAL:g}", targets=targets)
 
 
-def hinge_risk(data: Data, lam: float, theta: np.ndarray) -> float:
-    return float(HINGE.value(data.X @ theta, data.y).mean() + lam / 2.0 * theta @ theta)
+def _judge(data: Data, lam: float) -> Callable[[Array], Accuracy]:
+    return lambda theta: {"gradient": gradient_norm(data, lam, theta)}
 
 
-def compare_hinge(name: str, data: Data, lam: float, rounds: int) -> None:
-    tol = tolerance(HINGE, 1.0, data.n, lam)
-    found = minimise(HINGE, data, lam, tol=tol)
-    lowest = hinge_risk(data, lam, found.theta) - lam / 2.0 * found.distance**2
-    for power in range(1, 12):
-        model = LinearSVC(C=1.0 / (data.n * lam), loss="hinge", fit_intercept=False, tol=10.0**-power, random_state=0)
-        model.max_iter = 100_000
-        gap = hinge_risk(data, lam, model.fit(data.X, data.y).coef_.ravel()) - lowest
-        if gap <= lam / 2.0 * tol**2:
-            break
+def solved(work: Work, data: Data, peers: tuple[str, ...], target: str, *, cached: bool = False) -> Iterator[Row]:
+    lam = work.sizes["lam"]
+    # The target is against the fastest of them; all have to be beaten by it.
+    rivals = [loosest(data, lam, who, (target,)) for who in peers]
 
-    def fresh() -> object:
-        return minimise(HINGE, Data(data.X, data.y, data.p), lam, tol=tol)
-
-    theirs, ours = cpu_medians([lambda: model.fit(data.X, data.y), fresh], rounds)
-    line = f"{name:34s} {'liblinear':17s} {1e3 * theirs:8.1f} ms  ours {1e3 * ours:7.1f} ms  ratio {theirs / ours:5.2f}"
-    print(f"{line}  gaps {gap:.1e} (tol {model.tol:.0e}) {lam / 2.0 * found.distance**2:.1e}", flush=True)
-
-
-def cpu_medians(functions: list[Callable[[], object]], rounds: int) -> list[float]:
-    for function in functions:
-        function()
-    times: list[list[float]] = [[] for _ in functions]
-    for _ in range(rounds):
-        for function, taken in zip(functions, times, strict=True):
-            started = time.process_time()
-            function()
-            taken.append(time.process_time() - started)
-    return [statistics.median(taken) for taken in times]
-
-
-def compare(name: str, data: Data, lam: float, solver: str, rounds: int) -> None:
-    theirs, tol = peer(data, lam, solver)
-
-    def cached() -> np.ndarray:
-        return minimise(LOSS, data, lam, tol=GOAL / lam).theta
-
-    def fresh() -> np.ndarray:
+    def fresh() -> Array:
         return minimise(LOSS, Data(data.X, data.y, data.p), lam, tol=GOAL / lam).theta
 
-    their_time, fresh_time = cpu_medians([theirs, fresh], rounds)
-    line = f"{name:34s} {solver:17s} {1e3 * their_time:8.1f} ms  ours {1e3 * fresh_time:7.1f} ms"
-    line += f"  ratio {their_time / fresh_time:5.2f}"
-    if not data.sparse and data.active <= 200:
+    yield from compete(work, Rival("ours", fresh, _judge(data, lam)), rivals)
+    if cached:
         _ = data.gram
-        their_time, cached_time = cpu_medians([theirs, cached], rounds)
-        line += f"  cached {1e3 * cached_time:6.1f} ms  ratio {their_time / cached_time:5.2f}"
-    norms = gradient_norm(data, lam, theirs()), gradient_norm(data, lam, fresh())
-    print(f"{line}  gradients {norms[0]:.1e} (tol {tol:.0e}) {norms[1]:.1e}", flush=True)
+        ours = Rival("ours, cached", lambda: minimise(LOSS, data, lam, tol=GOAL / lam).theta, _judge(data, lam))
+        yield from compete(work, ours, [dc.replace(rival, targets=("dense, cached",)) for rival in rivals])
 
 
-def main() -> None:
-    one_blas_thread()
-    for n, p in [(10_000, 50), (60_000, 8), (10_000, 120)]:
+def hinge(work: Work, data: Data) -> list[Row]:
+    lam = work.sizes["lam"]
+    tol = tolerance(HINGE, 1.0, data.n, lam)
+    found = minimise(HINGE, data, lam, tol=tol)
+
+    def risk(theta: Array) -> float:
+        return float(HINGE.value(data.X @ theta, data.y).mean() + lam / 2.0 * theta @ theta)
+
+    lowest = risk(found.theta) - lam / 2.0 * found.distance**2
+
+    def liblinear(tol: float) -> Array:
+        C = 1.0 / (data.n * lam)
+        model = LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=tol, random_state=0, max_iter=100_000)
+        return model.fit(data.X, data.y).coef_.ravel()
+
+    def gap(theta: Array) -> Accuracy:
+        return {"gap": risk(theta) - lowest}
+
+    for power in range(1, 12):
+        theirs = 10.0**-power
+        if gap(liblinear(theirs))["gap"] <= lam / 2.0 * tol**2:
+            break
+    ours = Rival("ours", lambda: minimise(HINGE, Data(data.X, data.y, data.p), lam, tol=tol).theta, gap)
+    return compete(work, ours, [Rival("liblinear", partial(liblinear, theirs), gap, note=f"tol {theirs:.0e}")])
+
+
+def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+    judged = sizes == Sizes()
+
+    def work(words: str, data: Data, lam: float) -> Work:
+        return Work("solvers", words, {"n": data.n, "p": data.p, "lam": lam}, sizes.rounds, judged)
+
+    for n, p, target in zip(sizes.dense_n, sizes.dense_p, DENSE_TARGETS, strict=True):
+        data = correlated(n, p, common=1.0)
         for lam in (1e-3, 1e-5):
-            data = correlated(n, p, common=1.0)
-            compare(f"dense {n} x {p}, lam {lam:g}", data, lam, "newton-cholesky", rounds=15)
-    square = correlated(2_000, 2_000, common=0.0)
-    compare("dense 2000 x 2000, lam 0.01", square, 1e-2, "newton-cg", rounds=7)
-    compare("dense 2000 x 2000, lam 1e-05", square, 1e-5, "newton-cg", rounds=7)
-    wide = zipf(20_000, 100_000, per_row=100)
-    for lam in (1e-3, 1e-5):
-        compare(f"Zipf 20000 x 100000, lam {lam:g}", wide, lam, "newton-cg", rounds=5)
+            words = work("logistic, dense and correlated", data, lam)
+            yield from solved(words, data, ("newton-cholesky", "scipy L-BFGS-B"), target, cached=True)
+    square = correlated(sizes.square, sizes.square, common=0.0)
+    for lam, target in ((1e-2, "n = p, well-conditioned"), (1e-5, "n = p, lam 1e-5")):
+        yield from solved(work("logistic, dense", square, lam), square, ("newton-cg", "scipy L-BFGS-B"), target)
+    wide = zipf(sizes.sparse_n, sizes.sparse_p, sizes.per_row)
+    for lam, target in ((1e-1, "sparse, easy"), (1e-3, "sparse"), (1e-5, "sparse")):
+        yield from solved(work("logistic, Zipf columns", wide, lam), wide, ("newton-cg", "scipy L-BFGS-B"), target)
     for lam in (1e-4, 1e-6):
-        compare_hinge(f"hinge, the same, lam {lam:g}", wide, lam, rounds=3)
+        yield from hinge(work("hinge, Zipf columns", wide, lam), wide)
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(sys.modules[__name__])

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from .accounting import gaussian_mu
@@ -36,9 +36,13 @@ Sampling = Literal["poisson", "uniform"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
 
 _SAFETY = 1e-9
+# Logarithms of noise multipliers this close are one, which the margin covers.
+_SAME = 1e-10
+# An order is settled on where epsilon is below the budget by at most this share.
+_NEAR = 0.05
 # Between neighbouring orders the best epsilon is missed by at most 0.03%.
 _ORDERS: Array = np.asarray(1.0 + 0.05 * 1.05 ** np.arange(440), dtype=np.float64)
-_STRIDE = 16
+_STRIDES = (16, 4, 1)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(600)
 # Where the normal tail beyond the integrand's peak ends, and how long an interval so many nodes still resolve.
 _TAIL, _LONGEST = 12.0, 400.0
@@ -77,15 +81,20 @@ def renyi(alpha: ArrayLike, z: float, rate: float, sampling: Sampling) -> Array:
 def _poisson(a: Array, u: Array, h: float, q: float) -> tuple[Array, Array]:
     """E_Q (P/Q)^a - 1 = int_0^inf e^exponent factor du: the log-ratio r is odd in u, which leaves positive factors."""
     absent = math.log1p(-q) if q < 1.0 else -math.inf
-    log_q = np.logaddexp(absent, math.log(q) - h * u - 0.5 * h * h)  # over phi(u)
-    r = np.logaddexp(0.0, math.log(q) - 0.5 * h * h + h * u + np.log(-np.expm1(-2.0 * h * u)) - log_q)
+    log_q = _log_sum(absent, math.log(q) - h * u - 0.5 * h * h)  # over phi(u)
+    r = _log_sum(0.0, math.log(q) - 0.5 * h * h + h * u + np.log(-np.expm1(-2.0 * h * u)) - log_q)
     return a * r + log_q - 0.5 * u * u - _LOG_ROOT_TAU, np.expm1(-a * r) * np.expm1((1.0 - a) * r)
+
+
+def _log_sum(a: float, b: Array) -> Array:
+    """ln(e^a + e^b), a may be -inf: np.logaddexp in a fraction of its time, which is most of a calibration's."""
+    return np.maximum(a, b) + np.log1p(np.exp(-np.abs(a - b)))
 
 
 def _uniform(a: Array, u: Array, h: float, q: float) -> tuple[Array, Array]:
     """The same for a (a - 1) int_1^inf (t^(a-2) + t^(-a-1)) H(t) dt: t = 1 + q (e^x - 1), by parts, u = x / (2 h)."""
     s = 2.0 * h
-    log_t = np.logaddexp(0.0, math.log(q) + s * u + np.log(-np.expm1(-s * u)))
+    log_t = _log_sum(0.0, math.log(q) + s * u + np.log(-np.expm1(-s * u)))
     forth, back = -np.expm1((1.0 - a) * log_t), -np.expm1(-a * log_t)
     exponent = (a - 1.0) * log_t + s * u + log_ndtr(-u - 0.5 * s)
     return exponent, q * s * (a * forth + (a - 1.0) * (1.0 - forth) * back)
@@ -122,39 +131,88 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
             f"subsampled accounting at delta = {delta:g} needs epsilon > {least:.3g}, got epsilon = {budget.epsilon:g}"
         )
 
-    def above(log_z: float) -> float:
-        return math.log(_rounded_up(_epsilon(math.exp(log_z), rate, times, delta, sampling)) / budget.epsilon)
+    def over(cost: float) -> float:
+        return math.log(_rounded_up(cost) / budget.epsilon)
+
+    def at_best(log_z: float) -> float:
+        return over(_epsilon(math.exp(log_z), rate, times, delta, sampling))
 
     # The central limit of the Poisson pair, mu = q sqrt(T) sqrt(4 sinh(1 / z^2)), is near and usually below.
     mu = gaussian_mu(budget) / (rate * math.sqrt(times))
-    low = high = -0.5 * math.log(math.asinh(0.25 * mu * mu))
-    step = 0.125
-    while above(low) < 0.0:
+    log_z = _crossing(at_best, -0.5 * math.log(math.asinh(0.25 * mu * mu)), _NEAR)
+    # One order alone costs little to try, and what is best here meets the budget at a smaller z. Another may be better
+    # there, but hardly: near the answer all orders near the best are nearly as good.
+    before = None
+    while (best := _best_order(math.exp(log_z), rate, times, delta, sampling, before)[0]) != before:
+        alpha = _ORDERS[best]
+
+        def by_order(log_z: float, alpha: float = alpha) -> float:
+            divergence = float(renyi(alpha, math.exp(log_z), rate, sampling))
+            return over(times * divergence + float(_conversion(np.asarray(alpha), delta)))
+
+        met = _crossing(by_order, log_z, _SAME)
+        if before is not None and met > log_z - _SAME:
+            break
+        log_z, before = met, best
+        # At a z below, this order is out of reach, and another may still meet the budget.
+        if by_order(met) < -2.0 * _SAME and at_best(met - 2.0 * _SAME) <= 0.0:
+            log_z, before = met - 2.0 * _SAME, None
+    return math.exp(log_z) * (1 + _SAFETY)
+
+
+def _crossing(falling: Callable[[float], float], start: float, enough: float) -> float:
+    """Where a function that falls, at about the rate 1 or faster, is between -`enough` and 0 (Illinois method).
+
+    Where it jumps over these, as where an integral goes out of reach, it is just behind the jump.
+    """
+    low = high = start
+    at_low = at_high = falling(start)
+    step, side = abs(at_low) + enough, 0
+    while at_low < 0.0:
         low, high, step = low - step, low, 2.0 * step
-    while above(high) > 0.0:
+        at_low, at_high = falling(low), at_low
+    while at_high > 0.0:
         low, high, step = high, high + step, 2.0 * step
-    return math.exp(brentq(above, low, high, xtol=1e-10)) * (1 + _SAFETY)
+        at_low, at_high = at_high, falling(high)
+    short = at_high
+    while short < -enough and high - low > _SAME:
+        x = (low * at_high - high * at_low) / (at_high - at_low)
+        value = falling(x)
+        # An end that stays twice in a row has its value halved: plain regula falsi would keep it for ever.
+        if value > 0.0:
+            low, at_low = x, value
+            at_high, side = (0.5 * at_high if side > 0 else at_high), 1
+        else:
+            high, at_high, short = x, value, value
+            at_low, side = (0.5 * at_low if side < 0 else at_low), -1
+    return high
 
 
 def _epsilon(z: float, rate: float, times: int, delta: float, sampling: Sampling) -> float:
-    """The conversion at its best order: among every 16th, then among those between its neighbours."""
-    coarse = _ORDERS[::_STRIDE]
-    best = int(np.argmin(times * _coarse(z, rate, sampling) + _conversion(coarse, delta)))
-    return float(np.min(times * _fine(z, rate, sampling, best) + _conversion(_between(best), delta)))
+    return _best_order(z, rate, times, delta, sampling)[1]
 
 
-def _between(best: int) -> Array:
-    return _ORDERS[max(0, (best - 1) * _STRIDE) : (best + 1) * _STRIDE + 1]
+def _best_order(
+    z: float, rate: float, times: int, delta: float, sampling: Sampling, near: int | None = None
+) -> tuple[int, float]:
+    """The order whose conversion is the smallest, and that: of every 16th, then of closer ones around it.
+
+    near: the best order of a z close by, which spares the search among all.
+    """
+    low, high, best, least = 0, len(_ORDERS), 0, math.inf
+    if near is not None:
+        low, high = max(0, near - _STRIDES[0]), near + _STRIDES[0] + 1
+    for stride in _STRIDES if near is None else _STRIDES[1:]:
+        orders = _ORDERS[low:high:stride]
+        values = times * _divergences(z, rate, sampling, low, high, stride) + _conversion(orders, delta)
+        best, least = low + stride * int(np.argmin(values)), float(np.min(values))
+        low, high = max(0, best - stride), best + stride + 1
+    return best, least
 
 
-@functools.lru_cache(maxsize=1024)
-def _coarse(z: float, rate: float, sampling: Sampling) -> Array:
-    return renyi(_ORDERS[::_STRIDE], z, rate, sampling)
-
-
-@functools.lru_cache(maxsize=4096)
-def _fine(z: float, rate: float, sampling: Sampling, best: int) -> Array:
-    return renyi(_between(best), z, rate, sampling)
+@functools.lru_cache(maxsize=8192)
+def _divergences(z: float, rate: float, sampling: Sampling, low: int, high: int, stride: int) -> Array:
+    return renyi(_ORDERS[low:high:stride], z, rate, sampling)
 
 
 def _conversion(orders: Array, delta: float) -> Array:

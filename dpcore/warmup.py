@@ -11,6 +11,7 @@ from . import kernels
 from .experiment import Axis, Experiment, run
 from .losses import LOSSES, get_loss
 from .mechanisms import list_mechanisms, mechanism_class
+from .noises import NOISES
 from .solvers import minimise
 from .solvers.ellipsoid_minima import minimise_ellipsoids
 from .solvers.ellipsoids import ClassRecords, Objective
@@ -47,6 +48,8 @@ def warm_up() -> Iterator[str]:
             sweep = Axis("epsilon", _EPSILONS)
             run(Experiment(source=source, n=50, mechanisms=(key,), loss=loss, sweep=sweep, repetitions=2))
             yield f"{key} with {loss}"
+    NOISES["gaussian"].direction(1_000, 1_000, np.random.default_rng(0))
+    yield "noise for many columns"
     work("synthetic", n=4, p=2, seed=0)
     yield "descent record by record"
     table = scipy.sparse.eye_array(MAX_FACTOR + 1, format="csr")

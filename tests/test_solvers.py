@@ -221,6 +221,15 @@ def test_ill_conditioned_records_are_solved_by_conjugate_gradients(loss, lam, mo
         assert np.linalg.norm(plain_objective(loss, data, lam, found.theta)[1]) <= 1.001e-11
 
 
+@pytest.mark.parametrize(("lam", "by_newton"), [(1.0, False), (1e-4, True)])
+def test_flat_problems_that_nothing_can_factor_need_no_newton_step(lam, by_newton, monkeypatch):
+    monkeypatch.setattr(smooth, "MAX_FACTOR", 2)
+    newton, asked = smooth.newton, []
+    monkeypatch.setattr(smooth, "newton", lambda *arguments: asked.append(lam) or newton(*arguments))
+    found = minimise(get_loss("logistic"), random_records(60, 20, seed=0), lam, tol=1e-9)
+    assert found.distance <= 1e-9 and bool(asked) == by_newton
+
+
 def test_woodbury_keeps_its_digits_where_lam_is_tiny():
     """Without refinement the relative residual is about 1e-16 / lam."""
     data, lam, loss = PROBLEMS["more columns than rows"], 1e-10, get_loss("squared")

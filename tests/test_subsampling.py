@@ -206,6 +206,23 @@ def test_the_order_found_is_the_best_of_all_orders():
         assert subsampled_epsilon(z, rate, times, delta, sampling) == pytest.approx(every.min(), rel=3e-9, abs=3e-9)
 
 
+def test_a_multiplier_spends_the_budget_to_nine_digits_and_no_more():
+    """Budgets of all sizes, those that hardly any order reaches, and those where an integral goes out of reach."""
+    rng = np.random.default_rng(0)
+    cases = [(10.0 ** rng.uniform(-2, 2), 10.0 ** rng.uniform(-12, -2)) for _ in range(30)]
+    for delta in (1e-12, 1e-10):
+        least = subsampling._conversion(subsampling._ORDERS, delta).min()
+        cases += [(float(least) * (1.0 + share) + 3e-9, delta) for share in (1e-6, 1e-3, 0.1)]
+    drawn = [(*case, 10.0 ** rng.uniform(-4, 0), int(10.0 ** rng.uniform(0, 6))) for case in cases]
+    # Here the best order is out of reach just below.
+    drawn.append((0.0027251373913561683, 2.743017237901627e-06, 0.0006098969943994604, 113))
+    for epsilon, delta, rate, times in drawn:
+        for sampling in SAMPLINGS:
+            z = subsampled_multiplier(Budget(epsilon, delta), rate, times, sampling)
+            assert subsampled_epsilon(z, rate, times, delta, sampling) <= epsilon * (1.0 + 1e-9)
+            assert subsampled_epsilon(z * (1.0 - 1e-8), rate, times, delta, sampling) > epsilon * (1.0 - 1e-9)
+
+
 # What is refused
 
 

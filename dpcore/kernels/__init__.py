@@ -89,7 +89,7 @@ with _numba_cache_in(CACHE_FOLDER):
     from .norm_balls import project_rows
     from .phased import average_of_phase
     from .rows import kink_sweep, unsigned
-    from .sampling import draw_counts
+    from .sampling import draw_counts, fill_normals
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
     from .stream import play_stream
     from .touched import AFFINE, CONSTANT, SIGMOID, touched_frank_wolfe
@@ -113,6 +113,7 @@ __all__ = [
     "best_of_noisy",
     "draw_counts",
     "draw_vertices",
+    "fill_normals",
     "follow",
     "gaussian_mean",
     "kink_sweep",

@@ -101,7 +101,7 @@ class Problem:
         # Curvatures replaced by their mean: as good a preconditioner, and no pass over the records.
         diagonal = weights.sum() * self.mean_squares + self.lam
         single = single and SINGLE_RANGE[0] < diagonal.min() and diagonal.max() < SINGLE_RANGE[1]
-        X = self.data.single if single else self.data.X
+        X = self.single if single else self.data.X
         length = float(np.linalg.norm(gradient))
         weights, scale = weights.astype(X.dtype), (1.0 / diagonal).astype(X.dtype)
         residual = (gradient / -length).astype(X.dtype)
@@ -119,6 +119,17 @@ class Problem:
             inner, before = residual @ scaled, inner
             search = scaled + (inner / before) * search
         return length * direction.astype(np.float64)
+
+    def mean_square_along(self, direction: Array) -> float:
+        """(1/n) sum_i <x_i, u>^2 for the unit vector u of a direction; 0 for the direction 0."""
+        square = float(direction @ direction)
+        images = self.data.X @ direction
+        return float(images @ images) / (self.data.n * square) if square else 0.0
+
+    @functools.cached_property
+    def single(self) -> Any:
+        """X in single precision; a table row by row, in which products with one vector at a time are quickest."""
+        return self.data.single if self.data.sparse else self.data.X.astype(np.float32)
 
     @functools.cached_property
     def mean_squares(self) -> Array:

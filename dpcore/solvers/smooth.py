@@ -22,6 +22,8 @@ _CHEAP_GRAM = 200
 _GRAM_STEPS = 60
 # Plain steps to try before X'X, per column: about what X'X costs beside a gradient.
 _PLAIN_SHARE = 1 / 20
+# Plain steps where nothing can be factored: up to this ratio of curvatures, and so many.
+_FLAT, _PLAIN_STEPS = 4.0, 50
 
 
 def minimise_smooth(
@@ -32,7 +34,7 @@ def minimise_smooth(
     theta = np.zeros(data.active) if start is None else start
     z = problem.predictions(theta)
     gradient, steps = problem.gradient(theta, z), 0
-    for precondition, budget in _stages(problem, loss, z):
+    for precondition, budget in _stages(problem, loss, z, gradient):
         if np.linalg.norm(gradient) > tol:
             theta, gradient, taken = _bfgs(problem, theta, gradient, tol, precondition(), budget)
             steps += taken
@@ -42,13 +44,16 @@ def minimise_smooth(
     return Point(theta, float(np.linalg.norm(gradient)), steps)
 
 
-def _stages(problem: Problem, loss: Loss, z: Array) -> list[tuple[Callable[[], Callable[[Array], Array]], int]]:
+def _stages(
+    problem: Problem, loss: Loss, z: Array, gradient: Array
+) -> list[tuple[Callable[[], Callable[[Array], Array]], int]]:
     """What to try before Newton: preconditioners, built when their turn comes, and how many steps each may take.
 
     X'X serves every lam and every theta once it is there (c X'X / n + lam I, c a typical curvature, is close to all
     Hessians), but costs many gradients. Well-conditioned problems are solved before it would be ready: so wide tables
-    try without it for about as long as it would take. Newton wins from the start where nothing can be factored, and
-    on sparse tables with more columns than rows.
+    try without it for about as long as it would take. Where nothing can be factored, Newton's directions cost many
+    products, too: plain steps win where J curves hardly more along its gradient than lam says it must. Newton wins from
+    the start elsewhere, and on sparse tables with more columns than rows.
     """
     data, lam = problem.data, problem.lam
     typical = max(float(loss.curvature(z, data.y).mean()), 0.1 * loss.curvature_bound)
@@ -64,7 +69,8 @@ def _stages(problem: Problem, loss: Loss, z: Array) -> list[tuple[Callable[[], C
     stages: list[tuple[Callable[[], Callable[[Array], Array]], int]] = []
     smaller_side = min(data.active, data.n)
     if smaller_side > MAX_FACTOR:
-        return stages
+        curvature = lam + typical * problem.mean_square_along(gradient)
+        return [(lambda: lambda g: g / curvature, _PLAIN_STEPS)] if curvature <= _FLAT * lam else stages
     if not data.sparse and (not gram_fits or (data.active > _CHEAP_GRAM and "gram" not in data.__dict__)):
         stages.append((plain, max(20, int(smaller_side * _PLAIN_SHARE))))
     if gram_fits:

@@ -1,0 +1,1 @@
+"""Comparisons with peers on the same work; `python -m benchmarks` runs them all."""

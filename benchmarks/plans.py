@@ -1,0 +1,13 @@
+"""Plans as those who time their releases need them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from dpcore.mechanisms import Mechanism
+from dpcore.types import Plan
+
+
+def mechanism_of(plan: Plan) -> Mechanism:
+    """The mechanism with what releases; a plan promises no more than its bounds."""
+    return cast(Mechanism, plan.mechanism)
