@@ -101,8 +101,9 @@ def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rou
         del kept[:-1]
         most = peak() if most is None else most
     cpu, wall = median(times)
+    entries = int(data.X.nnz) if isinstance(data.X, csr_array) else data.X.size
     facts: dict[str, Any] = {
-        "mechanism": name, "rows": rows, "columns": columns, "nonzeros": int(data.X.nnz), "cpu": cpu, "wall": wall,
+        "mechanism": name, "rows": rows, "columns": columns, "nonzeros": entries, "cpu": cpu, "wall": wall,
         "made": made, "peak": most, "filled": data.filled[1].active, "steps": kept[0].plan.steps,
     }  # fmt: skip
     theta, plan, records = kept[0].theta, kept[0].plan, Data(data.X, labels(name, data))

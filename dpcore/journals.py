@@ -32,7 +32,8 @@ class Journal:
     >>> place = Path(tempfile.mkdtemp(), "table.csv.unfinished")
     >>> with Journal(place, Experiment(n=100)) as journal:
     ...     journal.keep(0, [{"mean": 0.5}])
-    >>> Journal(place, Experiment(n=100), resume=True).known
+    >>> with Journal(place, Experiment(n=100), resume=True) as journal:
+    ...     journal.known
     {0: [{'mean': 0.5}]}
     """
 

@@ -268,13 +268,16 @@ def note(text: str, *, x: float, y: float, colour: str, size: int, **more: Any) 
 
 
 def flag(text: str, x: float, colour: str, background: str) -> dict[str, Any]:
-    """The cursor's value on a logarithmic axis, in the place of a tick label."""
-    place = {"xref": "x", "x": math.log10(x), "xanchor": "center", "yanchor": "top", "borderpad": 3}
+    """The cursor's value on a logarithmic axis, in the place of a tick label.
+
+    By the name "cursor" a browser finds it, and its line, to move them while a slider is dragged.
+    """
+    place = {"name": "cursor", "xref": "x", "x": math.log10(x), "xanchor": "center", "yanchor": "top", "borderpad": 3}
     return note(text, x=0, y=0, yshift=-3, colour=background, size=13, bgcolor=INKS.get(colour, colour)) | place
 
 
 def vertical(x: float, colour: str) -> dict[str, Any]:
-    place = {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
+    place = {"name": "cursor", "type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
     return place | {"line": {"color": colour, "width": 1.5}}
 
 

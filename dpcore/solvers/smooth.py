@@ -52,8 +52,9 @@ def _stages(
     X'X serves every lam and every theta once it is there (c X'X / n + lam I, c a typical curvature, is close to all
     Hessians), but costs many gradients. Well-conditioned problems are solved before it would be ready: so wide tables
     try without it for about as long as it would take. Where nothing can be factored, Newton's directions cost many
-    products, too: plain steps win where J curves hardly more along its gradient than lam says it must. Newton wins from
-    the start elsewhere, and on sparse tables with more columns than rows.
+    products, too: plain steps win where J curves hardly more along its gradient than lam says it must, and the vectors
+    they keep are smaller than the records. Newton wins from the start elsewhere, and on sparse tables with more columns
+    than rows.
     """
     data, lam = problem.data, problem.lam
     typical = max(float(loss.curvature(z, data.y).mean()), 0.1 * loss.curvature_bound)
@@ -69,6 +70,8 @@ def _stages(
     stages: list[tuple[Callable[[], Callable[[Array], Array]], int]] = []
     smaller_side = min(data.active, data.n)
     if smaller_side > MAX_FACTOR:
+        if _MEMORY * data.active > (data.X.size if isinstance(data.X, np.ndarray) else data.X.nnz):
+            return stages
         curvature = lam + typical * problem.mean_square_along(gradient)
         return [(lambda: lambda g: g / curvature, _PLAIN_STEPS)] if curvature <= _FLAT * lam else stages
     if not data.sparse and (not gram_fits or (data.active > _CHEAP_GRAM and "gram" not in data.__dict__)):

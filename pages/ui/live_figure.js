@@ -210,9 +210,35 @@ async function draw(node) {
   }
 }
 
+// While the slider of epsilon is dragged, the cursor follows on the curves that are there; new ones come on its release.
+function follow(node, said) {
+  const { shapes = [], annotations = [] } = node.layout;
+  const [text, epsilon] = [`ε = ${said}`, Number(said)];
+  const flag = annotations.findIndex((it) => it.name === "cursor" && it.text.startsWith("ε = "));
+  if (flag < 0 || annotations[flag].text === text || !(epsilon > 0)) return;
+  const change = { [`annotations[${flag}].x`]: Math.log10(epsilon), [`annotations[${flag}].text`]: text };
+  for (const [i, { name }] of shapes.entries()) {
+    if (name === "cursor") change[`shapes[${i}].x0`] = change[`shapes[${i}].x1`] = epsilon;
+  }
+  window.Plotly.relayout(node, change);
+}
+
+// A slider says its value in words as it moves, and tells the server when it is let go. One observer serves all charts.
+function followSlider() {
+  window.epsilonFollower ??= new MutationObserver((changes) => {
+    const { target } = changes.find((it) => it.target.closest(".st-key-epsilon")) ?? {};
+    if (!target) return;
+    for (const node of document.querySelectorAll(".live-figure")) {
+      if (node.wide) follow(node, target.getAttribute("aria-valuetext"));
+    }
+  });
+  window.epsilonFollower.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
+}
+
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
+  followSlider();
   const scale = window.innerWidth < PHONE ? 1 : data.scale;
   node.wanted = { ...data, scale };
   node.setAttribute("role", "figure"); // an img would hide its tools, which the keyboard reaches, from screen readers

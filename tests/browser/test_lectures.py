@@ -65,7 +65,14 @@ def arrived(page: Page, story: Story, number: int) -> None:
     expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
 
 
-@pytest.mark.parametrize("story", STORIES.values(), ids=lambda story: story.name)
+EACH_RUN = ("Start", "Doors", "Trust")  # the other lectures by night
+
+
+@pytest.mark.parametrize(
+    "story",
+    [it if name in EACH_RUN else pytest.param(it, marks=pytest.mark.nightly) for name, it in STORIES.items()],
+    ids=lambda story: story.name,
+)
 def test_every_step_is_reached_by_keyboard_and_can_be_read_from_the_last_row(
     server: Server, page: Page, complaints: list[str], story: Story
 ):

@@ -68,6 +68,31 @@ def test_moving_epsilon_moves_the_cursor_and_keeps_node_and_zoom(server: Server,
     assert complaints == []
 
 
+def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server: Server, page: Page):
+    chart = open_start(page, server.url)
+    chart.settled()
+    chart.look("void (it.before = it.data)")
+    thumb = page.locator(".st-key-epsilon input[type=range]")
+    place = thumb.evaluate(
+        "it => [it.getBoundingClientRect()].map(({x, y, width, height}) => [x + width / 2, y + height / 2])[0]"
+    )
+    seen = []
+    page.mouse.move(*place)
+    page.mouse.down()
+    for step in (15, 30, 45):
+        page.mouse.move(place[0] - step, place[1])
+        said = thumb.get_attribute("aria-valuetext")
+        chart.wait(f"it.layout.annotations.some(note => note.text === 'ε = {said}')")
+        assert said and chart.look("it.layout.shapes[0].x0") == float(said) == chart.look("it.layout.shapes[0].x1")
+        seen.append(said)
+    assert len(set(seen)) == 3 and chart.look("it.data === it.before"), "no new curves while it is dragged"
+    expect(page.get_by_text("and ε = 1,")).to_be_visible()
+    page.mouse.up()
+    expect(page.get_by_text(f"and ε = {seen[-1]},")).to_be_visible()
+    chart.wait("it.data !== it.before")
+    assert chart.look("it.layout.shapes[0].x0") == float(seen[-1])
+
+
 @pytest.mark.parametrize("key", ["n", "delta", "lam", "seed"])
 def test_every_other_control_redraws_the_curve_in_place(server: Server, page: Page, complaints: list[str], key: str):
     chart = open_start(page, server.url)
