@@ -25,7 +25,7 @@ async def warm(story: Story, page: str, url: str, told: Callable[[str], None] = 
 
 
 async def explore(visitor: Visitor, keys: Iterable[str], farthest: int | None = None) -> int:
-    """Put each slider on each of its places, at most so far from where it stands, and back; returns how many there were.
+    """Put each slider on each of its places, at most so far from where it stands, and back; returns how many.
 
     A key that is no slider of the page is passed over: also buttons may stay in a lecture.
     """
