@@ -51,12 +51,16 @@ class Move:
 
 @dc.dataclass
 class Lesson:
-    """What happened: moves, errors in words, and the servers' MB at each look."""
+    """What happened: moves, errors in words, the servers' MB at each look, and how many cores were busy on average.
+
+    cores: with the sessions, then with each server.
+    """
 
     seconds: float
     moves: list[Move] = dc.field(default_factory=list)
     errors: list[str] = dc.field(default_factory=list)
     memory: list[float] = dc.field(default_factory=list)
+    cores: list[float] = dc.field(default_factory=list)
 
     @property
     def growth(self) -> float:
@@ -115,11 +119,14 @@ async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seco
             visitors.append((visitor, page))
         until = time.monotonic() + seconds
         look = asyncio.create_task(_look(servers, lesson))
+        before = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
         moving = (
             attend(visitor, page, every, until, random.Random(k), lesson) for k, (visitor, page) in enumerate(visitors)
         )
         await asyncio.gather(*moving)
         look.cancel()
+        after = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
+        lesson.cores = [(end - begin) / seconds for begin, end in zip(before, after, strict=True)]
     for server in servers:
         lesson.errors += [
             line for line in server.log.read_text().splitlines() if "Error" in line or "Traceback" in line
@@ -145,6 +152,12 @@ def _resident_mb(process: int) -> float:
     """Of a process, as Linux has it."""
     line = next(line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) / 1024
+
+
+def _cpu_seconds(process: int) -> float:
+    """Of a process so far, as Linux has it."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def table(lesson: Lesson) -> list[dict[str, str | int]]:
@@ -195,9 +208,17 @@ def main() -> None:
     for row in rows:
         print(f"{row['part']:<12}" + "".join(f"{row[name]:>8}" for name in ("moves", *QUANTILES)))
     print(f"memory {lesson.memory[0]:.0f} MB, at last {lesson.memory[-1]:.0f} MB, growth {lesson.growth:+.1%}")
+    busy = ", ".join(f"{cores:.2f}" for cores in lesson.cores[1:])
+    print(f"cores busy: {lesson.cores[0]:.2f} with the sessions, {busy} with the servers")
     print(f"errors: {len(lesson.errors)}", *lesson.errors[:10], sep="\n")
     if asked.json:
-        found = {"rows": rows, "memory_mb": lesson.memory, "growth": lesson.growth, "errors": lesson.errors}
+        found = {
+            "rows": rows,
+            "cores": lesson.cores,
+            "memory_mb": lesson.memory,
+            "growth": lesson.growth,
+            "errors": lesson.errors,
+        }
         asked.json.write_text(json.dumps(found, indent=1))
 
 
