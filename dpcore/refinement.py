@@ -1,8 +1,9 @@
 """Tables that are computed in the background, for pictures that cost more than one move of a slider may.
 
-One bounded pool of threads serves the whole process, and its sessions take turns (`dpcore.turns`). Whoever wants the same experiment shares one computation, which
-stops when the last of them leaves or falls silent. The noise of a repetition depends on nothing but its number, so a
-table of few repetitions is the beginning of the full one, and the picture deforms without a jump.
+One bounded pool of threads serves the whole process, and its sessions take turns (`dpcore.turns`). Whoever wants the
+same experiment shares one computation, which stops when the last of them leaves or falls silent. The noise of a
+repetition depends on nothing but its number, so a table of few repetitions is the beginning of the full one, and the
+picture deforms without a jump.
 """
 
 from __future__ import annotations

@@ -25,9 +25,7 @@ from .harness import ROOT, Server, serve
 
 pytestmark = [
     pytest.mark.nightly,
-    pytest.mark.skipif(
-        shutil.which("nginx") is None, reason="nginx is not installed (apt install nginx-light)"
-    ),
+    pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed (apt install nginx-light)"),
 ]
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 CONF = (ROOT / "docs" / "nginx.conf").read_text()
@@ -49,7 +47,6 @@ def proxy(servers: list[Server], folder: Path) -> Iterator[str]:
         "proxy_cache_path cache", f"proxy_cache_path {folder}/c"
     )
     kinds = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in TEMPORARY)
-    )
     user = "user root;\n" if os.geteuid() == 0 else ""
     conf = f"{user}daemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\nevents {{}}\n"
     conf += f"http {{\naccess_log off;\n{kinds}\n{text}}}\n"
