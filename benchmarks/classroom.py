@@ -4,12 +4,12 @@
 
 Starts the servers on free ports and opens that many sessions, shared over the servers and the eight pages. Each begins
 with its page as it opens, as if all had followed the same link, and moves epsilon or n by one place every so many
-seconds: up to five places up or down and back again, then again one of the two. `--rate` says instead how many moves
-all make together in a second. What they look at was computed before, as the command that warms a lecture does it;
-`--cold` leaves that out. A move's seconds are those from when it was due
-until the page is complete, its pictures included; whoever is late makes the next move at once. Every ten seconds the
-servers' memory is looked at; its growth is that of the median of the last of four parts over the median of the first,
-once a fifth of the time is over. Errors are those on the pages and those in the servers' logs.
+seconds: up to `--farthest` places up or down and back again, then again one of the two. `--rate` says instead how many
+moves all make together in a second. What they look at was computed before, as the command that warms a lecture does
+it; `--cold` leaves that out. A move's seconds are those from when it was due until the page is complete, its pictures
+included; whoever is late makes the next move at once. Every ten seconds the servers' memory is looked at; its growth is
+that of the median of the last of four parts over the median of the first, once a fifth of the time is over.
+Errors are those on the pages and those in the servers' logs.
 
 The sessions live in this process: what it takes from the servers' cores is counted too (`--cores` keeps them apart). A
 class that has come in is measured: before that, all sessions open their pages.
@@ -36,7 +36,6 @@ from tests.harness import ROOT, Server, serve
 
 PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
 SLIDERS = ("epsilon", "n")  # those that most steps of the lectures leave to be moved
-FARTHEST = 5  # places
 _LOOK_SECONDS = 10.0
 
 
@@ -70,19 +69,21 @@ class Lesson:
         return statistics.median(later[-quarter:]) / statistics.median(later[:quarter]) - 1.0
 
 
-def excursion(place: int, places: int, rng: random.Random) -> list[int]:
+def excursion(place: int, places: int, farthest: int, rng: random.Random) -> list[int]:
     """Places to go to one after the other: some steps up or down, and back again.
 
-    >>> excursion(0, 4, random.Random(0)), excursion(3, 4, random.Random(1))
+    >>> excursion(0, 4, 5, random.Random(0)), excursion(3, 4, 5, random.Random(1))
     ([1, 2, 1, 0], [2, 1, 0, 1, 2, 3])
     """
-    ends = [end for end in range(max(0, place - FARTHEST), min(places, place + FARTHEST + 1)) if end != place]
+    ends = [end for end in range(max(0, place - farthest), min(places, place + farthest + 1)) if end != place]
     end = rng.choice(ends)
     step = 1 if end > place else -1
     return [*range(place + step, end + step, step), *range(end - step, place - step, -step)]
 
 
-async def attend(visitor: Visitor, page: str, every: float, until: float, rng: random.Random, lesson: Lesson) -> None:
+async def attend(
+    visitor: Visitor, page: str, every: float, until: float, farthest: int, rng: random.Random, lesson: Lesson
+) -> None:
     """Move a slider every so often until then (both by the monotonic clock)."""
     due = time.monotonic() + rng.random() * every
     key, places = "", list[int]()
@@ -90,7 +91,7 @@ async def attend(visitor: Visitor, page: str, every: float, until: float, rng: r
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         if not places:
             key = rng.choice([key for key in SLIDERS if key in visitor.sliders])
-            places = excursion(visitor.place(key), len(visitor.sliders[key].options), rng)
+            places = excursion(visitor.place(key), len(visitor.sliders[key].options), farthest, rng)
         try:
             await visitor.move(key, visitor.sliders[key].options[places.pop(0)])
             await visitor.see()
@@ -100,14 +101,16 @@ async def attend(visitor: Visitor, page: str, every: float, until: float, rng: r
         due = max(due + every, time.monotonic())
 
 
-async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seconds: float, ready: bool) -> Lesson:
+async def lesson_at(
+    servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int, ready: bool
+) -> Lesson:
     """All sessions come in, then the clock starts.
 
     ready: whether what they may look at has been looked at before.
     """
     if ready:
         await asyncio.gather(
-            *(_prepare(server.url, pages) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
+            *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
         )
     lesson = Lesson(seconds)
     async with contextlib.AsyncExitStack() as room:
@@ -121,7 +124,8 @@ async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seco
         look = asyncio.create_task(_look(servers, lesson))
         before = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
         moving = (
-            attend(visitor, page, every, until, random.Random(k), lesson) for k, (visitor, page) in enumerate(visitors)
+            attend(visitor, page, every, until, farthest, random.Random(k), lesson)
+            for k, (visitor, page) in enumerate(visitors)
         )
         await asyncio.gather(*moving)
         look.cancel()
@@ -134,12 +138,12 @@ async def lesson_at(servers: Sequence[Server], sessions: int, every: float, seco
     return lesson
 
 
-async def _prepare(url: str, pages: Sequence[str]) -> None:
+async def _prepare(url: str, pages: Sequence[str], farthest: int) -> None:
     for page in pages:
         async with Visitor(url) as visitor:
             await visitor.visit(page)
             await visitor.settle()
-            await explore(visitor, SLIDERS, FARTHEST)
+            await explore(visitor, SLIDERS, farthest)
 
 
 async def _look(servers: Sequence[Server], lesson: Lesson) -> None:
@@ -186,6 +190,7 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=3.0)
     parser.add_argument("--rate", type=float, help="moves a second of all together, in place of --every")
     parser.add_argument("--servers", type=int, default=1)
+    parser.add_argument("--farthest", type=int, default=5, help="places that a slider is moved from where it stands")
     parser.add_argument("--cold", action="store_true", help="nothing is computed before the class comes in")
     parser.add_argument("--cores", help="those that all servers share, such as 0,1; the sessions take the others")
     parser.add_argument("--json", type=Path)
@@ -200,7 +205,7 @@ def main() -> None:
             os.sched_setaffinity(0, cores)
         servers = [stack.enter_context(serve(ROOT / "app.py")) for _ in range(asked.servers)]
         os.sched_setaffinity(0, others)
-        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, not asked.cold))
+        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest, not asked.cold))
 
     rows = table(lesson)
     print(f"{asked.sessions} sessions, a move every {every:g} s each, {asked.servers} server(s), {asked.seconds:g} s")

@@ -107,7 +107,7 @@ def test_an_excursion_goes_by_neighbours_and_comes_back(places):
     for seed in range(20):
         rng = random.Random(seed)
         start = rng.randrange(places)
-        path = [start, *excursion(start, places, rng)]
+        path = [start, *excursion(start, places, 5, rng)]
         assert path[-1] == start and len(path) >= 3
         assert all(abs(a - b) == 1 and 0 <= b < places for a, b in itertools.pairwise(path))
 
@@ -131,14 +131,14 @@ def test_a_broken_move_is_an_error_of_the_lesson():
             raise Broken("no")
 
     lesson = Lesson(0.05)
-    asyncio.run(attend(Stuck(), "doors", 0.01, time.monotonic() + 0.05, random.Random(0), lesson))
+    asyncio.run(attend(Stuck(), "doors", 0.01, time.monotonic() + 0.05, 5, random.Random(0), lesson))
     assert lesson.errors and set(lesson.errors) == {"no"}
 
 
 @pytest.mark.nightly
 def test_a_class_of_sixteen_sees_no_error():
     with serve(ROOT / "app.py") as running:
-        lesson = asyncio.run(lesson_at([running], 16, every=3.0, seconds=60.0, ready=False))
+        lesson = asyncio.run(lesson_at([running], 16, every=3.0, seconds=60.0, farthest=5, ready=False))
     assert not lesson.errors
     assert {move.page for move in lesson.moves} == {page or "start" for page in PAGES}
     assert set(SLIDERS) == {"epsilon", "n"}
