@@ -51,7 +51,7 @@ class Cell:
     fresh: bool = False
 
 
-_CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(15_000, len)  # rows
+_CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(60_000, len)  # rows
 _REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
 _ON_SIMPLEX: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
 _ON_L1_BALL: BoundedCache[solvers.SetMinimum] = BoundedCache(64)

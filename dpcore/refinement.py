@@ -1,8 +1,9 @@
 """Tables that are computed in the background, for pictures that cost more than one move of a slider may.
 
-One bounded pool of threads serves the whole process. Whoever wants the same experiment shares one computation, which
-stops when the last of them leaves or falls silent. The noise of a repetition depends on nothing but its number, so a
-table of few repetitions is the beginning of the full one, and the picture deforms without a jump.
+One bounded pool of threads serves the whole process, and its sessions take turns (`dpcore.turns`). Whoever wants the
+same experiment shares one computation, which stops when the last of them leaves or falls silent. The noise of a
+repetition depends on nothing but its number, so a table of few repetitions is the beginning of the full one, and the
+picture deforms without a jump.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import math
 import threading
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from . import data as records
 from .cells import is_cached, never
 from .checks import integer
 from .experiment import Experiment, run
+from .turns import BACKGROUND
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,6 @@ GAIN = 2.0
 # How long a watcher may be silent; a closed browser tab says no goodbye, a busy server delays its pages.
 PATIENCE_SECONDS = 3.0
 
-_POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="refinement")
 _RUNNING: dict[str, Refinement] = {}
 _LOCK = threading.Lock()
 # Seconds of the last table of each shape.
@@ -93,7 +93,7 @@ def join(experiment: Experiment, watcher: Hashable) -> Refinement:
             return running
         fresh = _RUNNING[digest] = Refinement(experiment)
         fresh.watch(watcher)
-        _POOL.submit(fresh.compute)
+        BACKGROUND.submit(watcher, fresh.compute)
         return fresh
 
 

@@ -1,7 +1,7 @@
 """All versions of a mechanism's code on trial together: the honest one, and one for each mistake that can be made.
 
-The audits play in the background, a portion at a time, while somebody watches. Portions of all trials take turns in one
-bounded pool, so that a long one holds nobody up; within a trial one version is played to its end before the next.
+The audits play in the background, a portion at a time, while somebody watches. Portions of all sessions take turns in
+one bounded pool, so that a long one holds nobody up; within a trial one version is played to its end before the next.
 Certificates hold for a number of runs that was fixed beforehand: they come with the last run. The wealth of the bet may
 be read at any time.
 """
@@ -15,7 +15,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Hashable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from .refinement import Watched
 from .reports import AuditReport, Verdict, words_of_pair
 from .sabotages import SABOTAGES
 from .tradeoffs import Curve
+from .turns import BACKGROUND
 from .types import Array, Budget, NotApplicable
 from .wealth import ALPHAS
 
@@ -36,7 +36,6 @@ _GROWTH = 1.15
 _THRESHOLDS, _BINS, _CUT = 300, 61, 0.999
 _MOST_KNOWN = 48  # each of some 20 versions with a few thousand numbers
 
-_POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="trials")
 _KNOWN: OrderedDict[Asked, Trials] = OrderedDict()
 _LOCK = threading.Lock()
 
@@ -152,10 +151,10 @@ def join(asked: Asked, watcher: Hashable, wanted: str | None = None) -> Trials:
     with _LOCK:
         known = _KNOWN.get(asked)
         if known is None or (not known.complete and (known.finished or known.abandoned())):
-            known = _KNOWN[asked] = Trials(asked)
+            known = _KNOWN[asked] = Trials(asked, watcher)
             known.watch(watcher)
             known.wanted = wanted
-            _POOL.submit(known.advance)
+            BACKGROUND.submit(watcher, known.advance)
         known.watch(watcher)
         known.wanted = wanted
         _KNOWN.move_to_end(asked)
@@ -174,9 +173,9 @@ class Trials(Watched):
     error has `failed` it (it is in the log), or nobody watched, so `join` again.
     """
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, owner: Hashable) -> None:
         super().__init__()
-        self.asked = asked
+        self.asked, self._owner = asked, owner
         self.wanted: str | None = None
         self.failed = self.complete = False
         self.refused: dict[str, str] = {}
@@ -220,7 +219,7 @@ class Trials(Watched):
                 self._play(self.wanted if self.wanted in self._playing else next(iter(self._playing)))
                 self.complete = not self._playing
                 if not self.complete:
-                    _POOL.submit(self.advance)
+                    BACKGROUND.submit(self._owner, self.advance)
                     return
         except Exception:
             self.failed = True

@@ -50,10 +50,11 @@ def find_browser() -> str | None:
 
 @dataclass(frozen=True)
 class Server:
-    """A running dashboard: url without a slash at its end, log the file it writes to."""
+    """A running dashboard: url without a slash at its end, log the file it writes to, process its id."""
 
     url: str
     log: Path
+    process: int
 
 
 @contextmanager
@@ -80,7 +81,7 @@ def serve(script: Path, *options: str, base: str = "") -> Iterator[Server]:
             )
         try:
             _wait_for_health(url, process, log)
-            yield Server(url, log)
+            yield Server(url, log, process.pid)
             if process.poll() is not None:
                 raise RuntimeError(f"the server ended with {process.returncode}:\n{log.read_text()}")
         finally:

@@ -23,7 +23,7 @@ class Slow(OutputGaussian):
     name: str = ""
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
-        if threading.current_thread().name.startswith("refinement"):
+        if threading.current_thread().name.startswith("background"):
             hold()
         return super().prepare(plan, data, start)
 

@@ -66,7 +66,7 @@ def numbers(array) -> np.ndarray:
 
 def report_of(version: str | None, *, key="output_gaussian", runs=20_000, seed=7, budget=CLAIM, shown=None):
     plan = worst_plan(key, version, budget)
-    shown = shown or len(trials.Trials(trials.Asked(key, budget, runs, seed)).versions)
+    shown = shown or len(trials.Trials(trials.Asked(key, budget, runs, seed), "me").versions)
     return dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=version, comparisons=2 * shown)
 
 

@@ -17,6 +17,7 @@ LAYER = {
     "caching": 2,
     "slopes": 2,
     "threads": 2,
+    "turns": 2,
     "losses": 3,
     "accounting": 3,
     "bounds": 3,

@@ -65,7 +65,7 @@ def test_trials_are_the_audits_whatever_the_portions(key, portion, monkeypatch):
     monkeypatch.setattr(trials, "_FIRST_PORTION", portion)
     monkeypatch.setattr(trials, "_PORTION_SECONDS", 1e-3)
     monkeypatch.setattr(trials, "_GROWTH", 1.0)
-    held = Trials(Asked(key, CLAIM, 1_000, 3))
+    held = Trials(Asked(key, CLAIM, 1_000, 3), "me")
     held.watch("me")
     portions = 0
     while held._playing:

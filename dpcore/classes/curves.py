@@ -29,7 +29,7 @@ FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
 _PLAIN: BoundedCache[tuple[float, float, float]] = BoundedCache(256)
-_RUNS: BoundedCache[Runs] = BoundedCache(512)
+_RUNS: BoundedCache[Runs] = BoundedCache(4_096)  # of some hundred numbers each
 _LEAST: BoundedCache[tuple[float, float]] = BoundedCache(64)
 
 

@@ -1,7 +1,7 @@
 """Curves, prices and numbers of people in the background, split by split, shared by all who ask the same question.
 
 A question is a `Setting`, or one of the classes whose names end so; its snapshots are shown as they come. Snapshots of
-all questions take turns in one bounded pool, so that a long one holds nobody up.
+all sessions take turns in one bounded pool, so that a long one holds nobody up.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 
 from .. import data as records
 from ..refinement import Watched
+from ..turns import BACKGROUND
 from ..types import NotApplicable, Unconverged
 from .attack import Attack, OddsQuestion
 from .compare import CompareQuestion, Row
@@ -24,9 +25,8 @@ from .price import Price, PriceQuestion
 Question = Setting | PriceQuestion | PeopleQuestion | OddsQuestion | CompareQuestion
 Snapshot = LostCurve | Price | LostByPeople | Attack | tuple[Row, ...]
 
-_MOST_KNOWN = 64  # an answer is some thousand numbers
+_MOST_KNOWN = 256  # an answer is some thousand numbers; a lecture asks for some hundred
 
-_POOL = ThreadPoolExecutor(max_workers=2, thread_name_prefix="decisions")
 _KNOWN: OrderedDict[Question, Decision] = OrderedDict()
 _LOCK = threading.Lock()
 
@@ -65,9 +65,9 @@ def _source(question: Setting | PriceQuestion | PeopleQuestion | CompareQuestion
 
 
 def _begun(question: Question, watcher: Hashable) -> Decision:
-    decision = Decision(question)
+    decision = Decision(question, watcher)
     decision.watch(watcher)
-    _POOL.submit(decision.advance)
+    BACKGROUND.submit(watcher, decision.advance)
     return decision
 
 
@@ -79,9 +79,9 @@ class Decision(Watched):
     nobody watched, so `join` again.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, owner: Hashable) -> None:
         super().__init__()
-        self.question = question
+        self.question, self._owner = question, owner
         self.snapshot: Snapshot | None = None
         self.reason: str | None = None
         self.failed = self.complete = False
@@ -106,7 +106,7 @@ class Decision(Watched):
         try:
             self.snapshot = next(self._snapshots)
             self._news += 1
-            _POOL.submit(self.advance)
+            BACKGROUND.submit(self._owner, self.advance)
             return
         except StopIteration:
             self.complete = True

@@ -192,6 +192,7 @@ async function draw(node) {
     node.style.marginBottom = `${(scale - 1) * fitting.height}px`;
     if (!node.drawnWidth) node.replaceChildren(); // the waiting text
     node.drawnWidth = width || Infinity;
+    unfollow(node);
     await Plotly.react(node, data, fitting, CONFIG);
     // The sentence and the numbers say it better than labels without their places.
     for (const drawing of node.querySelectorAll(".main-svg")) drawing.setAttribute("aria-hidden", "true");
@@ -211,16 +212,23 @@ async function draw(node) {
 }
 
 // While the slider of epsilon is dragged, the cursor follows on the curves that are there; new ones come on its release.
+// Its line and flag are pushed aside as they are: to have them drawn anew would make the release wait.
 function follow(node, said) {
   const { shapes = [], annotations = [] } = node.layout;
-  const [text, epsilon] = [`ε = ${said}`, Number(said)];
   const flag = annotations.findIndex((it) => it.name === "cursor" && it.text.startsWith("ε = "));
-  if (flag < 0 || annotations[flag].text === text || !(epsilon > 0)) return;
-  const change = { [`annotations[${flag}].x`]: Math.log10(epsilon), [`annotations[${flag}].text`]: text };
-  for (const [i, { name }] of shapes.entries()) {
-    if (name === "cursor") change[`shapes[${i}].x0`] = change[`shapes[${i}].x1`] = epsilon;
+  const distance = node._fullLayout.xaxis.l2p(Math.log10(Number(said))) - node._fullLayout.xaxis.l2p(annotations[flag]?.x);
+  if (!Number.isFinite(distance)) return;
+  const moved = shapes.flatMap(({ name }, i) => (name === "cursor" ? [`.shapelayer [data-index="${i}"]`] : []));
+  for (const it of node.querySelectorAll([...moved, `.annotation[data-index="${flag}"]`].join())) {
+    it.style.transform = `translateX(${distance}px)`;
+    const text = it.querySelector(".annotation-text");
+    if (text) text.textContent = `ε = ${said}`;
   }
-  window.Plotly.relayout(node, change);
+}
+
+// Back in their places, for whatever is drawn next.
+function unfollow(node) {
+  for (const it of node.querySelectorAll(".shapelayer *, .annotation")) it.style.transform = "";
 }
 
 // A slider says its value in words as it moves, and tells the server when it is let go. One observer serves all charts.

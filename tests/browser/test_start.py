@@ -68,29 +68,41 @@ def test_moving_epsilon_moves_the_cursor_and_keeps_node_and_zoom(server: Server,
     assert complaints == []
 
 
+# Where the cursor's line and flag stand on the screen, and where an epsilon is.
+MARKS = """(() => {
+    const middle = e => { const box = e.getBoundingClientRect(); return box.x + box.width / 2; };
+    const [line] = it.querySelectorAll(".shapelayer [data-index]");
+    const flag = [...it.querySelectorAll(".annotation")].find(e => e.textContent.startsWith("ε = "));
+    return [flag.textContent, middle(line), middle(flag)];
+})()"""
+PLACE = "it.getBoundingClientRect().x + it._fullLayout.xaxis._offset + it._fullLayout.xaxis.l2p(Math.log10({}))"
+
+
 def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server: Server, page: Page):
     chart = open_start(page, server.url)
     chart.settled()
     chart.look("void (it.before = it.data)")
     thumb = page.locator(".st-key-epsilon input[type=range]")
-    place = thumb.evaluate(
-        "it => [it.getBoundingClientRect()].map(({x, y, width, height}) => [x + width / 2, y + height / 2])[0]"
-    )
+    box = thumb.evaluate("it => (({ x, y, width, height }) => [x + width / 2, y + height / 2])(it.getBoundingClientRect())")
     seen = []
-    page.mouse.move(*place)
+    page.mouse.move(*box)
     page.mouse.down()
     for step in (15, 30, 45):
-        page.mouse.move(place[0] - step, place[1])
-        said = thumb.get_attribute("aria-valuetext")
-        chart.wait(f"it.layout.annotations.some(note => note.text === 'ε = {said}')")
-        assert said and chart.look("it.layout.shapes[0].x0") == float(said) == chart.look("it.layout.shapes[0].x1")
+        page.mouse.move(box[0] - step, box[1])
+        said = str(thumb.get_attribute("aria-valuetext"))
+        chart.wait(f"{MARKS}[0] === 'ε = {said}'")
+        _, line, flag = chart.look(MARKS)
+        assert line == pytest.approx(flag, abs=2.0) and line == pytest.approx(chart.look(PLACE.format(said)), abs=1.0)
         seen.append(said)
     assert len(set(seen)) == 3 and chart.look("it.data === it.before"), "no new curves while it is dragged"
     expect(page.get_by_text("and ε = 1,")).to_be_visible()
     page.mouse.up()
     expect(page.get_by_text(f"and ε = {seen[-1]},")).to_be_visible()
     chart.wait("it.data !== it.before")
-    assert chart.look("it.layout.shapes[0].x0") == float(seen[-1])
+    chart.settled()
+    text, line, flag = chart.look(MARKS)
+    assert text == f"ε = {seen[-1]}" and chart.look("it.layout.shapes[0].x0") == float(seen[-1])
+    assert line == pytest.approx(flag, abs=2.0) and line == pytest.approx(chart.look(PLACE.format(said)), abs=1.0)
 
 
 @pytest.mark.parametrize("key", ["n", "delta", "lam", "seed"])

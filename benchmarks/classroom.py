@@ -1,0 +1,231 @@
+"""A class of students at one dashboard: how long a move of a slider takes while all the others move theirs.
+
+    python -m benchmarks.classroom [--sessions 30] [--seconds 300] [--every 3 | --rate 20] [--servers 1] [--json OUT]
+
+Starts the servers on free ports and opens that many sessions, shared over the servers and the eight pages. Each begins
+with its page as it opens, as if all had followed the same link, and moves epsilon or n by one place every so many
+seconds: up to `--farthest` places up or down and back again, then again one of the two. `--rate` says instead how many
+moves all make together in a second. What they look at was computed before, as the command that warms a lecture does
+it; `--cold` leaves that out. A move's seconds are those from when it was due until the page is complete, its pictures
+included; whoever is late makes the next move at once. Every ten seconds the servers' memory is looked at; its growth is
+that of the median of the last of four parts over the median of the first, once a fifth of the time is over.
+Errors are those on the pages and those in the servers' logs.
+
+The sessions live in this process: what it takes from the servers' cores is counted too (`--cores` keeps them apart). A
+class that has come in is measured: before that, all sessions open their pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import dataclasses as dc
+import json
+import os
+import random
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from pages.lectures.warming import explore
+from pages.ui.visitor import Broken, Visitor
+from tests.harness import ROOT, Server, serve
+
+PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
+SLIDERS = ("epsilon", "n")  # those that most steps of the lectures leave to be moved
+_LOOK_SECONDS = 10.0
+
+
+@dc.dataclass
+class Move:
+    """left: seconds of the lesson that were left when it was due. took: seconds."""
+
+    page: str
+    left: float
+    took: float
+
+
+@dc.dataclass
+class Lesson:
+    """What happened: moves, errors in words, the servers' MB at each look, and how many cores were busy on average.
+
+    cores: with the sessions, then with each server.
+    """
+
+    seconds: float
+    moves: list[Move] = dc.field(default_factory=list)
+    errors: list[str] = dc.field(default_factory=list)
+    memory: list[float] = dc.field(default_factory=list)
+    cores: list[float] = dc.field(default_factory=list)
+
+    @property
+    def growth(self) -> float:
+        """Of the memory, once a fifth of the time is over: the last quarter of that over the first."""
+        later = self.memory[len(self.memory) // 5 :]
+        quarter = max(1, len(later) // 4)
+        return statistics.median(later[-quarter:]) / statistics.median(later[:quarter]) - 1.0
+
+
+def excursion(place: int, places: int, farthest: int, rng: random.Random) -> list[int]:
+    """Places to go to one after the other: some steps up or down, and back again.
+
+    >>> excursion(0, 4, 5, random.Random(0)), excursion(3, 4, 5, random.Random(1))
+    ([1, 2, 1, 0], [2, 1, 0, 1, 2, 3])
+    """
+    ends = [end for end in range(max(0, place - farthest), min(places, place + farthest + 1)) if end != place]
+    end = rng.choice(ends)
+    step = 1 if end > place else -1
+    return [*range(place + step, end + step, step), *range(end - step, place - step, -step)]
+
+
+async def attend(
+    visitor: Visitor, page: str, every: float, until: float, farthest: int, rng: random.Random, lesson: Lesson
+) -> None:
+    """Move a slider every so often until then (both by the monotonic clock)."""
+    due = time.monotonic() + rng.random() * every
+    key, places = "", list[int]()
+    while due < until:
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        if not places:
+            key = rng.choice([key for key in SLIDERS if key in visitor.sliders])
+            places = excursion(visitor.place(key), len(visitor.sliders[key].options), farthest, rng)
+        try:
+            await visitor.move(key, visitor.sliders[key].options[places.pop(0)])
+            await visitor.see()
+        except Broken as error:
+            lesson.errors.append(str(error))
+        lesson.moves.append(Move(page or "start", until - due, time.monotonic() - due))
+        due = max(due + every, time.monotonic())
+
+
+async def lesson_at(
+    servers: Sequence[Server], sessions: int, every: float, seconds: float, farthest: int, ready: bool
+) -> Lesson:
+    """All sessions come in, then the clock starts.
+
+    ready: whether what they may look at has been looked at before.
+    """
+    if ready:
+        await asyncio.gather(
+            *(_prepare(server.url, pages, farthest) for server in servers for pages in (PAGES[::2], PAGES[1::2]))
+        )
+    lesson = Lesson(seconds)
+    async with contextlib.AsyncExitStack() as room:
+        visitors = []
+        for k in range(sessions):
+            visitor = await room.enter_async_context(Visitor(servers[k % len(servers)].url))
+            page = PAGES[k // len(servers) % len(PAGES)]
+            await visitor.visit(page)
+            visitors.append((visitor, page))
+        until = time.monotonic() + seconds
+        look = asyncio.create_task(_look(servers, lesson))
+        before = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
+        moving = (
+            attend(visitor, page, every, until, farthest, random.Random(k), lesson)
+            for k, (visitor, page) in enumerate(visitors)
+        )
+        await asyncio.gather(*moving)
+        look.cancel()
+        after = [time.process_time(), *(_cpu_seconds(server.process) for server in servers)]
+        lesson.cores = [(end - begin) / seconds for begin, end in zip(before, after, strict=True)]
+    for server in servers:
+        lesson.errors += [
+            line for line in server.log.read_text().splitlines() if "Error" in line or "Traceback" in line
+        ]
+    return lesson
+
+
+async def _prepare(url: str, pages: Sequence[str], farthest: int) -> None:
+    for page in pages:
+        async with Visitor(url) as visitor:
+            await visitor.visit(page)
+            await visitor.settle()
+            await explore(visitor, SLIDERS, farthest)
+
+
+async def _look(servers: Sequence[Server], lesson: Lesson) -> None:
+    while True:
+        lesson.memory.append(sum(_resident_mb(server.process) for server in servers))
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _resident_mb(process: int) -> float:
+    """Of a process, as Linux has it."""
+    line = next(line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def _cpu_seconds(process: int) -> float:
+    """Of a process so far, as Linux has it."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def table(lesson: Lesson) -> list[dict[str, str | int]]:
+    """Rows of moves and milliseconds: for each page, for each minute, and for all."""
+    parts: dict[str, list[float]] = defaultdict(list)
+    for move in sorted(lesson.moves, key=lambda move: move.page):
+        parts[move.page].append(move.took)
+    for move in sorted(lesson.moves, key=lambda move: -move.left):
+        parts[f"minute {1 + int((lesson.seconds - move.left) // 60)}"].append(move.took)
+    parts["all"] = [move.took for move in lesson.moves]
+    rows: list[dict[str, str | int]] = []
+    for name, seconds in parts.items():
+        ordered = sorted(seconds)
+        at = {q: ordered[min(len(ordered) - 1, int(share * len(ordered)))] for q, share in QUANTILES.items()}
+        rows.append({"part": name, "moves": len(ordered), **{q: round(1000 * value) for q, value in at.items()}})
+    return rows
+
+
+QUANTILES = {"p50": 0.5, "p95": 0.95, "max": 1.0}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=300.0)
+    parser.add_argument("--every", type=float, default=3.0)
+    parser.add_argument("--rate", type=float, help="moves a second of all together, in place of --every")
+    parser.add_argument("--servers", type=int, default=1)
+    parser.add_argument("--farthest", type=int, default=5, help="places that a slider is moved from where it stands")
+    parser.add_argument("--cold", action="store_true", help="nothing is computed before the class comes in")
+    parser.add_argument("--cores", help="those that all servers share, such as 0,1; the sessions take the others")
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    every = asked.sessions / asked.rate if asked.rate else asked.every
+
+    others = os.sched_getaffinity(0)
+    with contextlib.ExitStack() as stack:
+        if asked.cores:  # a process takes over those of the one that starts it
+            cores = {int(core) for core in asked.cores.split(",")}
+            others = others - cores or others
+            os.sched_setaffinity(0, cores)
+        servers = [stack.enter_context(serve(ROOT / "app.py")) for _ in range(asked.servers)]
+        os.sched_setaffinity(0, others)
+        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest, not asked.cold))
+
+    rows = table(lesson)
+    print(f"{asked.sessions} sessions, a move every {every:g} s each, {asked.servers} server(s), {asked.seconds:g} s")
+    print(f"{'ms':<12}" + "".join(f"{name:>8}" for name in ("moves", *QUANTILES)))
+    for row in rows:
+        print(f"{row['part']:<12}" + "".join(f"{row[name]:>8}" for name in ("moves", *QUANTILES)))
+    print(f"memory {lesson.memory[0]:.0f} MB, at last {lesson.memory[-1]:.0f} MB, growth {lesson.growth:+.1%}")
+    busy = ", ".join(f"{cores:.2f}" for cores in lesson.cores[1:])
+    print(f"cores busy: {lesson.cores[0]:.2f} with the sessions, {busy} with the servers")
+    print(f"errors: {len(lesson.errors)}", *lesson.errors[:10], sep="\n")
+    if asked.json:
+        found = {
+            "rows": rows,
+            "cores": lesson.cores,
+            "memory_mb": lesson.memory,
+            "growth": lesson.growth,
+            "errors": lesson.errors,
+        }
+        asked.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""What a class will look at, computed before it comes in: the server keeps it for everybody who asks the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from urllib.parse import urlencode
+
+from pages.lectures.steps import Story
+from pages.ui.visitor import Visitor
+
+
+async def warm(story: Story, page: str, url: str, told: Callable[[str], None] = print) -> None:
+    """Open every step of a lecture and go through all places of the sliders that stay there, one slider at a time.
+
+    page: what follows the server's address `url`. told: hears of each step.
+
+    Raises Broken where a step shows an error.
+    """
+    for number, step in enumerate(story.steps, 1):
+        async with Visitor(url) as visitor:
+            seconds = await visitor.visit(page, urlencode({"lecture": story.name, "step": number}))
+            await visitor.settle()
+            moves = await explore(visitor, step.kept)
+        told(f"{story.name}, step {number} of {len(story.steps)}: {seconds:.1f} s to open, {moves} places of sliders")
+
+
+async def explore(visitor: Visitor, keys: Iterable[str], farthest: int | None = None) -> int:
+    """Put each slider on each of its places, at most so far from where it stands, and back; returns how many.
+
+    A key that is no slider of the page is passed over: also buttons may stay in a lecture.
+    """
+    places = 0
+    for key in keys:
+        if key not in visitor.sliders:
+            continue
+        start, options = visitor.place(key), list(visitor.sliders[key].options)
+        reach = len(options) if farthest is None else farthest
+        for place, option in enumerate(options):
+            if place != start and abs(place - start) <= reach:
+                await visitor.move(key, option)
+                await visitor.settle()
+                places += 1
+        if places:
+            await visitor.move(key, options[start])
+            await visitor.settle()
+    return places
