@@ -218,7 +218,7 @@ function follow(node, said) {
   const flag = annotations.findIndex((it) => it.name === "cursor" && it.text.startsWith("ε = "));
   const distance = node._fullLayout.xaxis.l2p(Math.log10(Number(said))) - node._fullLayout.xaxis.l2p(annotations[flag]?.x);
   if (!Number.isFinite(distance)) return;
-  const moved = shapes.flatMap(({ name }, i) => (name === "cursor" ? [`.shapelayer [data-index="${i}"]`] : []));
+  const moved = shapes.flatMap(({ name }, i) => (name === "cursor" ? [`.shapelayer path[data-index="${i}"]`] : []));
   for (const it of node.querySelectorAll([...moved, `.annotation[data-index="${flag}"]`].join())) {
     it.style.transform = `translateX(${distance}px)`;
     const text = it.querySelector(".annotation-text");
@@ -228,7 +228,7 @@ function follow(node, said) {
 
 // Back in their places, for whatever is drawn next.
 function unfollow(node) {
-  for (const it of node.querySelectorAll(".shapelayer *, .annotation")) it.style.transform = "";
+  for (const it of node.querySelectorAll(".shapelayer path, .annotation")) it.style.transform = "";
 }
 
 // A slider says its value in words as it moves, and tells the server when it is let go. One observer serves all charts.

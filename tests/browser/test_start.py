@@ -71,7 +71,7 @@ def test_moving_epsilon_moves_the_cursor_and_keeps_node_and_zoom(server: Server,
 # Where the cursor's line and flag stand on the screen, and where an epsilon is.
 MARKS = """(() => {
     const middle = e => { const box = e.getBoundingClientRect(); return box.x + box.width / 2; };
-    const [line] = it.querySelectorAll(".shapelayer [data-index]");
+    const [line] = it.querySelectorAll(".shapelayer path");
     const flag = [...it.querySelectorAll(".annotation")].find(e => e.textContent.startsWith("ε = "));
     return [flag.textContent, middle(line), middle(flag)];
 })()"""
@@ -83,7 +83,9 @@ def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server:
     chart.settled()
     chart.look("void (it.before = it.data)")
     thumb = page.locator(".st-key-epsilon input[type=range]")
-    box = thumb.evaluate("it => (({ x, y, width, height }) => [x + width / 2, y + height / 2])(it.getBoundingClientRect())")
+    box = thumb.evaluate(
+        "it => (({ x, y, width, height }) => [x + width / 2, y + height / 2])(it.getBoundingClientRect())"
+    )
     seen = []
     page.mouse.move(*box)
     page.mouse.down()

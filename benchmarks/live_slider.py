@@ -1,0 +1,152 @@
+"""Milliseconds from a key press on the slider of epsilon to the frame that shows the new picture, in a real browser.
+
+    python -m benchmarks.live_slider [--moves 30] [--pages start,doors,...] [--json FILE]
+
+The app as it is and the same pages drawn by st.plotly_chart, each from a server of its own, moves taking turns: first
+over new values (cold), then back over the same ones (warm). A frame is blank if the first chart of the page has no
+drawing or no height in it. Before the moves a reader zooms in: whether the zoom is kept is told as well. A move whose
+picture does not change within 30 s is counted as missed. Needs a browser, as the tests do (tests/harness.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import TimeoutError as TooSlow
+
+from tests.harness import FLAGS, ROOT, find_browser, serve
+
+PAGES = ("start", "doors", "dimension", "sparse", "geometry", "trust", "decide")
+OPEN = {"sparse": "tab=LASSO", "classes": "price_against=budget+ε"}  # views whose main chart depends on epsilon
+# The exchange comes before any page imports live_figure; the rest is app.py.
+STOCK = """
+import streamlit as st
+from dpcore.threads import one_blas_thread
+from pages.ui import live_figure as ours
+
+def stock(figure, *, key, alt, height):
+    figure.update_layout(height=height)
+    st.plotly_chart(figure, key=key)
+
+one_blas_thread()
+ours.live_figure = stock
+from pages.ui import assets, upload_server
+upload_server.keep_in_memory()
+app = st.App(MAIN, routes=assets.routes(), lifespan=upload_server.lifespan)
+"""
+# Watches every chart of the page frame by frame; the picture is new when what one of them is drawn from has changed.
+WATCH = """() => {
+    const charts = () => [...document.querySelectorAll(".js-plotly-plot")];
+    const said = () => JSON.stringify(charts().map(it => [it.data, it.layout.shapes, it.layout.annotations]));
+    const w = window.watch = { blank: 0, node: charts()[0], took: null, pressed: null };
+    let parts = [], before = said();
+    addEventListener("keydown", () => { w.pressed = performance.now(); w.took = null; }, true);
+    const frame = () => {
+        const all = charts(), now = all.flatMap(it => [it, it.data, it.layout]);
+        if (!all[0]?.querySelector(".main-svg") || !all[0].clientHeight) w.blank++;
+        else if (now.length !== parts.length || now.some((part, k) => part !== parts[k])) {
+            parts = now;
+            const seen = said();
+            if (seen !== before && w.pressed !== null && w.took === null) w.took = performance.now() - w.pressed;
+            before = seen;
+        }
+        requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+}"""
+RANGE = "document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range.map(it => it.toFixed(6)).join()"
+
+
+def move(page: Page, stroke: str) -> float | None:
+    """Milliseconds until the picture differs; None if it never does."""
+    page.locator(".st-key-epsilon input[type=range]").press(stroke)
+    try:
+        page.wait_for_function("watch.took !== null", timeout=30_000)
+    except TooSlow:
+        return None
+    page.wait_for_timeout(300)  # what else the script sends
+    return float(page.evaluate("watch.took"))
+
+
+def prepare(page: Page, url: str) -> str:
+    """Open a page, zoom in as a reader does and start to watch; returns the range that is left."""
+    page.goto(url)
+    page.wait_for_selector(".js-plotly-plot .main-svg", timeout=120_000)
+    page.wait_for_timeout(5_000)  # what a page computes after its first picture
+    box = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"], steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(500)
+    page.evaluate(WATCH)
+    return str(page.evaluate(RANGE))
+
+
+def summary(times: Sequence[float | None]) -> dict[str, float]:
+    took = [time for time in times if time is not None]
+    p50, p95, most = np.percentile(took, [50, 95, 100]) if took else [np.nan] * 3
+    return {"p50": p50, "p95": p95, "max": most, "missed": len(times) - len(took)}
+
+
+def compare(pages: Mapping[str, Page], addresses: Mapping[str, str], moves: int) -> list[dict[str, Any]]:
+    """Walk the sliders of both in turns, there and back: a row for each of both and direction."""
+    zoomed = {who: prepare(page, addresses[who]) for who, page in pages.items()}
+    rows: list[dict[str, Any]] = []
+    for kind, stroke in (("cold", "ArrowRight"), ("warm", "ArrowLeft")):
+        times: dict[str, list[float | None]] = {who: [] for who in pages}
+        for _ in range(moves):
+            for who, page in pages.items():
+                page.bring_to_front()
+                times[who].append(move(page, stroke))
+        rows += [{"who": who, "walk": kind, **summary(times[who])} for who in pages]
+    for row in rows:
+        page = pages[row["who"]]
+        row["blank frames"] = page.evaluate("watch.blank")
+        row["zoom kept"] = page.evaluate(RANGE) == zoomed[row["who"]]
+        row["node kept"] = page.evaluate("watch.node === document.querySelector('.js-plotly-plot')")
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--moves", type=int, default=15)
+    parser.add_argument("--pages", default=",".join(PAGES))
+    parser.add_argument("--json", type=Path)
+    words = parser.parse_args(arguments)
+    found = []
+    print(
+        "| page | drawn by | walk | p50 ms | p95 ms | max ms | missed | blank frames | node | zoom |\n|" + "---|" * 10
+    )
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        stock = Path(place, "stock.py")
+        stock.write_text(f"from pathlib import Path\nMAIN = Path({str(ROOT / 'pages' / 'main.py')!r})\n{STOCK}")
+        shutil.copytree(ROOT / ".streamlit", Path(place, ".streamlit"))
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
+        for name in words.pages.split(","):
+            with serve(ROOT / "app.py") as ours, serve(stock) as theirs:  # fresh ones: nothing is known
+                pages = {"live_figure": browser.new_page(), "plotly_chart": browser.new_page()}
+                path = f"{'' if name == 'start' else name}?epsilon=0.02&{OPEN.get(name, '')}"
+                addresses = {who: f"{server.url}/{path}" for who, server in zip(pages, (ours, theirs), strict=True)}
+                for row in compare(pages, addresses, words.moves):
+                    found.append({"page": name, **row})
+                    numbers = " | ".join(f"{row[key]:.0f}" for key in ("p50", "p95", "max", "missed", "blank frames"))
+                    kept = " | ".join("kept" if row[key] else "lost" for key in ("node kept", "zoom kept"))
+                    print(f"| {name} | {row['who']} | {row['walk']} | {numbers} | {kept} |", flush=True)
+                for page in pages.values():
+                    page.close()
+    if words.json:
+        words.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
