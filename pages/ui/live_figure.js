@@ -222,7 +222,11 @@ function follow(node, said) {
   for (const it of node.querySelectorAll([...moved, `.annotation[data-index="${flag}"]`].join())) {
     it.style.transform = `translateX(${distance}px)`;
     const text = it.querySelector(".annotation-text");
-    if (text) text.textContent = `ε = ${said}`;
+    if (!text) continue;
+    text.textContent = `ε = ${said}`;
+    const [box, wide] = [it.querySelector(".bg"), text.getBBox().width + 8];
+    box.setAttribute("width", wide);
+    box.setAttribute("x", Number(text.getAttribute("x")) - wide / 2);
   }
 }
 

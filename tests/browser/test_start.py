@@ -73,7 +73,8 @@ MARKS = """(() => {
     const middle = e => { const box = e.getBoundingClientRect(); return box.x + box.width / 2; };
     const [line] = it.querySelectorAll(".shapelayer path");
     const flag = [...it.querySelectorAll(".annotation")].find(e => e.textContent.startsWith("ε = "));
-    return [flag.textContent, middle(line), middle(flag)];
+    const [box, text] = [".bg", "text"].map(part => flag.querySelector(part).getBoundingClientRect());
+    return [flag.textContent, middle(line), box.x <= text.x && text.right <= box.right ? middle(flag) : "cut"];
 })()"""
 PLACE = "it.getBoundingClientRect().x + it._fullLayout.xaxis._offset + it._fullLayout.xaxis.l2p(Math.log10({}))"
 
