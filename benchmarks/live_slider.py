@@ -1,6 +1,6 @@
 """Milliseconds from a key press on the slider of epsilon to the frame that shows the new picture, in a real browser.
 
-    python -m benchmarks.live_slider [--moves 30] [--pages start,doors,...] [--json FILE]
+    python -m benchmarks.live_slider [--moves 15] [--pages start,doors,...] [--json FILE]
 
 The app as it is and the same pages drawn by st.plotly_chart, each from a server of its own, moves taking turns: first
 over new values (cold), then back over the same ones (warm). A frame is blank if the first chart of the page has no
@@ -25,7 +25,6 @@ from playwright.sync_api import TimeoutError as TooSlow
 from tests.harness import FLAGS, ROOT, find_browser, serve
 
 PAGES = ("start", "doors", "dimension", "sparse", "geometry", "trust", "decide")
-OPEN = {"sparse": "tab=LASSO", "classes": "price_against=budget+ε"}  # views whose main chart depends on epsilon
 # The exchange comes before any page imports live_figure; the rest is app.py.
 STOCK = """
 import streamlit as st
@@ -135,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in words.pages.split(","):
             with serve(ROOT / "app.py") as ours, serve(stock) as theirs:  # fresh ones: nothing is known
                 pages = {"live_figure": browser.new_page(), "plotly_chart": browser.new_page()}
-                path = f"{'' if name == 'start' else name}?epsilon=0.02&{OPEN.get(name, '')}"
+                path = f"{'' if name == 'start' else name}?epsilon=0.02"
                 addresses = {who: f"{server.url}/{path}" for who, server in zip(pages, (ours, theirs), strict=True)}
                 for row in compare(pages, addresses, words.moves):
                     found.append({"page": name, **row})

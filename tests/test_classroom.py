@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.classroom import PAGES, SLIDERS, Lesson, Move, attend, excursion, lesson_at, table
+from benchmarks.classroom import PAGES, Lesson, Move, attend, excursion, lesson_at, table
 from pages.lectures.__main__ import _STORIES, main
 from pages.lectures.stories import STORIES
 from pages.lectures.warming import warm
@@ -141,4 +141,3 @@ def test_a_class_of_sixteen_sees_no_error():
         lesson = asyncio.run(lesson_at([running], 16, every=3.0, seconds=60.0, farthest=5, ready=False))
     assert not lesson.errors
     assert {move.page for move in lesson.moves} == {page or "start" for page in PAGES}
-    assert set(SLIDERS) == {"epsilon", "n"}
