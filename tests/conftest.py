@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from dpcore.figures import Figure
+
+from .drawn import checked
 from .harness import REMEDIES, ROOT, Server, find_browser, serve
 
 # The same examples in every run, and no failure because a machine was busy.
@@ -69,6 +72,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def the_main_module_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest puts the page in its place, and processes spawned by a later test would begin by running that page."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
+@pytest.fixture(autouse=True)
+def figures_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a test has drawn, plotly takes it, and would send the browser the same."""
+    monkeypatch.setattr(Figure, "to_json", checked(Figure.to_json))
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ import io
 import json
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 import dpcore
+from dpcore import figures
 from dpcore.briefings import (
     UNCOUNTED,
     Curve,
@@ -169,8 +169,8 @@ def test_the_table_has_the_curves():
 
 def test_the_code_computes_the_picture_again(monkeypatch, capsys):
     experiment = dpcore.Experiment(source="breast_cancer", n=200, repetitions=4, seed=3)
-    shown: list[go.Figure] = []
-    monkeypatch.setattr(go.Figure, "show", lambda figure: shown.append(figure))
+    shown: list[figures.Figure] = []
+    monkeypatch.setattr(figures.Figure, "show", lambda figure: shown.append(figure))
     exec(experiment_snippet(experiment, at_most=20.0, epsilon=1.0), {})
     table = dpcore.run(experiment)
     accuracy = table[table.metric == "accuracy"]

@@ -6,12 +6,11 @@ import random
 import re
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import classes
+from dpcore import classes, figures
 from dpcore.data import CLASS_SOURCES
 from pages.classes import words
 from pages.ui import controls
@@ -159,7 +158,7 @@ def test_the_code_makes_the_picture_that_is_shown(state):
     page = open_page(behind="Code", **state)
     shown: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(go.Figure, "show", lambda self: shown.append(self.to_json()))
+        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
         exec(page.code[0].value, {})
     data = json.loads(shown[0])["data"]
     assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data

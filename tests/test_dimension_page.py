@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import data, growth, orthant
+from dpcore import data, figures, growth, orthant
 from dpcore.slopes import PowerLaw, power_law
 from pages.dimension import background, words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
@@ -120,11 +120,9 @@ def test_chips_set_the_controls():
 
 
 def test_the_code_redraws_both_charts(monkeypatch):
-    import plotly.graph_objects as go
-
     page = open_page(behind="Code", noise_in="both", below="damage", p=64)
     drawn = []
-    monkeypatch.setattr(go.Figure, "show", lambda self: drawn.append(self))
+    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     ps = tuple(sorted({*PS, 64}))
     _, table, _, corner = computed(noise_in="both", ps=ps)

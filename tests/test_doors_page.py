@@ -295,11 +295,9 @@ def test_another_data_set_starts_with_its_own_people():
 
 @pytest.mark.parametrize("layers", [["bias"], ["bounds", "rates"], ["lemma"]])
 def test_the_code_redraws_the_chart(monkeypatch, layers):
-    import plotly.graph_objects as go
-
     page = open_page(behind="Code", noise="both", epsilon=0.1, layers=layers, lam=0.01)
     drawn = []
-    monkeypatch.setattr(go.Figure, "show", lambda self: drawn.append(self))
+    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "lam": 0.01, "repetitions": 50, "seed": 7}
     experiment = dpcore.Experiment(mechanisms=mechanisms_of("both"), **fields)

@@ -4,12 +4,11 @@ import json
 import random
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import geometry
+from dpcore import figures, geometry
 from pages.geometry import words
 from pages.ui import controls
 from pages.ui.text import people, rounded
@@ -148,7 +147,7 @@ def test_the_code_makes_the_picture_that_is_shown(state):
     page = open_page(behind="Code", **state)
     shown: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(go.Figure, "show", lambda self: shown.append(self.to_json()))
+        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
         exec(page.code[0].value, {})
     data = json.loads(shown[0])["data"]
     assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import fingerprints, lasso, mixtures
+from dpcore import figures, fingerprints, lasso, mixtures
 from pages.sparse import l1_ball, l1_words
 from pages.ui import controls
 from pages.ui.text import people, rounded
@@ -122,10 +122,8 @@ def test_random_states_show_no_error(case):
 def test_the_code_makes_the_picture_that_is_shown(state):
     page = open_page(behind="Code", **state)
     code, shown = page.code[0].value, []
-    import plotly.graph_objects as go
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(go.Figure, "show", lambda self: shown.append(self.to_json()))
+        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
         exec(code, {})
     drawn = [chart["figure"] for chart in charts(page).values()]
     assert len(shown) == 1

@@ -153,6 +153,7 @@ WITHIN = {
         "one_sample",
     },
     "figures": {
+        "figure",
         "style",
         "exhibits",
         "cost",

@@ -9,7 +9,6 @@ import time
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -349,7 +348,9 @@ def test_only_what_a_step_names_stays_on_the_screen():
 def test_an_enlarged_figure_has_large_text_titles_and_lines_and_leaves_the_other_alone():
     table = dpcore.run(Experiment(source="breast_cancer", mechanisms=(dpcore.make_mechanism("output_gaussian"),)))
     small = figures.cost_figure(table, epsilon=1.0, accuracy_title="right, %", theme="light", height=420)
-    small.layout.legend.font.size = 10
+    spec = small.to_dict()
+    spec["layout"]["legend"].setdefault("font", {})["size"] = 10
+    small = figures.Figure(**spec)
     before = small.to_json()
     large = figures.enlarged(small)
     assert small.to_json() == before
@@ -369,4 +370,4 @@ def test_an_enlarged_figure_has_large_text_titles_and_lines_and_leaves_the_other
     assert titles == pytest.approx([24.0])
     widths = [t.line.width for t in large.data if t.type == "scatter" and t.line.width]
     assert widths and min(widths) * figures.ENLARGED > 3.999
-    assert isinstance(large, go.Figure) and len(large.data) == len(small.data)
+    assert isinstance(large, figures.Figure) and len(large.data) == len(small.data)

@@ -214,7 +214,7 @@ def test_phones_get_a_legend_instead_of_labels(free, price):
         assert narrow["height"] - figure.layout.height == 20 * rows
         assert narrow["margin"]["r"] < figure.layout.margin.r
         assert not any("term" in text for text in kept)
-        figure.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
+        figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
 
 
 def test_figures_are_exported():

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import data
+from dpcore import data, figures
 from dpcore.cells import spec_of
 from dpcore.regret import regret_at
 from pages.start import words
@@ -136,11 +136,9 @@ def test_a_refusal_is_a_sentence_and_the_rest_of_the_page_stays():
 
 
 def test_the_code_redraws_the_chart(monkeypatch):
-    import plotly.graph_objects as go
-
     page = open_page(behind="Code", source="synthetic", n=500, epsilon=0.1)
     drawn = []
-    monkeypatch.setattr(go.Figure, "show", lambda self: drawn.append(self))
+    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     table = table_of(source="synthetic", n=500)
     accuracy = table[table.metric == "accuracy"]

@@ -71,7 +71,7 @@ def test_phones_get_a_legend_instead_of_labels(found):
     assert narrow["height"] - figure.layout.height == 20 * sum(bool(trace.showlegend) for trace in figure.data) == 100
     assert narrow["margin"]["r"] < figure.layout.margin.r
     assert "guessing" not in kept and "ε = 3" in kept
-    figure.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
+    figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
 
 
 def test_the_figure_is_exported():

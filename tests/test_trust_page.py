@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import Budget, NotApplicable, composition, ledgers, subsampling
+from dpcore import Budget, NotApplicable, composition, figures, ledgers, subsampling
 from pages.trust import ledger_words as words
 from pages.ui import controls
 from pages.ui.text import emphasised, rounded
@@ -142,11 +142,9 @@ def test_chips_set_the_controls():
 
 
 def test_the_code_redraws_the_chart(monkeypatch):
-    import plotly.graph_objects as go
-
     page = open_page(behind="Code", batch=100, steps=1_000, epsilon=0.5)
     drawn = []
-    monkeypatch.setattr(go.Figure, "show", lambda self: drawn.append(self))
+    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     marks = drawn[0].data[-1]
     assert set(marks.x) == {1_000.0}

@@ -198,7 +198,7 @@ def _lost_chart(document: words.Document) -> dict[str, Any]:
         sure=_sure(document),
         family=document["family"],
     )
-    return json.loads(figure.to_json(engine="json"))
+    return figure.to_dict()
 
 
 def _worth_chart(document: words.Document) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _worth_chart(document: words.Document) -> dict[str, Any]:
         sure=_sure(document),
         family=document["family"],
     )
-    return json.loads(figure.to_json(engine="json"))
+    return figure.to_dict()
 
 
 def _plotly() -> Path:

@@ -1,4 +1,4 @@
-"""Pure functions from an experiment's table to a plotly figure: the only place that imports plotly.
+"""Pure functions from an experiment's table to what plotly draws: the only place that knows plotly.
 
 Every figure has a stable trace order and `uirevision`, so that a browser can update it in place, and a
 `layout.meta["narrow"]` with the changes a phone needs.
@@ -17,6 +17,7 @@ from .dimension import Lower, curve_name, dimension_figure, orthant_figure
 from .door_zero import fit_figure, leak_figure
 from .doors import doors_figure, valley_figure
 from .exhibits import exhibits_figure
+from .figure import Figure
 from .geometry import (
     ball_figure,
     learners_figure,
@@ -62,6 +63,7 @@ __all__ = [
     "NOISES",
     "RULE_NAMES",
     "TEXT",
+    "Figure",
     "Lower",
     "Range",
     "Row",

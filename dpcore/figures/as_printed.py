@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..classes import Betrayal, Excess, Share
+from .figure import Figure
 from .measured import BOTTOM, TOP
 from .style import FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, line, log_axis, note, with_opacity
 
 _BINS, _LEAST = 45, -17.5  # of exponents
 
 
-def betrayal_figure(found: Betrayal, *, theme: Theme, height: int) -> go.Figure:
+def betrayal_figure(found: Betrayal, *, theme: Theme, height: int) -> Figure:
     """How far the published output misses an equation of its records: the true ones, and a neighbour of them. px."""
     true, other = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
     edges = np.linspace(_LEAST, 1.0, _BINS + 1)
@@ -56,10 +56,10 @@ def betrayal_figure(found: Betrayal, *, theme: Theme, height: int) -> go.Figure:
         "annotations": [note("outputs", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
         "meta": {"narrow": {}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
-def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: Theme, height: int) -> go.Figure:
+def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: Theme, height: int) -> Figure:
     """How often the published objective has a minimiser at all, against the number of columns. px."""
     ink = FAMILIES[theme]["frank_wolfe"]
     d = np.array([columns for columns, _ in found], float)
@@ -85,10 +85,10 @@ def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: T
         "annotations": [note("share of noise draws", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
         "meta": {"narrow": {}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
-def theorem_figure(found: Excess, *, theme: Theme, height: int) -> go.Figure:
+def theorem_figure(found: Excess, *, theme: Theme, height: int) -> Figure:
     """Theorem 2 where capped traces make sure of a minimiser: share of draws that break it, against the cap. px."""
     ink, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
     curves: list[tuple[str, Any, str, str]] = [
@@ -112,4 +112,4 @@ def theorem_figure(found: Excess, *, theme: Theme, height: int) -> go.Figure:
         "annotations": [note("share of noise draws", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
         "meta": {"narrow": {}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..reports import Verdict
 from ..types import Array
 from ..wealth import ALPHAS
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -63,7 +63,7 @@ def ink_of(verdict: Verdict | None, theme: Theme) -> str:
     return FAMILIES[theme][_VERDICTS[verdict]] if verdict else MUTED[theme]
 
 
-def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme, height: int) -> go.Figure:
+def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme, height: int) -> Figure:
     """The epsilon that is certified of each version of the code, next to the one that is claimed.
 
     picked: the row that stands out. height: px.
@@ -115,7 +115,7 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
             }
         },
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _bars(where: Array, lengths: Sequence[float], inks: Sequence[str], name: str, width: float) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def plane_figure(
     verdict: Verdict | None,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """Misses against false alarms: what the claim forbids, what guessing gives, and what the attack measured.
 
     allowed: the fewest misses that the claim allows at each share of false alarms, [k] both. measured: shares of false
@@ -198,7 +198,7 @@ def plane_figure(
         "annotations": [title, long, diagonal],
         "meta": {"narrow": {"annotations": [title, short, diagonal]}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def wealth_figure(
@@ -209,7 +209,7 @@ def wealth_figure(
     verdict: Verdict | None,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """The wealth of a bet against the claim, run by run, on logarithmic axes, with what makes it suspicious or refuted.
 
     picked, honest: runs and ln of the wealth, [k] each; honest is None where it is what was picked. runs: on the axis.
@@ -245,7 +245,7 @@ def wealth_figure(
         ],
         "meta": {"narrow": {}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _wealth(runs: Array, logs: Array) -> tuple[Array, Array]:
@@ -253,7 +253,7 @@ def _wealth(runs: Array, logs: Array) -> tuple[Array, Array]:
     return runs[runs > 0], np.clip(np.exp(np.minimum(logs[runs > 0], 700.0)), 0.1 * _LOWEST, 10.0 * _HIGHEST)
 
 
-def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, height: int) -> go.Figure:
+def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, height: int) -> Figure:
     """How the attacker's score falls on the two data sets. edges: of bins, [b + 1]; zeros, ones: shares, [b]. px."""
     centres, widths = 0.5 * (edges[1:] + edges[:-1]), edges[1:] - edges[:-1]
     traces = [
@@ -289,4 +289,4 @@ def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, heig
         "annotations": [note("share of the runs", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
         "meta": {"narrow": {}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..types import Array
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -47,7 +47,7 @@ def lost_on_wall(
     family: str,
     theme: Theme = "light",
     height: int = 460,
-) -> go.Figure:
+) -> Figure:
     """Points lost, of 100, against epsilon, with what can be given up and the smallest budget that does.
 
     mean: dots; smooth, low, high: the line and its interval; [K] each. budget: (value, low, high), None where beyond
@@ -86,7 +86,7 @@ def worth_on_wall(
     family: str,
     theme: Theme = "light",
     height: int = 460,
-) -> go.Figure:
+) -> Figure:
     """How many people without privacy n people with it are worth, against epsilon, on logarithmic axes.
 
     worth, low, high: [K] as epsilons; None where fewer than can be told. sure: of the interval, in words. height: px.
@@ -143,7 +143,7 @@ def _wall(
     upright: dict[str, Any],
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """The frame of both: epsilon along, a cursor with its flag, and a legend below that a phone stacks."""
     ink = {"color": TEXT[theme], "size": _SIZE}
     rows = sum(bool(trace.get("showlegend")) for trace in traces)
@@ -178,4 +178,4 @@ def _wall(
             "annotations": [words | {"yshift": 2 * _TOP - 6}, cursor | (right if epsilon > x[-1] / 3 else {})],
         }
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..types import Array
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -67,7 +67,7 @@ def budget_figure(
     family: str,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """Points lost against epsilon with their interval, what can be given up, and the smallest budget that does.
 
     lost, low, high: points, [K] as epsilons; nan where nothing is released. at_most: points. answer: of the budget
@@ -106,7 +106,7 @@ def budget_figure(
         "annotations": [title, cursor, *words, *end_labels(ends, {"y": (panel, drawing)}, logarithmic=())],
         "meta": {"narrow": _narrow(theme, epsilons, epsilon, height, below, drawing, [title, cursor])},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def worth_figure(
@@ -120,7 +120,7 @@ def worth_figure(
     family: str,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """How many people without privacy n people with privacy are worth, against epsilon, on logarithmic axes.
 
     people, low, high: [K] as epsilons; nan where they are worth fewer than can be told. height: px.
@@ -150,10 +150,10 @@ def worth_figure(
         "annotations": [title, cursor, *end_labels(ends, {"y": (panel, drawing)}, logarithmic=("y",))],
         "meta": {"narrow": _narrow(theme, epsilons, epsilon, height, below, drawing, [title, cursor])},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
-def uses_figure(uses: Sequence[Use], *, epsilon: float, theme: Theme) -> go.Figure:
+def uses_figure(uses: Sequence[Use], *, epsilon: float, theme: Theme) -> Figure:
     """Budgets in use elsewhere, the smallest first, each in a row of its own, with the cursor's epsilon across."""
     rows = sorted(uses, key=lambda use: use.epsilon)
     x, y = np.array([use.epsilon for use in rows]), np.arange(len(rows), dtype=float)
@@ -203,7 +203,7 @@ def uses_figure(uses: Sequence[Use], *, epsilon: float, theme: Theme) -> go.Figu
             }
         },
     }
-    return go.Figure(data=[dots], layout=layout)
+    return Figure([dots], layout)
 
 
 def _band(x: Array, low: Array, high: Array, colour: str, name: str) -> list[dict[str, Any]]:

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..classes import Accuracies, Excesses, LearnerKey, Tuning
 from ..measured import Measured
 from ..types import Array
+from .figure import Figure
 from .measured import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, with_legend
 from .style import (
     BACKGROUND,
@@ -54,7 +54,7 @@ _TITLES = {
 _LETTERS = {"epsilon": "ε", "classes": "C", "d": "d"}
 
 
-def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: int) -> go.Figure:
+def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: int) -> Figure:
     """Accuracy on test records along an axis: private learners with their bands, and what is possible without privacy.
 
     cursor: where the reader stands. height: px.
@@ -94,7 +94,7 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
         "annotations": [*notes, *across, *end_labels(ends, {"y": ((low, 1.01), height - TOP - BOTTOM)}, ())],
         "meta": {"narrow": with_legend(traces, height) | {"xaxis": narrow, "annotations": [*notes, *across]}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _lowest(found: Accuracies) -> float:
@@ -147,7 +147,7 @@ def _means(
     return curve | {"mode": "lines+markers", "marker": marker, "cliponaxis": False, "hovertemplate": hover}
 
 
-def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, height: int) -> go.Figure:
+def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, height: int) -> Figure:
     """Excess loss against epsilon: over the best model in the ball and over the regularised optimum, with their bounds.
 
     epsilon: where the cursor stands. height: px.
@@ -188,7 +188,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     )
 
 
-def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> go.Figure:
+def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
     """Accuracy against lam in multiples of the default, a curve for each epsilon; the best is an oracle's. px."""
     ink, reference = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     traces: list[dict[str, Any]] = []
@@ -219,4 +219,4 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> go.Figure:
         "annotations": [note("accuracy on test records", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
         "meta": {"narrow": {}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)

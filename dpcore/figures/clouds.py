@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from scipy.ndimage import map_coordinates
 
 from ..clouds import Cloud, Clouds
 from ..types import Array
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -33,7 +33,7 @@ _BOTTOM = 54
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
 
 
-def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> go.Figure:
+def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> Figure:
     """Released models of two parameters as dots over the contours of the excess risk, factors of 10 apart.
 
     height: px; the window is a square.
@@ -74,7 +74,7 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> go.Figure:
         "yaxis": upright | {"showgrid": False, "scaleanchor": "x", "constrain": "domain", "nticks": 5},
         "annotations": [_ring(level, place, theme) for level, place in rings.items()],
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _dots(cloud: Cloud, colour: str, theme: Theme) -> dict[str, Any]:

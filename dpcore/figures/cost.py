@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -41,7 +41,7 @@ def cost_figure(
     theme: Theme,
     height: int,
     decision: float | None = None,
-) -> go.Figure:
+) -> Figure:
     """Accuracy against epsilon over excess empirical risk against epsilon, with band, bound and a cursor.
 
     table: of one mechanism swept over epsilon, as `dpcore.run` gives it. epsilon: where the cursor stands.
@@ -108,7 +108,7 @@ def cost_figure(
             }
         },
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _accuracy_range(rows: pd.DataFrame) -> tuple[float, float]:

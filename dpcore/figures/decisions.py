@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..classes import Picture
 from ..types import Array
+from .figure import Figure
 from .style import BACKGROUND, FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, note, with_opacity
 
 
-def regions_figure(found: Picture, *, theme: Theme, height: int) -> go.Figure:
+def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     """Which class each point is given by a private release and without privacy; where they differ is shaded. px."""
     private, plain = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     differ = (found.private.argmax(axis=0) != found.plain.argmax(axis=0)).astype(float)
@@ -47,7 +47,7 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> go.Figure:
     return _plane(found, traces, 3 + bool(found.true), theme, height)
 
 
-def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> go.Figure:
+def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     """The ellipse of each class in a private release and without privacy, over the true ones where known. px.
 
     Ellipses of classes whose regions are open may be larger than the picture.
@@ -97,7 +97,7 @@ def _outlines(outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> li
     return [trace | {"hoverinfo": "skip"}]
 
 
-def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Theme, height: int) -> go.Figure:
+def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Theme, height: int) -> Figure:
     """The square of the first two columns where records are, with names of classes and a legend of so many entries."""
     reach = float(found.axis[-1])
     names = [
@@ -121,4 +121,4 @@ def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Th
         "yaxis": side | {"scaleanchor": "x"},
         "annotations": names,
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": {}}})
+    return Figure(traces, layout | {"meta": {"narrow": {}}})

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from ..types import Array
 from ..work import Work
+from .figure import Figure
 from .style import (
     FAMILIES,
     LEGEND,
@@ -33,7 +33,7 @@ _UPPER, _BREAK = 0.28, 0.1  # shares of the drawing's height
 _DEPTH = 8.0
 
 
-def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme: Theme, height: int) -> go.Figure:
+def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme: Theme, height: int) -> Figure:
     """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a panel of its own.
 
     table: of noisy_gd under several rules, swept over epsilon. lecture: the lecture's bound at each epsilon of the
@@ -71,10 +71,10 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
         ],
         "meta": {"narrow": _with_legend(len(traces), height + LEGEND_ROW * (len(traces) - pairs))},
     }
-    return go.Figure(data=traces, layout=made)
+    return Figure(traces, made)
 
 
-def work_figure(made: Work, *, theme: Theme, height: int) -> go.Figure:
+def work_figure(made: Work, *, theme: Theme, height: int) -> Figure:
     """Excess risk against the gradients computed, by all records a step and by one, each with its bound. height: px."""
     colours = FAMILIES[theme]
     curves = (
@@ -101,7 +101,7 @@ def work_figure(made: Work, *, theme: Theme, height: int) -> go.Figure:
         "annotations": [note("excess risk above the best model's", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
         "meta": {"narrow": _with_legend(4, height + 2 * LEGEND_ROW)},
     }
-    return go.Figure(data=traces, layout=made_layout)
+    return Figure(traces, made_layout)
 
 
 def _with_legend(rows: int, size: int) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from ..growth import Growth
 from ..orthant import Corner
 from ..types import Array
+from .figure import Figure
 from .style import (
     BACKGROUND,
     DOORS,
@@ -58,7 +58,7 @@ def dimension_figure(
     accuracy_title: str,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """Accuracy against p over the model's distance, or over the damage beside what theory says of it.
 
     table: swept over p, as `dpcore.run` gives it. growth: of the same cells. p: where the cursor stands. lower: what
@@ -126,10 +126,10 @@ def dimension_figure(
             }
         },
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
-def orthant_figure(corner: Corner, *, p: int, theme: Theme, height: int) -> go.Figure:
+def orthant_figure(corner: Corner, *, p: int, theme: Theme, height: int) -> Figure:
     """The one prediction that matters against p: free, and with the model held in the positive orthant.
 
     corner: from `dpcore.orthant.corner`. p: where the cursor stands. height: px.
@@ -159,7 +159,7 @@ def orthant_figure(corner: Corner, *, p: int, theme: Theme, height: int) -> go.F
         "showlegend": True,
         "legend": _LEGEND | {"y": -28 / (height - 58 - 4 * _LEGEND_LINE)},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def curve_name(mechanism: str, both: bool) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..door_zero import Fit, Leak
 from ..types import Array
+from .figure import Figure
 from .style import FAMILIES, MUTED, TEXT, Theme, axis, frame, note
 
 
-def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Theme, height: int) -> go.Figure:
+def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Theme, height: int) -> Figure:
     """Records on two lines, before (above) and after one was replaced, each with what is published.
 
     marks: where vertical marks stand before and after, [k] each, in the unit of the records. title: of the axis.
@@ -39,7 +39,7 @@ def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Th
         "shapes": shapes,
         "annotations": notes,
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _records(values: Array, y: float, owner: int, replaced: int, red: str, rest: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _records(values: Array, y: float, owner: int, replaced: int, red: str, rest:
     }
 
 
-def fit_figure(fit: Fit, *, theme: Theme, height: int) -> go.Figure:
+def fit_figure(fit: Fit, *, theme: Theme, height: int) -> Figure:
     """The curve through all records before (thin) and after one was replaced (thick), which it follows."""
     red, rest = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
     others = np.arange(len(fit.x)) != fit.replaced
@@ -79,7 +79,7 @@ def fit_figure(fit: Fit, *, theme: Theme, height: int) -> go.Figure:
         "xaxis": axis(theme) | {"title": {"text": "time", "standoff": 8}, "range": [-1.05, 1.05], "nticks": 5},
         "yaxis": axis(theme) | {"nticks": 6},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _at(x: Array, y: Array, colour: str, name: str) -> dict[str, Any]:

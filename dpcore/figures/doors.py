@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from ..types import Array
+from .figure import Figure
 from .style import (
     BACKGROUND,
     DOORS,
@@ -55,7 +55,7 @@ def doors_figure(
     bias: bool = True,
     rates: Mapping[str, Array] | None = None,
     exhibits: Mapping[str, pd.DataFrame] | None = None,
-) -> go.Figure:
+) -> Figure:
     """Mean excess risk of several mechanisms against epsilon, with a cursor.
 
     table: swept over epsilon, as `dpcore.run` gives it. bounds: draw the proved upper bounds. bias: draw what
@@ -70,16 +70,16 @@ def doors_figure(
     for name, exhibit in (exhibits or {}).items():
         chart.exhibit(name, exhibit)
     phone = chart.below(words, height + chart.legend_height)
-    return go.Figure(data=chart.traces, layout=frame(theme, height) | chart.beside(words) | {"meta": {"narrow": phone}})
+    return Figure(chart.traces, frame(theme, height) | chart.beside(words) | {"meta": {"narrow": phone}})
 
 
-def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, height: int) -> go.Figure:
+def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, height: int) -> Figure:
     """Mean excess risk of several mechanisms against lam, over what regularisation alone costs.
 
     table: swept over lam, as `dpcore.run` gives it. lam: where the cursor stands, None for nowhere. height: px.
     """
     chart = _Curves(table, lam, "λ", theme, height, bounds=False, bias=True)
-    return go.Figure(data=chart.traces, layout=frame(theme, height) | chart.below("regularisation λ", height))
+    return Figure(chart.traces, frame(theme, height) | chart.below("regularisation λ", height))
 
 
 class _Curves:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from .figure import Figure
 from .measured import BOTTOM
 from .style import BACKGROUND, FAMILIES, LEGEND, LEGEND_ROW, TEXT, Theme, axis, frame, log_axis, note, with_opacity
 
@@ -23,7 +23,7 @@ def exhibits_figure(
     *,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """A bar for each name, top to bottom, from 1, which is what is printed. px.
 
     sure, likely: the lower bounds with 99.9% and 95% confidence over what is printed; exact: what it is over what is
@@ -95,4 +95,4 @@ def exhibits_figure(
             }
         },
     }
-    return go.Figure(data=[*bars, computed], layout=layout)
+    return Figure([*bars, computed], layout)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing
 from ..types import Array
+from .figure import Figure
 from .measured import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, powers_of, through, with_legend
 from .style import (
     BACKGROUND,
@@ -59,7 +59,7 @@ def order_text(p_norm: float) -> str:
 
 def order_figure(
     found: AgainstOrder, others: Sequence[AgainstOrder], *, p_norm: float, theme: Theme, height: int
-) -> go.Figure:
+) -> Figure:
     """Excess of linear losses against the norm order: a noisy corner, a noisy gradient, and nothing learned.
 
     others: the same at other d, of which what the bounds choose is drawn thin. p_norm: of the cursor. height: px.
@@ -92,7 +92,7 @@ def order_figure(
     return _order_chart(traces, ends, powers, heading=heading, p_norm=p_norm, theme=theme, height=height)
 
 
-def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: int) -> go.Figure:
+def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: int) -> Figure:
     """Table 1 along the norm order, shape only: what sampling and what privacy costs, and the lower bound.
 
     p_norm: where the cursor stands. height: px.
@@ -115,7 +115,7 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
     return _order_chart(traces, ends, powers, heading=heading, p_norm=p_norm, theme=theme, height=height)
 
 
-def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> go.Figure:
+def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> Figure:
     """How long both laws of noise are on average, for a sensitivity of 1. p_norm: of the cursor. height: px."""
     x = np.array([place(p) for p in found.p_norm])
     curves = [
@@ -132,7 +132,7 @@ def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: 
     return _order_chart(traces, ends, powers, heading=heading, p_norm=p_norm, theme=theme, height=height)
 
 
-def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int) -> go.Figure:
+def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
     """How often a member scores above a stranger on the hardest records, and the excess. epsilon: of the cursor."""
     ink, plain, muted = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"], MUTED[theme]
     span = [float(found.epsilon[0]), float(found.epsilon[-1])]
@@ -167,10 +167,10 @@ def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int)
         "xaxis": cursor_axis(theme, span, epsilon, 280) | {"title": title},
         "annotations": notes,
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+    return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
 
-def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> go.Figure:
+def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
     """The unit ball, noisy means of few people, and the models they lead to. height: px."""
     ink, model = FAMILIES[theme]["gradient"], FAMILIES[theme]["frank_wolfe"]
     spots, times = np.unique(found.models.round(9), axis=0, return_counts=True)
@@ -195,10 +195,10 @@ def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> go.Figure:
         "yaxis": both | {"scaleanchor": "x", "constrain": "domain"},
         "annotations": [note("in two dimensions", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": {}}})
+    return Figure(traces, layout | {"meta": {"narrow": {}}})
 
 
-def learners_figure(found: AgainstPeople, *, n: int, theme: Theme, height: int) -> go.Figure:
+def learners_figure(found: AgainstPeople, *, n: int, theme: Theme, height: int) -> Figure:
     """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved; n: of the cursor."""
     family = family_of(found.mechanism)
     ink, plain, muted = FAMILIES[theme][family], FAMILIES[theme]["reference"], MUTED[theme]
@@ -234,7 +234,7 @@ def _order_chart(
     p_norm: float,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """Curves over the norm order on a log axis, labels behind their ends, and the cursor."""
     bottom = BOTTOM + _SECOND_ROW
     cursor = place(p_norm)
@@ -258,7 +258,7 @@ def _order_chart(
         "legend": LEGEND | {"y": -(bottom + 8) / (height - TOP - bottom - 6)},
         "annotations": notes,
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+    return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
 
 def _curve(x: Array, y: Array, orders: Array, ink: str, name: str, *, width: float, dash: str) -> dict[str, Any]:

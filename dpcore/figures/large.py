@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import plotly.graph_objects as go
+from .figure import Figure
 
 # A figure is laid out in less room and drawn so many times larger: its labels keep the gaps they were placed with.
 ENLARGED = 1.4
 LEAST_TEXT, TITLE, LEAST_LINE = 18, 24, 4  # px on the screen
 
 
-def enlarged(figure: go.Figure) -> go.Figure:
+def enlarged(figure: Figure) -> Figure:
     """A copy to be drawn ENLARGED times larger: no text below 18 px, titles of panels 24 px, curves 4 px and more.
 
     figure: titles are the notes that stand above a panel's corner.
 
-    >>> enlarged(go.Figure({"layout": {"font": {"size": 10}}})).layout.font.size * ENLARGED
+    >>> enlarged(Figure([], {"font": {"size": 10}})).layout.font.size * ENLARGED
     18.0
     """
     made = figure.to_dict()
@@ -28,7 +28,7 @@ def enlarged(figure: go.Figure) -> go.Figure:
     for trace in made["data"]:
         if trace["type"] == "scatter" and trace.get("line", {}).get("width", 0) > 0:
             trace["line"] = {**trace["line"], "width": max(trace["line"]["width"], LEAST_LINE / ENLARGED)}
-    return go.Figure(made)
+    return Figure(**made)
 
 
 def _raise_fonts(node: Any) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..lasso import AgainstN, AgainstP, AgainstT, Path
 from ..mixtures import BesideSampling
+from .figure import Figure
 from .measured import (
     BOTTOM,
     TOP,
@@ -29,7 +29,7 @@ _SYMBOL = "diamond"
 _TRAINING = "excess risk on the training records"
 
 
-def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> go.Figure:
+def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figure:
     """Excess against T: private, without privacy, and the bounds on both. T: where the cursor stands. height: px."""
     colour, plain = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
     span = [float(found.T[0]), float(found.T[-1])]
@@ -56,7 +56,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> go.Fi
     )
 
 
-def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> go.Figure:
+def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> Figure:
     """Excess against n: records where few features matter, hard ones, bounds from above and below. height: px."""
     colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
     shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)
@@ -99,7 +99,7 @@ def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) 
     )
 
 
-def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> go.Figure:
+def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figure:
     """Excess against p: a vertex a step, beside noise in the whole gradient. p: where the cursor stands. height: px."""
     colour = FAMILIES[theme]["frank_wolfe"]
     lines = [
@@ -125,7 +125,7 @@ def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> go.Fi
     )
 
 
-def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> go.Figure:
+def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure:
     """Excess over the simplex against n: vertices one after the other beside m draws. height: px."""
     shown = {
         "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n^(−2/3), shape only", _SYMBOL, "Frank-Wolfe"),
@@ -152,7 +152,7 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> go.Fig
     )
 
 
-def path_figure(path: Path, *, theme: Theme, height: int) -> go.Figure:
+def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
     """Which vertex was chosen in each step: a row for every feature that matters, one for all others. height: px."""
     colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
     places = np.flatnonzero(path.truth)
@@ -195,7 +195,7 @@ def path_figure(path: Path, *, theme: Theme, height: int) -> go.Figure:
         | {"tickvals": list(range(len(names))), "ticktext": names, "range": [-0.6, len(names) - 0.4]},
         "annotations": [note("the vertex that was chosen", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": {}}})
+    return Figure(traces, layout | {"meta": {"narrow": {}}})
 
 
 def _noise(found: AgainstT) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..ledgers import Curve, Kind, Noise
 from ..types import Array
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -73,7 +73,7 @@ def ledger_figure(
     height: int,
     family: str = "gradient",
     counted: str = "steps T",
-) -> go.Figure:
+) -> Figure:
     """epsilon against the number of steps, on logarithmic axes, with the epsilon on the label across.
 
     curves: from `dpcore.ledgers.ledger_of` for these steps. at: the number of steps under the cursor, one of them.
@@ -121,7 +121,7 @@ def ledger_figure(
             }
         },
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def accounting_name(kind: Kind, *, full: bool) -> str:
@@ -140,7 +140,7 @@ def noise_figure(
     epsilon: float,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """Noise multipliers against epsilon, published and proved, on logarithmic axes.
 
     noises: from `dpcore.ledgers.noise_curves`. here: the multipliers at the cursor's epsilon, nan where there is none.
@@ -165,7 +165,7 @@ def noise_figure(
         "showlegend": True,
         "legend": LEGEND | {"y": -32 / (height - _TOP - bottom)},
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _curve(curve: Curve, x: Array, name: str, colour: str, *, thin: bool, over: str) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..measured import Measured
 from ..types import Array
+from .figure import Figure
 from .style import (
     BACKGROUND,
     LEGEND,
@@ -145,7 +145,7 @@ def curves_chart(
     heading: str,
     theme: Theme,
     height: int,
-) -> go.Figure:
+) -> Figure:
     """Measured curves (name, label, Curve or Measured, ink, symbol, dash) over lines (name, label, x, y, ink, width,
     dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and what
     begins there. must, may: what the vertical axis holds in any case, and where there is room (`powers_of`)."""
@@ -189,7 +189,7 @@ def curves_chart(
         "xaxis": _titled(cursor_axis(theme, span, at, 300), short or title),
         "annotations": notes,
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+    return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
 
 def _titled(made: dict[str, Any], title: str) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..mixtures import On, PriceOfColumns, Valley
+from .figure import Figure
 from .measured import BOTTOM, LEFT, RIGHT, TOP, band_of, cursor_axis, leaving, means, powers_of, through, with_legend
 from .style import (
     BACKGROUND,
@@ -33,7 +33,7 @@ _ON = {"training": "on the training records", "fresh": "on fresh records"}
 _SYMBOL = "x"
 
 
-def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -> go.Figure:
+def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -> Figure:
     """Mean excess risk against the number of draws, with its terms and bound, over what the draws cost or ask for.
 
     m: where the cursor stands. on: which records excess is measured on; fresh ones have a third term. height: px.
@@ -101,10 +101,10 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         "xaxis": cursor_axis(theme, span, m, 300) | {"anchor": "y2", "title": title},
         "annotations": [*titles, cursor, *refusals],
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+    return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
 
-def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) -> go.Figure:
+def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) -> Figure:
     """Mean excess risk against the number of columns: draws from a mixture beside noise in the question.
 
     ln p and sqrt(p) are shapes, drawn through the first measured point of either. p: where the cursor stands.
@@ -157,7 +157,7 @@ def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) 
         "xaxis": cursor_axis(theme, span, p, 300) | {"title": title},
         "annotations": notes,
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+    return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
 
 def _panels(height: int) -> tuple[float, float]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..mixtures import PublishedDraws
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -30,7 +30,7 @@ from .style import (
 _TOP, _BOTTOM, _LEFT, _RIGHT = 30, 54, 62, 108
 
 
-def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> go.Figure:
+def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:
     """Draws m against people, on log axes: Theorem 4 as printed, and proved here; below one draw nothing is released.
 
     n: where the cursor stands. height: px.
@@ -96,4 +96,4 @@ def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -
             }
         },
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)

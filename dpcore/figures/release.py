@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import plotly.graph_objects as go
 
 from ..mixtures import Support
+from .figure import Figure
 from .style import FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, note, plain_number
 
 _TOP, _BOTTOM = 30, 54
 
 
-def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
+def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     """Shares of the weight, column by column: the truth, the model before the draws, and one release of m draws.
 
     The columns that are not listed stand together, and so do those that are zero in every record. height: px.
@@ -30,7 +32,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
     plural = "draw" if support.plan.steps == 1 else "draws"
     bar = {"type": "bar", "x": places, "customdata": [name.replace("<br>", " ") for name in names]}
     hover = "column %{customdata}<br>%{fullData.name}: %{y:.3~f}<extra></extra>"
-    traces = [
+    traces: list[dict[str, Any]] = [
         bar
         | {"y": drawn, "width": 0.44, "name": f"one release, {support.plan.steps:,} {plural}"}
         | {"marker": {"color": colour}, "hovertemplate": hover},
@@ -70,7 +72,7 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> go.Figure:
         "legend": LEGEND | {"y": -(_BOTTOM + 18) / (tall - _TOP - low)},
         "xaxis": layout["xaxis"] | {"ticktext": short, "tickangle": 0, "tickfont": {"color": TEXT[theme], "size": 10}},
     }
-    return go.Figure(data=traces, layout=layout | {"meta": {"narrow": narrow}})
+    return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
 
 def _short(count: int) -> str:

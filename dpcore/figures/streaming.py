@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..streaming import Play, RegretCurve
 from ..types import Array
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -44,7 +44,7 @@ _MOST_DOTS = 2000
 _TITLE = "regret: cost beyond that of the best arm"
 
 
-def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, height: int) -> go.Figure:
+def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, height: int) -> Figure:
     """Mean regret against the length of the stream for several numbers of arms, with its bounds, on log axes.
 
     curves: of the same lengths, at most four, by growing p. Two orders of growth are shown as shapes: what they make of
@@ -91,10 +91,10 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
             | {"xaxis": _steps_axis(theme, span, steps, 250.0), "annotations": [*notes, cursor]}
         },
     }
-    return go.Figure(data=traces, layout=made)
+    return Figure(traces, made)
 
 
-def play_figure(play: Play, *, theme: Theme, height: int) -> go.Figure:
+def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     """One stream: the arms that one run plays above its regret so far, with the band of all runs and the bounds.
 
     The bounds speak of the end of the stream and stand there. Arms are counted from 1; of long streams every second,
@@ -155,7 +155,7 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> go.Figure:
         "annotations": [*titles, *labels],
         "meta": {"narrow": _with_legend(traces, height) | {"annotations": titles, "xaxis": {"nticks": 5}}},
     }
-    return go.Figure(data=traces, layout=made)
+    return Figure(traces, made)
 
 
 def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:

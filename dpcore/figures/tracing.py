@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ..fingerprints import Tracing
+from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -33,7 +33,7 @@ _TOP, _BOTTOM, _LEFT, _RIGHT = 30, 54, 58, 136
 _LOW, _HIGH = 0.36, 1.03  # guessing is 0.5, and chance goes below it
 
 
-def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: int) -> go.Figure:
+def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
     """How often a member scores above a stranger (AUC) against epsilon: private releases, the best model, guessing.
 
     Besides, what no attack on such releases can exceed. epsilon: where the cursor stands. height: px.
@@ -102,7 +102,7 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
             }
         },
     }
-    return go.Figure(data=traces, layout=layout)
+    return Figure(traces, layout)
 
 
 def _bounds(tracing: Tracing) -> tuple[float, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from dpcore import figures
 from pages.decide.state import State
@@ -27,7 +26,7 @@ of the records and over the noise of the accuracy on held-out records, $a^*$ tha
 """
 
 
-def budget_picture(state: State, height: int) -> go.Figure:
+def budget_picture(state: State, height: int) -> figures.Figure:
     """The hero: points lost against epsilon, and the answer."""
     assert state.curve is not None
     low, high = state.band
@@ -45,7 +44,7 @@ def budget_picture(state: State, height: int) -> go.Figure:
     )
 
 
-def worth_picture(state: State, height: int) -> go.Figure:
+def worth_picture(state: State, height: int) -> figures.Figure:
     """The price in people against epsilon."""
     assert state.price is not None
     value, low, high = (np.array([getattr(w, end) for w in state.worth], float) for end in ("value", "low", "high"))

@@ -7,15 +7,11 @@ traces. This component keeps the chart and lets Plotly.react compute the differe
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dpcore import figures
 from pages.ui.assets import plotly_js_url
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
 
@@ -27,7 +23,7 @@ _component = st.components.v2.component(
 )
 
 
-def live_figure(figure: go.Figure, *, key: str, alt: str, height: int) -> None:
+def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int) -> None:
     """Draw a figure, or update the one drawn before under the same key.
 
     figure: keep the order and number of traces from run to run, so that a hidden trace stays the same trace.

@@ -1,0 +1,88 @@
+"""What plotly.js draws, written down without plotly.
+
+plotly's own figure validates and copies every attribute. The browser does the same again, and a page that is drawn
+anew at each move of a slider would spend a fourth of its time on it. So plotly is asked only by those who look into a
+figure or show it outside the dashboard; in the tests that is every figure.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_SHORT_TYPES = {"float64": "f8", "float32": "f4"}  # plotly.js reads these from base64
+
+
+class Figure:
+    """Traces and a layout as plotly.js names them, all names spelled out and nested; plotly's shorthands are not known.
+
+    data: dictionaries whose values may be arrays. layout: a dictionary.
+
+    >>> figure = Figure([{"type": "scatter", "y": np.array([1.0, np.nan]), "name": "line"}], {"height": 300})
+    >>> figure.data[0].name, figure.layout.height
+    ('line', 300)
+    """
+
+    def __init__(self, data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> None:
+        self._spec = {"data": list(data), "layout": dict(layout)}
+
+    @cached_property
+    def plotly(self) -> go.Figure:
+        """plotly's own, with each attribute validated."""
+        import plotly.graph_objects as go
+
+        return go.Figure(self._spec)
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """The traces as plotly's objects."""
+        return self.plotly.data
+
+    @property
+    def layout(self) -> go.Layout:
+        """The layout as plotly's object."""
+        return self.plotly.layout
+
+    def show(self) -> None:
+        """In a notebook, or in a browser's window of its own."""
+        self.plotly.show()
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy with plain values only, fit for JSON: arrays of real numbers in base64, nan elsewhere as None."""
+        return {part: _plain(value) for part, value in self._spec.items()}
+
+    def to_json(self) -> str:
+        """For plotly.js.
+
+        >>> Figure([], {"height": 300}).to_json()
+        '{"data":[],"layout":{"height":300}}'
+        """
+        return json.dumps(self.to_dict(), separators=(",", ":"), allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str | bool | int | None):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    array = np.asarray(value)  # also those of pandas
+    short = _SHORT_TYPES.get(array.dtype.name)
+    if short is None or not array.size:
+        return [_plain(each) for each in array.tolist()]
+    made = {"dtype": short, "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
+    return made if array.ndim == 1 else made | {"shape": ", ".join(map(str, array.shape))}

@@ -1,0 +1,50 @@
+"""What a figure sends to the browser, beside what plotly would send."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcore.figures import Figure
+
+
+def difference(ours: Any, theirs: Any, place: str = "figure") -> str:
+    """Where two figures read from JSON differ first, and how; empty where both say the same.
+
+    What is None is not set, and an array is what it holds.
+    """
+    ours, theirs = _read(ours), _read(theirs)
+    if ours == theirs:
+        return ""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        pairs = [(f"{place}.{key}", ours.get(key), theirs.get(key)) for key in {**ours, **theirs}]
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        pairs = [(f"{place}[{k}]", ours[k], theirs[k]) for k in range(len(ours))]
+    else:
+        return f"{place} is {ours!r:.200}, plotly says {theirs!r:.200}"
+    return next(filter(None, (difference(one, other, where) for where, one, other in pairs)), "")
+
+
+def checked(to_json: Callable[[Figure], str]) -> Callable[[Figure], str]:
+    """The same, after a look at what plotly makes of the figure; plotly refuses what it does not know."""
+
+    def made(figure: Figure) -> str:
+        sent = to_json(figure)
+        theirs = json.loads(figure.plotly.to_json(engine="json"))
+        theirs["layout"]["template"] = {}  # an empty one, which plotly fills with traces that set nothing
+        assert not (found := difference(json.loads(sent), theirs)), found
+        return sent
+
+    return made
+
+
+def _read(value: Any) -> Any:
+    if not (isinstance(value, dict) and "bdata" in value):
+        return value
+    shape = [int(size) for size in value.get("shape", "-1").split(",")]
+    array = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).reshape(shape)
+    return np.where(np.isfinite(array), array.astype(object), None).tolist()
