@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.assets import plotly_js_url
+from pages.ui.assets import PLOTLY_JS_URL
 from pages.ui.visitor import Broken, Visitor
 
 from .harness import ROOT, Server, serve
@@ -91,10 +91,10 @@ def test_sessions_stay_on_their_process_and_survive_the_death_of_another(tmp_pat
         assert get(url, Cookie="seat=../x")["Set-Cookie"].startswith("seat=")
 
         # The chart library: from the cache the second time, compressed, and for the browser to keep.
-        found = [get(f"{url}/{plotly_js_url()}", Accept_Encoding="gzip") for _ in range(2)]
+        found = [get(f"{url}/{PLOTLY_JS_URL}", Accept_Encoding="gzip") for _ in range(2)]
         assert [answer["X-Cache"] for answer in found] == ["MISS", "HIT"]
         assert found[1]["Content-Encoding"] == "gzip" and "immutable" in found[1]["Cache-Control"]
-        assert get(f"{url}/{plotly_js_url()}").get("Content-Encoding") is None
+        assert get(f"{url}/{PLOTLY_JS_URL}").get("Content-Encoding") is None
 
         asyncio.run(_sessions(url, [dies, stays]))
 

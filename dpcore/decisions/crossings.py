@@ -8,6 +8,7 @@ is met nowhere, or everywhere, gives an open interval. See "Decisions" in docs/f
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import math
 
 import numpy as np
@@ -83,13 +84,21 @@ def limits(
     mean = samples.mean(axis=0)
     away = samples - mean
     se = samples.std(axis=0, ddof=1) / math.sqrt(S)
-    counts = generator(seed, "bootstrap", 0).multinomial(S, np.full(S, 1.0 / S), size=resamples) / S
+    counts = _resampled(S, resamples, seed)
     shift = counts @ away
     spread = np.sqrt(np.maximum(counts @ away**2 - shift**2, 0.0) / (S - 1))
     t = np.divide(shift, spread, out=np.zeros_like(shift), where=spread > _LEAST_SPREAD * se)
     below, above = np.quantile(t, (0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence), axis=0)
     student = stdtrit(S - 1, 0.5 + 0.5 * confidence)
     return mean - np.maximum(above, student) * se, mean + np.maximum(-below, student) * se
+
+
+@functools.lru_cache(maxsize=16)  # an answer asks for the same at each epsilon
+def _resampled(S: int, resamples: int, seed: int) -> Array:
+    """How often each of S rows is drawn, as a share of S draws, [resamples, S]."""
+    counts: Array = generator(seed, "bootstrap", 0).multinomial(S, np.full(S, 1.0 / S), size=resamples) / S
+    counts.flags.writeable = False
+    return counts
 
 
 def band(

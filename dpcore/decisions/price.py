@@ -132,7 +132,15 @@ class Price:
         records, which is chance or a solver's last digits, it is n. Two learners compete, so each interval takes half
         of the error.
         """
-        at = ERRORS.index(one_of("error", error, ERRORS))
+        return self._known(one_of("error", error, ERRORS), confidence, resamples)
+
+    @functools.cached_property
+    def _known(self) -> Callable[[Error, float, int], tuple[Answer, ...]]:
+        """Answers are kept: a page asks at each move of its cursor."""
+        return functools.cache(self._worths)
+
+    def _worths(self, error: Error, confidence: float, resamples: int) -> tuple[Answer, ...]:
+        at = ERRORS.index(error)
         found = []
         for k in range(len(self.curve.epsilons)):
             learners = [self.best[at], *([self.same[at, :, :, k]] if self.same.size else [])]

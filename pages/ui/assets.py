@@ -15,20 +15,15 @@ from starlette.routing import Route
 # The package's metadata says version and place without the cost of importing plotly.
 _PLOTLY = distribution("plotly")
 _FILE = Path(str(_PLOTLY.locate_file("plotly/package_data/plotly.min.js")))
-
-
-def plotly_js_url() -> str:
-    """Where plotly.js is, relative to the page: every page lies directly below the server's base path.
-
-    The version is part of the name, so that browsers may keep the file for ever.
-    """
-    return f"assets/plotly-{_PLOTLY.version}.min.js"
+# Relative to the page: every page lies directly below the server's base path. The version is part of the name, so that
+# browsers may keep the file for ever.
+PLOTLY_JS_URL = f"assets/plotly-{_PLOTLY.version}.min.js"
 
 
 def routes() -> list[Route]:
     """The routes to give to st.App, which wants the server's base path spelled out."""
     base = st.get_option("server.baseUrlPath").strip("/")
-    return [Route("/" + f"{base}/{plotly_js_url()}".lstrip("/"), _plotly_js)]
+    return [Route("/" + f"{base}/{PLOTLY_JS_URL}".lstrip("/"), _plotly_js)]
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpcore import figures
-from pages.ui.assets import plotly_js_url
+from pages.ui.assets import PLOTLY_JS_URL
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
 
@@ -36,5 +36,5 @@ def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int) -> N
     scale = 1.0
     if st.session_state.get(LARGE):
         figure, scale = figures.enlarged(figure), figures.ENLARGED
-    data = {"figure": figure.to_json(), "alt": alt, "height": height, "scale": scale, "src": plotly_js_url()}
+    data = {"figure": figure.to_json(), "alt": alt, "height": height, "scale": scale, "src": PLOTLY_JS_URL}
     _component(key=key, data=data)

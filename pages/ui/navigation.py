@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import CodeType
 
 import streamlit as st
 
@@ -31,5 +33,10 @@ def run_pages(
     # that the next page draws too stays what it is, with its value and its place in the address. Streamlit would
     # carry a page's controls over one by one, each with an entry of its own in the browser's history.
     with places[chosen], around(chosen):
-        exec(compile(script.read_bytes(), script, "exec"), {"__name__": "__main__", "__file__": str(script)})
+        exec(_compiled(script, script.stat().st_mtime_ns), {"__name__": "__main__", "__file__": str(script)})
     links.end(remarks)
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(script: Path, changed: int) -> CodeType:
+    return compile(script.read_bytes(), script, "exec")

@@ -179,10 +179,10 @@ def test_the_library_is_found_below_a_base_path_and_may_be_kept(page: Page, fold
 
 
 def test_the_library_is_the_same_compressed_and_plain(dashboard: Server) -> None:
-    from pages.ui.assets import plotly_js_url
+    from pages.ui.assets import PLOTLY_JS_URL
 
     def fetch(**headers: str) -> bytes:
-        request = urllib.request.Request(f"{dashboard.url}/{plotly_js_url()}", headers=headers)
+        request = urllib.request.Request(f"{dashboard.url}/{PLOTLY_JS_URL}", headers=headers)
         with urllib.request.urlopen(request) as response:
             assert response.headers["Vary"] == "Accept-Encoding"
             return response.read()
