@@ -171,6 +171,8 @@ class Visitor:
         client.page_name = "" if self._script else self._page
         client.widget_states.widgets.extend((*self._states.values(), *pressed))
         client.fragment_id, client.is_auto_rerun = fragment, bool(fragment)
+        while len(self._kept) > _MOST_KEPT:  # not while a run may still refer to them
+            self._kept.popitem(last=False)
         client.cached_message_hashes.extend(self._kept)
         client.context_info.url = self.address
         client.context_info.color_scheme = "light"
@@ -181,14 +183,16 @@ class Visitor:
             async for frame in self._socket:
                 assert isinstance(frame, bytes)
                 message = ForwardMsg.FromString(frame)
-                if (known := message.WhichOneof("type")) == "ref_hash":
+                if (known := message.WhichOneof("type")) != "ref_hash":
+                    self._take(message, known, message)
+                elif message.ref_hash in self._kept or message.metadata.run.script_run_id != self._left:
                     self._kept.move_to_end(message.ref_hash)
                     self._take(self._kept[message.ref_hash], "delta", message)
-                else:
-                    self._take(message, known, message)
+            self.errors.append("the server closed the connection")
         except websockets.ConnectionClosed:
-            pass
-        self.errors.append("the server closed the connection")
+            self.errors.append("the server closed the connection")
+        except Exception as error:  # nobody would hear of it, and whoever waits would wait for nothing
+            self.errors.append(f"a message could not be read: {error!r}")
         self._done.set()
 
     def _take(self, message: ForwardMsg, kind: str | None, envelope: ForwardMsg) -> None:
@@ -201,8 +205,6 @@ class Visitor:
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             if message.metadata.cacheable:
                 self._kept[message.hash] = message
-                while len(self._kept) > _MOST_KEPT:
-                    self._kept.popitem(last=False)
             self._see(message.delta.new_element)
         elif kind == "page_info_changed":
             self._address = parse_qs(message.page_info_changed.query_string, keep_blank_values=True)
