@@ -32,7 +32,7 @@ from dpcore.threads import one_blas_thread
 from pages.ui import live_figure as ours
 
 def stock(figure, *, key, alt, height):
-    figure.update_layout(height=height)
+    figure = figure.plotly.update_layout(height=height)
     st.plotly_chart(figure, key=key)
 
 one_blas_thread()
