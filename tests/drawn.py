@@ -15,10 +15,10 @@ from dpcore.figures import Figure
 def difference(ours: Any, theirs: Any, place: str = "figure") -> str:
     """Where two figures read from JSON differ first, and how; empty where both say the same.
 
-    What is None is not set, and an array is what it holds.
+    What is None or an empty list is not set, and an array is what it holds.
     """
     ours, theirs = _read(ours), _read(theirs)
-    if ours == theirs:
+    if ours == theirs or (ours in (None, []) and theirs in (None, [])):
         return ""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         pairs = [(f"{place}.{key}", ours.get(key), theirs.get(key)) for key in {**ours, **theirs}]

@@ -349,7 +349,7 @@ def test_an_enlarged_figure_has_large_text_titles_and_lines_and_leaves_the_other
     table = dpcore.run(Experiment(source="breast_cancer", mechanisms=(dpcore.make_mechanism("output_gaussian"),)))
     small = figures.cost_figure(table, epsilon=1.0, accuracy_title="right, %", theme="light", height=420)
     spec = small.to_dict()
-    spec["layout"]["legend"].setdefault("font", {})["size"] = 10
+    spec["layout"]["legend"] = {"font": {"size": 10}}
     small = figures.Figure(**spec)
     before = small.to_json()
     large = figures.enlarged(small)

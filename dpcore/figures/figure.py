@@ -8,6 +8,7 @@ figure or show it outside the dashboard; in the tests that is every figure.
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ class Figure:
         """plotly's own, with each attribute validated."""
         import plotly.graph_objects as go
 
-        return go.Figure(self._spec)
+        return go.Figure(copy.deepcopy(self._spec))  # it writes into what it is given
 
     @property
     def data(self) -> tuple[Any, ...]:
