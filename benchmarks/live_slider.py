@@ -24,7 +24,7 @@ from playwright.sync_api import TimeoutError as TooSlow
 
 from tests.harness import FLAGS, ROOT, find_browser, serve
 
-PAGES = ("start", "doors", "dimension", "sparse", "geometry", "trust", "decide")
+PAGES = ("start", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
 # The exchange comes before any page imports live_figure; the rest is app.py.
 STOCK = """
 import streamlit as st

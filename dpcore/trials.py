@@ -30,7 +30,9 @@ from .types import Array, Budget, NotApplicable
 from .wealth import ALPHAS
 
 LEAST_RUNS = 1_000
-_PORTION_SECONDS, _FIRST_PORTION = 0.1, 500
+# A portion is not interrupted: what is given up goes on for that long. The first ones are few, since runs may be slow.
+_PORTION_SECONDS, _FIRST_PORTION = 0.025, 16
+_FIRST_PICTURE = 500  # runs
 # A picture is made anew when this many times the runs are in, which keeps all pictures cheap beside the runs.
 _GROWTH = 1.15
 _THRESHOLDS, _BINS, _CUT = 300, 61, 0.999
@@ -235,9 +237,11 @@ class Trials(Watched):
         audit.play(portion)
         speed = portion / max(time.perf_counter() - start, 1e-9)
         self._portion[version] = max(1, int(_PORTION_SECONDS * speed))
+        if self.abandoned():
+            return
         last = audit.runs == self.asked.runs
         before = self.standings.get(version)
-        if last or before is None or audit.runs >= _GROWTH * before.runs:
+        if last or audit.runs >= (_FIRST_PICTURE if before is None else _GROWTH * before.runs):
             self.standings = self.standings | {version: standing_of(audit, last=last)}
             self._news += 1
         if last:

@@ -133,6 +133,7 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
         play(audit, runs)
 
     monkeypatch.setattr(Audit, "play", held)
+    monkeypatch.setattr(trials, "_FIRST_PORTION", 500)
     page = open_script(PAGE, seed=11, version=words.HONEST)
     try:
         assert said(page) == (

@@ -6,6 +6,7 @@ import dataclasses as dc
 import importlib
 import json
 import math
+import re
 import sys
 from html.parser import HTMLParser
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as suite
-from benchmarks import noise, report
+from benchmarks import live_slider, noise, report
 from benchmarks.guests import Guest, Interpreters
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import changed
@@ -198,3 +199,8 @@ def test_each_file_names_the_command_that_runs_it():
         text = (ROOT / "benchmarks" / f"{name}.py").read_text()
         assert f"python -m benchmarks.{name}" in text and "run_alone(sys.modules[__name__])" in text
     assert Interpreters() == Interpreters(None, None)
+
+
+def test_moves_are_measured_on_every_page():
+    registered = re.findall(r'"(\w+)/\1\.py"', (ROOT / "pages" / "main.py").read_text())
+    assert len(registered) > 1 and list(live_slider.PAGES) == registered

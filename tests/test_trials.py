@@ -8,6 +8,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -54,6 +55,7 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
         play(audit, runs)
 
     monkeypatch.setattr(Audit, "play", held)
+    monkeypatch.setattr(trials, "_FIRST_PORTION", 500)  # and enough for a picture
     yield passes
     passes.release(10_000)
     wait_for(lambda: all(known.finished for known in trials._KNOWN.values()))
@@ -65,6 +67,7 @@ def test_trials_are_the_audits_whatever_the_portions(key, portion, monkeypatch):
     monkeypatch.setattr(trials, "_FIRST_PORTION", portion)
     monkeypatch.setattr(trials, "_PORTION_SECONDS", 1e-3)
     monkeypatch.setattr(trials, "_GROWTH", 1.0)
+    monkeypatch.setattr(trials, "_FIRST_PICTURE", 1)
     held = Trials(Asked(key, CLAIM, 1_000, 3), "me")
     held.watch("me")
     portions = 0
@@ -218,3 +221,40 @@ def test_what_cannot_be_asked_for_is_refused():
     with pytest.raises(NotApplicable):
         join(Asked("output_gaussian", Budget(1.0), 1_000, 0), "me")
     assert Asked("output_gaussian", Budget(1.0), 1_000, 0) not in trials._KNOWN
+
+
+@pytest.mark.parametrize("milliseconds", [0.01, 0.2, 2.0])
+def test_no_portion_is_longer_than_a_reader_who_moves_on_may_wait(milliseconds, monkeypatch, seed):
+    """By the clock of a machine on which each run takes so long: 50 ms, the first portion included."""
+    portions, now = [], [0.0]
+
+    def play(audit: Audit, runs: int) -> None:
+        portions.append(runs)
+        now[0] += runs * milliseconds / 1e3
+        original(audit, runs)
+
+    original = Audit.play
+    monkeypatch.setattr(Audit, "play", play)
+    monkeypatch.setattr(trials, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    held = played(Asked("output_gamma", CLAIM, 2_000, seed))
+    assert held.complete and sum(portions) == 2_000 * len(held.versions)
+    assert max(portions) * milliseconds <= 50.0
+
+
+def test_what_is_given_up_plays_no_other_portion_and_is_not_measured(gate, seed, monkeypatch):
+    """Left within a portion: it ends, nothing follows, not even the picture of what it has found."""
+    measured, begun, play = [], [], Audit.play
+
+    def counted(audit: Audit, runs: int) -> None:
+        begun.append(runs)
+        play(audit, runs)
+
+    monkeypatch.setattr(Audit, "play", counted)
+    monkeypatch.setattr(trials, "standing_of", lambda *_, **__: measured.append(1))
+    monkeypatch.setattr(trials, "_FIRST_PORTION", 1_000)  # with which there would be something to show
+    held = join(Asked("output_gamma", CLAIM, 1_000, seed), "me")
+    wait_for(lambda: len(begun) == 1)
+    held.leave("me")
+    gate.release(100)
+    wait_for(lambda: held.finished)
+    assert len(begun) == 1 and not measured and not held.complete and not held.failed

@@ -178,6 +178,21 @@ function fit(node) {
   }
 }
 
+// Where a picture's own range has changed plotly drops what the reader made of it, wholly or at one end. It is kept as
+// long as the axis shows the same quantity.
+function keepZoom(node, wanted) {
+  const own = {};
+  for (const [name, axis] of Object.entries(wanted)) {
+    if (!/^[xy]axis\d*$/.test(name) || axis.range?.length !== 2) continue;
+    own[name] = { range: [...axis.range], shows: JSON.stringify([axis.type, axis.title, axis.tickformat]) };
+    const [before, now] = [node.own?.[name], node.layout?.[name]];
+    if (before?.shows !== own[name].shows) continue;
+    if (now.autorange === true) axis.autorange = true;
+    else if (String(now.range) !== String(before.range)) axis.range = [...now.range];
+  }
+  node.own = own;
+}
+
 async function draw(node) {
   const turn = ++node.turn;
   const { figure, height, scale, src } = node.wanted;
@@ -193,7 +208,12 @@ async function draw(node) {
     if (!node.drawnWidth) node.replaceChildren(); // the waiting text
     node.drawnWidth = width || Infinity;
     unfollow(node);
+    keepZoom(node, fitting);
     await Plotly.react(node, data, fitting, CONFIG);
+    for (const [name, { range }] of Object.entries(node.own)) {
+      const axis = node._fullLayout[name];
+      [axis._rangeInitial0, axis._rangeInitial1] = range; // where "Reset axes" leads; plotly keeps its first figure's
+    }
     // The sentence and the numbers say it better than labels without their places.
     for (const drawing of node.querySelectorAll(".main-svg")) drawing.setAttribute("aria-hidden", "true");
     node.wide = layout;
@@ -216,11 +236,18 @@ async function draw(node) {
 function follow(node, said) {
   const { shapes = [], annotations = [] } = node.layout;
   const flag = annotations.findIndex((it) => it.name === "cursor" && it.text.startsWith("ε = "));
-  const distance = node._fullLayout.xaxis.l2p(Math.log10(Number(said))) - node._fullLayout.xaxis.l2p(annotations[flag]?.x);
+  const axis = node._fullLayout.xaxis;
+  const place = axis.l2p(Math.log10(Number(said)));
+  const distance = place - axis.l2p(annotations[flag]?.x);
   if (!Number.isFinite(distance)) return;
-  const moved = shapes.flatMap(({ name }, i) => (name === "cursor" ? [`.shapelayer path[data-index="${i}"]`] : []));
-  for (const it of node.querySelectorAll([...moved, `.annotation[data-index="${flag}"]`].join())) {
+  const seen = place >= 0 && place <= axis._length; // zoomed in, the axis may end before the slider does
+  const lines = shapes.flatMap(({ name }, i) => (name === "cursor" ? [i] : []));
+  const paths = lines.map((i) => `.shapelayer path[data-index="${i}"]`);
+  if (seen && !node.querySelector(`.annotation[data-index="${flag}"] .bg`)) return drawCursor(node, said, flag, lines);
+  for (const it of node.querySelectorAll([...paths, `.annotation[data-index="${flag}"]`].join())) {
     it.style.transform = `translateX(${distance}px)`;
+    it.style.visibility = seen ? "" : "hidden";
+    it.style.clipPath = "none"; // which would be pushed along
     const text = it.querySelector(".annotation-text");
     if (!text) continue;
     text.textContent = `ε = ${said}`;
@@ -230,9 +257,19 @@ function follow(node, said) {
   }
 }
 
+// A flag that stood outside a zoomed axis was never drawn and cannot be pushed in.
+function drawCursor(node, said, flag, lines) {
+  unfollow(node);
+  const change = { [`annotations[${flag}].x`]: Math.log10(Number(said)), [`annotations[${flag}].text`]: `ε = ${said}` };
+  for (const i of lines) change[`shapes[${i}].x0`] = change[`shapes[${i}].x1`] = Number(said);
+  window.Plotly.relayout(node, change);
+}
+
 // Back in their places, for whatever is drawn next.
 function unfollow(node) {
-  for (const it of node.querySelectorAll(".shapelayer path, .annotation")) it.style.transform = "";
+  for (const it of node.querySelectorAll(".shapelayer path, .annotation")) {
+    for (const property of ["transform", "visibility", "clip-path"]) it.style.removeProperty(property);
+  }
 }
 
 // A slider says its value in words as it moves, and tells the server when it is let go. One observer serves all charts.

@@ -38,6 +38,7 @@ figure = go.Figure(
     {
         "template": "none",
         "showlegend": True,
+        "yaxis": {"range": [0, 2 * slope], "title": "height" if slope < 4 else "depth"},
         "meta": {"narrow": {"legend": {"orientation": "h"}, "height": 360}},
     },
 )
@@ -106,6 +107,29 @@ def test_a_slider_move_keeps_node_zoom_and_hidden_traces(page: Page, dashboard: 
     assert look(page, "it.querySelector('.main-svg').mark") == "same"
     assert look(page, "[it.layout.xaxis.range, it.layout.yaxis.range]") == zoomed
     assert look(page, "it._fullData[1].visible") == "legendonly"
+
+    page.locator(f"{CHART} .modebar-btn[data-title='Reset axes']").click()
+    wait_until(page, "it.layout.xaxis.autorange === true")
+    assert look(page, "it.layout.yaxis.range") == [0, 6], "the range of the picture that is there, not of the first"
+
+
+def test_a_zoom_ends_where_an_axis_shows_something_else(page: Page, dashboard: Server) -> None:
+    open_chart(page, dashboard.url)
+    zoom(page)
+    move_slider(page)
+    wait_until(page, "it._fullData[0].y[1] === 3")
+    assert look(page, "it.layout.yaxis.range[1] < 4"), "zoomed in"
+    move_slider(page)
+    wait_until(page, "it._fullData[0].y[1] === 4")
+    assert look(page, "it.layout.yaxis.range") == [0, 8]
+
+
+def test_an_axis_that_a_reader_let_find_its_own_range_goes_on_finding_it(page: Page, dashboard: Server) -> None:
+    open_chart(page, dashboard.url)
+    look(page, "void Plotly.relayout(it, {'yaxis.autorange': true})")
+    move_slider(page)
+    wait_until(page, "it._fullData[0].y[1] === 3")
+    assert look(page, "it.layout.yaxis.autorange") is True and look(page, "it._fullLayout.yaxis.range[1] > 6")
 
 
 def test_the_numbers_open_by_keyboard_follow_the_chart_and_are_plain_text(page: Page, dashboard: Server) -> None:

@@ -1,0 +1,113 @@
+"""Milliseconds that work in the background goes on after its reader has moved on, for what each page computes there.
+
+    python -m benchmarks.moving_on [--moves 14]
+
+Each move asks for something new, waits a little longer than the one before, and gives it up; what is timed is from
+there to the end of the last piece of work. Pages that are not named compute nothing in the background.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+import dpcore
+from dpcore import Axis, Budget, Experiment, figures, refinement, trials
+from dpcore.decisions import background
+from dpcore.decisions.compare import CompareQuestion
+from dpcore.decisions.curves import Setting
+from dpcore.decisions.people import PeopleQuestion
+from dpcore.decisions.price import PriceQuestion
+from dpcore.refinement import Watched
+
+N, MOST_RUNS, DELTA = 10_000, 10**6, 1e-6
+WATCHER, PAUSE_SECONDS, FIRST_SECONDS = "benchmark", 0.001, 6.0
+DOORS = ("output_gaussian", "objective_gaussian", "noisy_gd", "output_gamma", "objective_gamma")
+RULES = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
+LAMBDAS = Axis("lam", tuple(float(lam) for lam in np.geomspace(1e-4, 1.0, 13)))
+
+
+def _doors(seed: int) -> Watched:
+    asked = Experiment(source="synthetic", mechanisms=DOORS, n=N, repetitions=50, seed=seed)
+    return refinement.join(asked, WATCHER)
+
+
+def _bounds(seed: int) -> Watched:
+    sweep = Axis("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
+    asked = Experiment(source="synthetic", mechanisms=RULES, n=N, sweep=sweep, repetitions=20, seed=seed)
+    return refinement.join(asked, WATCHER)
+
+
+def _valley(seed: int) -> Watched:
+    asked = Experiment(source="synthetic", mechanisms=DOORS, n=N, epsilon=1.0, sweep=LAMBDAS, repetitions=20, seed=seed)
+    return refinement.join(asked, WATCHER)
+
+
+def _attack(mechanism: str) -> Callable[[int], Watched]:
+    return lambda seed: trials.join(trials.Asked(mechanism, Budget(1.0, DELTA), MOST_RUNS, seed), WATCHER)
+
+
+def _decision(question: Callable[[Setting], background.Question]) -> Callable[[int], Watched]:
+    return lambda seed: background.join(question(Setting("synthetic", "objective_gaussian", n=N, seed=seed)), WATCHER)
+
+
+JOBS: dict[str, Callable[[int], Watched]] = {
+    "doors": _doors,
+    "doors, bounds": _bounds,
+    "doors, valley of lambda": _valley,
+    "trust, noise in the question": _attack("objective_gaussian"),
+    "trust, noisy SGD": _attack("noisy_sgd"),
+    "decide, budget": _decision(lambda setting: setting),
+    "decide, price": _decision(PriceQuestion),
+    "decide, people": _decision(lambda setting: PeopleQuestion(setting, 1.0, 1.0)),
+    "decide, all mechanisms": _decision(lambda it: CompareQuestion(it.source, N, 8, 1.0, DELTA, "auto", it.seed)),
+}
+
+
+def wait(work: Watched, seconds: float) -> None:
+    """As a page does that asks again and again."""
+    deadline = time.perf_counter() + seconds
+    while not work.finished and time.perf_counter() < deadline:
+        work.watch(WATCHER)
+        time.sleep(PAUSE_SECONDS)
+
+
+def give_up(work: Watched) -> float:
+    """Leave, and wait for the end; returns the milliseconds."""
+    started = time.perf_counter()
+    work.leave(WATCHER)
+    while not work.finished:
+        time.sleep(PAUSE_SECONDS)
+    return 1e3 * (time.perf_counter() - started)
+
+
+def measured(job: Callable[[int], Watched], moves: int) -> list[float]:
+    """One for each move that met work that was not done yet."""
+    first = job(moves)
+    wait(first, FIRST_SECONDS)  # kernels are loaded
+    give_up(first)
+    took = []
+    for seed in range(moves):
+        work = job(seed)
+        wait(work, 0.05 + 0.05 * seed)
+        if not work.finished:
+            took.append(give_up(work))
+    return took
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--moves", type=int, default=14)
+    words = parser.parse_args(arguments)
+    print("| work | moves | p50 ms | max ms |\n|---|---|---|---|")
+    for name, job in JOBS.items():
+        took = measured(job, words.moves)
+        numbers = f"{np.median(took):.0f} | {max(took):.0f}" if took else "done before | "
+        print(f"| {name} | {len(took)} | {numbers} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

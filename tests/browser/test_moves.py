@@ -1,0 +1,147 @@
+"""Moves of epsilon's slider on every page: a reader's zoom stays, and a dragged cursor ends where the axis does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from benchmarks.live_slider import PAGES
+
+from ..harness import Server
+
+pytestmark = pytest.mark.browser
+
+# In every run: a page whose pictures change their own ranges with epsilon.
+CHEAP = ("classes",)
+
+
+def often(wanted: tuple[str, ...], cheap: tuple[str, ...] = CHEAP) -> list[object]:
+    return [pytest.param(it, marks=[] if it in cheap else pytest.mark.nightly) for it in wanted]
+
+
+# All charts' axes as they stand, and what they are drawn from.
+RANGES = """() => Object.fromEntries([...document.querySelectorAll('.live-figure')].map(it => [
+    it.parentElement.closest('[class*=st-key-]').className,
+    Object.entries(it._fullLayout).filter(([k]) => /^[xy]axis/.test(k))
+        .map(([k, axis]) => [k, axis.range.map(v => +(+v).toPrecision(9))]),
+]))"""
+DRAWN = "() => [...document.querySelectorAll('.live-figure')].every(it => it._fullLayout && it.clientWidth)"
+
+
+def open_page(page: Page, url: str, path: str) -> None:
+    name, _, query = path.partition("?")
+    page.goto(f"{url}/{'' if name == 'start' else name}?epsilon=0.1&{query}")
+    page.locator(".live-figure .main-svg").first.wait_for(timeout=60_000)
+    rest(page)
+
+
+def rest(page: Page) -> None:
+    """Until the script and what it shows later are done."""
+    page.wait_for_function("() => !document.querySelector('[data-testid=stStatusWidget]')")
+    page.wait_for_function(DRAWN)
+    page.wait_for_timeout(300)
+
+
+def zoom(page: Page, panel: Locator) -> None:
+    panel.scroll_into_view_if_needed()
+    box = panel.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"], steps=4)
+    page.mouse.up()
+
+
+@pytest.mark.parametrize("path", often(PAGES))
+def test_moves_keep_the_zoom_of_every_chart(server: Server, page: Page, path: str):
+    page.set_viewport_size({"width": 1440, "height": 1400})
+    open_page(page, server.url, path)
+    before = page.evaluate(RANGES)
+    for panel in page.locator(".live-figure .nsewdrag").all():
+        zoom(page, panel)
+    page.wait_for_timeout(400)
+    zoomed = page.evaluate(RANGES)
+    assert all(zoomed[chart] != before[chart] for chart in before) and len(before) >= 1
+    for stroke in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.evaluate("document.querySelectorAll('.live-figure').forEach(it => { it.before = it.data })")
+        page.locator(".st-key-epsilon input[type=range]").press(stroke)
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.live-figure')].some(it => it.data !== it.before)", timeout=60_000
+        )
+        rest(page)
+        assert page.evaluate(RANGES) == zoomed
+
+
+# Of the first chart whose cursor is epsilon's: the flag's words, where the line and the flag stand from the left end of
+# the axis to the right one (0 to 1), each null where it is not to be seen, and where the slider's epsilon is.
+CURSOR = """() => {
+    const named = it => it.layout?.annotations?.findIndex(a => a.name === 'cursor' && a.text.startsWith('ε = '));
+    const it = [...document.querySelectorAll('.live-figure')].find(one => named(one) >= 0);
+    const axis = it._fullLayout.xaxis, left = it.getBoundingClientRect().x + axis._offset;
+    const place = e => {
+        if (!e || getComputedStyle(e).visibility === 'hidden') return null;
+        const box = e.getBoundingClientRect();
+        return (box.x + box.width / 2 - left) / axis._length;
+    };
+    const flag = it.querySelector(`.annotation[data-index="${named(it)}"] .bg`);
+    const k = it.layout.shapes.findIndex(s => s.name === 'cursor');
+    const line = it.querySelector(`.shapelayer path[data-index="${k}"]`);
+    const said = document.querySelector('.st-key-epsilon input[type=range]').getAttribute('aria-valuetext');
+    const wanted = axis.l2p(Math.log10(Number(said))) / axis._length;
+    return [flag?.parentElement.textContent, place(line), place(flag), wanted, said];
+}"""
+FOLLOWED = ("start", "doors", "decide")
+
+
+def settled(found: list[Any]) -> bool:
+    """Line and flag stand where the slider does, or neither is to be seen."""
+    words, line, flag, wanted, said = found
+    if not 0.0 <= wanted <= 1.0:
+        return flag is None and (line is None or not 0.0 <= line <= 1.0)
+    return words == f"ε = {said}" and None not in (line, flag) and max(abs(line - wanted), abs(flag - wanted)) < 0.02
+
+
+def cursor_once(page: Page, condition: Callable[[list[Any]], bool]) -> list[Any]:
+    """What is seen once a condition holds, or after two seconds: a busy machine is no defect."""
+    for _ in range(100):
+        found = page.evaluate(CURSOR)
+        if condition(found):
+            break
+        page.wait_for_timeout(20)
+    return found
+
+
+@pytest.mark.parametrize("path", often(FOLLOWED, ("start",)))
+def test_a_dragged_cursor_goes_at_the_end_of_a_zoomed_axis_and_comes_back(server: Server, page: Page, path: str):
+    open_page(page, server.url, path)
+    page.locator(".st-key-epsilon input[type=range]").scroll_into_view_if_needed()
+    start = page.evaluate(CURSOR)
+    assert start[0] == "ε = 0.1" and start[1] == pytest.approx(start[3], abs=0.01)
+    # From just above epsilon = 0.1 on: the cursor is outside and was never drawn there.
+    page.evaluate("""() => {
+        for (const it of document.querySelectorAll('.live-figure'))
+            if (it.layout?.annotations?.some(a => a.name === 'cursor' && a.text.startsWith('ε = ')))
+                Plotly.relayout(it, {'xaxis.range[0]': Math.log10(0.25), 'xaxis.range[1]': Math.log10(1.2)});
+    }""")
+    page.wait_for_function(f"() => ({CURSOR})()[2] === null")
+    box = page.locator(".st-key-epsilon [role=group], .st-key-epsilon [data-baseweb=slider]").first.bounding_box()
+    thumb = page.locator(".st-key-epsilon input[type=range]").bounding_box()
+    assert box and thumb
+    y = thumb["y"] + thumb["height"] / 2
+    page.mouse.move(thumb["x"] + thumb["width"] / 2, y)
+    page.mouse.down()
+    seen = []
+    for share in (*range(2, 100, 6), *range(98, 0, -6)):
+        page.mouse.move(box["x"] + share / 100 * box["width"], y)
+        words, line, flag, wanted, said = cursor_once(page, settled)
+        inside = 0.0 <= wanted <= 1.0
+        seen.append(inside)
+        assert settled([words, line, flag, wanted, said]), (words, line, flag, wanted, said)
+    page.mouse.up()
+    turns = [here for here, next_one in zip(seen, [*seen[1:], None], strict=True) if here != next_one]
+    assert turns == [False, True, False, True, False], "in, out at the other end, and back"
+    rest(page)
+    assert settled(cursor_once(page, settled)) and page.evaluate(CURSOR)[2] is None
