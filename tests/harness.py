@@ -57,12 +57,16 @@ class Server:
     process: int
 
 
-@contextmanager
-def serve(script: Path, *options: str, base: str = "") -> Iterator[Server]:
-    """Run `streamlit run script` on a free port until the block ends; base is a base path, like "/base"."""
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def serve(script: Path, *options: str, base: str = "", port: int = 0) -> Iterator[Server]:
+    """Run `streamlit run script` until the block ends; base is a base path, like "/base", port 0 a free one."""
+    port = port or free_port()
     url = f"http://localhost:{port}{base}"
     command = [sys.executable, "-m", "streamlit", "run", script.name, "--server.address", "localhost"]
     command += ["--server.port", str(port), "--server.baseUrlPath", base, *options]

@@ -3,6 +3,9 @@
 Importing this package compiles nothing that an earlier process has compiled. numba names a cache entry by the
 file that defines a function and does not notice an edit in *another* file that the function calls, so a
 stale noise scale could survive an edit. The cache folder is therefore named by a hash of all kernel sources.
+
+Rows are copied entry by entry: with an assignment of one array to a slice of another numba compiles the words of an
+error about their shapes, three seconds for each kernel.
 """
 
 from __future__ import annotations

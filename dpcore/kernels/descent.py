@@ -138,7 +138,8 @@ def stochastic_descent(
             theta[j] -= eta * estimate[j]
             square += theta[j] * theta[j]
         if seen.shape[0] > 0:
-            seen[t - 1] = estimate
+            for j in range(s):
+                seen[t - 1, j] = estimate[j]
         if idle_columns > 0 and sigma != 0.0:
             along = (1.0 - eta * pull) * idle + eta * sigma * rng.standard_normal()
             across = 2.0 * rng.standard_gamma(0.5 * (idle_columns - 1)) if idle_columns > 1 else 0.0
@@ -153,7 +154,8 @@ def stochastic_descent(
             for j in range(s):
                 average[j] += theta[j]
         if taken < keep.size and keep[taken] == t:
-            kept[taken] = theta
+            for j in range(s):
+                kept[taken, j] = theta[j]
             taken += 1
     for j in range(s):
         average[j] /= steps - first + 1

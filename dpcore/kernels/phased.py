@@ -24,7 +24,9 @@ def average_of_phase(derivative, records, y, h, first, count, step, order, radiu
     dense = np.zeros(p)
     scratch = np.empty((3, p))
     z, slopes, labels = np.empty(runs), np.empty(runs), np.empty(runs)
-    average[:] = theta
+    for k in range(runs):
+        for j in range(p):
+            average[k, j] = theta[k, j]
     for i in range(first, first + count):
         if len(records) == 1:
             row = records[0][i]

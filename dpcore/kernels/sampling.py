@@ -30,7 +30,8 @@ def draw_counts(cumulative, ms, rng):
     drawn = 0
     for k in range(ms.size):
         if k > 0:
-            counts[k] = counts[k - 1]
+            for j in range(cumulative.size):
+                counts[k, j] = counts[k - 1, j]
         for _ in range(ms[k] - drawn):
             j = _passed(cumulative, rng.random())
             if j < cumulative.size:
