@@ -8,10 +8,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from dpcore.threads import one_blas_thread
-from pages.ui import assets, upload_server
+from pages.ui import ahead, assets, upload_server
 
-one_blas_thread()
+ahead.start()
 upload_server.keep_in_memory()
 
 

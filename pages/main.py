@@ -8,11 +8,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.lectures.lecture import lecture
-from pages.ui.look import look
-from pages.ui.navigation import run_pages
+from pages.ui import ahead
 
 st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide")
+ahead.wait()  # for the imports below
+
+from pages.lectures.lecture import lecture  # noqa: E402
+from pages.ui.look import look  # noqa: E402
+from pages.ui.navigation import run_pages  # noqa: E402
 
 st.html(look("dark" if st.context.theme.type == "dark" else "light"))
 

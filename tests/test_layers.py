@@ -189,7 +189,7 @@ WITHIN = {
     "mixtures": {"problem", "draws", "release", "columns", "people", "published"},
     "data": {
         *("population", "sources", "records", "bundled", "recipes", "lines", "files", "sheets", "private"),
-        *("mixture", "classes"),
+        *("mixture", "classes", "packaged"),
     },
 }
 OUTSIDE = {
@@ -197,7 +197,7 @@ OUTSIDE = {
     "pandas": {"decisions", "experiment", "figures", "data", "regret", "refinement"},
     "pptx": {"briefings"},
     "distributed": {"executors"},
-    "sklearn": {"data", "classes"},
+    "sklearn": {"classes"},
     "streamlit": set(),
     "click": {"__main__", "commands"},
     "numba": {"kernels"},

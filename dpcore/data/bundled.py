@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from ..types import Array
+from .packaged import packaged
 from .records import draw_split, scale, training_records
 from .sources import Source, Split
 
@@ -147,11 +148,9 @@ def _records(key: str) -> tuple[Array, Array]:
 
 def _raw(key: str) -> tuple[Array, Array]:
     """Features as measured, and what +1 stands for as booleans, or y as measured."""
-    from sklearn import datasets
-
+    raw, target = packaged(key)
     if key == "diabetes":
-        return datasets.load_diabetes(return_X_y=True, scaled=False)
-    raw, target = getattr(datasets, f"load_{key}")(return_X_y=True)
+        return raw, target
     positives = {
         "breast_cancer": target == 0,  # malignant
         "digits": target % 2 == 0,  # even

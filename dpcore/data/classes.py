@@ -17,6 +17,7 @@ from ..checks import integer, one_of
 from ..types import Array, Data, Domain
 from .bundled import BUNDLED
 from .mixture import Mixture, crossing_ellipses, draw_within
+from .packaged import packaged
 from .recipes import TEST_RECORDS
 from .records import clip_rows
 
@@ -213,9 +214,7 @@ def _split(train: Data, test: Data, names: tuple[str, ...], truth: Mixture | Non
 @functools.cache
 def _records(key: str) -> tuple[Array, Array]:
     """All scaled records of a real source: X [all, d], y [all] as floats."""
-    from sklearn import datasets
-
-    raw, target = getattr(datasets, f"load_{key}")(return_X_y=True)
+    raw, target = packaged(key)
     if key == _PICTURES:
         scaled = _projected(raw / 16.0) / _PROJECTED
     else:

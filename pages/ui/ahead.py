@@ -1,0 +1,34 @@
+"""What every page needs is imported while the first browser still loads its own files."""
+
+from __future__ import annotations
+
+import threading
+from importlib import import_module
+
+from dpcore.threads import one_blas_thread
+
+_MODULES = (
+    *("streamlit.emojis", "pandas", "dpcore.kernels", "dpcore.experiment", "dpcore.figures.cost"),
+    *("pages.lectures.lecture", "pages.start.words", "pages.ui.controls"),
+)
+_thread: threading.Thread | None = None
+
+
+def start() -> None:
+    """Begin, once in a process."""
+    global _thread
+    if _thread is None:
+        _thread = threading.Thread(target=_import_all, name="imports", daemon=True)
+        _thread.start()
+
+
+def wait() -> None:
+    """Until that is done: two threads that import the same packages from different ends may see half of one."""
+    if _thread is not None:
+        _thread.join()
+
+
+def _import_all() -> None:
+    one_blas_thread()
+    for name in _MODULES:
+        import_module(name)

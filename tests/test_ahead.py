@@ -1,0 +1,46 @@
+"""Imports that begin with the server: once, and nobody goes on with half of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+from pages.ui import ahead
+
+from .harness import ROOT
+
+
+def test_who_waits_finds_everything_imported(monkeypatch):
+    begun, go_on, imported = threading.Event(), threading.Event(), []
+
+    def slow(name: str) -> None:
+        begun.set()
+        assert go_on.wait(10)
+        imported.append(name)
+
+    monkeypatch.setattr(ahead, "import_module", slow)
+    monkeypatch.setattr(ahead, "_thread", None)
+    ahead.start()
+    first = ahead._thread
+    ahead.start()
+    assert ahead._thread is first and begun.wait(10) and imported == []
+    threading.Timer(0.05, go_on.set).start()
+    ahead.wait()
+    assert imported == list(ahead._MODULES)
+
+
+def test_without_a_server_nobody_waits(monkeypatch):
+    monkeypatch.setattr(ahead, "_thread", None)
+    ahead.wait()
+
+
+def test_a_first_page_waits_for_no_library_that_it_can_do_without():
+    """scikit-learn, scipy.stats and plotly's figures take longer to import than all else together."""
+    code = (
+        "import sys, dpcore; from pages.ui import ahead; ahead.start(); ahead.wait(); "
+        "dpcore.run(dpcore.Experiment(n=100, repetitions=2)); "
+        "print(sorted({'sklearn', 'scipy.stats', 'plotly.graph_objects'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
