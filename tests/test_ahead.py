@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ def test_who_waits_finds_everything_imported(monkeypatch):
 
     def slow(name: str) -> None:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(10) and not gc.isenabled()
         imported.append(name)
 
     monkeypatch.setattr(ahead, "import_module", slow)
@@ -28,6 +29,8 @@ def test_who_waits_finds_everything_imported(monkeypatch):
     threading.Timer(0.05, go_on.set).start()
     ahead.wait()
     assert imported == list(ahead._MODULES)
+    assert gc.isenabled() and gc.get_freeze_count() > 0
+    gc.unfreeze()
 
 
 def test_without_a_server_nobody_waits(monkeypatch):
