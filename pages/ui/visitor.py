@@ -229,8 +229,8 @@ class Visitor:
     def _end(self, message: ForwardMsg) -> None:
         run, early = message.metadata.run, message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
         if early:
-            self._done.clear()  # another run follows
-        elif run.fragment_ids:
+            return  # another run follows
+        if run.fragment_ids:
             self._answered()
         elif run.script_run_id == self._run:
             self.sliders = {key: slider for key, slider in self.sliders.items() if slider.id in self._sent}
