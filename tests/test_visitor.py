@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from pages.lectures.warming import explore
 from pages.ui.visitor import Broken, Visitor
 
 from .harness import Server, serve
@@ -93,6 +94,24 @@ def test_an_exception_on_the_page_is_an_error_of_the_visitor_s(server):
             await visitor.move("a", "3")
         await visitor.move("a", "2")
         assert seen(visitor) == "2y asked 0", "and it goes on"
+
+    visit(server, told)
+
+
+def test_exploring_goes_to_every_place_within_reach_and_back(server, monkeypatch):
+    places: list[str] = []
+    move = Visitor.move
+
+    async def noted(visitor: Visitor, key: str, option: str) -> float:
+        places.append(option)
+        return await move(visitor, key, option)
+
+    monkeypatch.setattr(Visitor, "move", noted)
+
+    async def told(visitor: Visitor) -> None:
+        assert await explore(visitor, ("a", "nobody")) == 2 and places == ["2", "3", "1"]
+        places.clear()
+        assert await explore(visitor, ("a",), farthest=1) == 1 and places == ["2", "1"]
 
     visit(server, told)
 
