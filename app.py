@@ -7,9 +7,10 @@ files beside a main script would be run alone and without their sidebar.
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 from dpcore.threads import one_blas_thread
-from pages.ui import assets, upload_server
+from pages.ui import assets, doorman, upload_server
 
 one_blas_thread()
 upload_server.keep_in_memory()
@@ -25,5 +26,6 @@ app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
     routes=assets.routes(),
     lifespan=upload_server.lifespan,
+    middleware=[Middleware(doorman.Doorman)],
     on_script_error=apologise,
 )

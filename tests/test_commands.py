@@ -36,7 +36,7 @@ def test_the_fingerprint_follows_python_and_every_file(tmp_path):
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A repository whose .venv is this Python, the commands dev.py runs, and codes for them to return."""
-    for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt"):
+    for name in ("requirements.lock", "requirements-dev.lock"):
         (tmp_path / name).write_text(name)
     (tmp_path / ".venv").mkdir()
     monkeypatch.setattr(dev, "ROOT", tmp_path)
