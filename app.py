@@ -7,8 +7,9 @@ files beside a main script would be run alone and without their sidebar.
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
-from pages.ui import ahead, assets, upload_server
+from pages.ui import ahead, assets, doorman, upload_server
 
 ahead.start()
 upload_server.keep_in_memory()
@@ -24,5 +25,6 @@ app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
     routes=assets.routes(),
     lifespan=upload_server.lifespan,
+    middleware=[Middleware(doorman.Doorman)],
     on_script_error=apologise,
 )

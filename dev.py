@@ -3,7 +3,7 @@
     python3 dev.py run [-- STREAMLIT ARGUMENTS]    for example: python3 dev.py run -- --server.port 8600
     python3 dev.py test [PYTEST ARGUMENTS]         ruff, mypy, kernels, pytest; stops at the first failure
 
-Both keep their packages in .venv beside this file and install only when the requirements have changed.
+Both keep their packages in .venv beside this file and install only when what is locked has changed.
 """
 
 # Standard library only, and no syntax newer than Python 3.6: an old Python must get as far as the refusal.
@@ -27,7 +27,8 @@ OLDEST = (3, 11)
 # files that take longest first, so that no process waits for another in the end. "auto" would count two threads of
 # a core as one where psutil is installed.
 SPREAD = ("-n", "logical", "--dist", "loadfile", "--no-loadscope-reorder")
-FILES = {"run": ("requirements.txt",), "test": ("requirements.txt", "requirements-dev.txt")}
+# What a goal needs: every package, with its version and the hashes of the files that may be installed for it.
+LOCKS = {"run": "requirements.lock", "test": "requirements-dev.lock"}
 
 
 class Failure(Exception):
@@ -113,14 +114,14 @@ def install(goal):
     python = answer(VENV_PYTHON, "-c", "import sys; print(sys.version)")
     if python is None:
         raise Failure("The Python in .venv does not start: delete the folder .venv, then try again.")
-    marks = {g: fingerprint(python, [ROOT / f for f in ("constraints.txt", *FILES[g])]) for g in FILES}
+    marks = {g: fingerprint(python, [ROOT / LOCKS[g]]) for g in LOCKS}
     if is_done(goal, marks[goal]):
         return marks
     shutil.rmtree(STAMPS, ignore_errors=True)  # First, so that an interrupted install leaves no stamp.
     print("Installing packages into .venv (the first time takes a minute) ...", flush=True)
     pip = [VENV_PYTHON, "-m", "pip"] if answer(VENV_PYTHON, "-m", "pip", "--version") else pip_from_outside()
-    options = ["--quiet", "--disable-pip-version-check", "--no-input", "-c", "constraints.txt"]
-    if call(*pip, "install", *options, "-r", FILES[goal][-1]) != 0:
+    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--require-hashes"]
+    if call(*pip, "install", *options, "-r", LOCKS[goal]) != 0:
         raise Failure("pip could not install the packages; its message is above.")
     # What tests need includes what the dashboard needs.
     for covered in {goal, "run"}:

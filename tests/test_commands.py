@@ -36,7 +36,7 @@ def test_the_fingerprint_follows_python_and_every_file(tmp_path):
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A repository whose .venv is this Python, the commands dev.py runs, and codes for them to return."""
-    for name in ("requirements.txt", "requirements-dev.txt", "constraints.txt"):
+    for name in ("requirements.lock", "requirements-dev.lock"):
         (tmp_path / name).write_text(name)
     (tmp_path / ".venv").mkdir()
     monkeypatch.setattr(dev, "ROOT", tmp_path)
@@ -55,7 +55,9 @@ def project(tmp_path, monkeypatch):
 
 
 def installs(calls):
-    return [words.split()[-1] for words in calls if words.startswith("pip install")]
+    found = [words for words in calls if words.startswith("pip install")]
+    assert all("--require-hashes" in words for words in found)
+    return [words.split()[-1] for words in found]
 
 
 def test_packages_are_installed_only_when_a_file_changed(project):
@@ -63,28 +65,28 @@ def test_packages_are_installed_only_when_a_file_changed(project):
     dev.test([])
     dev.run([])
     dev.test([])
-    assert installs(calls) == ["requirements-dev.txt"]
-    (folder / "constraints.txt").write_text("numpy==2.0")
+    assert installs(calls) == ["requirements-dev.lock"]
+    (folder / "requirements.lock").write_text("numpy==2.0")
     dev.run([])
     dev.run([])
-    assert installs(calls) == ["requirements-dev.txt", "requirements.txt"]
+    assert installs(calls) == ["requirements-dev.lock", "requirements.lock"]
     # The last install may have moved a version that tests need.
     dev.test([])
-    assert installs(calls) == ["requirements-dev.txt", "requirements.txt", "requirements-dev.txt"]
+    assert installs(calls) == ["requirements-dev.lock", "requirements.lock", "requirements-dev.lock"]
 
 
 def test_an_interrupted_install_is_repeated(project, monkeypatch):
     folder, calls, codes = project
     dev.run([])
-    (folder / "requirements.txt").write_text("new")
+    (folder / "requirements.lock").write_text("new")
     codes["pip install"] = 1
     with pytest.raises(dev.Failure):
         dev.run([])
     codes.clear()
-    (folder / "requirements.txt").write_text("requirements.txt")  # even with the old files, .venv is half new
+    (folder / "requirements.lock").write_text("requirements.lock")  # even with the old file, .venv is half new
     calls.clear()
     dev.run([])
-    assert installs(calls) == ["requirements.txt"]
+    assert installs(calls) == ["requirements.lock"]
 
 
 def test_kernels_are_compiled_once_and_again_after_a_failure(project):
@@ -149,7 +151,7 @@ def run_pytest(folder: Path, *options: str, plain: str = "True", **environment: 
     return subprocess.run(
         command,
         cwd=folder,
-        env={**clean, "CHROMIUM": str(folder / "missing"), **environment},
+        env={**clean, "PYTHONPATH": str(ROOT), "CHROMIUM": str(folder / "missing"), **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

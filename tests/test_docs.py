@@ -4,10 +4,14 @@ import doctest
 import importlib
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+import dpcore
+from tests import generated
 from tests.harness import ROOT
+from tests.test_layers import LAYER
 
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -15,7 +19,7 @@ MODULES = [
     for path in sorted((ROOT / folder).rglob("*.py"))
     if path.name not in ("__main__.py", "main.py") and path.stem != path.parent.name  # scripts
 ]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -26,8 +30,6 @@ def test_doctests(name):
 
 def test_public_functions_of_the_library_have_doctests():
     """One doctest per public function; a method's class or module may speak for it."""
-    import dpcore
-
     for name in ("bounds_of", "calibrate", "solve", "run", "list_mechanisms", "make_mechanism"):
         assert ">>>" in (getattr(dpcore, name).__doc__ or ""), name
 
@@ -52,3 +54,32 @@ def test_named_paths_and_tests_exist(document: Path):
 
 def test_the_picture_is_a_picture():
     assert (ROOT / "docs" / "start.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_generated_pages_are_up_to_date():
+    """`python -m tests.generated` writes them."""
+    for name, content in generated.pages().items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == content, name
+
+
+def test_the_page_of_the_library_has_every_name_with_words():
+    text = generated.pages()["api.md"]
+    for name in dpcore.__all__:
+        assert re.search(rf"^### `{name}\b", text, re.MULTILINE), name
+    assert " at 0x" not in text, "an address in memory is another one tomorrow"
+    for key in dpcore.list_mechanisms():
+        assert f"### `{key}`" in text
+
+
+def test_the_picture_of_the_layers_shows_every_module_at_its_height():
+    drawn = ElementTree.fromstring(generated.pages()["layers.svg"])
+    heights = {}
+    for box in drawn.iter("{http://www.w3.org/2000/svg}text"):
+        if box.get("class") == "module":
+            heights[(box.text or "").rstrip("/")] = float(box.get("data-layer", "nan"))
+    assert heights.pop("app.py, pages") == max(LAYER.values()) + 1
+    assert heights == LAYER
+    tops = {
+        float(box.get("data-layer", "nan")): float(box.get("y", "nan")) for box in drawn.iter() if box.get("data-layer")
+    }
+    assert [layer for layer, _ in sorted(tops.items(), key=lambda pair: -pair[1])] == sorted(tops)

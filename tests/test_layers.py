@@ -71,14 +71,16 @@ LAYER = {
     "warmup": 9,
     "briefings": 10,
     "trials": 10,
-    "commands": 10,
     "decisions": 10,
-    "__main__": 11,
+    "reproductions": 10,
+    "commands": 11,
+    "__main__": 12,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "briefings": {"content", "page", "slides", "snippets", "words"},
     "commands": {"options"},
+    "reproductions": {"base"},
     "decisions": {
         "attack",
         "background",
@@ -194,7 +196,7 @@ WITHIN = {
 }
 OUTSIDE = {
     "plotly": {"figures"},
-    "pandas": {"decisions", "experiment", "figures", "data", "regret", "refinement"},
+    "pandas": {"decisions", "reproductions", "experiment", "figures", "data", "regret", "refinement"},
     "pptx": {"briefings"},
     "distributed": {"executors"},
     "sklearn": {"classes"},

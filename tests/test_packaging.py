@@ -1,0 +1,150 @@
+"""What is installed is what was tested, the version is written once, the library is a package without the dashboard."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import dpcore
+import pages
+
+from .harness import ROOT
+
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+
+
+def pins(name: str) -> dict[str, str]:
+    """name -> version of every line `name==version` of a file."""
+    found = re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / name).read_text(), re.MULTILINE)
+    assert len({canonicalize_name(key) for key, _ in found}) == len(found)
+    return {canonicalize_name(key): version for key, version in found}
+
+
+def wanted(name: str) -> set[str]:
+    """What a list of requirements names, with those that it includes."""
+    found = set()
+    for line in (ROOT / name).read_text().splitlines():
+        if line.startswith("-r "):
+            found |= wanted(line[3:])
+        elif line and not line.startswith("#"):
+            found.add(canonicalize_name(Requirement(line).name))
+    return found
+
+
+# Locks
+
+
+def unlocked(text: str) -> list[str]:
+    """The lines of a lock that are neither a comment, nor a version with its hashes."""
+    entry = re.compile(r"^[\w.-]+==[^\s;]+(?: ; [^\\\n]+)?(?: \\\n    --hash=sha256:[0-9a-f]{64})+$", re.MULTILINE)
+    return [line for line in entry.sub("", text).splitlines() if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_everything_that_is_installed_has_the_tested_version_and_hashes(name):
+    assert unlocked((ROOT / name).read_text()) == []
+    assert pins(name).items() <= pins("constraints.txt").items()
+    assert wanted(name.replace("lock", "txt")) <= set(pins(name))
+
+
+def test_what_is_tested_is_locked_and_the_dashboard_is_a_part_of_it():
+    assert pins("requirements-dev.lock") == pins("constraints.txt")
+    text, whole = ((ROOT / name).read_text() for name in LOCKS)
+    assert set(re.findall("sha256:.*", text)) < set(re.findall("sha256:.*", whole))
+
+
+def test_a_lock_without_a_hash_is_noticed():
+    good = (ROOT / LOCKS[0]).read_text()
+    assert unlocked(good + "idle==1.0\n") == ["idle==1.0"]
+    assert unlocked(re.sub(r"(?m)^(altair==\S+) \\\n(?:    --hash.*\n)+", r"\1\n", good)) == ["altair==6.3.0"]
+    assert unlocked(good + "-e .\n--index-url https://example.org\n")
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_names_packages_and_no_place_to_fetch_them_from(name):
+    """Where packages come from is the business of whoever installs; that they are the same, that of the hashes."""
+    text = (ROOT / name).read_text()
+    assert not re.search(r"://|--(extra-)?index-url|--find-links|--trusted-host", text)
+    assert text.splitlines()[1].strip("# ").startswith("uv pip compile --universal"), "says how it was made"
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_what_requirements_name_is_locked_for_every_python_and_system(version, system):
+    here = {"python_version": version, "python_full_version": f"{version}.0", "sys_platform": system}
+    for name in LOCKS:
+        lines = re.findall(r"^(\S+==[^\\\n]+)", (ROOT / name).read_text(), re.MULTILINE)
+        found = [Requirement(line.strip()) for line in lines]
+        kept = {canonicalize_name(r.name) for r in found if not r.marker or r.marker.evaluate(here)}
+        assert wanted(name.replace("lock", "txt")) <= kept
+
+
+# The version and the licence
+
+
+def test_the_version_is_written_once():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"] and "version" in project["project"]["dynamic"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "dpcore.__version__"}
+    assert re.fullmatch(r"\d+\.\d+\.\d+", dpcore.__version__)
+    cited = re.findall(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    logged = re.findall(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert cited == [dpcore.__version__] and logged[0] == dpcore.__version__
+    assert logged == sorted(set(logged), key=lambda v: tuple(map(int, v.split("."))), reverse=True)
+
+
+def test_the_licence_is_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["license"] == "MIT" and project["license-files"] == ["LICENSE"]
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License") and "license: MIT" in (
+        ROOT / "CITATION.cff"
+    ).read_text()
+    assert "The Price of Privacy authors" in (ROOT / "LICENSE").read_text()
+
+
+# The package
+
+TRY_IT = """
+import sys
+import dpcore
+assert sys.argv[1] in dpcore.__file__, dpcore.__file__
+X = [[0.5, 0.1], [-0.5, 0.2]] * 50
+release = dpcore.solve("output_gaussian", X, [1, -1] * 50, epsilon=1.0, delta=1e-6)
+try:
+    import pages
+except ModuleNotFoundError:
+    print(dpcore.__version__, release.theta.shape, release.spent)
+"""
+
+
+@pytest.mark.nightly
+def test_the_library_installs_alone_into_an_empty_environment_and_works_there(tmp_path):
+    """Fetches all packages: `pip install .` with the tested versions, then a release away from this folder."""
+    source = tmp_path / "source"
+    ignore = shutil.ignore_patterns("__pycache__", ".*", "build", "*.egg-info")
+    shutil.copytree(ROOT, source, ignore=ignore)
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    away = {"cwd": tmp_path, "check": True, "capture_output": True, "text": True}
+    pip = [python, "-m", "pip"]
+    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", tmp_path / "wheels", source], **away)
+    (wheel,) = (tmp_path / "wheels").glob("*.whl")
+    assert wheel.name == f"dpcore-{dpcore.__version__}-py3-none-any.whl"
+    inside = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
+    files = [path for path in (source / "dpcore").rglob("*") if path.is_file()]
+    assert sorted(inside) == sorted(path.relative_to(source).as_posix() for path in files)
+    assert "dpcore/py.typed" in inside and not (Path(pages.__file__).parent / "py.typed").exists()
+    subprocess.run([*pip, "install", "-q", "-c", ROOT / "constraints.txt", wheel], **away)
+    done = subprocess.run([python, "-I", "-c", TRY_IT, str(tmp_path)], **away)
+    assert done.stdout == f"{dpcore.__version__} (2,) Budget(epsilon=1.0, delta=1e-06)\n"
+    listed = subprocess.run([python, "-I", "-m", "dpcore", "list"], **away)
+    assert len(listed.stdout.splitlines()) >= len(dpcore.list_mechanisms())

@@ -1,0 +1,240 @@
+"""Whom the server answers, how much it takes, and that nothing from outside is run as code (SECURITY.md)."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import http.client
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from pages.ui.doorman import HEADERS
+
+from .harness import ROOT, Server
+
+SETTINGS = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+MEGABYTE = 10**6
+
+
+def test_the_settings_are_the_safe_ones():
+    assert SETTINGS["browser"] == {"gatherUsageStats": False}
+    server = SETTINGS["server"]
+    assert server["address"] == "localhost" and server["allowedHosts"] == ["localhost", "127.0.0.1", "::1"]
+    assert server["enableXsrfProtection"] is True and server["enableCORS"] is True
+    assert server["maxUploadSize"] <= 10 and server["maxMessageSize"] <= 20
+    assert server["fileWatcherType"] == "none" and not {"enableStaticServing", "enableAgentApi"} & set(server)
+    assert SETTINGS["client"]["showErrorDetails"] == "none"
+
+
+# A running server
+
+
+def ask(server: Server, path: str, method: str = "GET", body: bytes | Iterator[bytes] | None = None, **headers: str):
+    """A request in its own connection: (status, headers, text)."""
+    place = urlsplit(server.url)
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=30)
+    try:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent
+            connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode(errors="replace")
+    finally:
+        connection.close()
+
+
+def open_stream(server: Server, **options):
+    """A page's websocket; `origin` and `additional_headers` as a browser would send them."""
+    url = server.url.replace("http", "ws", 1) + "/_stcore/stream"
+    protocols = [websockets.Subprotocol("streamlit")]
+    return websockets.connect(url, subprotocols=protocols, max_size=None, proxy=None, **options)
+
+
+def refusal(server: Server, **options) -> int:
+    """The status with which a websocket is refused; 101 where it is not."""
+
+    async def status() -> int:
+        try:
+            async with open_stream(server, **options):
+                return 101
+        except websockets.InvalidStatus as refused:
+            return refused.response.status_code
+
+    return asyncio.run(status())
+
+
+def test_only_our_own_pages_open_websockets(server):
+    port = urlsplit(server.url).port
+    assert refusal(server, origin=server.url) == 101
+    assert refusal(server) == 101, "a program that is no browser may come without an origin"
+    for origin in ("https://example.org", f"http://127.0.0.1:{port}", f"http://localhost:{port + 1}", "null", ""):
+        assert refusal(server, origin=origin) == 403, origin
+    # A page that is at our address under its own name: of one origin with itself, and refused for the name.
+    assert refusal(server, origin="http://example.org", additional_headers={"Host": "example.org"}) == 400
+    assert "external" not in server.log.read_text(), "nobody on the internet was asked for our address"
+
+
+@pytest.mark.parametrize("host, status", [("localhost", 200), ("127.0.0.1:8501", 200), ("[::1]", 200)])
+def test_names_of_this_computer_are_answered(server, host, status):
+    assert ask(server, "/", Host=host)[0] == status
+
+
+@pytest.mark.parametrize("host", ["example.org", "localhost.example.org", "localhost@example.org", "x:y", ""])
+def test_other_names_are_refused_in_one_sentence(server, host):
+    for path in ("/", "/_stcore/health", "/assets/anything"):
+        status, headers, text = ask(server, path, Host=host)
+        assert status == 400 and text.count("\n") == 1 and "server.allowedHosts" in text
+        assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/", "/doors", "/_stcore/health", "/nothing/here"])
+def test_every_answer_says_what_browsers_must_not_do(server, path):
+    _, headers, _ = ask(server, path)
+    assert {name: headers[name] for name in HEADERS} == HEADERS
+    assert headers["Access-Control-Allow-Origin"] != "*"
+    assert (
+        "HttpOnly" not in headers.get("Set-Cookie", "")
+        and "SameSite=Lax".lower() in headers.get("Set-Cookie", "samesite=lax").lower()
+    )
+
+
+def form(size: int) -> tuple[bytes, str]:
+    start = b'--x\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\n\r\n'
+    return start + b"1" * size + b"\r\n--x--\r\n", "multipart/form-data; boundary=x"
+
+
+def test_uploads_need_a_session_a_token_and_a_bounded_size(server):
+    """In this order: what has no token is refused before its session is looked up, and its body before it is read."""
+    cookie = ask(server, "/_stcore/health")[1]["Set-Cookie"].split(";")[0]
+    tokens = {"Cookie": cookie, "X_Xsrftoken": cookie.split("=", 1)[1]}
+    most = SETTINGS["server"]["maxUploadSize"] * 2**20
+
+    def put(session: str, size: int, *, chunked: bool = False, **headers: str) -> int:
+        body, kind = form(size)
+        pieces = (body[at : at + 2**20] for at in range(0, len(body), 2**20))
+        path = f"/_stcore/upload_file/{session}/one"
+        return ask(server, path, "PUT", pieces if chunked else body, Content_Type=kind, **headers)[0]
+
+    async def talk() -> None:
+        async with open_stream(server, origin=server.url) as stream:
+            await stream.send(BackMsg(rerun_script={}).SerializeToString())
+            session = ""
+            while not session:
+                message = ForwardMsg.FromString(await stream.recv())
+                session = message.new_session.initialize.session_id
+
+            def tried(*arguments, **options):
+                return asyncio.to_thread(put, *arguments, **options)
+
+            assert await tried(session, 1000, **tokens) == 204
+            assert await tried(session, 1000) == 403, "without a token"
+            assert await tried(session, 1000, Cookie=cookie) == 403, "with the cookie, which browsers send unasked"
+            assert await tried(session, 1000, **{**tokens, "X_Xsrftoken": "2|0|0|0"}) == 403
+            assert await tried("nobody", 1000, **tokens) == 400
+            assert await tried(session, most + 1, **tokens) == 413
+            assert await tried(session, most + 2**21, chunked=True, **tokens) == 413, "a length that is not said"
+
+    asyncio.run(talk())
+
+
+def test_a_message_beyond_the_bound_ends_the_connection(server):
+    async def code() -> int:
+        with pytest.raises(websockets.ConnectionClosed) as closed:
+            async with open_stream(server, origin=server.url) as stream:
+                await stream.send(b"\0" * (SETTINGS["server"]["maxMessageSize"] * MEGABYTE + 1))
+                while True:
+                    await stream.recv()
+        return closed.value.rcvd.code
+
+    assert asyncio.run(code()) == 1009  # message too big
+
+
+# The sources
+
+
+SOURCES = sorted([ROOT / "app.py", *(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py")])
+# Modules that run what they read, or start programs; calls that do, and those of them that only `os` has.
+MODULES = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml", "subprocess", "pty"}
+CALLS = {"eval", "exec", "compile", "__import__", "import_module", "read_pickle"}
+OF_OS = {"system", "popen", "startfile", "fork", "execv", "execve", "execvp", "posix_spawn", "spawnv", "spawnl"}
+ALLOWED = {
+    ("pages/ui/navigation.py", "compile"): "a page's own script, from this folder",
+    ("pages/ui/navigation.py", "exec"): "the same, once compiled: a page is run as a part of pages/main.py",
+    ("dpcore/__init__.py", "import_module"): "names of the package, from the table beside it",
+    ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
+    ("dpcore/reproductions/__init__.py", "import_module"): "keys of the list beside it: all others are refused",
+}
+
+
+def risky(tree: ast.AST) -> set[str]:
+    """What a source uses that could run a text or bytes as code, or start a program."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found |= {alias.name.split(".")[0] for alias in names} & MODULES
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                found |= {module.split(".")[0]} & MODULES
+                found |= {alias.name for alias in names} & OF_OS if module == "os" else set()
+            case ast.Name(id=name) if name in CALLS:
+                found.add(name)
+            case ast.Attribute(value=ast.Name(id="re"), attr="compile"):
+                pass
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in OF_OS:
+                found.add(name)
+            case ast.Attribute(attr=name) if name in CALLS:
+                found.add(name)
+            case ast.keyword(arg="allow_pickle", value=value) if not (
+                isinstance(value, ast.Constant) and value.value is False
+            ):
+                found.add("allow_pickle")
+    return found
+
+
+def test_nothing_that_is_read_is_run():
+    used = {
+        (path.relative_to(ROOT).as_posix(), name) for path in SOURCES for name in risky(ast.parse(path.read_text()))
+    }
+    assert len(SOURCES) > 200 and used == set(ALLOWED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import pickle",
+        "import os.path, pickle as p",
+        "from yaml import load",
+        "from subprocess import run",
+        "from os import system",
+        "import builtins; builtins.eval('1')",
+        "run = eval",
+        "compile('1', '', 'eval')",
+        "np.load(file, allow_pickle=True)",
+        "np.load(file, allow_pickle=flag)",
+        "pandas.read_pickle(file)",
+        "os.popen('ls')",
+        "importlib.import_module(name)",
+    ],
+)
+def test_the_walk_sees(line):
+    assert risky(ast.parse(line))
+
+
+def test_the_walk_lets_pass_what_is_harmless():
+    assert not risky(ast.parse("import re, json\nre.compile('x'); json.loads(text); np.load(f, allow_pickle=False)"))
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "pages").rglob("*.js")) + sorted((ROOT / "dpcore").rglob("*.js")), ids=lambda p: p.name
+)
+def test_scripts_make_neither_code_nor_markup_of_texts(script: Path):
+    text = script.read_text()
+    for word in ("eval(", "new Function", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "fetch("):
+        assert word not in text, word
