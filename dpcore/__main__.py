@@ -1,4 +1,4 @@
-"""The command line: python -m dpcore list | info | solve | run | warm | audit | exhibit | regret | reproduce."""
+"""The command line: python -m dpcore list | info | solve | run | warm | audit | exhibit | regret."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from .commands import audits, experiments, releases, reproductions
+from .commands import audits, experiments, releases
 from .threads import one_blas_thread
 
 
@@ -26,7 +26,6 @@ for command in (
     audits.audit,
     audits.exhibit,
     experiments.regret,
-    reproductions.reproduce,
 ):
     cli.add_command(command)
 

@@ -71,16 +71,14 @@ LAYER = {
     "warmup": 9,
     "briefings": 10,
     "trials": 10,
+    "commands": 10,
     "decisions": 10,
-    "reproductions": 10,
-    "commands": 11,
-    "__main__": 12,
+    "__main__": 11,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "briefings": {"content", "page", "slides", "snippets", "words"},
     "commands": {"options"},
-    "reproductions": {"base"},
     "decisions": {
         "attack",
         "background",
@@ -196,7 +194,7 @@ WITHIN = {
 }
 OUTSIDE = {
     "plotly": {"figures"},
-    "pandas": {"decisions", "reproductions", "experiment", "figures", "data", "regret", "refinement"},
+    "pandas": {"decisions", "experiment", "figures", "data", "regret", "refinement"},
     "pptx": {"briefings"},
     "distributed": {"executors"},
     "sklearn": {"classes"},
