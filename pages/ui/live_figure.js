@@ -186,7 +186,7 @@ function keepZoom(node, wanted) {
     if (!/^[xy]axis\d*$/.test(name) || axis.range?.length !== 2) continue;
     own[name] = { range: [...axis.range], shows: JSON.stringify([axis.type, axis.title, axis.tickformat]) };
     const [before, now] = [node.own?.[name], node.layout?.[name]];
-    if (before?.shows !== own[name].shows) continue;
+    if (!now || before?.shows !== own[name].shows) continue; // another quantity, or a chart that was taken down
     if (now.autorange === true) axis.autorange = true;
     else if (String(now.range) !== String(before.range)) axis.range = [...now.range];
   }
