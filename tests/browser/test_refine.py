@@ -122,7 +122,8 @@ def open_page(page: Page, url: str) -> None:
 
 def expect_picture(page: Page, alt: str) -> None:
     expect(page.get_by_role("figure", name=alt)).to_be_visible()
-    page.wait_for_function("alt => !window.seen || window.seen.at(-1) === alt", arg=alt)  # a busy machine paints later than it says
+    # A busy machine paints later than it says; only the page that is watched is asked.
+    page.wait_for_function("alt => !window.seen || window.seen.at(-1) === alt", arg=alt)
 
 
 def seen(page: Page) -> list[str]:
