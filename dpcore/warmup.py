@@ -12,12 +12,15 @@ from .experiment import Axis, Experiment, run
 from .losses import LOSSES, get_loss
 from .mechanisms import list_mechanisms, mechanism_class
 from .noises import NOISES
+from .sets import norm_ball
 from .solvers import minimise
 from .solvers.ellipsoid_minima import minimise_ellipsoids
 from .solvers.ellipsoids import ClassRecords, Objective
 from .solvers.frank_wolfe import Run
+from .solvers.phased import Descender, Phase
 from .solvers.problem import MAX_FACTOR
 from .solvers.sparse_frank_wolfe import descend_sparse
+from .solvers.stochastic import noisy_descent
 from .streaming import play
 from .types import Data
 from .work import work
@@ -58,5 +61,10 @@ def warm_up() -> Iterator[str]:
     sparse = Data(scipy.sparse.eye_array(4, format="csr"), np.ones(4))
     descend_sparse(get_loss("logistic"), sparse, [Run(3, 1.0)], [np.random.default_rng(0)], size=1.0, signed=True)
     yield "Frank-Wolfe on sparse tables"
+    noisy_descent(
+        get_loss("logistic"), sparse, steps=1, step=1.0, decaying=True, sigma=1.0, rng=np.random.default_rng(0)
+    )
+    Descender(get_loss("logistic"), 0.0, sparse, norm_ball(2.0), 1.0).average(Phase(0, 4, 1.0, 0.0), np.zeros((1, 4)))
+    yield "stochastic descent on sparse tables"
     minimise_ellipsoids(Objective(ClassRecords(np.eye(2), [0, 1], classes=2), mu=1.0))
     yield "ellipsoids of classes"
