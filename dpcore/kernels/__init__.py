@@ -4,8 +4,8 @@ Importing this package compiles nothing that an earlier process has compiled. nu
 file that defines a function and does not notice an edit in *another* file that the function calls, so a
 stale noise scale could survive an edit. The cache folder is therefore named by a hash of all kernel sources.
 
-Rows are copied entry by entry: with an assignment of one array to a slice of another numba compiles the words of an
-error about their shapes, three seconds for each kernel.
+Arrays are copied element by element: numba compiles for `a[i] = b` the text of the error of a shape mismatch, strings,
+joins and all, which takes seconds. Reductions like `a.min()` cost a large part of a second, so loops stand for them.
 """
 
 from __future__ import annotations

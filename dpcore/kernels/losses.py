@@ -103,11 +103,14 @@ def logistic_gaussian_mean(z, y, sd, h, out):
     for start in range(0, z.size, _BLOCK):
         stop = min(start + _BLOCK, z.size)
         zb, yb, sb, ob = z[start:stop], y[start:stop], sd[start:stop], out[start:stop]
-        if sb.max() <= _NARROW:
+        narrowest = widest = sb[0]
+        for i in range(sb.size):
+            narrowest, widest = min(narrowest, sb[i]), max(widest, sb[i])
+        if widest <= _NARROW:
             _narrow(zb, yb, sb, _FEW_NODES, _FEW_WEIGHTS, ob)
-        elif sb.max() <= _WIDE:
+        elif widest <= _WIDE:
             _narrow(zb, yb, sb, _NODES, _WEIGHTS, ob)
-        elif sb.min() > _WIDE:
+        elif narrowest > _WIDE:
             _wide(zb, yb, sb, ob)
         else:
             wide = other[: stop - start]

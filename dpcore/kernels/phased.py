@@ -55,4 +55,6 @@ def average_of_phase(derivative, records, y, h, first, count, step, order, radiu
             pointers, columns, values = records
             for k in range(pointers[i], pointers[i + 1]):
                 dense[columns[k]] = 0.0
-    average /= count + 1.0
+    for k in range(runs):
+        for j in range(p):
+            average[k, j] /= count + 1.0

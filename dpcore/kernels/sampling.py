@@ -9,7 +9,7 @@ _OPTIONS = {"cache": True, "nogil": True}
 
 
 @njit(forceinline=True, **_OPTIONS)
-def _passed(cumulative, level):
+def passed(cumulative, level):
     """How many entries of an increasing array are at most `level`; without a branch that depends on it."""
     start, size = 0, cumulative.size
     while size > 1:
@@ -33,7 +33,7 @@ def draw_counts(cumulative, ms, rng):
             for j in range(cumulative.size):
                 counts[k, j] = counts[k - 1, j]
         for _ in range(ms[k] - drawn):
-            j = _passed(cumulative, rng.random())
+            j = passed(cumulative, rng.random())
             if j < cumulative.size:
                 counts[k, j] += 1
         drawn = ms[k]

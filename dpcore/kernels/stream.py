@@ -48,7 +48,9 @@ def play_stream(costs, first, lam_sum, idle, uniforms, scores, sums, ends, arms,
             mass += sums[j]
         each = exp(sharpness * origin)
         if not _SMALL < mass + idle * each < _LARGE:
-            origin = min(0.0, scores.min()) if idle else scores.min()
+            origin = 0.0 if idle else scores[0]
+            for j in range(r):
+                origin = min(origin, scores[j])
             each = exp(sharpness * origin)
             for j in range(r):
                 sums[j] = exp(sharpness * (origin - scores[j]))

@@ -23,6 +23,7 @@ import numpy as np
 from numba import njit
 
 from .elementary import exp
+from .sampling import passed
 from .vertices import draw_vertices
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
@@ -96,7 +97,7 @@ def _pick(
     while True:
         level = rng.random() * total
         if level < stored:
-            k = min(np.searchsorted(sums, level, side="right"), heavy.size - 1)
+            k = min(passed(sums, level), heavy.size - 1)
             return heavy[k], scores[k]
         j = min(np.int64(rng.random() * p), p - 1)
         if j < masses.size and masses[j] > light:
