@@ -67,7 +67,9 @@ class PriceQuestion:
             while len(learned) < curve.splits:
                 learned.append(self._learned(self.setting.cell(len(learned)), curve.lam, cancelled))
             best, same = (np.stack(part, axis=1) for part in zip(*learned, strict=True))
-            yield Price(self, curve, np.array(self.sizes, float), best, same)
+            price = Price(self, curve, np.array(self.sizes, float), best, same)
+            price.worth()  # kept: whoever sees this snapshot asks for it, and should not have to wait
+            yield price
 
     def _learned(self, cell: Cell, lams: Array, cancelled: Callable[[], bool]) -> tuple[Array, Array]:
         """`Price.best` [2, G] and `Price.same` [2, G, K'] of one split."""

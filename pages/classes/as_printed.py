@@ -71,7 +71,7 @@ def show(headline: DeltaGenerator, seed: int, theme: figures.Theme) -> None:
     cards(_readouts(seed))
     chips(words.CHIPS)
     table = pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other})
-    behind(lambda: ASSUMPTIONS, FORMULA, lambda: snippet(seed), table)
+    behind(lambda: ASSUMPTIONS, FORMULA, lambda: snippet(seed), lambda: table)
 
 
 def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:

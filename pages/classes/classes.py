@@ -72,7 +72,9 @@ def show_repaired() -> None:
         picture = _show_beside(side, here)
     cards(words.readouts(found, picture, here))
     chips(words.CHIPS)
-    behind(lambda: words.assumptions(here), words.FORMULA, lambda: words.snippet(found, here), words.table(found))
+    behind(
+        lambda: words.assumptions(here), words.FORMULA, lambda: words.snippet(found, here), lambda: words.table(found)
+    )
 
 
 def _hero(here: words.Here) -> tuple[words.Found, Any]:

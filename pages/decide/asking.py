@@ -10,8 +10,8 @@ import streamlit as st
 from dpcore.decisions.background import Decision, Question, join
 from pages.ui.refine import follow
 
-# What a move may wait for its last numbers, and for its first ones, without which there is no picture.
-AT_ONCE_SECONDS, FIRST_SECONDS = 0.12, 3.0
+# What a move may wait for something to show of every new question, and of the first, without which there is no picture.
+AT_ONCE_SECONDS, FIRST_SECONDS = 0.05, 3.0
 _LOOK_SECONDS = 0.01
 
 
@@ -51,11 +51,14 @@ def ask(questions: Mapping[str, Question]) -> Open:
     st.session_state[_NAME] = held
     first = next(iter(held.decisions.values()))
     started = time.monotonic()
-    while not held.finished and time.monotonic() - started < AT_ONCE_SECONDS:
-        time.sleep(_LOOK_SECONDS)
-    while first.snapshot is None and not first.finished and time.monotonic() - started < FIRST_SECONDS:
-        time.sleep(_LOOK_SECONDS)
+    for decisions, seconds in ((held.decisions.values(), AT_ONCE_SECONDS), ((first,), FIRST_SECONDS)):
+        while any(_is_silent(it) for it in decisions) and time.monotonic() - started < seconds:
+            time.sleep(_LOOK_SECONDS)
     return held
+
+
+def _is_silent(decision: Decision) -> bool:
+    return decision.snapshot is None and not decision.finished
 
 
 def keep_alive(held: Open, seen: int) -> None:

@@ -100,7 +100,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         lambda: background.assumptions(state),
         background.FORMULA,
         lambda: background.snippet(state),
-        background.table(state),
+        lambda: background.table(state),
     )
 
 

@@ -95,5 +95,5 @@ behind(
     lambda: background.assumptions(table, experiment, source),
     background.FORMULA,
     lambda: background.snippet(experiment, noise_in, controls.p, lower, source),
-    table,
+    lambda: table,
 )

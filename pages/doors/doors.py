@@ -98,5 +98,5 @@ behind(
     lambda: words.assumptions(table, experiment, source, MOST_PEOPLE),
     words.FORMULA,
     lambda: words.snippet(experiment, controls.epsilon, layers),
-    table,
+    lambda: table,
 )

@@ -105,4 +105,4 @@ with right:
     st.caption(said)
 cards(readouts)
 chips(words.CHIPS)
-behind(lambda: words.assumptions(here), words.FORMULA, lambda: snippet, table)
+behind(lambda: words.assumptions(here), words.FORMULA, lambda: snippet, lambda: table)

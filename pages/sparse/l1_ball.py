@@ -72,7 +72,7 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
         lambda: words.assumptions(found, here),
         words.FORMULA,
         lambda: words.snippet(found, here, REPETITIONS),
-        words.table(found),
+        lambda: words.table(found),
     )
 
 

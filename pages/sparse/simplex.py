@@ -75,7 +75,7 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
         lambda: words.assumptions(made, problem),
         words.FORMULA,
         lambda: words.snippet(problem, controls.lam, m, on, REPETITIONS),
-        words.table(made),
+        lambda: words.table(made),
     )
 
 

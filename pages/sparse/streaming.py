@@ -87,5 +87,5 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         lambda: words.assumptions(here),
         words.FORMULA,
         lambda: words.snippet(here, arms, LENGTHS, shared),
-        words.table(curves),
+        lambda: words.table(curves),
     )

@@ -95,5 +95,5 @@ behind(
     lambda: words.assumptions(table, experiment, source, controls.epsilon),
     words.FORMULA,
     lambda: words.snippet(experiment, proof, controls.epsilon, source),
-    table,
+    lambda: table,
 )

@@ -100,7 +100,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         lambda: background.assumptions(here),
         background.FORMULA,
         lambda: background.snippet(here),
-        background.table(here),
+        lambda: background.table(here),
     )
 
 

@@ -107,5 +107,5 @@ def _show(
         lambda: words.assumptions(run, curves),
         words.FORMULA,
         lambda: words.snippet(run, grid, steps, budget),
-        words.ledger_table(curves, grid, full=run.full),
+        lambda: words.ledger_table(curves, grid, full=run.full),
     )

@@ -35,7 +35,7 @@ def show(headline: st.delta_generator.DeltaGenerator, seed: int, theme: figures.
     live_figure(chart, key="exhibits", alt=plain(sentence), height=HEIGHT)
     st.caption(words.caption(found))
     cards([words.readout(each) for each in found])
-    behind(lambda: words.assumptions(found), words.FORMULA, lambda: words.snippet(seed), _table(found))
+    behind(lambda: words.assumptions(found), words.FORMULA, lambda: words.snippet(seed), lambda: _table(found))
 
 
 def _table(found: list[Finding]) -> pd.DataFrame:

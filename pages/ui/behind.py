@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def behind(assumptions: Callable[[], str], formula: str, code: Callable[[], str], table: pd.DataFrame) -> None:
-    """Pills, and what the chosen one shows; assumptions and code are asked for only when they are wanted."""
+def behind(
+    assumptions: Callable[[], str], formula: str, code: Callable[[], str], data: Callable[[], pd.DataFrame]
+) -> None:
+    """Pills, and what the chosen one shows; all but the formula are asked for only when they are wanted."""
     chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
     if chosen == "Assumptions":
         st.markdown(assumptions())
@@ -25,6 +27,7 @@ def behind(assumptions: Callable[[], str], formula: str, code: Callable[[], str]
     elif chosen == "Link":
         links.offer()
     elif chosen == "Data":
+        table = data()
         shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
         st.dataframe(shown, hide_index=True)
         st.download_button(
