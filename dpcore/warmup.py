@@ -32,6 +32,11 @@ _SOURCES = {
     "regression": "synthetic_regression",
     "location": "synthetic_location",
 }
+# Losses as compiled functions, which are loaded when they are asked for.
+_TABLES = (
+    *(kernels.VALUE, kernels.DERIVATIVE, kernels.CURVATURE, kernels.GAUSSIAN_MEAN),
+    *(kernels.SINGLE_VALUE, kernels.SINGLE_DERIVATIVE, kernels.SINGLE_CURVATURE),
+)
 
 
 def warm_up() -> Iterator[str]:
@@ -39,6 +44,9 @@ def warm_up() -> Iterator[str]:
     pruned = kernels.prune_old_caches()
     if pruned:
         yield f"removed {pruned} cache folders of earlier versions"
+    for table in _TABLES:
+        list(table.values())
+    yield "losses"
     for key in list_mechanisms():
         if mechanism_class(key).quantity == "regret":
             play("random", 4, 20, epsilon=1.0, delta=1e-6, repetitions=2)

@@ -199,7 +199,7 @@ PROBE = """
 import itertools, json, os, pathlib
 from dpcore import kernels
 from dpcore.warmup import warm_up
-list(itertools.islice(warm_up(), 2))
+list(itertools.islice(warm_up(), 3))
 functions = [kernels.apply, kernels.row_means, kernels.row_accuracies, kernels.gaussian_mean]
 tables = [kernels.VALUE, kernels.DERIVATIVE, kernels.CURVATURE, kernels.GAUSSIAN_MEAN]
 compiled = sum(sum(f.stats.cache_misses.values()) for f in functions)
@@ -265,3 +265,19 @@ def test_caches_are_found_again_follow_every_edit_and_lie_where_there_is_room(co
     fourth = probe(copy, **user)
     assert fourth["folder"] == third["folder"]
     assert (fourth["compiled"], fourth["losses_loaded"]) == (0, fourth["losses"])
+
+
+def test_losses_are_loaded_when_they_are_asked_for_and_all_of_them_are_warmed():
+    code = """
+from dpcore import kernels, warmup
+import dpcore.mechanisms.output_perturbation
+assert not any(table._loaded for table in warmup._TABLES)
+assert kernels.VALUE["logistic"] is kernels.VALUE["logistic"] and list(kernels.VALUE._loaded) == ["logistic"]
+assert "squared" in kernels.CURVATURE and not kernels.CURVATURE._loaded
+pieces = warmup.warm_up()
+while next(pieces) != "losses":
+    pass
+tables = [table for table in vars(kernels).values() if isinstance(table, kernels.Entries)]
+assert len(tables) == 7 and all(set(table._loaded) == set(table) for table in tables)
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

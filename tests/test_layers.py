@@ -112,6 +112,7 @@ WITHIN = {
     },
     "kernels": {
         "elementary",
+        "entries",
         "apply",
         "batch",
         "descent",

@@ -87,6 +87,7 @@ with _numba_cache_in(CACHE_FOLDER):
     from .apply import apply, gaussian_mean, row_accuracies, row_means
     from .batch import apply_to_rows, mean_of_rows, means_of_rows, move_rows
     from .descent import records_of, stochastic_descent
+    from .entries import Entries
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
     from .margins import margin_curvatures, margin_losses, margin_slope
     from .norm_balls import project_rows
@@ -110,6 +111,7 @@ __all__ = [
     "SINGLE_DERIVATIVE",
     "SINGLE_VALUE",
     "VALUE",
+    "Entries",
     "apply",
     "apply_to_rows",
     "average_of_phase",

@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import cfunc, float64, njit, types
+from numba import float64, njit, types
 
 from .elementary import CONTRACT, exp, log1p_unit
+from .entries import Entries
 
 _VECTOR = float64[::1]
 SIGNATURE = types.void(_VECTOR, _VECTOR, float64, _VECTOR)
@@ -23,14 +24,12 @@ MEAN_SIGNATURE = types.void(_VECTOR, _VECTOR, _VECTOR, float64, _VECTOR)
 _OPTIONS = {"cache": True, "fastmath": CONTRACT, "error_model": "numpy"}
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def logistic_value(z, y, h, out):
     for i in range(z.size):
         m = y[i] * z[i]
         out[i] = max(-m, 0.0) + log1p_unit(exp(-abs(m)))
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def logistic_derivative(z, y, h, out):
     for i in range(z.size):
         m = y[i] * z[i]
@@ -38,7 +37,6 @@ def logistic_derivative(z, y, h, out):
         out[i] = -y[i] * (e if m > 0.0 else 1.0) / (1.0 + e)
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def logistic_curvature(z, y, h, out):
     for i in range(z.size):
         e = exp(-abs(z[i]))
@@ -97,7 +95,6 @@ def _wide(z, y, sd, out):
             out[i] += w / s * (exp(-0.5 * a * a) + exp(-0.5 * b * b))
 
 
-@cfunc(MEAN_SIGNATURE, **_OPTIONS)
 def logistic_gaussian_mean(z, y, sd, h, out):
     other = np.empty(_BLOCK)
     for start in range(0, z.size, _BLOCK):
@@ -124,7 +121,6 @@ def logistic_gaussian_mean(z, y, sd, h, out):
 # Huberised hinge of half-width h in the margin m = y z: 1 - m below 1 - h, (1 + h - m)^2 / (4h) up to 1 + h, then 0.
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def huber_hinge_value(z, y, h, out):
     for i in range(z.size):
         t = 1.0 + h - y[i] * z[i]
@@ -132,14 +128,12 @@ def huber_hinge_value(z, y, h, out):
         out[i] = inside * inside / (4.0 * h) + max(t - 2.0 * h, 0.0)
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def huber_hinge_derivative(z, y, h, out):
     for i in range(z.size):
         t = 1.0 + h - y[i] * z[i]
         out[i] = -y[i] * min(max(t, 0.0), 2.0 * h) / (2.0 * h)
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def huber_hinge_curvature(z, y, h, out):
     for i in range(z.size):
         out[i] = 1.0 / (2.0 * h) if abs(1.0 - y[i] * z[i]) <= h else 0.0
@@ -162,7 +156,6 @@ def _positive_mean(t, s):
     return t * 0.5 * math.erfc(-r / math.sqrt(2.0)) + s * math.exp(-0.5 * r * r) / math.sqrt(2.0 * math.pi)
 
 
-@cfunc(MEAN_SIGNATURE, **_OPTIONS)
 def huber_hinge_gaussian_mean(z, y, sd, h, out):
     for i in range(z.size):
         t, s = 1.0 - y[i] * z[i], sd[i]
@@ -178,25 +171,21 @@ def huber_hinge_gaussian_mean(z, y, sd, h, out):
 # Hinge: max(1 - y z, 0). Its derivative at the kink is taken as -y, a subgradient; it has no curvature.
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def hinge_value(z, y, h, out):
     for i in range(z.size):
         out[i] = max(1.0 - y[i] * z[i], 0.0)
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def hinge_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = -y[i] if y[i] * z[i] <= 1.0 else 0.0
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def hinge_curvature(z, y, h, out):
     for i in range(z.size):
         out[i] = 0.0
 
 
-@cfunc(MEAN_SIGNATURE, **_OPTIONS)
 def hinge_gaussian_mean(z, y, sd, h, out):
     for i in range(z.size):
         t = 1.0 - y[i] * z[i]
@@ -206,25 +195,21 @@ def hinge_gaussian_mean(z, y, sd, h, out):
 # Squared: (z - y)^2.
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def squared_value(z, y, h, out):
     for i in range(z.size):
         out[i] = (z[i] - y[i]) * (z[i] - y[i])
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def squared_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = 2.0 * (z[i] - y[i])
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def squared_curvature(z, y, h, out):
     for i in range(z.size):
         out[i] = 2.0
 
 
-@cfunc(MEAN_SIGNATURE, **_OPTIONS)
 def squared_gaussian_mean(z, y, sd, h, out):
     for i in range(z.size):
         out[i] = (z[i] - y[i]) * (z[i] - y[i]) + sd[i] * sd[i]
@@ -233,7 +218,6 @@ def squared_gaussian_mean(z, y, sd, h, out):
 # Huber loss of half-width h in the residual u = z - y: u^2 / (2h) for |u| <= h, |u| - h/2 beyond.
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def huber_value(z, y, h, out):
     for i in range(z.size):
         u = abs(z[i] - y[i])
@@ -241,19 +225,16 @@ def huber_value(z, y, h, out):
         out[i] = inside * inside / (2.0 * h) + max(u - h, 0.0)
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def huber_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = min(max(z[i] - y[i], -h), h) / h
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def huber_curvature(z, y, h, out):
     for i in range(z.size):
         out[i] = 1.0 / h if abs(z[i] - y[i]) <= h else 0.0
 
 
-@cfunc(MEAN_SIGNATURE, **_OPTIONS)
 def huber_gaussian_mean(z, y, sd, h, out):
     for i in range(z.size):
         u, s = z[i] - y[i], sd[i]
@@ -270,26 +251,22 @@ def huber_gaussian_mean(z, y, sd, h, out):
 # Absolute loss: |z - y|. Its derivative at the kink is taken as 0, a subgradient; it has no curvature.
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def absolute_value(z, y, h, out):
     for i in range(z.size):
         out[i] = abs(z[i] - y[i])
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def absolute_derivative(z, y, h, out):
     for i in range(z.size):
         u = z[i] - y[i]
         out[i] = 1.0 if u > 0.0 else (-1.0 if u < 0.0 else 0.0)
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def absolute_curvature(z, y, h, out):
     for i in range(z.size):
         out[i] = 0.0
 
 
-@cfunc(MEAN_SIGNATURE, **_OPTIONS)
 def absolute_gaussian_mean(z, y, sd, h, out):
     for i in range(z.size):
         u = z[i] - y[i]
@@ -299,19 +276,16 @@ def absolute_gaussian_mean(z, y, sd, h, out):
 # Linear costs.
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def linear_value(z, y, h, out):
     for i in range(z.size):
         out[i] = z[i]
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def linear_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = 1.0
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def linear_curvature(z, y, h, out):
     for i in range(z.size):
         out[i] = 0.0
@@ -320,80 +294,86 @@ def linear_curvature(z, y, h, out):
 # Location: distance z, its smoothed form sqrt(z^2 + h^2) - h, written so that it does not cancel for small z, and z^2.
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def geometric_median_value(z, y, h, out):
     for i in range(z.size):
         out[i] = z[i]
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def geometric_median_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = 1.0
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def smooth_median_value(z, y, h, out):
     for i in range(z.size):
         out[i] = z[i] * (z[i] / (math.sqrt(z[i] * z[i] + h * h) + h))
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def smooth_median_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = z[i] / math.sqrt(z[i] * z[i] + h * h)
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def mean_value(z, y, h, out):
     for i in range(z.size):
         out[i] = z[i] * z[i]
 
 
-@cfunc(SIGNATURE, **_OPTIONS)
 def mean_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = 2.0 * z[i]
 
 
-VALUE = {
-    "logistic": logistic_value,
-    "huber_hinge": huber_hinge_value,
-    "hinge": hinge_value,
-    "squared": squared_value,
-    "huber": huber_value,
-    "absolute": absolute_value,
-    "linear": linear_value,
-    "geometric_median": geometric_median_value,
-    "smooth_median": smooth_median_value,
-    "mean": mean_value,
-}
-DERIVATIVE = {
-    "logistic": logistic_derivative,
-    "huber_hinge": huber_hinge_derivative,
-    "hinge": hinge_derivative,
-    "squared": squared_derivative,
-    "huber": huber_derivative,
-    "absolute": absolute_derivative,
-    "linear": linear_derivative,
-    "geometric_median": geometric_median_derivative,
-    "smooth_median": smooth_median_derivative,
-    "mean": mean_derivative,
-}
-CURVATURE = {
-    "logistic": logistic_curvature,
-    "huber_hinge": huber_hinge_curvature,
-    "hinge": hinge_curvature,
-    "squared": squared_curvature,
-    "huber": huber_curvature,
-    "absolute": absolute_curvature,
-    "linear": linear_curvature,
-}
-GAUSSIAN_MEAN = {
-    "logistic": logistic_gaussian_mean,
-    "huber_hinge": huber_hinge_gaussian_mean,
-    "hinge": hinge_gaussian_mean,
-    "squared": squared_gaussian_mean,
-    "huber": huber_gaussian_mean,
-    "absolute": absolute_gaussian_mean,
-}
+VALUE = Entries(
+    SIGNATURE,
+    {
+        "logistic": logistic_value,
+        "huber_hinge": huber_hinge_value,
+        "hinge": hinge_value,
+        "squared": squared_value,
+        "huber": huber_value,
+        "absolute": absolute_value,
+        "linear": linear_value,
+        "geometric_median": geometric_median_value,
+        "smooth_median": smooth_median_value,
+        "mean": mean_value,
+    },
+)
+DERIVATIVE = Entries(
+    SIGNATURE,
+    {
+        "logistic": logistic_derivative,
+        "huber_hinge": huber_hinge_derivative,
+        "hinge": hinge_derivative,
+        "squared": squared_derivative,
+        "huber": huber_derivative,
+        "absolute": absolute_derivative,
+        "linear": linear_derivative,
+        "geometric_median": geometric_median_derivative,
+        "smooth_median": smooth_median_derivative,
+        "mean": mean_derivative,
+    },
+)
+CURVATURE = Entries(
+    SIGNATURE,
+    {
+        "logistic": logistic_curvature,
+        "huber_hinge": huber_hinge_curvature,
+        "hinge": hinge_curvature,
+        "squared": squared_curvature,
+        "huber": huber_curvature,
+        "absolute": absolute_curvature,
+        "linear": linear_curvature,
+    },
+)
+GAUSSIAN_MEAN = Entries(
+    MEAN_SIGNATURE,
+    {
+        "logistic": logistic_gaussian_mean,
+        "huber_hinge": huber_hinge_gaussian_mean,
+        "hinge": hinge_gaussian_mean,
+        "squared": squared_gaussian_mean,
+        "huber": huber_gaussian_mean,
+        "absolute": absolute_gaussian_mean,
+    },
+)

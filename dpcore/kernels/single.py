@@ -6,24 +6,22 @@ the time or less.
 
 from __future__ import annotations
 
-from numba import cfunc, float32, types
+from numba import float32, types
 
-from .elementary import CONTRACT, ONE, TWO, ZERO, single, single_exp, single_log1p_unit
+from .elementary import ONE, TWO, ZERO, single, single_exp, single_log1p_unit
+from .entries import Entries
 
 _VECTOR = float32[::1]
 _SIGNATURE = types.void(_VECTOR, _VECTOR, float32, _VECTOR)
-_OPTIONS = {"cache": True, "fastmath": CONTRACT, "error_model": "numpy"}
 _HALF, _FOUR = single(0.5), single(4.0)
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def logistic_value(z, y, h, out):
     for i in range(z.size):
         m = y[i] * z[i]
         out[i] = max(-m, ZERO) + single_log1p_unit(single_exp(-abs(m)))
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def logistic_derivative(z, y, h, out):
     for i in range(z.size):
         m = y[i] * z[i]
@@ -31,14 +29,12 @@ def logistic_derivative(z, y, h, out):
         out[i] = -y[i] * (e if m > ZERO else ONE) / (ONE + e)
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def logistic_curvature(z, y, h, out):
     for i in range(z.size):
         e = single_exp(-abs(z[i]))
         out[i] = e / ((ONE + e) * (ONE + e))
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def huber_hinge_value(z, y, h, out):
     for i in range(z.size):
         t = ONE + h - y[i] * z[i]
@@ -46,20 +42,17 @@ def huber_hinge_value(z, y, h, out):
         out[i] = inside * inside / (_FOUR * h) + max(t - TWO * h, ZERO)
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def huber_hinge_derivative(z, y, h, out):
     for i in range(z.size):
         t = ONE + h - y[i] * z[i]
         out[i] = -y[i] * min(max(t, ZERO), TWO * h) / (TWO * h)
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def huber_hinge_curvature(z, y, h, out):
     for i in range(z.size):
         out[i] = ONE / (TWO * h) if abs(ONE - y[i] * z[i]) <= h else ZERO
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def huber_value(z, y, h, out):
     for i in range(z.size):
         u = abs(z[i] - y[i])
@@ -67,26 +60,33 @@ def huber_value(z, y, h, out):
         out[i] = inside * inside / (TWO * h) + max(u - h, ZERO)
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def huber_derivative(z, y, h, out):
     for i in range(z.size):
         out[i] = min(max(z[i] - y[i], -h), h) / h
 
 
-@cfunc(_SIGNATURE, **_OPTIONS)
 def huber_curvature(z, y, h, out):
     for i in range(z.size):
         out[i] = ONE / h if abs(z[i] - y[i]) <= h else ZERO
 
 
-SINGLE_VALUE = {"logistic": logistic_value, "huber_hinge": huber_hinge_value, "huber": huber_value}
-SINGLE_DERIVATIVE = {
-    "logistic": logistic_derivative,
-    "huber_hinge": huber_hinge_derivative,
-    "huber": huber_derivative,
-}
-SINGLE_CURVATURE = {
-    "logistic": logistic_curvature,
-    "huber_hinge": huber_hinge_curvature,
-    "huber": huber_curvature,
-}
+SINGLE_VALUE = Entries(
+    _SIGNATURE,
+    {"logistic": logistic_value, "huber_hinge": huber_hinge_value, "huber": huber_value},
+)
+SINGLE_DERIVATIVE = Entries(
+    _SIGNATURE,
+    {
+        "logistic": logistic_derivative,
+        "huber_hinge": huber_hinge_derivative,
+        "huber": huber_derivative,
+    },
+)
+SINGLE_CURVATURE = Entries(
+    _SIGNATURE,
+    {
+        "logistic": logistic_curvature,
+        "huber_hinge": huber_hinge_curvature,
+        "huber": huber_curvature,
+    },
+)
