@@ -9,9 +9,15 @@ from pathlib import Path
 import streamlit as st
 
 from pages.ui import ahead
+from pages.ui.live_figure import load_library
 
 st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide")
-ahead.wait()  # for the imports below
+meanwhile = st.empty()
+if ahead.is_under_way():
+    with meanwhile:
+        load_library()
+    ahead.wait()  # for the imports below
+    meanwhile.empty()
 
 from pages.lectures.lecture import lecture  # noqa: E402
 from pages.ui.look import look  # noqa: E402

@@ -47,3 +47,16 @@ def test_a_first_page_waits_for_no_library_that_it_can_do_without():
     )
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_it_is_under_way_until_it_is_done(monkeypatch):
+    go_on = threading.Event()
+    monkeypatch.setattr(ahead, "import_module", lambda name: go_on.wait(10))
+    monkeypatch.setattr(ahead, "_thread", None)
+    assert not ahead.is_under_way()
+    ahead.start()
+    assert ahead.is_under_way()
+    go_on.set()
+    ahead.wait()
+    assert not ahead.is_under_way()
+    gc.unfreeze()

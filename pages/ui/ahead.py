@@ -23,6 +23,10 @@ def start() -> None:
         _thread.start()
 
 
+def is_under_way() -> bool:
+    return _thread is not None and _thread.is_alive()
+
+
 def wait() -> None:
     """Until that is done: two threads that import the same packages from different ends may see half of one."""
     if _thread is not None:

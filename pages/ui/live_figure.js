@@ -11,15 +11,14 @@ const CONFIG = {
   toImageButtonOptions: { scale: 3 },
 };
 
-let library = null; // one promise per page, shared by all figures
-
+// One promise per page, shared by all figures.
 function loadPlotly(src) {
-  library ??= new Promise((resolve, reject) => {
+  window.plotlyLibrary ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
     // Relative to the page's address, as Streamlit's own scripts are: right below any base path.
     script.src = new URL(src, document.baseURI).href;
     const fail = () => {
-      library = null; // the next update tries again
+      window.plotlyLibrary = null; // the next update tries again
       script.remove();
       reject(new Error(`${script.src} did not load`));
     };
@@ -27,7 +26,7 @@ function loadPlotly(src) {
     script.onerror = fail;
     document.head.append(script);
   });
-  return library;
+  return window.plotlyLibrary;
 }
 
 const isObject = (value) => value?.constructor === Object;
@@ -286,6 +285,7 @@ function followSlider() {
 
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
 export default function ({ data, parentElement }) {
+  if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
   followSlider();
   const scale = window.innerWidth < PHONE ? 1 : data.scale;

@@ -23,6 +23,11 @@ _component = st.components.v2.component(
 )
 
 
+def load_library() -> None:
+    """Have the browser load what draws figures, before there is one."""
+    _component(key="library", data={"src": PLOTLY_JS_URL})
+
+
 def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int) -> None:
     """Draw a figure, or update the one drawn before under the same key.
 

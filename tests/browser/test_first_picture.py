@@ -1,0 +1,54 @@
+"""While a new server still imports what its pages need, its first visitor's browser loads what draws their figures."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ..harness import ROOT, serve
+
+pytestmark = pytest.mark.browser
+
+# The dashboard, with imports that take until the test lets them end.
+APP = """
+import threading, time
+from pathlib import Path
+import streamlit as st
+from pages.ui import ahead, assets
+
+ahead.start()
+imports = ahead._thread
+
+def slowly():
+    imports.join()
+    while not Path(__file__).with_name("go on").exists():
+        time.sleep(0.02)
+
+ahead._thread = threading.Thread(target=slowly, daemon=True)
+ahead._thread.start()
+app = st.App(MAIN, routes=assets.routes())
+"""
+
+
+def test_the_library_is_there_before_the_first_figure_and_loaded_once(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        f"from pathlib import Path\nMAIN = Path({str(ROOT / 'pages' / 'main.py')!r})\n{APP}"
+    )
+    shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
+    with serve(tmp_path / "app.py") as server:
+        page.goto(server.url)
+        page.wait_for_function("window.Plotly !== undefined")
+        assert page.locator(".live-figure").count() == 0
+        (tmp_path / "go on").touch()
+        expect(page.locator(".live-figure .main-svg").first).to_be_visible(timeout=30_000)
+        expect(page.locator(".st-key-library")).to_have_count(0)
+        assert page.locator("script[src*=plotly]").count() == 1
+        node = page.locator(".live-figure").first.element_handle()
+        assert node
+        page.locator(".st-key-epsilon input[type=range]").press("ArrowRight")
+        page.wait_for_function("new URL(location).searchParams.has('epsilon')")
+        page.wait_for_timeout(1_000)
+        assert node.evaluate("it => it.isConnected"), "a second run has its elements in the same places"
