@@ -71,14 +71,16 @@ LAYER = {
     "warmup": 9,
     "briefings": 10,
     "trials": 10,
-    "commands": 10,
     "decisions": 10,
-    "__main__": 11,
+    "reproductions": 11,
+    "commands": 12,
+    "__main__": 13,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "briefings": {"content", "page", "slides", "snippets", "words"},
     "commands": {"options"},
+    "reproductions": {"base", "jain_thakurta"},
     "decisions": {
         "attack",
         "background",
@@ -165,6 +167,8 @@ WITHIN = {
         "ledger",
         "mixtures",
         "published",
+        "reproduced",
+        "reproductions",
         "release",
         "streaming",
         "large",
@@ -194,7 +198,7 @@ WITHIN = {
 }
 OUTSIDE = {
     "plotly": {"figures"},
-    "pandas": {"decisions", "experiment", "figures", "data", "regret", "refinement"},
+    "pandas": {"decisions", "reproductions", "experiment", "figures", "data", "regret", "refinement"},
     "pptx": {"briefings"},
     "distributed": {"executors"},
     "sklearn": {"classes"},
