@@ -142,8 +142,8 @@ def claims_b(means: pd.DataFrame) -> tuple[Claim, ...]:
             "agrees" if abs(level - 88.0) <= 3.0 else "unexplained",
             ""
             if abs(level - 88.0) <= 3.0
-            else "the paper does not say how the records were scaled, and lambda weighs more the smaller they are: it may "
-            "have scaled by the data, which is not private, or have meant another lambda",
+            else "the paper does not say how the records were scaled, and lambda weighs more the smaller they are: it "
+            "may have scaled by the data, which is not private, or have meant another lambda",
         ),
         Claim(
             "Noise in the objective, where it is private, is at least as good as in the output for .05 <= epsilon <= 1",

@@ -175,8 +175,8 @@ def claims_of(found: Rates) -> tuple[Claim, ...]:
             f"{found.growth:.1f} ± {found.growth_se:.1f} times, power of ln 2p {_text(columns)}; with noise in the "
             f"whole gradient {found.whole:.1f} times by p = {found.whole_columns:,}, beyond which it learns nothing",
             "agrees" if slow else "differs",
-            f"Beyond p = {found.filled:,} further columns are zero in every record: they can be chosen in error, as the "
-            "noise does not know, and that is their whole cost."
+            f"Beyond p = {found.filled:,} further columns are zero in every record: they can be chosen in error, as "
+            "the noise does not know, and that is their whole cost."
             if slow
             else "Grows faster than the printed logarithm between these p.",
         ),
