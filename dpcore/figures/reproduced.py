@@ -1,9 +1,9 @@
-"""Figures of the papers' claims done again: fitted exponents, three doors, every mechanism on one table."""
+"""Figures of the papers' claims done again: lines beside printed ones, fitted exponents, three doors, one table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .style import (
     LEGEND,
     LEGEND_ROW,
     MUTED,
+    NOISES,
     SYMBOLS,
     TEXT,
     Theme,
@@ -24,10 +25,17 @@ from .style import (
     frame,
     line,
     log_axis,
+    noise_of,
     note,
+    place_of,
+    with_opacity,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _NAMES = 250  # px for the names of rows
+_PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begins
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
 
@@ -130,3 +138,67 @@ def every_mechanism_figure(
         "annotations": [note("accuracy on test records", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
     }
     return Figure(traces, layout | {"meta": {"narrow": {}}})
+
+
+def accuracy_lines(
+    table: pd.DataFrame, printed: Mapping[str, Sequence[tuple[float, float]]], over: str, theme: Theme = "light"
+) -> Figure:
+    """Right of 100 against x: the mean, all runs but the outer tenths, and what the paper prints as open marks.
+
+    table: columns run, x, mechanism ("none" is without privacy) and right; nan is a refusal, a cross at the bottom.
+    printed: mechanism -> (x, right of 100). over: what x is, in words.
+    """
+    groups = table.groupby(["mechanism", "x"])["right"]
+    means, lows, highs = groups.mean(), groups.quantile(0.1), groups.quantile(0.9)
+    traces: list[dict[str, Any]] = []
+    for nth, key in enumerate(table.mechanism.unique()):
+        colour = FAMILIES[theme]["reference" if key == "none" else family_of(key)]
+        symbol = "diamond" if key == "none" else SYMBOLS[family_of(key)]
+        dash = "dashdot" if key.endswith("_gamma") else "dot" if key == "none" else "solid"
+        mean, name = means[key], _named(key)
+        edge = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
+        traces.append(edge | {"x": highs[key].index.to_numpy(float), "y": highs[key].to_numpy(float)})
+        fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.12)}
+        traces.append(edge | fill | {"x": lows[key].index.to_numpy(float), "y": lows[key].to_numpy(float)})
+        traces.append(line(mean.index, mean, colour, name, "y", width=3, dash=dash, over=over))
+        if marks := printed.get(key):
+            open_mark = f"{symbol}-open{'-dot' if key.endswith('_gamma') else ''}"
+            traces.append(_dots(marks, f"{name}, as printed", open_mark, colour))
+        if refused := [(x, _FLOOR + 1.0 + nth) for x in mean.index[mean.isna()]]:
+            traces.append(_dots(refused, f"{name}, refused here", "x-thin-open", colour))
+    places = sorted(table.x.unique())
+    logarithmic = places[-1] / places[0] > 100 and places[0] < 1
+    bottom = BOTTOM + LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)
+    height = _PLOT + TOP + bottom
+    title = {"text": over, "standoff": 8, "font": {"size": 14}}
+    layout = frame(theme, height) | {
+        "margin": {"l": LEFT, "r": 24, "t": TOP, "b": bottom},
+        "showlegend": True,
+        "legend": LEGEND | {"orientation": "v", "y": -BOTTOM / _PLOT},
+        "xaxis": axis(theme)
+        | {
+            "title": title,
+            "type": "log" if logarithmic else "linear",
+            "tickvals": places,
+            "ticktext": [f"{x:,g}" if logarithmic else f"{x:,.0f}" for x in places],
+        },
+        "yaxis": axis(theme) | {"range": [_FLOOR, 100.0], "dtick": 10},
+        "annotations": [note("right, of 100", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
+    }
+    return Figure(traces, layout | {"meta": {"narrow": {}}})
+
+
+def _named(key: str) -> str:
+    if key == "none":
+        return "without privacy"
+    if family_of(key) == "sampling":
+        return "sampling of columns"
+    return f"{NOISES[noise_of(key)]} noise in {place_of(key)}"
+
+
+def _dots(marks: Sequence[tuple[float, float]], name: str, symbol: str, colour: str) -> dict[str, Any]:
+    x, y = np.array(marks).T
+    look = {"symbol": symbol, "size": 9, "color": colour, "line": {"width": 1.5, "color": colour}}
+    hover = f"{name}<br>%{{x}}: %{{y:.1f}}<extra></extra>"
+    shared = {"type": "scatter", "mode": "markers", "name": name, "showlegend": True, "hovertemplate": hover}
+    return shared | {"x": x, "y": y, "marker": look}

@@ -13,8 +13,10 @@ __all__ = ["REPRODUCTIONS", "Claim", "Outcome", "Reproduction", "get_reproductio
 
 # Name -> the module that holds it, and its name there.
 REPRODUCTIONS: dict[str, tuple[str, str]] = {
+    "jain-thakurta-1a": ("jain_thakurta_url", "PANEL_A"),
     "jain-thakurta-1b": ("jain_thakurta", "PANEL_B"),
     "jain-thakurta-1c": ("jain_thakurta", "PANEL_C"),
+    "jain-thakurta-1d": ("jain_thakurta_simplex", "PANEL_D"),
     "talwar-rate": ("talwar_rate", "REPRODUCTION"),
     "kamath-three-ways": ("kamath_three_ways", "REPRODUCTION"),
     "pathak-raj-accuracy": ("pathak_raj_accuracy", "REPRODUCTION"),
