@@ -80,7 +80,7 @@ LAYER = {
 WITHIN = {
     "briefings": {"content", "page", "slides", "snippets", "words"},
     "commands": {"options"},
-    "reproductions": {"base", "jain_thakurta"},
+    "reproductions": {"accuracies", "base", "cod_rna", "jain_thakurta", "jain_thakurta_printed"},
     "decisions": {
         "attack",
         "background",
