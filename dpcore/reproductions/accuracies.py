@@ -111,8 +111,8 @@ def span(values: Sequence[float]) -> str:
 def epsilon_at(means: pd.DataFrame, mechanism: str, right: float) -> float:
     """Where a curve over epsilon first passes `right`, on straight lines over ln epsilon; nan where it does not.
 
-    >>> epsilon_at(pd.DataFrame({"output_gamma": [50.0, 90.0]}, index=[0.01, 1.0]), "output_gamma", 70.0)
-    0.1
+    >>> epsilon_at(pd.DataFrame({"output_gamma": [50.0, 90.0]}, index=[0.01, 1.0]), "output_gamma", 60.0)
+    0.031622776602
     """
     curve = means[mechanism].dropna()
     above = np.flatnonzero(curve.to_numpy() >= right)

@@ -207,7 +207,7 @@ def _run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[st
 
 
 _FILE = "Cod-RNA in the LIBSVM format (plain or .gz)"
-PANEL_B = Reproduction("jain-thakurta-1b", "Right of 100 against epsilon", f"{SOURCE} (b)", OPEN, _FILE, 0.5, _run_b)
+PANEL_B = Reproduction("jain-thakurta-1b", "Right of 100 against epsilon", f"{SOURCE} (b)", OPEN, _FILE, 0.2, _run_b)
 PANEL_C = Reproduction(
-    "jain-thakurta-1c", "Right of 100 against idle columns", f"{SOURCE} (c)", OPEN, _FILE, 0.5, _run_c
+    "jain-thakurta-1c", "Right of 100 against idle columns", f"{SOURCE} (c)", OPEN, _FILE, 0.2, _run_c
 )
