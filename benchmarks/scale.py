@@ -37,6 +37,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.clock import median, timed
 from dpcore import Data, solve
+from dpcore.data.sparse import sparse_records
 from dpcore.evaluate import accuracy, r_squared
 from dpcore.losses import get_loss
 from dpcore.threads import one_blas_thread
@@ -45,31 +46,7 @@ ROWS, COLUMNS, NONZEROS = 100_000, 20_000_000, 100
 GRID = (10_000, 31_623, 100_000), (200_000, 2_000_000, 20_000_000), (10, 32, 100)
 MECHANISMS = {"output": "output_gaussian", "objective": "objective_gaussian", "frank_wolfe": "frank_wolfe_polytope"}
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
-BLOCK_ROWS, FLAT, TELLING, SIZE = 10_000, 10.0, 200, 100.0
-
-
-def sparse_records(rows: int, columns: int, nonzeros: int, *, uniform: bool = False, seed: int = 0) -> Data:
-    """See the module; y: in [-1, 1], the sign is the class."""
-    rng = np.random.default_rng([seed, rows, columns, nonzeros])
-    telling = np.append(rng.standard_normal(min(TELLING, columns)), 0.0)
-    pointers, indices, values, scores = np.zeros(rows + 1, np.int64), [], [], np.empty(rows)
-    for start in range(0, rows, BLOCK_ROWS):
-        shape = min(BLOCK_ROWS, rows - start), nonzeros
-        drawn = rng.random(shape)
-        drawn = drawn * columns if uniform else FLAT * ((columns + FLAT) / FLAT) ** drawn - FLAT
-        table = np.sort(np.minimum(drawn.astype(np.int32), columns - 1), axis=1)
-        kept = np.diff(table, axis=1, prepend=-1) > 0
-        entries = rng.uniform(0.5, 1.0, shape) / nonzeros**0.5 * kept
-        block = slice(start, start + shape[0])
-        scores[block] = (entries * telling[np.minimum(table, len(telling) - 1)]).sum(axis=1)
-        pointers[start + 1 : start + 1 + shape[0]] = kept.sum(axis=1)
-        indices.append(table[kept])
-        values.append(entries[kept])
-    X = csr_array(
-        (np.concatenate(values), np.concatenate(indices), pointers.cumsum().astype(np.int32)), shape=(rows, columns)
-    )
-    scores += 0.3 * scores.std() * rng.standard_normal(rows)
-    return Data(X, np.clip(scores / (3.0 * scores.std() + 1e-300), -1.0, 1.0))
+SIZE = 100.0
 
 
 def released(name: str, data: Data, nonzeros: int) -> Any:

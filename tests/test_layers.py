@@ -71,14 +71,16 @@ LAYER = {
     "warmup": 9,
     "briefings": 10,
     "trials": 10,
-    "commands": 10,
     "decisions": 10,
-    "__main__": 11,
+    "reproductions": 11,
+    "commands": 12,
+    "__main__": 13,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "briefings": {"content", "page", "slides", "snippets", "words"},
     "commands": {"options"},
+    "reproductions": {"accuracies", "base", "cod_rna", "jain_thakurta", "jain_thakurta_printed"},
     "decisions": {
         "attack",
         "background",
@@ -166,6 +168,8 @@ WITHIN = {
         "ledger",
         "mixtures",
         "published",
+        "reproduced",
+        "reproductions",
         "release",
         "streaming",
         "large",
@@ -195,7 +199,7 @@ WITHIN = {
 }
 OUTSIDE = {
     "plotly": {"figures"},
-    "pandas": {"decisions", "experiment", "figures", "data", "regret", "refinement"},
+    "pandas": {"decisions", "reproductions", "experiment", "figures", "data", "regret", "refinement"},
     "pptx": {"briefings"},
     "distributed": {"executors"},
     "sklearn": {"classes"},

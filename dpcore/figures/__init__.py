@@ -37,6 +37,7 @@ _HOMES = {
     "mixtures": ("columns_figure", "draws_figure"),
     "published": ("people_figure",),
     "release": ("support_figure",),
+    "reproduced": ("accuracy_lines", "every_mechanism_figure", "exponents_figure", "three_ways_figure"),
     "streaming": ("play_figure", "regret_figure"),
     "style": (
         *("BACKGROUND", "FAMILIES", "GRID", "MUTED", "NOISES", "TEXT", "Theme"),
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from .mixtures import columns_figure, draws_figure
     from .published import people_figure
     from .release import support_figure
+    from .reproduced import accuracy_lines, every_mechanism_figure, exponents_figure, three_ways_figure
     from .streaming import play_figure, regret_figure
     from .style import (
         BACKGROUND,

@@ -1,0 +1,204 @@
+"""Figures of the papers' claims done again: lines beside printed ones, fitted exponents, three doors, one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..measured import Measured
+from ..types import Array
+from .figure import Figure
+from .measured import BOTTOM, LEFT, TOP, curves_chart
+from .style import (
+    FAMILIES,
+    LEGEND,
+    LEGEND_ROW,
+    MUTED,
+    NOISES,
+    SYMBOLS,
+    TEXT,
+    Theme,
+    axis,
+    family_of,
+    frame,
+    line,
+    log_axis,
+    noise_of,
+    note,
+    place_of,
+    with_opacity,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMES = 250  # px for the names of rows
+_PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begins
+_DASHES = ("solid", "dash", "dot", "dashdot")
+
+
+def exponents_figure(
+    names: Sequence[str], found: Array, errors: Array, claimed: Array, *, theme: Theme, height: int
+) -> Figure:
+    """A row for each curve: its fitted exponent with two standard errors, and the claimed one. All [K]. height: px."""
+    rows, ink, muted = np.arange(len(names), 0.0, -1.0), FAMILIES[theme]["frank_wolfe"], MUTED[theme]
+    shared = {"type": "scatter", "mode": "markers", "y": rows, "customdata": list(names), "showlegend": True}
+    traces = [
+        shared
+        | {
+            "x": claimed,
+            "name": "as printed",
+            "marker": {"symbol": "line-ns-open", "size": 18, "color": muted, "line": {"width": 3, "color": muted}},
+            "hovertemplate": "%{customdata}<br>as printed: %{x:.3f}<extra></extra>",
+        },
+        shared
+        | {
+            "x": found,
+            "name": "found here, ± 2 standard errors",
+            "marker": {"symbol": "diamond", "size": 10, "color": ink},
+            "error_x": {"type": "data", "array": 2.0 * errors, "thickness": 1.5, "width": 4, "color": ink},
+            "hovertemplate": "%{customdata}<br>found: %{x:.3f}<extra></extra>",
+        },
+    ]
+    bottom = BOTTOM + LEGEND_ROW * len(traces)
+    title = {"text": "exponent", "standoff": 8, "font": {"size": 14}}
+    layout = frame(theme, height) | {
+        "margin": {"l": _NAMES, "r": 24, "t": TOP, "b": bottom},
+        "showlegend": True,
+        "legend": LEGEND | {"orientation": "v", "y": -BOTTOM / (height - TOP - bottom)},
+        "xaxis": axis(theme) | {"title": title},
+        "yaxis": axis(theme)
+        | {"tickvals": rows, "ticktext": list(names), "range": [0.4, len(names) + 0.6], "showgrid": False},
+        "annotations": [note("fitted exponents", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
+    }
+    return Figure(traces, layout | {"meta": {"narrow": {}}})
+
+
+def three_ways_figure(
+    epsilon: Array, ways: Mapping[str, tuple[str, Measured]], nothing: float, *, theme: Theme, height: int
+) -> Figure:
+    """Excess risk against epsilon of several mechanisms with the same promise. epsilon: [K]. height: px.
+
+    ways: name -> (mechanism, what was measured [K]); a second one of a family is dashed. nothing: excess of theta = 0.
+    """
+    curves, seen = [], set()
+    for name, (mechanism, measured) in ways.items():
+        family = family_of(mechanism)
+        look = (FAMILIES[theme][family], SYMBOLS[family], "dash" if family in seen else "solid")
+        curves.append((name, name.replace(", ", ",<br>"), measured, *look))
+        seen.add(family)
+    span = np.array([epsilon[0], epsilon[-1]])
+    lines = [("nothing learned", "nothing learned", span, np.full(2, nothing), MUTED[theme], 1.5, "dot")]
+    return curves_chart(
+        epsilon,
+        curves,
+        lines,
+        over="ε",
+        cursor=None,
+        title="privacy budget ε  (smaller = more private)",
+        short="budget ε",
+        must=[measured.mean for _, measured in ways.values()],
+        may=[np.array([nothing])],
+        heading="excess risk on the training records",
+        theme=theme,
+        height=height,
+    )
+
+
+def every_mechanism_figure(
+    epsilon: Array, scores: Mapping[str, Array], plain: float, labels: Mapping[str, str], *, theme: Theme, height: int
+) -> Figure:
+    """Accuracy on test records against epsilon, a curve for each mechanism that applies; nan is left out.
+
+    epsilon: [K]. scores: mechanism -> mean accuracy [K]. plain: accuracy without privacy. labels: mechanism -> name.
+    """
+    traces: list[dict[str, Any]] = []
+    reference = np.full(len(epsilon), plain)
+    traces.append(line(epsilon, reference, FAMILIES[theme]["reference"], "not private", "y", dash="dot"))
+    used: dict[str, int] = {}
+    for mechanism, values in scores.items():
+        family = family_of(mechanism)
+        ink, nth = FAMILIES[theme][family], used.get(family, 0)
+        used[family] = nth + 1
+        curve = line(epsilon, values, ink, labels[mechanism], "y", width=2, dash=_DASHES[nth % len(_DASHES)])
+        marker = {"symbol": SYMBOLS[family] + ("-open" if nth else ""), "size": 8, "color": ink}
+        hover = {"hovertemplate": f"ε = %{{x}}<br>{labels[mechanism]}: %{{y:.1%}}<extra></extra>"}
+        traces.append(curve | hover | {"mode": "lines+markers", "marker": marker})
+    bottom = BOTTOM + LEGEND_ROW * len(traces)
+    edges = np.log10(epsilon[0]) - 0.1, np.log10(epsilon[-1]) + 0.1
+    title = {"text": "privacy budget ε  (smaller = more private)", "standoff": 8, "font": {"size": 14}}
+    layout = frame(theme, height) | {
+        "margin": {"l": LEFT, "r": 24, "t": TOP, "b": bottom},
+        "showlegend": True,
+        "legend": LEGEND | {"orientation": "v", "y": -BOTTOM / max(height - TOP - bottom, 1)},
+        "xaxis": log_axis(theme, *map(float, edges)) | {"title": title},
+        "yaxis": axis(theme) | {"tickformat": ".0%"},
+        "annotations": [note("accuracy on test records", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
+    }
+    return Figure(traces, layout | {"meta": {"narrow": {}}})
+
+
+def accuracy_lines(
+    table: pd.DataFrame, printed: Mapping[str, Sequence[tuple[float, float]]], over: str, theme: Theme = "light"
+) -> Figure:
+    """Right of 100 against x: the mean, all runs but the outer tenths, and what the paper prints as open marks.
+
+    table: columns run, x, mechanism ("none" is without privacy) and right; nan is a refusal, a cross at the bottom.
+    printed: mechanism -> (x, right of 100). over: what x is, in words.
+    """
+    groups = table.groupby(["mechanism", "x"])["right"]
+    means, lows, highs = groups.mean(), groups.quantile(0.1), groups.quantile(0.9)
+    traces: list[dict[str, Any]] = []
+    for nth, key in enumerate(table.mechanism.unique()):
+        colour = FAMILIES[theme]["reference" if key == "none" else family_of(key)]
+        symbol = "diamond" if key == "none" else SYMBOLS[family_of(key)]
+        dash = "dashdot" if key.endswith("_gamma") else "dot" if key == "none" else "solid"
+        mean, name = means[key], _named(key)
+        edge = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
+        traces.append(edge | {"x": highs[key].index.to_numpy(float), "y": highs[key].to_numpy(float)})
+        fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.12)}
+        traces.append(edge | fill | {"x": lows[key].index.to_numpy(float), "y": lows[key].to_numpy(float)})
+        traces.append(line(mean.index, mean, colour, name, "y", width=3, dash=dash, over=over))
+        if marks := printed.get(key):
+            open_mark = f"{symbol}-open{'-dot' if key.endswith('_gamma') else ''}"
+            traces.append(_dots(marks, f"{name}, as printed", open_mark, colour))
+        if refused := [(x, _FLOOR + 1.0 + nth) for x in mean.index[mean.isna()]]:
+            traces.append(_dots(refused, f"{name}, refused here", "x-thin-open", colour))
+    places = sorted(table.x.unique())
+    logarithmic = places[-1] / places[0] > 100 and places[0] < 1
+    bottom = BOTTOM + LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)
+    height = _PLOT + TOP + bottom
+    title = {"text": over, "standoff": 8, "font": {"size": 14}}
+    layout = frame(theme, height) | {
+        "margin": {"l": LEFT, "r": 24, "t": TOP, "b": bottom},
+        "showlegend": True,
+        "legend": LEGEND | {"orientation": "v", "y": -BOTTOM / _PLOT},
+        "xaxis": axis(theme)
+        | {
+            "title": title,
+            "type": "log" if logarithmic else "linear",
+            "tickvals": places,
+            "ticktext": [f"{x:,g}" if logarithmic else f"{x:,.0f}" for x in places],
+        },
+        "yaxis": axis(theme) | {"range": [_FLOOR, 100.0], "dtick": 10},
+        "annotations": [note("right, of 100", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
+    }
+    return Figure(traces, layout | {"meta": {"narrow": {}}})
+
+
+def _named(key: str) -> str:
+    if key == "none":
+        return "without privacy"
+    if family_of(key) == "sampling":
+        return "sampling of columns"
+    return f"{NOISES[noise_of(key)]} noise in {place_of(key)}"
+
+
+def _dots(marks: Sequence[tuple[float, float]], name: str, symbol: str, colour: str) -> dict[str, Any]:
+    x, y = np.array(marks).T
+    look = {"symbol": symbol, "size": 9, "color": colour, "line": {"width": 1.5, "color": colour}}
+    hover = f"{name}<br>%{{x}}: %{{y:.1f}}<extra></extra>"
+    shared = {"type": "scatter", "mode": "markers", "name": name, "showlegend": True, "hovertemplate": hover}
+    return shared | {"x": x, "y": y, "marker": look}

@@ -1,0 +1,213 @@
+"""Jain & Thakurta 2014, Figure 1 (b) and (c): a private linear classifier of Cod-RNA, against epsilon and against p."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..figures import accuracy_lines
+from ..losses import get_loss
+from ..mechanisms import make_mechanism
+from ..noises import NOISES
+from ..solvers import minimise
+from ..types import Budget, Data
+from .accuracies import LAWS, MECHANISMS, NONE, Point, Protocol, epsilon_at, means_of, rows_of, span, split, verdict_of
+from .base import Claim, Outcome, Reproduction
+from .cod_rna import FEATURES, CodRna, by_middle, by_range, by_row, cod_rna
+from .jain_thakurta_printed import PRINTED, mark_at
+
+RUNS = 20
+LINEAR = Protocol("huber_hinge", lam=1e-3, delta=1e-3)
+EPSILONS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
+COLUMNS = (FEATURES, 10_000, 20_000, 30_000, 40_000, 50_000)  # those of the records, most of them zero
+CHANCE = 62.0  # of 100: two records of three are alike, and a model that learned nothing says either
+SOURCE = "Jain & Thakurta 2014, Figure 1"
+OPEN = (
+    f"70% of the records train, 30% test, {RUNS} runs; lambda = {LINEAR.lam:g} for the average loss, delta = "
+    f"{LINEAR.delta:g}. Linear classifier without a constant, with the Huberised hinge, since no proof covers noise in "
+    "the objective of the plain one. Left open by the paper: how records are scaled, a constant, the hinge's "
+    "smoothing, and whether lambda is for the sum or the average (for the sum all lines would be chance)."
+)
+_NEAR, _LEVEL, _EPSILON_C = 3.0, 88.0, 5.0
+_WIDE = 20_000  # columns from which Gamma noise is printed at chance
+_BETWEEN = (0.05, 1.0)  # epsilons between which the two places of noise differ most
+
+
+def table_of(data: Data, points: Sequence[Point], runs: int, seed: int, told: Callable[[str], None]) -> pd.DataFrame:
+    """The rows of all runs; each run splits the records anew."""
+    rows: list[dict[str, Any]] = []
+    for run in range(runs):
+        rows += rows_of(*split(data, seed, run), points, LINEAR, seed, run)
+        told(f"run {run + 1} of {runs}")
+    return pd.DataFrame(rows)
+
+
+def points_b() -> list[Point]:
+    return [Point(epsilon, epsilon, FEATURES) for epsilon in EPSILONS]
+
+
+def points_c() -> list[Point]:
+    return [Point(float(p), _EPSILON_C, p) for p in COLUMNS]
+
+
+def level_of(data: Data, seed: int) -> float:
+    """Right of 100 without privacy, in the first run."""
+    train, test = split(data, seed, 0)
+    theta = minimise(get_loss(LINEAR.loss), train, LINEAR.lam, tol=1e-6 / LINEAR.lam).theta
+    return float(100.0 * np.mean(test.y * (test.X @ theta) > 0.0))
+
+
+def left_points(means: pd.DataFrame, people: int) -> Claim:
+    """The claim that small epsilon are served, common to (a) and (b). people: records to learn from."""
+    least = 2.0 * get_loss(LINEAR.loss).curvature_bound / (people * LINEAR.lam)
+    refused = {key: means.index[means[key].isna()].tolist() for key in MECHANISMS if means[key].isna().any()}
+    return Claim(
+        f"Noise in the objective is private down to epsilon = .001 with lambda = {LINEAR.lam:g}.",
+        "drawn from .001 on",
+        "; ".join(f"{key} refuses epsilon = {', '.join(map(str, at))}" for key, at in refused.items())
+        or "every epsilon is served",
+        verdict_of(not refused),
+        "The curvature that one record adds costs ln(1 + c R^2 / (n lambda)) of epsilon before any noise is drawn. The "
+        f"paper's own condition, lambda >= 2 c / (n epsilon), asks for epsilon >= {least:.3f} here; it does not say by "
+        "which lambda its left points were drawn."
+        if refused
+        else "",
+    )
+
+
+def claims_b(means: pd.DataFrame, people: int, others: str = "") -> tuple[Claim, ...]:
+    """people: records to learn from. others: the level under other scalings, in words."""
+    low, high = _BETWEEN
+    middle = means[(means.index >= low) & (means.index <= high)]
+    ahead = {law: (middle[f"objective_{law}"] - middle[f"output_{law}"]).dropna().to_numpy() for law in LAWS}
+    level = float(means[NONE].iloc[-1])
+    behind = float((means[NONE] - means[list(MECHANISMS)].min(axis=1, skipna=False)).iloc[-1])
+    near = abs(level - _LEVEL) <= _NEAR
+    return (
+        Claim(
+            "Without privacy the classifier is right about 88 times of 100.",
+            f"about {_LEVEL:.0f}",
+            f"{level:.1f}",
+            "agrees" if near else "unexplained",
+            f"Every row is divided by its own norm, which needs no constant. The paper names no scaling{others}.",
+        ),
+        Claim(
+            f"Noise in the objective is at least as good as in the output for {low:g} <= epsilon <= {high:g}.",
+            "by 16 to 34 points",
+            "; ".join(f"{law}: {span(list(gain))} points better" for law, gain in ahead.items() if len(gain)),
+            verdict_of(all(len(gain) > 0 and gain.min() >= -1.0 for gain in ahead.values())),
+        ),
+        Claim(
+            "At epsilon = 10 all four are close to the model without privacy.",
+            "86 to 88 against 88",
+            f"the worst is {behind:.1f} points behind {level:.1f}",
+            verdict_of(behind <= _NEAR),
+        ),
+        _output_lags(means),
+        left_points(means, people),
+    )
+
+
+def _output_lags(means: pd.DataFrame) -> Claim:
+    right = mark_at("b", "output_gaussian", 1.0)
+    here = epsilon_at(means, "output_gaussian", right)
+    at = [0.1, 1.0, 5.0]
+    found = [float(means["output_gaussian"].loc[epsilon]) for epsilon in at]
+    printed = [mark_at("b", "output_gaussian", epsilon) for epsilon in at]
+    close = all(abs(a - b) <= 2.0 * _NEAR for a, b in zip(found, printed, strict=True))
+    factor = f"about {1.0 / here:.0f} times" if here < 1.0 else "another multiple of"
+    return Claim(
+        "Gaussian noise in the output still costs 18 points at epsilon = 1.",
+        ", ".join(f"{value:.0f} at {epsilon:g}" for value, epsilon in zip(printed, at, strict=True)),
+        ", ".join(f"{value:.0f} at {epsilon:g}" for value, epsilon in zip(found, at, strict=True)),
+        "agrees" if close else "unexplained",
+        ""
+        if close
+        else f"The printed {right:.0f} at epsilon = 1 is reached here at epsilon = {here:.3g}: the printed noise is "
+        f"{factor} what the formula asks for at this n and lambda. The paper's own constants explain 2 of it; the "
+        "scaling, or a smaller lambda in the code, may explain the rest.",
+    )
+
+
+def claims_c(means: pd.DataFrame, people: int, margin: float) -> tuple[Claim, ...]:
+    """people: records to learn from. margin: mean |<x, theta>| of the model without privacy."""
+    flat = {key: means[key].to_numpy() for key in ("objective_gaussian", "output_gaussian")}
+    lost = {key: means[key].to_numpy() for key in ("objective_gamma", "output_gamma")}
+    wide = means.index >= _WIDE
+    output = lost["output_gamma"]
+    chance = all(values[wide].max() <= CHANCE for values in lost.values())
+    plan = make_mechanism("output_gamma").calibrate(LINEAR.spec(people, _WIDE), Budget(_EPSILON_C))
+    moved = plan.scale * NOISES["gamma"].reach(_WIDE)[0]
+    first = {law: (means[f"objective_{law}"].iloc[0], means[f"output_{law}"].iloc[0]) for law in LAWS}
+    return (
+        Claim(
+            "Gaussian noise does not feel idle columns.",
+            "level: 86 to 88 and 71 to 77",
+            "; ".join(f"{key}: {span(list(values))}" for key, values in flat.items()),
+            verdict_of(all(np.ptp(values) <= 6.0 for values in flat.values())),
+        ),
+        Claim(
+            "Gamma noise in the output costs more, the more idle columns there are.",
+            "76 to 54 to 43",
+            " to ".join(f"{value:.0f}" for value in output),
+            verdict_of(bool(output[-1] <= output[0] - 10.0)),
+        ),
+        Claim(
+            f"Gamma noise ends at chance from p = {_WIDE:,} on.",
+            "51 to 62, and 43 to 54",
+            "; ".join(f"{key}: {span(list(values[wide]))} from there on" for key, values in lost.items()),
+            "agrees" if chance else "unexplained",
+            ""
+            if chance
+            else f"At p = {_WIDE:,} Gamma noise in the output moves a prediction by {moved:.2f} on average, beside a "
+            f"mean |prediction| of {margin:.2f} without noise: by the formula more columns, or less epsilon, are "
+            "needed for chance. In the objective the curvature of the loss holds noise of that size. The printed "
+            "surplus of noise is that of (b).",
+        ),
+        Claim(
+            f"At p = {FEATURES} noise in the objective is at least as good as in the output.",
+            "87 against 74 and 76",
+            "; ".join(f"{law}: {a:.1f} against {b:.1f}" for law, (a, b) in first.items()),
+            verdict_of(all(a >= b - 1.0 for a, b in first.values())),
+        ),
+    )
+
+
+def _read(data: Path | None, seed: int) -> tuple[CodRna, Data, str]:
+    records = cod_rna(data, seed)
+    rows, clipped = by_row(records)
+    return records, rows, f"{records.words}, each row over its norm where that is beyond 1 ({clipped:,} of them)"
+
+
+def _others(records: CodRna, seed: int) -> str:
+    middle, clipped = by_middle(records)
+    balanced = Data(middle.X / middle.p**0.5, middle.y)
+    return (
+        f"; by declared ranges it is {level_of(by_range(records), seed):.1f}, and by a declared middle and spread of "
+        f"each feature {level_of(balanced, seed):.1f} ({clipped / (len(records.y) * FEATURES):.1%} of values clipped)"
+    )
+
+
+def _run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
+    records, rows, words = _read(data, seed)
+    table = table_of(rows, points_b(), RUNS if runs is None else runs, seed, told)
+    claims = claims_b(means_of(table), split(rows, seed, 0)[0].n, _others(records, seed))
+    return Outcome(words, table, accuracy_lines(table, PRINTED["b"], "privacy budget ε"), claims)
+
+
+def _run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
+    _, rows, words = _read(data, seed)
+    table = table_of(rows, points_c(), RUNS if runs is None else runs, seed, told)
+    claims = claims_c(means_of(table), split(rows, seed, 0)[0].n, float(table.margin.mean()))
+    return Outcome(words, table, accuracy_lines(table, PRINTED["c"], "columns p"), claims)
+
+
+_FILE = "Cod-RNA in the LIBSVM format (plain or .gz)"
+PANEL_B = Reproduction("jain-thakurta-1b", "Right of 100 against epsilon", f"{SOURCE} (b)", OPEN, _FILE, 0.2, _run_b)
+PANEL_C = Reproduction(
+    "jain-thakurta-1c", "Right of 100 against idle columns", f"{SOURCE} (c)", OPEN, _FILE, 0.2, _run_c
+)
