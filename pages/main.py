@@ -30,6 +30,7 @@ run_pages(
         "Classes": "classes/classes.py",
         "Trust": "trust/trust.py",
         "Decide": "decide/decide.py",
+        "Sources": "sources/sources.py",
     },
     around=lecture,
 )
