@@ -13,7 +13,7 @@ from .measured import BOTTOM
 from .style import BACKGROUND, FAMILIES, LEGEND, LEGEND_ROW, TEXT, Theme, axis, frame, log_axis, note, with_opacity
 
 _TOP, _LEFT = 14, 260
-_TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000]
+_TICKS = [1, 2, 5, 10, 100, 1_000, 10_000]
 
 
 def corrections_figure(
@@ -50,7 +50,7 @@ def corrections_figure(
             }
         )
     rows = LEGEND_ROW * len(legend)
-    title = {"text": "times what is right, or less than that", "standoff": 8, "font": {"size": 14}}
+    title = {"text": "times off what is right", "standoff": 8, "font": {"size": 14}}
     labels = [
         note(name, x=0, y=0, colour=TEXT[theme], size=13, align="right")
         | {"yref": "y", "y": place, "xanchor": "right", "xshift": -10}

@@ -40,20 +40,17 @@ def show_errata() -> None:
     st.html(
         table(
             "Printed and right, computed now",
-            ["what", "source", "printed", "right", "number", "times off", "see it", "command"],
+            ["what", "printed", "right", "computed", "see it"],
             [
                 [
-                    text(f"{each.erratum.title} {words.kind(each)}"),
-                    text(each.erratum.source),
+                    f"{text(f'{each.erratum.title} {words.kind(each)}')}<br><small>{text(each.erratum.source)}</small>",
                     text(each.erratum.says),
                     text(each.erratum.holds),
                     text(
-                        f"{each.erratum.unit}: {rounded(each.printed)} printed, {rounded(each.right)} right "
-                        f"({each.erratum.setting})"
+                        f"{each.erratum.unit}: {rounded(each.printed)} printed, {rounded(each.right)} right, "
+                        f"{words.three_digits(each.times)} times off ({each.erratum.setting})"
                     ),
-                    text(words.three_digits(each.times)),
-                    link("on its page", each.erratum.page),
-                    code(f"python -m dpcore errata {each.name}"),
+                    f"{link('on its page', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
                 ]
                 for each in found
             ],
