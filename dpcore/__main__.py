@@ -1,4 +1,4 @@
-"""The command line: python -m dpcore list | info | solve | run | warm | audit | exhibit | regret | reproduce."""
+"""python -m dpcore list | info | solve | run | warm | audit | exhibit | errata | regret | reproduce."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from .commands import audits, experiments, releases, reproductions
+from .commands import audits, errata, experiments, releases, reproductions
 from .threads import one_blas_thread
 
 
@@ -26,6 +26,7 @@ for command in (
     audits.audit,
     audits.exhibit,
     experiments.regret,
+    errata.errata,
     reproductions.reproduce,
 ):
     cli.add_command(command)

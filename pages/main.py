@@ -36,6 +36,7 @@ run_pages(
         "Classes": "classes/classes.py",
         "Trust": "trust/trust.py",
         "Decide": "decide/decide.py",
+        "Sources": "sources/sources.py",
     },
     around=lecture,
 )

@@ -18,6 +18,7 @@ _HOMES = {
     "budgets": ("Range", "Use", "budget_figure", "uses_figure", "worth_figure"),
     "classes": ("accuracy_figure", "classes_excess_figure", "tuning_figure"),
     "clouds": ("cloud_figure",),
+    "corrections": ("corrections_figure",),
     "cost": ("cost_figure",),
     "decisions": ("ellipses_figure", "regions_figure"),
     "descent": ("RULE_NAMES", "bounds_figure", "work_figure"),
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from .budgets import Range, Use, budget_figure, uses_figure, worth_figure
     from .classes import accuracy_figure, classes_excess_figure, tuning_figure
     from .clouds import cloud_figure
+    from .corrections import corrections_figure
     from .cost import cost_figure
     from .decisions import ellipses_figure, regions_figure
     from .descent import RULE_NAMES, bounds_figure, work_figure

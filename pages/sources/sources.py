@@ -1,0 +1,191 @@
+"""Sources: where does every curve come from, what do papers print, and what is right?"""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import figures
+from dpcore.errata import KINDS, recomputed
+from dpcore.mechanisms import list_mechanisms, mechanism_class
+from dpcore.reproductions import REPRODUCTIONS, get_reproduction
+from dpcore.traces import SETTINGS, traces
+from pages.sources import words
+from pages.sources.table import code, link, table, text
+from pages.ui import bound
+from pages.ui.behind import behind, behind_nothing
+from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.live_figure import live_figure
+from pages.ui.pickers import switch
+from pages.ui.text import emphasised, plain, rounded
+
+HEIGHT = 620
+
+
+def show_errata() -> None:
+    """Printed against right, computed now."""
+    found = recomputed()
+    sentence = words.takeaway(found)
+    headline.html(emphasised(sentence, ink))
+    chart = figures.corrections_figure(
+        [each.erratum.title for each in found],
+        [each.times for each in found],
+        [each.erratum.kind for each in found],
+        KINDS,
+        theme=theme,
+        height=HEIGHT,
+    )
+    live_figure(chart, key="corrections", alt=plain(sentence), height=HEIGHT)
+    st.caption(words.caption(found))
+    st.html(
+        table(
+            "Printed and right, computed now",
+            ["what", "printed", "right", "computed", "see it"],
+            [
+                [
+                    f"{text(f'{each.erratum.title} {words.kind(each)}')}<br><small>{text(each.erratum.source)}</small>",
+                    text(each.erratum.says),
+                    text(each.erratum.holds),
+                    text(
+                        f"{each.erratum.unit}: {rounded(each.printed)} printed, {rounded(each.right)} right, "
+                        f"{words.three_digits(each.times)} times off ({each.erratum.setting})"
+                    ),
+                    f"{link('on its page', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
+                ]
+                for each in found
+            ],
+        )
+    )
+    behind(
+        lambda: "\n".join(f"- {each.sentence}." for each in found),
+        words.FORMULA,
+        lambda: words.SNIPPET,
+        pd.DataFrame(
+            {
+                "erratum": each.name,
+                "source": each.erratum.source,
+                "kind": each.erratum.kind,
+                "unit": each.erratum.unit,
+                "printed": each.printed,
+                "right": each.right,
+                "times": each.times,
+            }
+            for each in found
+        ),
+    )
+
+
+def show_traces(key: str) -> None:
+    """The promise and the bounds of one mechanism."""
+    found = traces(key)
+    tests = {test for trace in found for test in trace.tests}
+    headline.html(
+        emphasised(
+            f"**{found[0].label.capitalize()}**: one promise and {len(found) - 1} bounds, each with what it assumes, "
+            f"its theorem and the tests that check it, {len(tests)} in all.",
+            ink,
+        )
+    )
+    rows = []
+    for trace in found:
+        shown = [link("attack it", words.attack_of(key))]
+        if trace.form != "privacy" and key in words.SHOWN:
+            shown = [link("its page", words.SHOWN[key])]
+        rows.append(
+            [
+                text(f"{words.FORMS[trace.form]}: {trace.states}"),
+                text(trace.assumes),
+                text(f"{'noise ' if trace.form == 'privacy' else ''}{rounded(trace.value)}"),
+                text(trace.theorem),
+                "<br>".join(code(test) for test in trace.tests),
+                *shown,
+            ]
+        )
+    settings = ", ".join(f"{name} = {value:,}" for name, value in SETTINGS.items())
+    st.html(
+        table(
+            f"At {settings}, everything else as it comes",
+            ["statement", "assumption", "constant", "theorem", "tests", "see it"],
+            rows,
+        )
+    )
+    behind_nothing()
+
+
+def show_reproductions() -> None:
+    """What can be done again, with its command."""
+    found = [get_reproduction(name) for name in REPRODUCTIONS]
+    headline.html(
+        emphasised(
+            f"**{len(found)}** figures and claims of the papers can be done again, each with one command that says "
+            "what agrees, what differs and what nobody can explain.",
+            ink,
+        )
+    )
+    st.html(
+        table(
+            "Figures and claims done again",
+            ["what", "source", "records", "takes", "command"],
+            [
+                [
+                    text(each.title),
+                    text(each.source),
+                    text(each.file or "drawn by the command itself"),
+                    text(f"about {each.minutes:g} minutes"),
+                    code(f"python -m dpcore reproduce {each.name} -o {each.name}"),
+                ]
+                for each in found
+            ],
+        )
+    )
+    behind_nothing()
+
+
+def show_glossary() -> None:
+    """What the screens' words mean."""
+    headline.html(emphasised(f"**{len(words.GLOSSARY)}** words that the pages use, a sentence each.", ink))
+    st.html(
+        table(
+            "Words",
+            ["word", "meaning", "stands on"],
+            [
+                [text(term), text(meaning), text("every page" if "ui" in where else ", ".join(where).title())]
+                for term, meaning, where in words.GLOSSARY
+            ],
+        )
+    )
+    behind_nothing()
+
+
+def show_limits() -> None:
+    """What the promises do not cover, from docs/sharp_edges.md."""
+    found = words.limits()
+    headline.html(emphasised(f"**{len(found)}** limits: what no label says and no chart shows.", ink))
+    st.html(table("Limits", ["limit", "why"], [[text(heading), text(why)] for heading, why in found]))
+    st.caption("The first sentence of each; docs/sharp_edges.md has the rest.")
+    behind_nothing()
+
+
+theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+ink = figures.FAMILIES[theme]["frank_wolfe"]
+st.title("Where does every curve come from, and what do papers print?", anchor=False)
+headline = st.empty()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
+    mechanism = ""
+    if view == "traces":
+        offered = list_mechanisms()
+        mechanism = bound.select(
+            "traced", "Mechanism", offered, offered[0], lambda key: mechanism_class(key).label, width=290
+        )
+listed = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m", "seed"), "each line has settings of its own")
+sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=listed)
+if view == "traces":
+    show_traces(mechanism)
+else:
+    {
+        "errata": show_errata,
+        "reproductions": show_reproductions,
+        "glossary": show_glossary,
+        "limits": show_limits,
+    }[view]()

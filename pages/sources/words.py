@@ -1,0 +1,118 @@
+"""The words of the page Sources. Every number comes from `dpcore`, every limit from docs/sharp_edges.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+from dpcore.errata import KINDS, Recomputed, three_digits
+from dpcore.mechanisms import mechanism_class
+
+SHARP_EDGES = Path(__file__).resolve().parents[2] / "docs" / "sharp_edges.md"
+VIEWS = {
+    "errata": "printed and right",
+    "traces": "where curves come from",
+    "reproductions": "figures done again",
+    "glossary": "words",
+    "limits": "limits",
+}
+FORMS = {"privacy": "promise", "upper": "upper bound", "lower": "lower bound", "rate": "published shape"}
+UNITS = {"delta": "failure chance", "epsilon": "privacy budget"}
+# Where a mechanism's curves are; those that are missing are on the page Trust alone.
+SHOWN = {
+    "output_gaussian": "",
+    "output_gamma": "doors?noise=Gamma",
+    "objective_gaussian": "doors",
+    "objective_gamma": "doors?noise=Gamma",
+    "noisy_gd": "doors",
+    "simplex_sampling": "sparse?tab=Simplex",
+    "ftrl": "sparse?tab=Streaming",
+    "frank_wolfe_polytope": "sparse",
+    "generalized_gaussian": "geometry?beside_geometry=Noise",
+    "tree_frank_wolfe": "geometry?p_norm=1.5",
+    "polyhedral_frank_wolfe": "geometry",
+    "phased_sgd": "geometry?p_norm=4",
+    "gaussian_classifier": "classes",
+}
+FORMULA = r"""
+Both numbers are computed now, never typed.
+
+- **Draws and streams**: choices between two columns are coins; $\delta=\sum_k(P(k)-e^{\varepsilon}Q(k))_+$ over two
+  binomial laws is exact.
+- **Noise in the objective**: the log-ratio of densities on two neighbouring records, without chance.
+- **Gaussian noise**:
+  $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$.
+- **Descent on single records**: Renyi divergences of random batches.
+- **The classifier's minimiser**: the share of draws whose smallest eigenvalue is above 0.
+"""
+SNIPPET = """from dpcore.errata import recomputed
+
+for found in recomputed():
+    print(found.sentence)
+"""
+# Term, what it means, the pages (folders below pages/) on whose screens it stands.
+GLOSSARY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("privacy budget", "ε: how much more likely any outcome may become when one record is replaced.", ("ui",)),
+    ("failure chance", "δ: the share of outcomes for which the budget need not hold.", ("ui",)),
+    ("neighbours", "Two data sets that differ in one replaced record.", ("trust", "decide")),
+    ("regularisation", "λ: how strongly large models are punished, which also limits what one record does.", ("ui",)),
+    ("excess risk", "What a release loses on average against the best model of the same records.", ("geometry",)),
+    ("published", "As a paper prints it, which may cost more or less than it says.", ("sparse", "doors")),
+    ("lower bound", "What no mechanism with the same promise can do better, on the hardest data.", ("doors", "sparse")),
+    ("rate", "The shape of a bound without its constants: compare slopes, never heights.", ("doors", "geometry")),
+    ("audit", "An attack that is played many times, to refute a promise; passing it proves nothing.", ("trust",)),
+    ("ledger", "The list of a run's noisy steps and what they cost together.", ("trust",)),
+    ("seed", "The number that all chance of a picture comes from; whoever knows it can take the noise away.", ("ui",)),
+    ("sensitivity", "How far one replaced record can move what the noise is added to.", ("geometry",)),
+    ("regret", "What a player on a stream pays more than the best single arm.", ("sparse",)),
+    ("simplex", "All mixtures: weights that are not negative and add up to 1.", ("sparse",)),
+)
+
+
+def attack_of(key: str) -> str:
+    """The address at which the page Trust attacks a mechanism."""
+    return f"trust?{urlencode({'mechanism': mechanism_class(key).label})}"
+
+
+def takeaway(found: Sequence[Recomputed]) -> str:
+    """How many printed numbers are wrong on the unsafe side, and the one that is farthest off."""
+    broken = [each for each in found if each.erratum.kind == "broken"]
+    worst = max(broken, key=lambda each: each.times)
+    wasteful = max((each for each in found if each.erratum.kind == "wasteful"), key=lambda each: each.times)
+    return (
+        f"Of **{len(found)}** printed statements computed anew, **{len(broken)}** break a promise: the worst has "
+        f"**{three_digits(worst.times)} times** the {UNITS[worst.erratum.unit]} that it prints. The most careful one "
+        f"really spends a {UNITS[wasteful.erratum.unit]} {three_digits(wasteful.times)} times smaller than printed."
+    )
+
+
+def caption(found: Sequence[Recomputed]) -> str:
+    """What a bar is."""
+    return (
+        "A bar is how far what is printed is from what is right, in the number that is printed: a promise, a constant, "
+        f"a bound or a chance. {len(found)} of the errata in docs/errata.md; none of these mechanisms, as printed, "
+        "is what this library releases with."
+    )
+
+
+def kind(found: Recomputed) -> str:
+    """What is wrong, in words."""
+    return KINDS[found.erratum.kind]
+
+
+def limits() -> list[tuple[str, str]]:
+    """Heading and first sentence of every paragraph of docs/sharp_edges.md.
+
+    >>> limits()[0][0]
+    'Only an unseeded release carries its promise'
+    """
+    found = re.findall(r"^\*\*(.+?)\*\*(.*?)(?=\n\n|\Z)", SHARP_EDGES.read_text(encoding="utf-8"), re.S | re.M)
+    return [(heading.rstrip("."), _first_sentence(" ".join(rest.split()))) for heading, rest in found]
+
+
+def _first_sentence(paragraph: str) -> str:
+    """The first sentence, with the sharp edges' marks of code taken away."""
+    sentence = re.split(r"(?<=[.:])\s+(?=[A-Z])", paragraph.strip(), maxsplit=1)[0]
+    return re.sub(r"\[(.+?)\]\(.+?\)", r"\1", sentence.replace("`", ""))
