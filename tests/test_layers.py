@@ -171,7 +171,7 @@ WITHIN = {
         "mixtures",
         "published",
         "reproduced",
-        "reproductions",
+        "corrections",
         "release",
         "streaming",
         "large",

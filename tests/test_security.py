@@ -172,6 +172,7 @@ ALLOWED = {
     ("pages/ui/ahead.py", "import_module"): "the modules that it lists",
     ("pages/lectures/stories.py", "import_module"): "the lectures of the pages that it lists",
     ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
+    ("dpcore/reproductions/__init__.py", "import_module"): "the files that it lists",
 }
 
 

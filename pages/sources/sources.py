@@ -60,7 +60,7 @@ def show_errata() -> None:
         lambda: "\n".join(f"- {each.sentence}." for each in found),
         words.FORMULA,
         lambda: words.SNIPPET,
-        pd.DataFrame(
+        lambda: pd.DataFrame(
             {
                 "erratum": each.name,
                 "source": each.erratum.source,
