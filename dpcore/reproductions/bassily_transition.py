@@ -218,6 +218,6 @@ fingerprinting records of Appendix A, n = {_N:,}, epsilon = {_EPSILON:g}, delta 
 and of Gaussian noise in the mean. Beyond p = 2: phased descent on logistic loss, excess on fresh records, n =
 {PEOPLE:,}, d from {FEW_COLUMNS[0]} to {FEW_COLUMNS[-1]}.""",
     file="",
-    minutes=0.5,
+    minutes=0.1,
     run=run,
 )

@@ -164,6 +164,6 @@ standard errors of the least loss on the same splits. The table
 says of every other mechanism why it has no number.""",
     file=f"Adult or records like it: LIBSVM (a9a), or CSV with a header line and the column {_LABEL!r}; two labels, "
     "features in [0, 1]",
-    minutes=1.5,
+    minutes=0.3,
     run=run,
 )

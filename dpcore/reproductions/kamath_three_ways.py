@@ -237,6 +237,6 @@ experiment: records, grid and {RUNS} runs are chosen here. All have Gaussian noi
 steps, which sees no record; steps use all records, where the lecture's use one. Beside them noise in the answer as
 Lemma 1 asks, n times too large. "Best" is the least mean excess, by more than two standard errors.""",
     file="",
-    minutes=0.3,
+    minutes=0.1,
     run=run,
 )

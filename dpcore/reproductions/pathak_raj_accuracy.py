@@ -205,6 +205,6 @@ records of {CLASSES[0]} to {CLASSES[-1]} classes at epsilon = {_AT:g}; {RUNS} re
 Scaling, and the projection of digits, are taken as public. Of the mechanism as printed: how often it has an answer, and
 how often its Theorem 2 fails.""",
     file="",
-    minutes=2.0,
+    minutes=0.2,
     run=run,
 )

@@ -221,6 +221,6 @@ The paper has no experiment; records, epsilon and both rules for the number of s
 records and noise of their own, {_REPETITIONS} releases a point in each; an exponent is fitted in each run on log-log
 axes, its error is over the runs. "Claimed" is the printed formula fitted to the same points, logarithms included.""",
     file="",
-    minutes=0.5,
+    minutes=0.3,
     run=run,
 )
