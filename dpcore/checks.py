@@ -10,6 +10,7 @@ import numpy as np
 
 Value = TypeVar("Value")
 
+_MOST_SHOWN = 40  # choices
 _LONGEST_SHOWN = 60
 _LARGEST_INTEGER = 10**15  # every such integer is an ordinary float too
 
@@ -72,4 +73,11 @@ def one_of(name: str, value: object, choices: Iterable[Value]) -> Value:
     for choice in listed:
         if isinstance(value, type(choice)) and value == choice:
             return choice
-    raise ValueError(f"{name} must be one of {', '.join(map(str, listed))}, got {shown(value)}")
+    told = ", ".join(map(_name_of, listed[:_MOST_SHOWN])) + (", ..." if len(listed) > _MOST_SHOWN else "")
+    raise ValueError(f"{name} must be one of {told}, got {shown(value)}")
+
+
+def _name_of(choice: object) -> str:
+    """A choice as it is written, unless it is one from a file that would break a sentence."""
+    text = str(choice)
+    return text if text.isprintable() and len(text) <= _LONGEST_SHOWN else shown(choice)

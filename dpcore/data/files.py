@@ -20,6 +20,7 @@ from .lines import existing_file, header_of, in_ascii, number_in, place_of, text
 
 MAX_COLUMNS = 2**20  # of a problem, in whatever form
 _CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000
+_LONGEST_WORD = 40  # of a label that a message writes down as code
 _USE_LIBSVM = "write such records in the LIBSVM format and use read_libsvm"
 
 
@@ -233,7 +234,8 @@ def _no_number(
 
 def _text_label_advice(found: str) -> str:
     bare = found.strip('"')
-    return f'; np.where(y == "{bare}", 1, -1) makes a text label a number'
+    word = f'"{bare}"' if bare.isalnum() and len(bare) <= _LONGEST_WORD else "WORD"
+    return f"; np.where(y == {word}, 1, -1) makes a text label a number"
 
 
 def _at_least_two(name: str, records: int) -> None:
