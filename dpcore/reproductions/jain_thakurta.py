@@ -182,9 +182,9 @@ def claims_c(means: pd.DataFrame, weak: pd.DataFrame, people: int, margin: float
             else f"At p = {_WIDE:,} Gamma noise in the output moves a prediction by {moved:.2f} on average, beside a "
             f"mean |prediction| of {margin:.2f} without noise: by the formula more columns, or less epsilon, are "
             "needed for chance. With lambda = 1 for the sum, as may be in (b), the output falls from "
-            f"{weak['output_gamma'].iloc[0]:.0f} to a mean of {weak['output_gamma'][wide].mean():.0f}, and Gaussian noise in it "
-            f"is at {span(list(weak['output_gaussian']))}, as printed; but Gamma noise in the objective stays at "
-            f"{span(list(weak['objective_gamma'][wide]))}, held by the curvature of the loss.",
+            f"{weak['output_gamma'].iloc[0]:.0f} to a mean of {weak['output_gamma'][wide].mean():.0f}, and Gaussian "
+            f"noise in it is at {span(list(weak['output_gaussian']))}, as printed; but Gamma noise in the objective "
+            f"stays at {span(list(weak['objective_gamma'][wide]))}, held by the curvature of the loss.",
         ),
         Claim(
             f"At p = {FEATURES} noise in the objective is at least as good as in the output.",
