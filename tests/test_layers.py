@@ -160,6 +160,7 @@ WITHIN = {
         "figure",
         "style",
         "exhibits",
+        "corrections",
         "cost",
         "clouds",
         "descent",
