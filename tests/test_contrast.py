@@ -38,6 +38,7 @@ PAGES = {
     "decide, all mechanisms": ("decide/decide.py", {"more": "compare"}),
     "decide, several releases": ("decide/decide.py", {"more": "several"}),
     "decide, elsewhere": ("decide/decide.py", {"more": "elsewhere"}),
+    "sources": ("sources/sources.py", {}),
 }
 
 

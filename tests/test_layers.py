@@ -161,6 +161,7 @@ WITHIN = {
         "figure",
         "style",
         "exhibits",
+        "corrections",
         "cost",
         "clouds",
         "descent",

@@ -65,7 +65,8 @@ class FrankWolfePolytope(ReadingMechanism):
     T: "bound" minimises the explicit bound over T from 2 to 10,000; "auto" is a quarter of that, better on most data;
     "published" is Theorem 2.5's; or an integer. The plan's mechanism names the number.
 
-    Source: Talwar, Thakurta and Zhang 2015, Algorithm 2 (constants derived in docs/formulas.md, explicit).
+    Source: Talwar, Thakurta and Zhang 2015, Algorithm 2, Theorems 1.1 and 2.5 and Corollary 2.7 (constants derived in
+        docs/formulas.md, explicit).
     Randomness: two uniforms a step, or a Laplace draw a vertex and step (`dpcore.solvers.frank_wolfe`); for sparse
         records as many uniforms as a choice needs (`dpcore.solvers.sparse_frank_wolfe`).
     Guarantee: (epsilon, delta)-differential privacy, delta >= 0, for replacing one record, also if every vertex that

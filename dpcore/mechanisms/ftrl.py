@@ -42,7 +42,8 @@ class FTRL(Mechanism):
     R sqrt(8 ln p ln(1/delta) / T) / epsilon. Whatever sets lam, `Plan.spent` is what it costs by the better of zCDP and
     the sum, and may exceed the request.
 
-    Source: Jain and Thakurta 2014, section 5.2 (constants derived in docs/formulas.md, explicit).
+    Source: Jain and Thakurta 2014, section 5.2 and equation (12), which is false (constants
+        derived in docs/formulas.md, explicit).
     Randomness: T uniform draws, one a step, in order; each is the level at which a running sum of the weights stops.
     Guarantee: (epsilon, delta)-differential privacy, delta >= 0, for replacing one record, a whole cost vector, in a
         stream that is fixed beforehand or whose costs react to arms that were played before, whatever the others are.

@@ -22,7 +22,7 @@ class ObjectiveGamma(ObjectivePerturbation):
 
     What is published is an exhibit, which `dpcore.solve` refuses. 1% of epsilon hides where the solver stops.
 
-    Source: Chaudhuri, Monteleoni and Sarwate 2011; Jain and Thakurta 2014, section 4 (constants corrected).
+    Source: Chaudhuri, Monteleoni and Sarwate 2011; Jain and Thakurta 2014, section 4, Theorem 2 (constants corrected).
     Randomness: for b, then for the trace of noise: one chi-square draw (p + 1 degrees), then r standard normal draws,
         one a stored column.
     Guarantee: epsilon-differential privacy (delta = 0, whatever delta was asked for), published: only what

@@ -65,8 +65,8 @@ class PhasedSGD(ReadingMechanism):
     The set: an l_p ball, p from 2 to inf. Records may be promised in any norm; only what that implies in L2 matters,
     which for the dual norm, of order p / (p - 1) <= 2, is the same R.
 
-    Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzman and Nandi 2021, Section 7. Constants derived
-        here and in `bounds.phased_terms` (explicit).
+    Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzman and Nandi 2021, Section 7 and
+        Proposition 7.1. Constants derived here and in `bounds.phased_terms` (explicit).
     Randomness: p normals a phase, in the order of the phases.
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every x_i is
         published, whatever the order of the records and whatever the other records are.

@@ -74,8 +74,8 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     or of the first choice, and the noise of all others is in proportion. The ledger's sensitivity is the root of the
     sum of s_t^2 over the choices behind the worst record, in units of their noise over `Plan.scale`.
 
-    Source: Bassily, Guzman and Nandi 2021, Algorithm 2; trees of choices as in Asi, Feldman, Koren and Talwar 2021
-        (constants derived in docs/formulas.md, explicit).
+    Source: Bassily, Guzman and Nandi 2021, Algorithm 2 and Theorem 6.3; trees of choices as in Asi, Feldman, Koren and
+        Talwar 2021 (constants derived in docs/formulas.md, explicit).
     Randomness: two uniforms a choice, or a Laplace draw a vertex and choice (`dpcore.solvers.vertex_choices`).
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every vertex that was
         chosen is published, in whatever order the records come and whatever the other records are.

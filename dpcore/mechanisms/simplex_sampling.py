@@ -66,7 +66,7 @@ class SimplexSampling(SampledMechanism):
 
     lam "auto" and "population" minimise their bound, whatever the accounting; "published" is Theorem 4's.
 
-    Source: Jain and Thakurta 2014, section 5 (constants explicit, docs/formulas.md).
+    Source: Jain and Thakurta 2014, section 5, Theorems 3 and 4 (constants explicit, docs/formulas.md).
     Randomness: one multinomial draw of m, over the stored columns in order and then all others together.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta >= 0, for losses of a linear
         prediction with bounded slope (on the simplex) and curvature, whatever the other records are.

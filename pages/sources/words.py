@@ -30,10 +30,9 @@ SHOWN = {
     "simplex_sampling": "sparse?tab=Simplex",
     "ftrl": "sparse?tab=Streaming",
     "frank_wolfe_polytope": "sparse",
-    "generalized_gaussian": "geometry?beside_geometry=Noise",
-    "tree_frank_wolfe": "geometry?p_norm=1.5",
-    "polyhedral_frank_wolfe": "geometry",
-    "phased_sgd": "geometry?p_norm=4",
+    "tree_frank_wolfe": "geometry?view=people&p_norm=1.5",
+    "polyhedral_frank_wolfe": "geometry?view=people",
+    "phased_sgd": "geometry?view=people&p_norm=4",
     "gaussian_classifier": "classes",
 }
 FORMULA = r"""
@@ -56,11 +55,11 @@ for found in recomputed():
 GLOSSARY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("privacy budget", "ε: how much more likely any outcome may become when one record is replaced.", ("ui",)),
     ("failure chance", "δ: the share of outcomes for which the budget need not hold.", ("ui",)),
-    ("neighbours", "Two data sets that differ in one replaced record.", ("trust", "decide")),
+    ("neighbours", "Two data sets that differ in one replaced record.", ("trust", "doors")),
     ("regularisation", "λ: how strongly large models are punished, which also limits what one record does.", ("ui",)),
     ("excess risk", "What a release loses on average against the best model of the same records.", ("geometry",)),
     ("published", "As a paper prints it, which may cost more or less than it says.", ("sparse", "doors")),
-    ("lower bound", "What no mechanism with the same promise can do better, on the hardest data.", ("doors", "sparse")),
+    ("lower bound", "What no mechanism with the same promise can do better, on the hardest data.", ("geometry",)),
     ("rate", "The shape of a bound without its constants: compare slopes, never heights.", ("doors", "geometry")),
     ("audit", "An attack that is played many times, to refute a promise; passing it proves nothing.", ("trust",)),
     ("ledger", "The list of a run's noisy steps and what they cost together.", ("trust",)),

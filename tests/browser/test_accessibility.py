@@ -15,7 +15,7 @@ from .looks import NewPage
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
+PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide", "sources")
 VIEWS = (
     "?behind=Data",
     "?behind=Code",
