@@ -172,7 +172,6 @@ WITHIN = {
         "mixtures",
         "published",
         "reproduced",
-        "corrections",
         "release",
         "streaming",
         "large",

@@ -12,7 +12,7 @@ from dpcore.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.traces import SETTINGS, traces
 from pages.sources import words
 from pages.sources.table import code, link, table, text
-from pages.ui import bound
+from pages.ui import bound, links
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -179,7 +179,9 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
             "traced", "Mechanism", offered, offered[0], lambda key: mechanism_class(key).label, width=290
         )
 listed = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m", "seed"), "each line has settings of its own")
+links.hide_controls(listed)  # they keep their values for the other pages
 sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=listed)
+st.sidebar.caption("Each line here has settings of its own.")
 if view == "traces":
     show_traces(mechanism)
 else:
