@@ -22,9 +22,9 @@ from pages.ui.text import emphasised, plain, rounded
 HEIGHT = 620
 
 
-def show_errata() -> None:
+def show_errata(seed: int) -> None:
     """Printed against right, computed now."""
-    found = recomputed()
+    found = recomputed(seed)
     sentence = words.takeaway(found)
     headline.html(emphasised(sentence, ink))
     chart = figures.corrections_figure(
@@ -59,7 +59,7 @@ def show_errata() -> None:
     behind(
         lambda: "\n".join(f"- {each.sentence}." for each in found),
         words.FORMULA,
-        lambda: words.SNIPPET,
+        lambda: words.snippet(seed),
         pd.DataFrame(
             {
                 "erratum": each.name,
@@ -178,13 +178,13 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         mechanism = bound.select(
             "traced", "Mechanism", offered, offered[0], lambda key: mechanism_class(key).label, width=290
         )
-listed = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m", "seed"), "each line has settings of its own")
-sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=listed)
+listed = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line has settings of its own")
+controls = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=listed)
 if view == "traces":
     show_traces(mechanism)
 else:
     {
-        "errata": show_errata,
+        "errata": lambda: show_errata(controls.seed),
         "reproductions": show_reproductions,
         "glossary": show_glossary,
         "limits": show_limits,
