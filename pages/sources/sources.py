@@ -22,9 +22,9 @@ from pages.ui.text import emphasised, plain, rounded
 HEIGHT = 620
 
 
-def show_errata() -> None:
+def show_errata(seed: int) -> None:
     """Printed against right, computed now."""
-    found = recomputed()
+    found = recomputed(seed)
     sentence = words.takeaway(found)
     headline.html(emphasised(sentence, ink))
     chart = figures.corrections_figure(
@@ -59,7 +59,7 @@ def show_errata() -> None:
     behind(
         lambda: "\n".join(f"- {each.sentence}." for each in found),
         words.FORMULA,
-        lambda: words.SNIPPET,
+        lambda: words.snippet(seed),
         lambda: pd.DataFrame(
             {
                 "erratum": each.name,
@@ -81,7 +81,7 @@ def show_traces(key: str) -> None:
     tests = {test for trace in found for test in trace.tests}
     headline.html(
         emphasised(
-            f"**{found[0].label.capitalize()}**: one promise and {len(found) - 1} bounds, each with what it assumes, "
+            f"**{found[0].label[0].upper()}{found[0].label[1:]}**: one promise and {len(found) - 1} bounds, each with what it assumes, "
             f"its theorem and the tests that check it, {len(tests)} in all.",
             ink,
         )
@@ -178,15 +178,15 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         mechanism = bound.select(
             "traced", "Mechanism", offered, offered[0], lambda key: mechanism_class(key).label, width=290
         )
-listed = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m", "seed"), "each line has settings of its own")
-links.hide_controls(listed)  # they keep their values for the other pages
-sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=listed)
+settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line has settings of its own")
+links.hide_controls([*settled, *(["seed"] if view != "errata" else [])])  # they keep their values for other pages
+controls = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=settled)
 st.sidebar.caption("Each line here has settings of its own.")
 if view == "traces":
     show_traces(mechanism)
 else:
     {
-        "errata": show_errata,
+        "errata": lambda: show_errata(controls.seed),
         "reproductions": show_reproductions,
         "glossary": show_glossary,
         "limits": show_limits,

@@ -11,6 +11,7 @@ STYLE = """<style>
 .sources-table caption { text-align: left; font-weight: 600; padding: 0.4rem 0; caption-side: top }
 .sources-table th, .sources-table td { text-align: left; vertical-align: top; padding: 0.4rem 1rem 0.4rem 0;
     border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); overflow-wrap: break-word }
+.sources-table code { overflow-wrap: anywhere }
 .sources-table a { color: inherit; text-decoration: underline }
 .sources-table td:first-child { font-weight: 600 }
 @media (max-width: 700px) {

@@ -46,11 +46,6 @@ Both numbers are computed now, never typed.
 - **Descent on single records**: Renyi divergences of random batches.
 - **The classifier's minimiser**: the share of draws whose smallest eigenvalue is above 0.
 """
-SNIPPET = """from dpcore.errata import recomputed
-
-for found in recomputed():
-    print(found.sentence)
-"""
 # Term, what it means, the pages (folders below pages/) on whose screens it stands.
 GLOSSARY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("privacy budget", "ε: how much more likely any outcome may become when one record is replaced.", ("ui",)),
@@ -94,6 +89,15 @@ def caption(found: Sequence[Recomputed]) -> str:
         f"a bound or a chance. {len(found)} of the errata in docs/errata.md; none of these mechanisms, as printed, "
         "is what this library releases with."
     )
+
+
+def snippet(seed: int) -> str:
+    """Python that computes the numbers from an empty file."""
+    return f"""from dpcore.errata import recomputed
+
+for found in recomputed(seed={seed}):
+    print(found.sentence)
+"""
 
 
 def kind(found: Recomputed) -> str:
