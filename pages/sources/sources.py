@@ -78,10 +78,11 @@ def show_errata(seed: int) -> None:
 def show_traces(key: str) -> None:
     """The promise and the bounds of one mechanism."""
     found = traces(key)
+    label = found[0].label
     tests = {test for trace in found for test in trace.tests}
     headline.html(
         emphasised(
-            f"**{found[0].label[0].upper()}{found[0].label[1:]}**: one promise and {len(found) - 1} bounds, each with what it assumes, "
+            f"**{label[0].upper()}{label[1:]}**: one promise and {len(found) - 1} bounds, each with what it assumes, "
             f"its theorem and the tests that check it, {len(tests)} in all.",
             ink,
         )
