@@ -4,7 +4,6 @@ Handing pages/main.py to st.App makes every address, also the first one asked fo
 files beside a main script would be run alone and without their sidebar.
 """
 
-import sys
 from pathlib import Path
 
 import streamlit as st
@@ -12,9 +11,6 @@ from starlette.middleware import Middleware
 
 from pages.ui import ahead, assets, doorman, upload_server
 
-# A script hands each of its hundred messages to another thread; work in the background may make it wait as long as this
-# every time. Python's own 5 ms would be a visible delay.
-sys.setswitchinterval(0.001)
 ahead.start()
 upload_server.keep_in_memory()
 

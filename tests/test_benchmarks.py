@@ -203,4 +203,5 @@ def test_each_file_names_the_command_that_runs_it():
 
 def test_moves_are_measured_on_every_page():
     registered = re.findall(r'"(\w+)/\1\.py"', (ROOT / "pages" / "main.py").read_text())
-    assert len(registered) > 1 and list(live_slider.PAGES) == registered
+    still = {"sources"}  # no slider moves anything there
+    assert len(registered) > 1 and list(live_slider.PAGES) == [page for page in registered if page not in still]

@@ -126,7 +126,11 @@ def test_a_refused_budget_has_no_odds_and_a_refused_mechanism_no_curve():
     assert "there is nothing to brief on" in captions(page)
 
 
-@pytest.mark.parametrize("way", list(words.MECHANISMS))
+LONG = "noisy_sgd"  # half a minute
+WAYS = [pytest.param(way, marks=pytest.mark.nightly if way == LONG else ()) for way in words.MECHANISMS]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_every_way_gives_an_answer(way):
     page = opened(way=way, n=300, give_up=20.0)
     assert "smallest" in said(page) or "Not reachable" in said(page)

@@ -71,7 +71,7 @@ def test_the_distance_is_the_gradient_norm_at_the_returned_theta(data, loss, lam
 
 @every_loss
 @pytest.mark.parametrize("lam", [0.02, 0.5])
-@pytest.mark.parametrize("radius", [None, 0.3, 100.0])
+@pytest.mark.parametrize("radius", [None, 0.3, pytest.param(100.0, marks=pytest.mark.nightly)])
 def test_minimise_agrees_with_an_independent_optimiser(loss, lam, radius):
     for form in (SMALL, sparse(SMALL)):
         found = minimise(loss, form, lam, tol=1e-6, radius=radius)
