@@ -131,8 +131,8 @@ def _winners(found: Sequence[ThreeWays]) -> Claim:
         told.append(f"{ways.source} (n = {ways.n:,}), epsilon {', '.join(runs)}")
     beaten, ahead, behind = 0, 0, 0
     for ways in found:
-        objective, gradient = ways.ways[OBJECTIVE], ways.ways[GRADIENT]
-        beaten += int((objective.mean < ways.ways[OUTPUT].mean - _CLEAR * objective.se).sum())
+        output, objective, gradient = (ways.ways[name] for name in (OUTPUT, OBJECTIVE, GRADIENT))
+        beaten += int((output.mean - objective.mean > _CLEAR * np.hypot(output.se, objective.se)).sum())
         error = _CLEAR * np.hypot(ways.looked_se, gradient.se)
         ahead += int((gradient.mean - ways.looked > error).sum())
         behind += int((ways.looked - gradient.mean > error).sum())
