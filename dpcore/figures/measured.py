@@ -36,13 +36,16 @@ _BELOW = 0.6  # powers of ten that an axis goes on below the smallest measured m
 _DEPTH = 5.0
 
 
-def powers_of(must: Sequence[Array], may: Sequence[Array]) -> tuple[float, float]:
-    """Exponents of a log axis from a little below the smallest positive value of `must` to above the largest of all."""
+def powers_of(must: Sequence[Array], may: Sequence[Array], depth: float = _DEPTH) -> tuple[float, float]:
+    """Exponents of a log axis from a little below the smallest positive value of `must` to above the largest of all.
+
+    depth: powers of ten that the axis spans at most.
+    """
     low, high = _positive(must), _positive([*must, *may])
     if not len(low):
         return -3.0, 0.0
     top = math.log10(high.max()) + 0.15
-    return max(math.log10(low.min()) - _BELOW, top - _DEPTH), top
+    return max(math.log10(low.min()) - _BELOW, top - depth), top
 
 
 def _positive(curves: Sequence[Array]) -> Array:
@@ -145,11 +148,13 @@ def curves_chart(
     heading: str,
     theme: Theme,
     height: int,
+    depth: float = _DEPTH,
 ) -> Figure:
     """Measured curves (name, label, Curve or Measured, ink, symbol, dash) over lines (name, label, x, y, ink, width,
     dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and what
-    begins there. must, may: what the vertical axis holds in any case, and where there is room (`powers_of`)."""
-    powers = powers_of(must, may)
+    begins there. must, may: what the vertical axis holds in any case, and where there is room; depth: see
+    `powers_of`."""
+    powers = powers_of(must, may, depth)
     floor, muted = 10.0 ** powers[0], MUTED[theme]
     traces: list[dict[str, Any]] = []
     ends: list[tuple[str, float, str, str]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,7 @@ def three_ways_figure(
         heading="excess risk on the training records",
         theme=theme,
         height=height,
+        depth=math.inf,  # Lemma 1's noise must not push the others off the axis
     )
 
 
