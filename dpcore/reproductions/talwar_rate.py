@@ -116,7 +116,7 @@ def rates(
     learns = np.flatnonzero(gradient < nothing)
     last = int(learns[-1]) if len(learns) else 0
     return Rates(
-        exponents=(*fits, _of_logarithm(np.log(2.0 * np.array(ps, float)), heights)),
+        exponents=(*fits, _of_logarithm(np.array(ps, float), n, heights)),
         bounded=bounded,
         growth=float(ratios.mean()),
         growth_se=_error(ratios),
@@ -135,10 +135,10 @@ def _fit(curve: str, over: str, x: Array, runs: Sequence[Array], claimed: float)
     return Exponent(curve, over, float(slopes.mean()), _error(slopes), claimed, silent)
 
 
-def _of_logarithm(logs: Array, heights: Array) -> Exponent:
-    """The power of ln 2p. `power_law` asks for 1.5 decades, which a logarithm never spans."""
-    slopes = np.polyfit(np.log(logs), np.log(heights).T, 1)[0]
-    return Exponent(COLUMNS, "ln 2p", float(slopes.mean()), _error(slopes), 1.0)
+def _of_logarithm(p: Array, n: int, heights: Array) -> Exponent:
+    """The power of ln 2p, and that of the printed log(np). `power_law` asks for 1.5 decades, which neither spans."""
+    *slopes, claimed = np.polyfit(np.log(np.log(2.0 * p)), np.log([*heights, np.log(n * p)]).T, 1)[0]
+    return Exponent(COLUMNS, "ln 2p", float(np.mean(slopes)), _error(np.array(slopes)), float(claimed))
 
 
 def _error(values: Array) -> float:
