@@ -88,5 +88,5 @@ def test_full_protocol(panel):
     # The level of the stand-in on the simplex is not the printed one.
     assert told[file is None and panel == "d" :] == expected[panel][file is None and panel == "d" :]
     assert all(claim.why for claim in outcome.claims if claim.verdict != "agrees")
-    assert outcome.table.run.nunique() == jt.RUNS and outcome.figure.plotly.data
+    assert outcome.table.run.nunique() == jt.RUNS and outcome.figure("light").plotly.data
     assert ("stand-in" in outcome.records) == (file is None)

@@ -335,5 +335,5 @@ def test_full_protocol(name, tmp_path):
     }
     assert verdicts(outcome.claims) == expected[name]
     assert all(claim.why for claim in outcome.claims if claim.verdict != "agrees")
-    assert len(outcome.table) and outcome.figure.plotly.data
+    assert len(outcome.table) and outcome.figure("light").plotly.data
     assert ("stand-in" in outcome.records) == (name == "iyengar")

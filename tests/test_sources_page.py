@@ -1,6 +1,8 @@
 """The page Sources: what it says first, that its links lead where they say, and no second truth beside the code."""
 
+import dataclasses as dc
 import html
+import json
 import re
 from urllib.parse import unquote_plus
 
@@ -8,13 +10,13 @@ import pytest
 
 from dpcore import errata, list_mechanisms
 from dpcore.mechanisms import mechanism_class
-from dpcore.reproductions import REPRODUCTIONS
+from dpcore.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.traces import traces
 from pages.sources import words
 from pages.sources.table import link, table, text
 from tests.harness import ROOT
 from tests.pages import charts, open_script, said, texts
-from tests.test_links import follow, remarks
+from tests.test_links import follow, remarks, settled
 
 SCRIPT = "sources/sources.py"
 ADDRESSES = sorted({*words.SHOWN.values(), *(each.page for each in errata.ERRATA.values())})
@@ -55,10 +57,42 @@ def test_every_row_of_a_mechanism_is_shown(key):
 
 
 def test_every_reproduction_has_its_command():
-    page = open_script(SCRIPT, about="reproductions")
-    assert not page.exception and f"{len(REPRODUCTIONS)} figures and claims" in said(page)
+    page = open_script(SCRIPT, about="reproductions", reproduced="jain-thakurta-1a")
+    assert not page.exception and not charts(page) and "takes about 10 minutes" in said(page)
     for name in REPRODUCTIONS:
         assert f"python -m dpcore reproduce {name} -o {name}" in cells(page)
+
+
+def test_a_figure_done_again_says_what_its_run_says():
+    page = settled(open_script(SCRIPT, about="reproductions", reproduced="kamath-three-ways", seed=3, behind="Code"))
+    chosen = get_reproduction("kamath-three-ways")
+    outcome = chosen.run(None, runs=chosen.few, seed=3, told=lambda words: None)
+    (chart,) = charts(page).values()
+    assert json.loads(chart["figure"])["data"] == json.loads(outcome.figure("light").to_json())["data"]
+    holding = [claim.verdict for claim in outcome.claims].count("agrees")
+    assert 0 < holding < len(outcome.claims)
+    first = next(claim.words for claim in outcome.claims if claim.verdict != "agrees")
+    assert said(page) == (
+        f"{holding} of {len(outcome.claims)} claims hold in {chosen.few} of {chosen.runs} repetitions. "
+        f"Not so here: {first}"
+    )
+    for claim in outcome.claims:
+        assert claim.words in cells(page) and claim.found in cells(page) and claim.why in cells(page)
+    assert f"runs={chosen.few}, seed=3" in page.code[-1].value
+
+
+def test_an_error_in_a_short_run_is_told_without_its_words(monkeypatch, caplog):
+    def fail(*_args, **_kwargs):
+        raise ArithmeticError("inner words")
+
+    broken = dc.replace(get_reproduction("iyengar"), run=fail)
+    monkeypatch.setattr("dpcore.reproductions.get_reproduction", lambda name: broken)
+    page = settled(open_script(SCRIPT, about="reproductions", reproduced="iyengar", seed=4))
+    assert not page.exception and not charts(page) and "An error, noted in the server's log" in said(page)
+    assert "inner words" not in texts(page) and "inner words" in caplog.text
+    before = len(caplog.records)
+    page.run()
+    assert len(caplog.records) == before, "an error is met once"
 
 
 def test_limits_are_the_headings_of_the_sharp_edges():

@@ -45,7 +45,7 @@ def reproduce(
     facts_of = {"name": name, "source": chosen.source, "records": outcome.records, "claims": claims}
     outcome.table.to_csv(output / "table.csv", index=False)
     (output / "claims.json").write_text(json.dumps(facts_of, indent=1) + "\n", encoding="utf-8")
-    (output / "figure.json").write_text(outcome.figure.to_json() + "\n", encoding="utf-8")
+    (output / "figure.json").write_text(outcome.figure("light").to_json() + "\n", encoding="utf-8")
     if as_json:
         click.echo(json.dumps({**facts_of, "output": str(output)}))
         return

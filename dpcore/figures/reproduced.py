@@ -143,7 +143,7 @@ def every_mechanism_figure(
 
 
 def accuracy_lines(
-    table: pd.DataFrame, printed: Mapping[str, Sequence[tuple[float, float]]], over: str, theme: Theme = "light"
+    table: pd.DataFrame, printed: Mapping[str, Sequence[tuple[float, float]]], over: str, theme: Theme
 ) -> Figure:
     """Right of 100 against x: the mean, all runs but the outer tenths, and what the paper prints as open marks.
 
@@ -170,6 +170,7 @@ def accuracy_lines(
             traces.append(_dots(refused, f"{name}, refused here", "x-thin-open", colour))
     places = sorted(table.x.unique())
     logarithmic = places[-1] / places[0] > 100 and places[0] < 1
+    few = [x for x in places if math.log10(x).is_integer()] if logarithmic else places[::2]  # as a phone has room for
     bottom = BOTTOM + LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)
     height = _PLOT + TOP + bottom
     title = {"text": over, "standoff": 8, "font": {"size": 14}}
@@ -181,13 +182,17 @@ def accuracy_lines(
         | {
             "title": title,
             "type": "log" if logarithmic else "linear",
-            "tickvals": places,
-            "ticktext": [f"{x:,g}" if logarithmic else f"{x:,.0f}" for x in places],
+            **_ticks(places, logarithmic=logarithmic),
         },
         "yaxis": axis(theme) | {"range": [_FLOOR, 100.0], "dtick": 10},
         "annotations": [note("right, of 100", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
     }
-    return Figure(traces, layout | {"meta": {"narrow": {}}})
+    narrow = {"xaxis": _ticks(few, logarithmic=logarithmic)}
+    return Figure(traces, layout | {"meta": {"narrow": narrow}})
+
+
+def _ticks(places: Sequence[float], *, logarithmic: bool) -> dict[str, Any]:
+    return {"tickvals": places, "ticktext": [f"{x:,g}" if logarithmic else f"{x:,.0f}" for x in places]}
 
 
 def _named(key: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..figures import Figure
+    from ..figures import Figure, Theme
 
 Verdict = Literal["agrees", "differs", "unexplained"]
 
@@ -32,11 +32,14 @@ class Claim:
 
 @dc.dataclass(frozen=True)
 class Outcome:
-    """What one run gives. records: which data were used, in words; a stand-in says that it is one."""
+    """What one run gives.
+
+    records: which data were used, in words; a stand-in says that it is one. figure: draws it, light or dark.
+    """
 
     records: str
     table: pd.DataFrame
-    figure: Figure
+    figure: Callable[[Theme], Figure]
     claims: tuple[Claim, ...]
 
 
@@ -56,7 +59,8 @@ class Reproduction:
 
     source: paper and place ("Jain & Thakurta 2014, Figure 1 (b)"). protocol: what is done, in Markdown, with what the
     paper leaves open and what is chosen here. file: what `--data` may name, in words; empty where no file is used.
-    minutes: about how long the paper's number of repetitions takes on one core.
+    minutes: about how long its repetitions take on one core. runs: how many there are, the paper's number where it has
+    one. few: as many as some seconds allow, for a first look; 0 where even one takes longer.
     """
 
     name: str
@@ -65,4 +69,6 @@ class Reproduction:
     protocol: str
     file: str
     minutes: float
+    runs: int
+    few: int
     run: Run

@@ -140,19 +140,22 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
     projected = table.assign(right=table.projected)
     claims = claims_d(means_of(table), means_of(projected))
-    return Outcome(words, table, accuracy_lines(table, PRINTED["d"], "columns p"), claims)
+    return Outcome(words, table, lambda theme: accuracy_lines(table, PRINTED["d"], "columns p", theme), claims)
 
 
 PANEL_D = Reproduction(
-    "jain-thakurta-1d",
-    "Right of 100 on the simplex against idle columns",
-    f"{SOURCE} (d)",
-    f"""70% of the records train, 30% test, {RUNS} runs; epsilon = {_BUDGET.epsilon:g}, delta = {_BUDGET.delta:g};
+    name="jain-thakurta-1d",
+    title="Right of 100 on the simplex against idle columns",
+    source=f"{SOURCE} (d)",
+    protocol=f"""70% of the records train, 30% test, {RUNS} runs; epsilon = {_BUDGET.epsilon:g},
+delta = {_BUDGET.delta:g};
 {FEATURES} features and idle columns up to {COLUMNS[-1]}, and a constant. Least squares with entropy on the simplex of
 all columns in both signs, threshold 0, lam by the public rule of the sampling. Noise in the objective has no proof on
 the simplex, nor for squared loss: it is drawn for the Huber loss over all models, lambda = {LINEAR.lam:g}, with the
 norm of a row that |x_j| <= 1 implies.""",
-    "Cod-RNA in the LIBSVM format (plain or .gz)",
-    0.5,
-    run,
+    file="Cod-RNA in the LIBSVM format (plain or .gz)",
+    minutes=0.5,
+    runs=RUNS,
+    few=3,
+    run=run,
 )

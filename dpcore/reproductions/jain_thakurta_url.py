@@ -113,17 +113,19 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
         f"{records.active:,} columns with any"
     )
     people = split(records, seed, 0)[0].n
-    figure = accuracy_lines(table, PRINTED["a"], "privacy budget ε")
-    return Outcome(words, table, figure, claims_a(means_of(table), people, records.p, float(table.margin.mean())))
+    claims = claims_a(means_of(table), people, records.p, float(table.margin.mean()))
+    return Outcome(words, table, lambda theme: accuracy_lines(table, PRINTED["a"], "privacy budget ε", theme), claims)
 
 
 PANEL_A = Reproduction(
-    "jain-thakurta-1a",
-    "Right of 100 against epsilon, 20 million columns",
-    f"{SOURCE} (a)",
-    f"""Drawn records in the place of URL, of the size that the paper names: {ROWS:,} rows, {COLUMNS:,} columns (the
-published URL has 3.2 million), about {NONZEROS} entries a row, columns as frequent as words. {OPEN}""",
-    "",
-    10.0,
-    run,
+    name="jain-thakurta-1a",
+    title="Right of 100 against epsilon, 20 million columns",
+    source=f"{SOURCE} (a)",
+    protocol=f"""Drawn records in the place of URL, of the size that the paper names: {ROWS:,} rows, {COLUMNS:,} columns
+(the published URL has 3.2 million), about {NONZEROS} entries a row, columns as frequent as words. {OPEN}""",
+    file="",
+    minutes=10.0,
+    runs=RUNS,
+    few=0,
+    run=run,
 )

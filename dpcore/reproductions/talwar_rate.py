@@ -205,12 +205,12 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(
         "drawn: few features that matter, and hard ones whose best model uses every column",
         table_of(found),
-        exponents_figure(
+        lambda theme: exponents_figure(
             [each.curve for each in fits],
             np.array([each.mean for each in fits]),
             np.array([each.se for each in fits]),
             np.array([each.claimed for each in fits]),
-            theme="light",
+            theme=theme,
             height=360,
         ),
         claims_of(found),
@@ -228,5 +228,7 @@ records and noise of their own, {_REPETITIONS} releases a point in each; an expo
 axes, its error is over the runs. "Claimed" is the printed formula fitted to the same points, logarithms included.""",
     file="",
     minutes=0.3,
+    runs=RUNS,
+    few=3,
     run=run,
 )

@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import figures
 from dpcore.errata import KINDS, recomputed
 from dpcore.mechanisms import list_mechanisms, mechanism_class
-from dpcore.reproductions import REPRODUCTIONS, get_reproduction
+from dpcore.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction, short
 from dpcore.traces import SETTINGS, traces
 from pages.sources import words
 from pages.sources.table import code, link, table, text
@@ -17,9 +17,12 @@ from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import switch
+from pages.ui.refine import follow
 from pages.ui.text import emphasised, plain, rounded
 
 HEIGHT = 620
+SEEDED = ("errata", "reproductions")  # views in which chance plays
+RUNNING = "reproduction in the background"  # in the session
 
 
 def show_errata(seed: int) -> None:
@@ -113,33 +116,72 @@ def show_traces(key: str) -> None:
     behind_nothing()
 
 
-def show_reproductions() -> None:
-    """What can be done again, with its command."""
-    found = [get_reproduction(name) for name in REPRODUCTIONS]
-    headline.html(
-        emphasised(
-            f"**{len(found)}** figures and claims of the papers can be done again, each with one command that says "
-            "what agrees, what differs and what nobody can explain.",
-            ink,
-        )
-    )
+def show_reproduction(name: str, seed: int) -> None:
+    """One figure with few repetitions, computed now, and the command of each with all of them."""
+    chosen = get_reproduction(name)
+    outcome = None
+    if chosen.few:
+        outcome = show_short_run(chosen, seed)
+    else:
+        headline.html(emphasised(words.too_long(chosen), ink))
     st.html(
         table(
-            "Figures and claims done again",
+            f"All {len(REPRODUCTIONS)}, each by one command",
             ["what", "source", "records", "takes", "command"],
             [
                 [
                     text(each.title),
                     text(each.source),
                     text(each.file or "drawn by the command itself"),
-                    text(f"about {each.minutes:g} minutes"),
-                    code(f"python -m dpcore reproduce {each.name} -o {each.name}"),
+                    text(f"{words.duration(each)}, {each.runs} repetitions"),
+                    code(words.command(each)),
                 ]
-                for each in found
+                for each in map(get_reproduction, REPRODUCTIONS)
             ],
         )
     )
-    behind_nothing()
+    behind(
+        lambda: chosen.protocol,
+        words.VERDICTS,
+        lambda: words.short_snippet(chosen, seed),
+        lambda: pd.DataFrame() if outcome is None else outcome.table,
+    )
+
+
+def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
+    """Figure and claims, as soon as they are there."""
+    watcher = st.session_state.setdefault("reproduction watcher", object())
+    before: short.Short | None = st.session_state.get(RUNNING)
+    held = st.session_state[RUNNING] = short.join(chosen, seed, watcher)
+    if before is not None and before is not held:
+        before.leave(watcher)
+    outcome = held.outcome
+    if outcome is None:
+        headline.html(emphasised(words.under_way(chosen, failed=held.failed), ink))
+        if not held.failed:
+            follow(RUNNING, watcher)
+        return None
+    sentence = words.verdicts(chosen, outcome)
+    headline.html(emphasised(sentence, ink))
+    figure = outcome.figure(theme)
+    live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
+    st.caption(words.records(chosen, outcome))
+    st.html(
+        table(
+            "Claim by claim",
+            ["claim", "verdict", "printed", "here"],
+            [
+                [
+                    text(claim.words),
+                    text(words.VERDICT[claim.verdict]),
+                    text(claim.printed),
+                    text(claim.found) + (f"<br><small>{text(claim.why)}</small>" if claim.why else ""),
+                ]
+                for claim in outcome.claims
+            ],
+        )
+    )
+    return outcome
 
 
 def show_glossary() -> None:
@@ -173,14 +215,18 @@ st.title("Where does every curve come from, and what do papers print?", anchor=F
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
-    mechanism = ""
+    mechanism = reproduced = ""
     if view == "traces":
         offered = list_mechanisms()
         mechanism = bound.select(
             "traced", "Mechanism", offered, offered[0], lambda key: mechanism_class(key).label, width=290
         )
+    elif view == "reproductions":
+        reproduced = bound.select(
+            "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=520
+        )
 settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line has settings of its own")
-links.hide_controls([*settled, *(["seed"] if view != "errata" else [])])  # they keep their values for other pages
+links.hide_controls([*settled, *([] if view in SEEDED else ["seed"])])  # they keep their values for other pages
 controls = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=settled)
 st.sidebar.caption("Each line here has settings of its own.")
 if view == "traces":
@@ -188,7 +234,7 @@ if view == "traces":
 else:
     {
         "errata": lambda: show_errata(controls.seed),
-        "reproductions": show_reproductions,
+        "reproductions": lambda: show_reproduction(reproduced, controls.seed),
         "glossary": show_glossary,
         "limits": show_limits,
     }[view]()

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from dpcore.errata import KINDS, Recomputed, three_digits
 from dpcore.mechanisms import mechanism_class
+from dpcore.reproductions import Outcome, Reproduction, get_reproduction
 
 SHARP_EDGES = Path(__file__).resolve().parents[2] / "docs" / "sharp_edges.md"
 VIEWS = {
@@ -45,6 +46,14 @@ Both numbers are computed now, never typed.
   $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$.
 - **Descent on single records**: Renyi divergences of random batches.
 - **The classifier's minimiser**: the share of draws whose smallest eigenvalue is above 0.
+"""
+VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
+VERDICTS = """
+- **agrees**: what the paper shows or says holds in the numbers computed here, within the errors that the claim names.
+- **differs**: it does not, and what is different is said.
+- **not explained**: it does not come out here, and nothing that was tried says why.
+
+Each verdict is computed from the run's own table, never typed.
 """
 # Term, what it means, the pages (folders below pages/) on whose screens it stands.
 GLOSSARY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -97,6 +106,69 @@ def snippet(seed: int) -> str:
 
 for found in recomputed(seed={seed}):
     print(found.sentence)
+"""
+
+
+def name_of(name: str) -> str:
+    """What a list calls a reproduction: whose it is, and what.
+
+    >>> name_of("jain-thakurta-1b")
+    'Jain & Thakurta: Right of 100 against epsilon'
+    """
+    chosen = get_reproduction(name)
+    authors = re.split(r",? (?:CS|\d{4})", chosen.source)[0]
+    return f"{authors}: {chosen.title}"
+
+
+def command(chosen: Reproduction) -> str:
+    return f"python -m dpcore reproduce {chosen.name} -o {chosen.name}"
+
+
+def duration(chosen: Reproduction) -> str:
+    """About how long its command takes.
+
+    >>> duration(get_reproduction("jain-thakurta-1a")), duration(get_reproduction("jain-thakurta-1b"))
+    ('about 10 minutes', 'about 20 seconds')
+    """
+    return f"about {chosen.minutes:g} minutes" if chosen.minutes >= 1 else f"about {round(6 * chosen.minutes)}0 seconds"
+
+
+def too_long(chosen: Reproduction) -> str:
+    """Where even a short run is nothing to wait for."""
+    return f"**{chosen.title}** takes {duration(chosen)} and more memory than a page may ask for: its command is below."
+
+
+def under_way(chosen: Reproduction, *, failed: bool) -> str:
+    """What is said while there is no figure."""
+    if failed:
+        return f"An error, noted in the server's log, keeps **{chosen.title}** from being computed."
+    return f"**{chosen.title}** is being computed with {chosen.few} of its {chosen.runs} repetitions …"
+
+
+def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
+    """How many claims hold, in how much of the whole protocol, and one that does not."""
+    agreeing = [claim for claim in outcome.claims if claim.verdict == "agrees"]
+    others = [claim for claim in outcome.claims if claim.verdict != "agrees"]
+    said = f"**{len(agreeing)}** of **{len(outcome.claims)}** claims hold in {chosen.few} of {chosen.runs} repetitions"
+    return f"{said}. Not so here: {others[0].words}" if others else f"{said}."
+
+
+def records(chosen: Reproduction, outcome: Outcome) -> str:
+    """What was computed on, and how to have all of it."""
+    file = " on your own file (`--data FILE`)," if chosen.file else ""
+    return (
+        f"{chosen.title}, {chosen.source}. Records: {outcome.records}. `{command(chosen)}` does it{file} with all "
+        f"{chosen.runs} repetitions."
+    )
+
+
+def short_snippet(chosen: Reproduction, seed: int) -> str:
+    """Python that computes the same from an empty file."""
+    return f"""from dpcore.reproductions import get_reproduction
+
+outcome = get_reproduction("{chosen.name}").run(None, runs={chosen.few or None}, seed={seed}, told=print)
+for claim in outcome.claims:
+    print(claim.verdict, "-", claim.words, claim.found)
 """
 
 
