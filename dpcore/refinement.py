@@ -117,6 +117,10 @@ class Watched:
         """Say that `watcher` still waits; to be repeated within PATIENCE_SECONDS."""
         self._heard[watcher] = time.monotonic()
 
+    def wait(self, seconds: float) -> None:
+        """Until all is there, so many seconds at most."""
+        self._finished.wait(seconds)
+
     def leave(self, watcher: Hashable) -> None:
         """Say that `watcher` no longer waits."""
         self._heard.pop(watcher, None)

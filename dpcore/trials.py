@@ -210,10 +210,6 @@ class Trials(Watched):
     def news(self) -> int:
         return self._news
 
-    def wait(self, seconds: float) -> None:
-        """Until all is there, so many seconds at most."""
-        self._finished.wait(seconds)
-
     def advance(self) -> None:
         """One more portion, unless nobody waits; the next one stands in line after the portions of others."""
         try:

@@ -17,9 +17,13 @@ import pytest
 from hypothesis import settings
 
 from dpcore.figures import Figure
+from dpcore.threads import one_blas_thread
 
 from .drawn import checked
 from .harness import REMEDIES, ROOT, Server, find_browser, serve
+
+# As in every program of ours: where each process spreads small products over all cores, all of them wait.
+one_blas_thread()
 
 # The same examples in every run, and no failure because a machine was busy.
 settings.register_profile("steady", deadline=None, derandomize=True)

@@ -33,11 +33,16 @@ def _run(page: AppTest, state: dict[str, Any]) -> AppTest:
 
 
 def finished(page: AppTest, *names: str) -> AppTest:
-    """The page Decide once these of its questions are answered, by default all; another page as it is."""
+    """The page Decide once these of its questions are answered, by default all; the page Sources with what it does
+    again; another page as it is."""
     assert not page.exception
+    deadline = time.monotonic() + 90
+    if "reproduction in the background" in page.session_state:
+        while page.session_state["reproduction in the background"].outcome is None:
+            assert time.monotonic() < deadline
+            page.run()
     if "decisions in the background" not in page.session_state:
         return page
-    deadline = time.monotonic() + 90
     held = page.session_state["decisions in the background"].decisions
     while not all(held[name].finished for name in names or held):
         assert time.monotonic() < deadline

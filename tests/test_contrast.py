@@ -34,11 +34,12 @@ PAGES = {
     "attack": ("trust/trust.py", {}),
     "ledger": ("trust/trust.py", {"check": "ledger"}),
     "printed": ("trust/trust.py", {"check": "printed"}),
-    "decide": ("decide/decide.py", {}),
-    "decide, all mechanisms": ("decide/decide.py", {"more": "compare"}),
-    "decide, several releases": ("decide/decide.py", {"more": "several"}),
-    "decide, elsewhere": ("decide/decide.py", {"more": "elsewhere"}),
+    "decide": ("decide/decide.py", {"n": 500}),
+    "decide, all mechanisms": ("decide/decide.py", {"more": "compare", "n": 500}),
+    "decide, several releases": ("decide/decide.py", {"more": "several", "n": 500}),
+    "decide, elsewhere": ("decide/decide.py", {"more": "elsewhere", "n": 500}),
     "sources": ("sources/sources.py", {}),
+    "sources, done again": ("sources/sources.py", {"about": "reproductions", "reproduced": "kamath-three-ways"}),
 }
 
 

@@ -14,6 +14,7 @@ import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec, bounds, composition
 from dpcore.mechanisms.base import PreparedRecords
 from dpcore.mechanisms.ftrl import FTRL, log_weights, play
+from tests.nights import each
 
 BUDGETS = (Budget(1.0, 1e-5), Budget(0.3), Budget(8.0, 1e-3))
 
@@ -375,7 +376,7 @@ def test_bounds_say_what_they_are():
 # Audits
 
 
-@pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(1.0), Budget(4.0, 1e-5)], ids=str)
+@pytest.mark.parametrize("budget", each(2, [Budget(1.0), Budget(1.0, 1e-5), Budget(4.0, 1e-5)]), ids=str)
 def test_correct_code_passes_every_audit_and_halved_noise_none(budget):
     """20 seeds each; a correct mechanism is contradicted in at most one audit of a thousand."""
     plan = FTRL().calibrate(FTRL().worst_spec(), budget)

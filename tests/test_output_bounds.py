@@ -12,6 +12,7 @@ from dpcore import Budget, Data
 from dpcore import bounds as formulas
 from dpcore.accounting import gaussian_mu
 from dpcore.losses import get_loss
+from tests.nights import each
 from tests.problems import LINEAR, PROBLEMS, for_loss
 
 FALSE_ALARM = 1e-6
@@ -60,7 +61,7 @@ def upper(plan, quantity: str, holds: str = "expectation") -> float:
 @every_noise
 @every_loss
 @every_problem
-@pytest.mark.parametrize("lam", [0.003, 0.1, "auto", "published", "population"])
+@pytest.mark.parametrize("lam", each(2, [0.003, 0.1, "auto", "published", "population"]))
 @pytest.mark.parametrize("epsilon", [0.05, 20.0])
 def test_upper_bounds_hold_in_expectation(noise, key, name, lam, epsilon):
     loss, data = get_loss(key), for_loss(key, PROBLEMS[name])

@@ -11,6 +11,7 @@ from dpcore import data
 from dpcore.data import Population, population
 from dpcore.data.population import reflect
 from dpcore.losses import get_loss
+from tests.nights import each
 from tests.problems import LINEAR
 
 RECIPES = [key for key, source in data.SOURCES.items() if source.size is None]
@@ -98,7 +99,7 @@ def adaptive(loss: str, along: float, across: float, strength: float, r: int) ->
 
 
 @pytest.mark.parametrize("loss", LINEAR)
-@pytest.mark.parametrize("r", [1, 2, 3, 8])
+@pytest.mark.parametrize("r", each(2, [1, 2, 3, 8]))
 def test_risk_with_logistic_labels_agrees_with_adaptive_quadrature(loss, r):
     truth = direction(r, 6.0, seed=1)
     thetas = np.stack([direction(r, norm, seed) for seed, norm in ((2, 0.4), (3, 9.0))])
@@ -202,7 +203,7 @@ def searched(law: Population, loss: str, radius: float) -> float:
     return min(result.fun for result in map(run, starts) if result.x @ result.x <= radius**2 * (1 + 1e-9))
 
 
-@pytest.mark.parametrize("radius", [0.5, 3.0, 30.0])
+@pytest.mark.parametrize("radius", each(2, [0.5, 3.0, 30.0]))
 @pytest.mark.parametrize("loss", LINEAR)
 def test_minimum_agrees_with_a_general_solver(loss, radius):
     laws = [

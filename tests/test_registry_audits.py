@@ -123,8 +123,9 @@ def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently(repeats)
 def test_a_registered_mechanism_without_a_separation_is_noticed(monkeypatch):
     gaussian = mechanism_class("output_gaussian")
     monkeypatch.setattr(gaussian, "separation", base.Mechanism.separation)
+    monkeypatch.setattr(dpcore, "list_mechanisms", lambda: ["output_gamma", "output_gaussian"])
     audited, excluded = conformance(100, 1)
-    assert not any(key == "output_gaussian" for key, *_ in audited)
+    assert {key for key, *_ in audited} == {"output_gamma"}
     reasons = {reason for (key, loss, _), reason in excluded.items() if key == "output_gaussian" and loss in LINEAR}
     assert reasons == {"output_gaussian has no separation and cannot be audited"}
     monkeypatch.undo()
@@ -154,7 +155,7 @@ def test_the_claim_is_what_was_spent_not_what_the_plan_says_of_its_noise():
 
 
 @every_mechanism
-@pytest.mark.parametrize("audits", [30, pytest.param(100, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("audits", [12, pytest.param(100, marks=pytest.mark.nightly)])
 def test_certified_epsilon_is_close_to_the_claim_and_rarely_above_it(key, audits):
     """Audits of correct code. At most 5% are suspicious; more than the limit has probability 1e-6 at 5%.
 

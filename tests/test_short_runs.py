@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+import pages.sources.words  # noqa: F401 (before a test puts another function in the place of one that it imports)
 from dpcore import refinement
 from dpcore.reproductions import REPRODUCTIONS, Outcome, get_reproduction, short
 
@@ -30,7 +31,8 @@ def held(monkeypatch):
 
 
 def wait(run: short.Short) -> None:
-    assert run._finished.wait(10)
+    run.wait(10)
+    assert run.finished
 
 
 def test_all_who_look_share_one_run(held):
@@ -81,8 +83,10 @@ def test_a_reproduction_without_a_short_run_is_refused():
 
 
 def test_choosing_another_figure_leaves_the_one_before(held, monkeypatch):
-    slow, go_on, _ = held
-    monkeypatch.setattr("dpcore.reproductions.get_reproduction", lambda name: dc.replace(slow, name=name))
+    slow, *_ = held
+    monkeypatch.setattr(
+        "dpcore.reproductions.get_reproduction", lambda name: dc.replace(get_reproduction(name), run=slow.run)
+    )
     page = open_script("sources/sources.py", about="reproductions", reproduced="iyengar")
     (left,) = short._KNOWN.values()
     assert not left.abandoned()

@@ -73,10 +73,10 @@ def test_the_distance_is_the_gradient_norm_at_the_returned_theta(data, loss, lam
 @pytest.mark.parametrize("lam", [0.02, 0.5])
 @pytest.mark.parametrize("radius", [None, 0.3, pytest.param(100.0, marks=pytest.mark.nightly)])
 def test_minimise_agrees_with_an_independent_optimiser(loss, lam, radius):
+    other = independent_minimum(loss, SMALL, lam, radius or 10.0)
+    other *= min(1.0, (radius or np.inf) / np.linalg.norm(other))
     for form in (SMALL, sparse(SMALL)):
         found = minimise(loss, form, lam, tol=1e-6, radius=radius)
-        other = independent_minimum(loss, SMALL, lam, radius or 1e3)
-        other *= min(1.0, (radius or np.inf) / np.linalg.norm(other))
         ours, theirs = (plain_objective(loss, SMALL, lam, theta)[0] for theta in (found.theta, other))
         assert np.linalg.norm(found.theta) <= (radius or np.inf) * (1 + 1e-12)
         assert abs(ours - theirs) <= 1e-9

@@ -97,10 +97,6 @@ class Decision(Watched):
         """Whether it will never be complete."""
         return not self.complete and (self.finished or self.abandoned())
 
-    def wait(self, seconds: float) -> None:
-        """Until all is there, so many seconds at most."""
-        self._finished.wait(seconds)
-
     def advance(self) -> None:
         """One more snapshot, unless nobody waits; the next one stands in line after those of others."""
         try:

@@ -44,6 +44,7 @@ VIEWS = (
     "decide?more=elsewhere",
     "decide?more=take+away",
     "decide?behind=Link",
+    "sources?about=figures+done+again",
     "?lecture=start&step=2",
     "doors?lecture=doors&step=3",
 )
