@@ -148,11 +148,11 @@ async def _prepare(url: str, pages: Sequence[str], farthest: int) -> None:
 
 async def _look(servers: Sequence[Server], lesson: Lesson) -> None:
     while True:
-        lesson.memory.append(sum(_resident_mb(server.process) for server in servers))
+        lesson.memory.append(sum(resident_mb(server.process) for server in servers))
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _resident_mb(process: int) -> float:
+def resident_mb(process: int) -> float:
     """Of a process, as Linux has it."""
     line = next(line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) / 1024

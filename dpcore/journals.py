@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,7 +88,8 @@ class Journal:
             raise
 
     def close(self, *, delete: bool = False) -> None:
-        self._file.close()
+        with suppress(OSError):  # what a full disk refuses once more; every cell that is kept is written already
+            self._file.close()
         if delete or not self.known:
             self.path.unlink(missing_ok=True)
 

@@ -40,7 +40,17 @@ _TABLES = (
 
 
 def warm_up() -> Iterator[str]:
-    """Run each mechanism on a tiny problem with each loss; yields the name of each piece as it is done."""
+    """Run each mechanism on a tiny problem with each loss; yields the name of each piece as it is done.
+
+    Raises OSError where what is compiled cannot be kept.
+    """
+    for piece in _pieces():
+        if kernels.unkept:
+            raise kernels.unkept[0]
+        yield piece
+
+
+def _pieces() -> Iterator[str]:
     pruned = kernels.prune_old_caches()
     if pruned:
         yield f"removed {pruned} cache folders of earlier versions"

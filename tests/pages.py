@@ -40,7 +40,9 @@ def finished(page: AppTest, *names: str) -> AppTest:
     if "reproduction in the background" in page.session_state:
         while page.session_state["reproduction in the background"].outcome is None:
             assert time.monotonic() < deadline
+            time.sleep(0.2)
             page.run()
+        page.run()
     if "decisions in the background" not in page.session_state:
         return page
     held = page.session_state["decisions in the background"].decisions

@@ -165,6 +165,7 @@ def test_the_code_makes_the_picture_that_is_shown(state):
     assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data
 
 
+@pytest.mark.nightly
 def test_large_tables_are_drawn_with_fewer_releases_and_the_caption_says_how_many():
     large = {"n": 2_000, "C": 10, "columns": 16}
     assert "Means of 2 releases" in captions(open_page(**large))

@@ -115,6 +115,7 @@ WITHIN = {
         "classifier_models",
     },
     "kernels": {
+        "keeping",
         "elementary",
         "entries",
         "apply",

@@ -11,7 +11,7 @@ from dpcore.mechanisms.shared import minimiser_pair, opposite_labels
 from dpcore.odds import Odds, odds_of
 from tests.audits import KEYS, KNOBS, plan_for
 
-STATES = 120
+STATES = 60
 
 
 def random_plan(rng: np.random.Generator) -> dpcore.Plan:
@@ -28,7 +28,7 @@ def random_plan(rng: np.random.Generator) -> dpcore.Plan:
 
 
 def test_certified_attack_limit_and_cap_are_in_order_in_random_states():
-    """A certified share is above the truth in at most 0.1% of states: more than 2 of 120 has probability 3e-4."""
+    """A certified share is above the truth in at most 0.1% of states: more than 2 of 60 has probability 4e-5."""
     rng = np.random.default_rng(10)
     seen, above, halved = set(), 0, 0
     while len(seen) < STATES:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from .options import JSON, progress
+from .options import JSON, progress, written
 
 
 @click.command()
@@ -53,10 +53,11 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
             if journal.known:
                 click.echo(f"Stopped; {len(journal.known)} cells are kept, --resume goes on from there.", err=True)
             raise
-        if output.suffix == ".parquet":
-            table.to_parquet(whole, index=False)
-        else:
-            table.to_csv(whole, index=False)
+        with written(whole):
+            if output.suffix == ".parquet":
+                table.to_parquet(whole, index=False)
+            else:
+                table.to_csv(whole, index=False)
         whole.replace(output.resolve())
         journal.close(delete=True)
     facts = {"rows": len(table), "output": str(output), "digest": chosen.digest(), "cells_reused": reused}

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON.")
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """While a file is being written: an error of the disk names it, and leaves no half of it behind."""
+    try:
+        yield
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        error.filename = str(path)  # libraries and a full disk name none
+        raise
 
 
 def progress(length: int, label: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from .options import JSON
+from .options import JSON, written
 
 
 @click.command()
@@ -43,9 +43,14 @@ def reproduce(
     outcome = chosen.run(data, runs=runs, seed=seed, told=lambda words: click.echo(words, err=True))
     claims = [dc.asdict(claim) for claim in outcome.claims]
     facts_of = {"name": name, "source": chosen.source, "records": outcome.records, "claims": claims}
-    outcome.table.to_csv(output / "table.csv", index=False)
-    (output / "claims.json").write_text(json.dumps(facts_of, indent=1) + "\n", encoding="utf-8")
-    (output / "figure.json").write_text(outcome.figure("light").to_json() + "\n", encoding="utf-8")
+    texts = {
+        "table.csv": outcome.table.to_csv(index=False, lineterminator="\n"),
+        "claims.json": json.dumps(facts_of, indent=1) + "\n",
+        "figure.json": outcome.figure("light").to_json() + "\n",
+    }
+    for file, text in texts.items():
+        with written(output / file):
+            (output / file).write_text(text, encoding="utf-8", newline="\n")
     if as_json:
         click.echo(json.dumps({**facts_of, "output": str(output)}))
         return

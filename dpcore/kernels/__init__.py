@@ -23,6 +23,8 @@ from pathlib import Path
 import numba
 from numba.core import config
 
+from .keeping import keep_where_there_is_room, unkept
+
 _FOLDER = Path(__file__).resolve().parent
 _PREFIX = "dpcore-numba-"
 
@@ -99,6 +101,10 @@ with _numba_cache_in(CACHE_FOLDER):
     from .touched import AFFINE, CONSTANT, SIGMOID, touched_frank_wolfe
     from .vertices import best_of_noisy, draw_vertices, follow, tally
 
+for _name, _module in list(sys.modules.items()):
+    if _name.startswith(f"{__name__}."):
+        keep_where_there_is_room(_module, CACHE_FOLDER)
+
 __all__ = [
     "AFFINE",
     "CACHE_FOLDER",
@@ -138,5 +144,6 @@ __all__ = [
     "stochastic_descent",
     "tally",
     "touched_frank_wolfe",
+    "unkept",
     "unsigned",
 ]

@@ -10,6 +10,7 @@ from numba import cfunc
 from numba.core import config, types
 
 from .elementary import CONTRACT
+from .keeping import where_there_is_room
 
 _LOCK = threading.Lock()
 
@@ -39,9 +40,12 @@ class Entries(Mapping[str, Any]):
         return len(self._functions)
 
     def _load(self, function: Callable[..., None]) -> Any:
+        options = {"fastmath": CONTRACT, "error_model": "numpy"}
         before = config.CACHE_DIR
         config.CACHE_DIR = self._folder  # numba reads it when it is given a function
         try:
-            return cfunc(self._signature, cache=True, fastmath=CONTRACT, error_model="numpy")(function)
+            with where_there_is_room(self._folder):
+                return cfunc(self._signature, cache=True, **options)(function)
+            return cfunc(self._signature, **options)(function)
         finally:
             config.CACHE_DIR = before

@@ -88,7 +88,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         report = here.standing.report if here.standing else None
         st.download_button(
             "Download the report",
-            lambda: report.to_json() if report else "",  # a text would be a file that is gone with the next runs
+            report.to_json() if report else "",
             words.file_name(here),
             "application/json",
             on_click="ignore",
