@@ -15,7 +15,6 @@ from tests.pages import open_app
 
 from .test_links import STATES, cheap, drawn, script, settled
 
-PAGES = (*STATES, "sources")
 LONG = ("decide", "classes", "trust")  # seconds a corner, even of small problems
 
 
@@ -57,7 +56,7 @@ def visit(app: AppTest, draw: st.DataObject, *, all_of_them: bool) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", STATES)
 def test_every_page_stands_at_the_ends_of_its_controls(page):
     app = open_app(script(page), n=300)
 
@@ -69,7 +68,7 @@ def test_every_page_stands_at_the_ends_of_its_controls(page):
     corners()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in LONG])
+@pytest.mark.parametrize("page", [page for page in STATES if page not in LONG])
 def test_some_corners_of_small_problems(page):
     app = open_app(script(page), n=300)
 

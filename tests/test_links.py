@@ -24,14 +24,15 @@ from tests.pages import open_app
 # Random states of each page, together 200, and the share of them in which a control of COSTLY moves: between two such
 # moves curves are cached, and what is on trial is the link.
 STATES = {
-    "start": (45, 0.9),
+    "start": (40, 0.9),
     "decide": (10, 0.1),
-    "dimension": (45, 0.9),
+    "dimension": (35, 0.9),
     "sparse": (30, 0.06),
     "trust": (25, 0.2),
     "doors": (20, 0.06),
     "geometry": (15, 0.06),
     "classes": (10, 0.06),
+    "sources": (15, 0.9),
 }
 COSTLY = (
     "epsilon",

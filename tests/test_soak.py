@@ -33,7 +33,7 @@ from pages.ui import ahead, assets
 ahead.start()
 app = st.App(Path({str(ROOT)!r}) / "pages" / "main.py", routes=assets.routes())
 """
-PAGES = ("", *(page for page in STATES if page != "start"), "sources")
+PAGES = ("", *(page for page in STATES if page != "start"))
 RERUNS, OF_A_VISITOR = 2_000, 25
 GROWTH = 0.05
 
