@@ -22,6 +22,7 @@ from pages.ui.text import emphasised, plain, rounded
 
 HEIGHT = 620
 SEEDED = ("errata", "reproductions")  # views in which chance plays
+PLACE = 430  # px of the smallest figure that is done again
 RUNNING = "reproduction in the background"  # in the session
 
 
@@ -160,6 +161,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
         headline.html(emphasised(words.under_way(chosen, failed=held.failed), ink))
         if not held.failed:
             follow(RUNNING, watcher)
+            st.html(f'<div style="height: {PLACE}px"></div>')  # so that the figure moves nothing when it comes
         return None
     sentence = words.verdicts(chosen, outcome)
     headline.html(emphasised(sentence, ink))
@@ -204,7 +206,7 @@ def show_limits() -> None:
     """What the promises do not cover, from docs/sharp_edges.md."""
     found = words.limits()
     headline.html(emphasised(f"**{len(found)}** limits: what no label says and no chart shows.", ink))
-    st.html(table("Limits", ["limit", "why"], [[text(heading), text(why)] for heading, why in found]))
+    st.html(table("Limits", ["limit", "what it means"], [[text(heading), text(why)] for heading, why in found]))
     st.caption("The first sentence of each; docs/sharp_edges.md has the rest.")
     behind_nothing()
 
@@ -223,7 +225,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         )
     elif view == "reproductions":
         reproduced = bound.select(
-            "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=520
+            "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=640
         )
 settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line has settings of its own")
 links.hide_controls([*settled, *([] if view in SEEDED else ["seed"])])  # they keep their values for other pages

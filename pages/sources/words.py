@@ -178,16 +178,27 @@ def kind(found: Recomputed) -> str:
 
 
 def limits() -> list[tuple[str, str]]:
-    """Heading and first sentence of every paragraph of docs/sharp_edges.md.
+    """Heading and first sentence of every paragraph of docs/sharp_edges.md; where they are one, all of it twice.
 
     >>> limits()[0][0]
     'Only an unseeded release carries its promise'
     """
     found = re.findall(r"^\*\*(.+?)\*\*(.*?)(?=\n\n|\Z)", SHARP_EDGES.read_text(encoding="utf-8"), re.S | re.M)
-    return [(heading.rstrip("."), _first_sentence(" ".join(rest.split()))) for heading, rest in found]
+    return [
+        (_plain(heading).rstrip("."), _first_sentence(rest if heading.endswith(".") else heading + rest))
+        for heading, rest in found
+    ]
 
 
 def _first_sentence(paragraph: str) -> str:
-    """The first sentence, with the sharp edges' marks of code taken away."""
-    sentence = re.split(r"(?<=[.:])\s+(?=[A-Z])", paragraph.strip(), maxsplit=1)[0]
-    return re.sub(r"\[(.+?)\]\(.+?\)", r"\1", sentence.replace("`", ""))
+    return _plain(re.split(r"(?<=[.:])\s+(?=[A-Z])", paragraph.strip(), maxsplit=1)[0])
+
+
+def _plain(markdown: str) -> str:
+    """Without line breaks, marks of code and emphasis, and addresses.
+
+    >>> _plain("see `spent` and *Data*, or [the table](data.md); 2 * 3")
+    'see spent and Data, or the table; 2 * 3'
+    """
+    told = re.sub(r"\[(.+?)\]\(.+?\)", r"\1", " ".join(markdown.split()).replace("`", ""))
+    return re.sub(r"\*(\w[^*]*?)\*", r"\1", told)
