@@ -209,7 +209,7 @@ if later := os.environ.get("LATER_CACHE_HOME"):
     os.environ["XDG_CACHE_HOME"] = later
 print(json.dumps({"folder": str(kernels.CACHE_FOLDER), "later": str(kernels._choose_cache_folder()),
                   "compiled": compiled, "loaded": loaded,
-                  "losses": len(losses), "losses_loaded": sum(f.cache_hits for f in losses)}))
+                  "losses": len(losses), "losses_loaded": sum(f.function.cache_hits for f in losses)}))
 """
 
 

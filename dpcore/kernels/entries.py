@@ -15,6 +15,17 @@ from .keeping import where_there_is_room
 _LOCK = threading.Lock()
 
 
+class Entry:
+    """A C function for kernels to call, with its type, which numba would otherwise work out anew at each call."""
+
+    def __init__(self, function: Any, signature: types.Type) -> None:
+        self.function = function
+        self._numba_type_ = types.FunctionType(signature)
+
+    def __wrapper_address__(self) -> int:
+        return int(self.function.address)
+
+
 class Entries(Mapping[str, Any]):
     """Name -> C function of one signature. To be made while the kernels' cache folder is set; it is remembered."""
 
@@ -45,7 +56,7 @@ class Entries(Mapping[str, Any]):
         config.CACHE_DIR = self._folder  # numba reads it when it is given a function
         try:
             with where_there_is_room(self._folder):
-                return cfunc(self._signature, cache=True, **options)(function)
-            return cfunc(self._signature, **options)(function)
+                return Entry(cfunc(self._signature, cache=True, **options)(function), self._signature)
+            return Entry(cfunc(self._signature, **options)(function), self._signature)
         finally:
             config.CACHE_DIR = before
