@@ -74,6 +74,7 @@ def test_every_other_control_redraws_the_curves_in_place(server: Server, page: P
     assert complaints == []
 
 
+@pytest.mark.nightly  # tests/browser/test_refine.py has the same of a page of its own
 def test_a_heavy_state_refines_in_place(server: Server, page: Page, complaints: list[str]):
     chart = open_doors(page, server.url, "n=10,000&noise=both&seed=92&side=Door+zero")
     expect(page.get_by_text("10 of 50 releases, refining")).to_be_visible()
