@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -13,9 +14,10 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.links import Control
 from tests.pages import open_app
 
-from .test_links import STATES, cheap, drawn, script, settled
+from .test_links import STATES, cheap, drawn, script, settled, under_way
 
 ENDLESS = ("runs",)  # a million runs of each version of a mechanism are played while one looks, for many minutes
+WATCHED_SECONDS = 30.0
 LONG = ("decide", "classes", "trust")  # seconds a corner, even of small problems
 
 
@@ -46,6 +48,16 @@ def look_at(app: AppTest) -> None:
                 assert low is not None and high is not None and low != high, (name, axis["range"])
 
 
+def watch(app: AppTest) -> None:
+    """Look at all that a page shows while its numbers come, a while at most: some of a corner's take many minutes."""
+    deadline = time.monotonic() + WATCHED_SECONDS
+    look_at(app)
+    while under_way(app) and time.monotonic() < deadline:
+        time.sleep(0.5)
+        look_at(app.run())
+    look_at(app.run())
+
+
 def visit(app: AppTest, draw: st.DataObject, *, all_of_them: bool) -> None:
     state = {
         key: draw.draw(st.sampled_from(ends(control, all_of_them=all_of_them)), label=key)
@@ -53,7 +65,8 @@ def visit(app: AppTest, draw: st.DataObject, *, all_of_them: bool) -> None:
     }
     for key, value in state.items():
         app.session_state[key] = value
-    look_at(settled(app.run()))
+    app.run()
+    watch(app) if all_of_them else look_at(settled(app))
 
 
 @pytest.mark.nightly

@@ -78,15 +78,18 @@ def pictures(app: AppTest) -> list[str]:
 def settled(app: AppTest) -> AppTest:
     """Wait for what is computed in the background, as a browser does by asking."""
     deadline = time.monotonic() + LASTING
-    while True:
-        assert not app.exception, app.exception
-        state = app.session_state.to_dict()
-        held = [value for key, value in state.items() if key.endswith("in the background")]
-        if all(each.finished for each in held):
-            return app.run() if held else app
+    while under_way(app):
         assert time.monotonic() < deadline
         time.sleep(0.02)
         app.run()
+    return app.run()
+
+
+def under_way(app: AppTest) -> bool:
+    """Whether something is still computed in the background."""
+    assert not app.exception, app.exception
+    state = app.session_state.to_dict()
+    return not all(held.finished for key, held in state.items() if key.endswith("in the background"))
 
 
 def follow(page: str, query: str) -> AppTest:

@@ -1,9 +1,8 @@
-"""Disks that are full, clocks that jump, locales that differ, servers that share a cache: numbers or one sentence."""
+"""Disks that are full, runs that are given up, clocks that jump, locales that differ: numbers or one sentence."""
 
 from __future__ import annotations
 
 import ast
-import asyncio
 import os
 import subprocess
 import sys
@@ -16,9 +15,8 @@ from pandas.testing import assert_frame_equal
 import dpcore
 from dpcore import kernels
 from dpcore.__main__ import main
-from pages.ui.visitor import Visitor
 
-from .harness import ROOT, serve
+from .harness import ROOT
 from .nights import each
 
 OURS = [ROOT / "app.py", *sorted((ROOT / "dpcore").rglob("*.py")), *sorted((ROOT / "pages").rglob("*.py"))]
@@ -66,6 +64,21 @@ def test_a_run_onto_a_full_disk_names_its_file_and_goes_on_from_what_it_kept(fol
     assert b"1 cells were there already" in again.stdout
     assert call("dpcore", "run", "e.json", "-o", f"whole-{output}", folder=folder).returncode == 0
     assert_frame_equal(table(folder / output), table(folder / f"whole-{output}"))
+
+
+def test_numbers_that_were_given_up_are_those_of_an_undisturbed_process_when_asked_for_again(folder):
+    """At each moment at which a run asks whether it is still wanted."""
+    assert call("dpcore", "run", "e.json", "-o", "whole.csv", folder=folder).returncode == 0
+    experiment = dpcore.Experiment.from_json((folder / "e.json").read_text(encoding="utf-8"))
+    for answers in range(1, 1000):
+        asked = iter([False] * answers)
+        given_up = dpcore.run(experiment, cancelled=lambda asked=asked: next(asked, True))
+        if not (given_up.status == "cancelled").any():
+            break
+        assert given_up[given_up.status == "cancelled"]["mean"].isna().all()
+    assert 5 < answers < 999, "so many moments"
+    dpcore.run(experiment).to_csv(folder / "again.csv", index=False)
+    assert_frame_equal(table(folder / "again.csv"), table(folder / "whole.csv"))
 
 
 def test_a_reproduction_onto_a_full_disk_leaves_no_half_of_a_file(folder):
@@ -173,29 +186,3 @@ def test_these_faults_are_seen():
         assert all(fault(ast.parse(text).body[0].value) for text in texts)
     fine = ("open('a', 'rb')", "path.read_text(encoding='utf-8')", "path.read_bytes()", "path.open('r+b')")
     assert not any(without_encoding(ast.parse(text).body[0].value) for text in fine)
-
-
-@pytest.mark.nightly
-def test_two_servers_that_start_at_once_share_an_empty_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-
-    async def look(url: str) -> int:
-        async with Visitor(url) as visitor:
-            await visitor.visit("")
-            await visitor.see()
-            await visitor.move("epsilon", visitor.sliders["epsilon"].options[3])
-            await visitor.see()
-            return visitor.figures
-
-    async def both() -> list[int]:
-        return await asyncio.gather(look(first.url), look(second.url))
-
-    with serve(ROOT / "app.py") as first, serve(ROOT / "app.py") as second:
-        assert min(asyncio.run(both())) >= 1
-        for server in (first, second):
-            assert "Traceback" not in server.log.read_text(encoding="utf-8")
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
-    assert kept
-    with serve(ROOT / "app.py") as third:
-        assert asyncio.run(look(third.url)) >= 1
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")} == kept, "a third compiles nothing"
