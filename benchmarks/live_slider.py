@@ -3,9 +3,10 @@
     python -m benchmarks.live_slider [--moves 15] [--pages start,doors,...] [--json FILE]
 
 The app as it is and the same pages drawn by st.plotly_chart, each from a server of its own, moves taking turns: first
-over new values (cold), then back over the same ones (warm). A frame is blank if the first chart of the page has no
-drawing or no height in it. Before the moves a reader zooms in: whether the zoom is kept is told as well. A move whose
-picture does not change within 30 s is counted as missed. Needs a browser, as the tests do (tests/harness.py).
+over new values (cold), then back over the same ones (warm). "Page" is the time until nothing in it changes any more:
+texts, and charts once again. A frame is blank if the first chart of the page has no drawing or no height in it. Before
+the moves a reader zooms in: whether the zoom is kept is told as well. A move whose picture does not change within 30 s
+is counted as missed. Needs a browser, as the tests do (tests/harness.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from playwright.sync_api import TimeoutError as TooSlow
 from tests.harness import FLAGS, ROOT, find_browser, serve
 
 PAGES = ("start", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
+NUMBERS = ("p50", "p95", "max", "page", "missed", "blank frames")
+REST_MS = 500  # without a change: more than there is between two messages of one script
 # The exchange comes before any page imports live_figure; the rest is app.py.
 STOCK = """
 import streamlit as st
@@ -45,9 +48,12 @@ app = st.App(MAIN, routes=assets.routes(), lifespan=upload_server.lifespan)
 WATCH = """() => {
     const charts = () => [...document.querySelectorAll(".js-plotly-plot")];
     const said = () => JSON.stringify(charts().map(it => [it.data, it.layout.shapes, it.layout.annotations]));
-    const w = window.watch = { blank: 0, node: charts()[0], took: null, pressed: null };
+    const w = window.watch = { blank: 0, node: charts()[0], took: null, pressed: null, changed: null };
     let parts = [], before = said();
-    addEventListener("keydown", () => { w.pressed = performance.now(); w.took = null; }, true);
+    addEventListener("keydown", () => { w.pressed = w.changed = performance.now(); w.took = null; }, true);
+    const texts = new MutationObserver(() => { w.changed = performance.now(); });
+    const main = document.querySelector("[data-testid=stMain]");
+    texts.observe(main, { subtree: true, childList: true, characterData: true });
     const frame = () => {
         const all = charts(), now = all.flatMap(it => [it, it.data, it.layout]);
         if (!all[0]?.querySelector(".main-svg") || !all[0].clientHeight) w.blank++;
@@ -64,15 +70,19 @@ WATCH = """() => {
 RANGE = "document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range.map(it => it.toFixed(6)).join()"
 
 
-def move(page: Page, stroke: str) -> float | None:
-    """Milliseconds until the picture differs; None if it never does."""
+QUIET = f"performance.now() - watch.changed > {REST_MS}"
+
+
+def move(page: Page, stroke: str) -> tuple[float, float] | None:
+    """Milliseconds until the picture differs, and until the page is at rest; None if the picture never does."""
     page.locator(".st-key-epsilon input[type=range]").press(stroke)
     try:
         page.wait_for_function("watch.took !== null", timeout=30_000)
     except TooSlow:
         return None
-    page.wait_for_timeout(300)  # what else the script sends
-    return float(page.evaluate("watch.took"))
+    page.wait_for_function(QUIET, timeout=30_000)
+    took, whole = page.evaluate("[watch.took, watch.changed - watch.pressed]")
+    return took, max(took, whole)
 
 
 def prepare(page: Page, url: str) -> str:
@@ -80,8 +90,9 @@ def prepare(page: Page, url: str) -> str:
     page.goto(url)
     page.wait_for_selector(".js-plotly-plot .main-svg", timeout=120_000)
     page.wait_for_timeout(5_000)  # what a page computes after its first picture
-    box = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
-    assert box
+    panel = page.locator(".js-plotly-plot .nsewdrag").first
+    while (box := panel.bounding_box()) is None:  # just being replaced
+        page.wait_for_timeout(100)
     page.mouse.move(box["x"] + 0.1 * box["width"], box["y"] + 0.1 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"], steps=4)
@@ -91,10 +102,11 @@ def prepare(page: Page, url: str) -> str:
     return str(page.evaluate(RANGE))
 
 
-def summary(times: Sequence[float | None]) -> dict[str, float]:
-    took = [time for time in times if time is not None]
-    p50, p95, most = np.percentile(took, [50, 95, 100]) if took else [np.nan] * 3
-    return {"p50": p50, "p95": p95, "max": most, "missed": len(times) - len(took)}
+def summary(times: Sequence[tuple[float, float] | None]) -> dict[str, float]:
+    seen = [time for time in times if time is not None]
+    took, whole = np.array(seen or [(np.nan, np.nan)]).T
+    p50, p95, most = np.percentile(took, [50, 95, 100])
+    return {"p50": p50, "p95": p95, "max": most, "page": float(np.median(whole)), "missed": len(times) - len(seen)}
 
 
 def compare(pages: Mapping[str, Page], addresses: Mapping[str, str], moves: int) -> list[dict[str, Any]]:
@@ -102,7 +114,7 @@ def compare(pages: Mapping[str, Page], addresses: Mapping[str, str], moves: int)
     zoomed = {who: prepare(page, addresses[who]) for who, page in pages.items()}
     rows: list[dict[str, Any]] = []
     for kind, stroke in (("cold", "ArrowRight"), ("warm", "ArrowLeft")):
-        times: dict[str, list[float | None]] = {who: [] for who in pages}
+        times: dict[str, list[tuple[float, float] | None]] = {who: [] for who in pages}
         for _ in range(moves):
             for who, page in pages.items():
                 page.bring_to_front()
@@ -124,7 +136,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = parser.parse_args(arguments)
     found = []
     print(
-        "| page | drawn by | walk | p50 ms | p95 ms | max ms | missed | blank frames | node | zoom |\n|" + "---|" * 10
+        "| page | drawn by | walk | p50 ms | p95 ms | max ms | page, p50 ms | missed | blank frames | node | zoom |\n|"
+        + "---|" * 11
     )
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         stock = Path(place, "stock.py")
@@ -138,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 addresses = {who: f"{server.url}/{path}" for who, server in zip(pages, (ours, theirs), strict=True)}
                 for row in compare(pages, addresses, words.moves):
                     found.append({"page": name, **row})
-                    numbers = " | ".join(f"{row[key]:.0f}" for key in ("p50", "p95", "max", "missed", "blank frames"))
+                    numbers = " | ".join(f"{row[key]:.0f}" for key in NUMBERS)
                     kept = " | ".join("kept" if row[key] else "lost" for key in ("node kept", "zoom kept"))
                     print(f"| {name} | {row['who']} | {row['walk']} | {numbers} | {kept} |", flush=True)
                 for page in pages.values():

@@ -38,6 +38,10 @@ def test_the_default_audit_of_generalised_gaussian_noise_certifies_about_half():
 
 
 def test_sizes_are_those_of_the_code():
+    script = (ROOT / "pages" / "ui" / "live_figure.js").read_text(encoding="utf-8")
+    assert [f"{most:g}" for most in stated(r"memory, which holds (\d+) pictures")] == re.findall(
+        r"REMEMBERED = (\d+);", script
+    )
     assert stated(r"reads LIBSVM files up to ([\d,]+) columns") == [MAX_COLUMNS]
     (power,) = stated(r"2\^-(\d+) of the noise")
     assert grid_of(1.0) == 2.0**-power

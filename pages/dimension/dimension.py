@@ -64,7 +64,6 @@ experiment = dpcore.Experiment(
 )
 table = dpcore.run(experiment)
 grown = growth.growth_of(experiment.cells())
-corner = orthant.corner(ps, n=controls.n, epsilon=controls.epsilon, delta=controls.delta, lam=lam, seed=controls.seed)
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 colour = figures.FAMILIES[theme]["objective" if noise_in == "question" else "output"]
 
@@ -85,6 +84,9 @@ with left:
     cards(words.readouts(table, grown, controls.p, source))
 with right:
     st.markdown(f"**{words.CORNER_QUESTION}**")
+    corner = orthant.corner(
+        ps, n=controls.n, epsilon=controls.epsilon, delta=controls.delta, lam=lam, seed=controls.seed
+    )
     told = words.corner_takeaway(corner, controls.p)
     corner_figure = figures.orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
     live_figure(corner_figure, key="corner", alt=plain(told), height=CORNER_HEIGHT)

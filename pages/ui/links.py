@@ -216,6 +216,12 @@ def note(control: Control, value: Any) -> None:
     held.ignored.append(remark(control.key, texts, reason))
 
 
+def state() -> dict[str, str]:
+    """What the controls say that this run has drawn so far, as the screen writes it."""
+    drawn: Mapping[str, tuple[Control, Any]] = st.session_state.get(_DRAWN, {})
+    return {key: ",".join(control.written(value)) for key, (control, value) in drawn.items()}
+
+
 def _said(key: str) -> tuple[list[str] | None, bool]:
     held: Arrival | None = st.session_state.get(_ARRIVAL)
     return held.said.get(key, (None, False)) if held else (None, False)

@@ -1,6 +1,7 @@
 // Draws a plotly figure in place: the browser half of live_figure.py.
 
 const NARROW = 560; // px
+const REMEMBERED = 60; // pictures of a chart
 const PHONE = 768; // px of the window: nobody projects from a narrower one, and nothing is made larger there
 const CONFIG = {
   displaylogo: false,
@@ -42,7 +43,7 @@ function merge(base, change) {
 function create(parent) {
   const node = document.createElement("div");
   node.className = "live-figure";
-  node.turn = 0;
+  node.remembered = new Map(); // what the controls said -> the picture of it, the latest last
   node.textContent = "Drawing the chart …";
   node.numbers = createNumbers(() => node.wide && fillNumbers(node));
   parent.append(node, node.numbers);
@@ -170,6 +171,7 @@ function fit(node) {
   const width = node.clientWidth;
   if (!node.drawnWidth || !width || width === node.drawnWidth) return;
   if (width < NARROW !== node.drawnWidth < NARROW) {
+    node.drawn = null;
     draw(node);
   } else {
     node.drawnWidth = width;
@@ -183,7 +185,7 @@ function keepZoom(node, wanted) {
   const own = {};
   for (const [name, axis] of Object.entries(wanted)) {
     if (!/^[xy]axis\d*$/.test(name) || axis.range?.length !== 2) continue;
-    own[name] = { range: [...axis.range], shows: JSON.stringify([axis.type, axis.title, axis.tickformat]) };
+    own[name] = { range: [...axis.range], shows: JSON.stringify([axis.type, axis.title?.text ?? axis.title, axis.tickformat]) };
     const [before, now] = [node.own?.[name], node.layout?.[name]];
     if (!now || before?.shows !== own[name].shows) continue; // another quantity, or a chart that was taken down
     if (now.autorange === true) axis.autorange = true;
@@ -192,42 +194,110 @@ function keepZoom(node, wanted) {
   node.own = own;
 }
 
+// Charts take turns, one a frame: the first is on the screen before the second begins.
+function turn() {
+  const mine = window.figureTurn ?? Promise.resolve();
+  window.figureTurn = mine.then(painted);
+  return mine;
+}
+
+// Until the browser has painted, which it may put off for a page that nobody looks at.
+function painted() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, 100);
+  });
+}
+
+// Draws what is wanted when it is this chart's turn, until nothing newer is.
 async function draw(node) {
-  const turn = ++node.turn;
-  const { figure, height, scale, src } = node.wanted;
-  try {
-    const Plotly = await loadPlotly(src);
-    if (turn !== node.turn) return; // a newer figure came while the library loaded
-    const { data, layout } = JSON.parse(figure);
-    const width = node.clientWidth;
-    const wide = { uirevision: "keep", ...layout, height, width: undefined, autosize: true };
-    const fitting = width && width < NARROW ? merge(wide, layout.meta?.narrow) : wide;
-    node.style.height = `${fitting.height}px`;
-    node.style.marginBottom = `${(scale - 1) * fitting.height}px`;
-    if (!node.drawnWidth) node.replaceChildren(); // the waiting text
-    node.drawnWidth = width || Infinity;
-    unfollow(node);
-    keepZoom(node, fitting);
-    await Plotly.react(node, data, fitting, CONFIG);
-    for (const [name, { range }] of Object.entries(node.own)) {
-      const axis = node._fullLayout[name];
-      [axis._rangeInitial0, axis._rangeInitial1] = range; // where "Reset axes" leads; plotly keeps its first figure's
+  if (node.busy) return;
+  node.busy = true;
+  while (node.drawn !== node.wanted) {
+    node.drawn = node.wanted;
+    try {
+      const Plotly = await loadPlotly(node.wanted.src);
+      await turn();
+      node.drawn = node.wanted;
+      await drawNow(Plotly, node);
+    } catch (error) {
+      if (!node.isConnected) break; // the reader left while it was being drawn
+      console.error("live_figure:", error);
+      giveUp(node);
     }
-    // The sentence and the numbers say it better than labels without their places.
-    for (const drawing of node.querySelectorAll(".main-svg")) drawing.setAttribute("aria-hidden", "true");
-    node.wide = layout;
-    fillNumbers(node);
-  } catch (error) {
-    if (!node.isConnected) return; // the reader left while it was being drawn
-    console.error("live_figure:", error);
-    if (turn !== node.turn) return;
-    window.Plotly?.purge(node);
-    node.drawnWidth = 0;
-    node.numbers.hidden = true;
-    node.removeAttribute("role"); // the sentence is to be read, not the description of a missing picture
-    node.removeAttribute("aria-label");
-    node.textContent = "The chart could not be drawn. Reload the page to try again.";
   }
+  node.busy = false;
+}
+
+async function drawNow(Plotly, node) {
+  const { figure, alt, height, scale } = node.drawn;
+  const { data, layout } = JSON.parse(figure);
+  node.setAttribute("role", "figure"); // an img would hide its tools, which the keyboard reaches, from screen readers
+  node.setAttribute("aria-label", alt);
+  const width = node.clientWidth;
+  const wide = { uirevision: "keep", ...layout, height, width: undefined, autosize: true };
+  const fitting = width && width < NARROW ? merge(wide, layout.meta?.narrow) : wide;
+  node.style.height = `${fitting.height}px`;
+  node.style.marginBottom = `${(scale - 1) * fitting.height}px`;
+  if (!node.drawnWidth) node.replaceChildren(); // the waiting text
+  node.drawnWidth = width || Infinity;
+  unfollow(node);
+  keepZoom(node, fitting);
+  await Plotly.react(node, data, fitting, CONFIG);
+  for (const [name, { range }] of Object.entries(node.own)) {
+    const axis = node._fullLayout[name];
+    [axis._rangeInitial0, axis._rangeInitial1] = range; // where "Reset axes" leads; plotly keeps its first figure's
+  }
+  // The sentence and the numbers say it better than labels without their places.
+  for (const drawing of node.querySelectorAll(".main-svg")) drawing.setAttribute("aria-hidden", "true");
+  node.wide = layout;
+  fillNumbers(node);
+  if (stateNow(node.drawn) !== stateOf(node.drawn)) keepUp(node); // the reader moved on meanwhile
+}
+
+function giveUp(node) {
+  window.Plotly?.purge(node);
+  node.drawnWidth = 0;
+  node.wide = null;
+  node.numbers.hidden = true;
+  node.removeAttribute("role"); // the sentence is to be read, not the description of a missing picture
+  node.removeAttribute("aria-label");
+  node.textContent = "The chart could not be drawn. Reload the page to try again.";
+}
+
+// A slider's value in words, as it stands on the screen; undefined for what is no slider.
+const sliderText = (key) =>
+  document.querySelector(`.st-key-${CSS.escape(key)} input[type=range]`)?.getAttribute("aria-valuetext");
+
+// What the controls said when the server drew a picture, as one text, and what they say now: the browser knows where a
+// slider stands before the server does.
+const stateOf = ({ state }) => JSON.stringify(Object.entries(state));
+const stateNow = ({ state }) => JSON.stringify(Object.entries(state).map(([key, said]) => [key, sliderText(key) ?? said]));
+
+// Another data set or view begins anew: of records that were taken away no picture stays.
+function remember(node, picture) {
+  const rest = JSON.stringify(Object.entries(picture.state).filter(([key]) => sliderText(key) === undefined));
+  if (rest !== node.rest) node.remembered.clear();
+  node.rest = rest;
+  node.remembered.delete(stateOf(picture));
+  node.remembered.set(stateOf(picture), picture);
+  if (node.remembered.size > REMEMBERED) node.remembered.delete(node.remembered.keys().next().value);
+}
+
+function show(node, picture) {
+  const { figure, alt, height, scale } = node.wanted ?? {};
+  if (picture.figure === figure && picture.alt === alt && picture.height === height && picture.scale === scale) return;
+  node.wanted = picture;
+  draw(node);
+}
+
+// After a slider's move: a picture that was here before is shown again, while the server still works on it; it comes
+// to the same, and if it does not, the server's takes its place. Without one, the cursor goes ahead.
+function keepUp(node) {
+  if (!node.wanted) return;
+  const known = node.remembered.get(stateNow(node.wanted));
+  if (known) show(node, known);
+  else if (node.wide) follow(node, sliderText("epsilon"));
 }
 
 // While the slider of epsilon is dragged, the cursor follows on the curves that are there; new ones come on its release.
@@ -272,32 +342,25 @@ function unfollow(node) {
 }
 
 // A slider says its value in words as it moves, and tells the server when it is let go. One observer serves all charts.
-function followSlider() {
-  window.epsilonFollower ??= new MutationObserver((changes) => {
-    const { target } = changes.find((it) => it.target.closest(".st-key-epsilon")) ?? {};
-    if (!target) return;
-    for (const node of document.querySelectorAll(".live-figure")) {
-      if (node.wide) follow(node, target.getAttribute("aria-valuetext"));
-    }
-  });
-  window.epsilonFollower.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
+function watchSliders() {
+  window.sliderWatch ??= new MutationObserver(() => document.querySelectorAll(".live-figure").forEach(keepUp));
+  window.sliderWatch.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
 }
 
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
 export default function ({ data, parentElement }) {
   if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
-  followSlider();
+  watchSliders();
   const scale = window.innerWidth < PHONE ? 1 : data.scale;
-  node.wanted = { ...data, scale };
-  node.setAttribute("role", "figure"); // an img would hide its tools, which the keyboard reaches, from screen readers
-  node.setAttribute("aria-label", data.alt);
+  const picture = { ...data, scale };
   // A figure made larger is laid out in less room and then stretched, labels, lines and gaps alike.
   node.style.transform = scale === 1 ? "" : `scale(${scale})`;
   node.style.transformOrigin = "0 0";
   node.style.width = `${100 / scale}%`;
   if (!node.drawnWidth) node.style.height = `${data.height}px`;
-  draw(node);
+  remember(node, picture);
+  show(node, node.remembered.get(stateNow(picture)) ?? picture); // the reader may have moved on
   return () => {
     // Streamlit also runs the clean-up of a call that was overtaken by a newer one, while the node lives on.
     if (node.isConnected) return;

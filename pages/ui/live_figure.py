@@ -1,7 +1,9 @@
 """Plotly figures that are updated in place.
 
 st.plotly_chart replaces its chart on every change of data, and with it the reader's zoom, pan and hidden
-traces. This component keeps the chart and lets Plotly.react compute the difference.
+traces. This component keeps the chart and lets Plotly.react compute the difference. It remembers the pictures
+it has shown, and what the controls said to each: a slider that comes back to one brings it back at once, also while
+it is dragged, and the server's, which is the same, follows.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpcore import figures
+from pages.ui import links
 from pages.ui.assets import PLOTLY_JS_URL
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
@@ -41,5 +44,8 @@ def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int) -> N
     scale = 1.0
     if st.session_state.get(LARGE):
         figure, scale = figures.enlarged(figure), figures.ENLARGED
-    data = {"figure": figure.to_json(), "alt": alt, "height": height, "scale": scale, "src": PLOTLY_JS_URL}
+    state = links.state() | {"theme": str(st.context.theme.type), "scale": str(scale)}
+    data = {
+        "figure": figure.to_json(), "alt": alt, "height": height, "scale": scale, "src": PLOTLY_JS_URL, "state": state
+    }  # fmt: skip
     _component(key=key, data=data)

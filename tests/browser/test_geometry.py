@@ -44,6 +44,29 @@ def test_the_norm_order_moves_the_cursor_in_place(server: Server, page: Page, co
     assert "p_norm=2" in page.url and complaints == []
 
 
+# The number of the frame in which a chart was drawn, for each of them.
+FRAMES = """() => {
+    window.frames_drawn = [];
+    let frame = 0;
+    const count = () => { frame++; requestAnimationFrame(count); };
+    requestAnimationFrame(count);
+    const react = Plotly.react;
+    Plotly.react = (...all) => (frames_drawn.push(frame), react(...all));
+}"""
+
+
+def test_the_first_chart_is_on_the_screen_before_the_second_is_drawn(server: Server, page: Page):
+    open_geometry(page, server.url)
+    page.wait_for_timeout(1_000)
+    page.evaluate(FRAMES)
+    for stroke in ("ArrowRight", "ArrowLeft"):
+        page.evaluate("frames_drawn.length = 0")
+        page.locator(".st-key-epsilon input[type=range]").press(stroke)
+        page.wait_for_function("frames_drawn.length === 2")
+        first, second = page.evaluate("frames_drawn")
+        assert second > first, stroke
+
+
 STATES = (
     "",
     "?p_norm=2&p=65%2C536&beside_geometry=Noise",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from ..harness import ROOT, Server, serve
 
@@ -24,21 +24,27 @@ app = st.App(Path(__file__).with_name("main.py"), routes=assets.routes())
 MAIN = """
 import plotly.graph_objects as go
 import streamlit as st
+from pages.ui import bound
 from pages.ui.live_figure import live_figure
 
 st.set_page_config(layout="wide")
-slope = st.slider("slope", 1, 9, 2, key="slope")
+slope = bound.slider("slope", "slope", range(1, 10), 2)
+shade = bound.segments("shade", "shade", ("black", "grey"), "black")
+lifted = st.button("Lift", key="lift")  # which is no part of a link
 figure = go.Figure(
     [
-        go.Scatter(x=[0, 1, 2], y=[0, slope, 2 * slope], name="line"),
-        go.Scatter(x=[0, 2], y=[1, 1], name="other"),
+        go.Scatter(x=[0, 1, 2], y=[0, slope, 2 * slope], name="line", line={"color": shade}),
+        go.Scatter(x=[0, 2], y=[1 + lifted, 1 + lifted], name="other"),
         go.Scatter(x=[k / 500 for k in range(1001)], y=[slope] * 1001, name="long <img src=x> & <b>bold</b>"),
         go.Scatter(x=[1], y=[slope], mode="markers"),
     ],
     {
         "template": "none",
         "showlegend": True,
-        "yaxis": {"range": [0, 2 * slope], "title": "height" if slope < 4 else "depth"},
+        "yaxis": {
+            "range": [0, 2 * slope],
+            "title": {"text": "height" if slope < 4 else "depth", "standoff": 5 * slope},
+        },
         "meta": {"narrow": {"legend": {"orientation": "h"}, "height": 360}},
     },
 )
@@ -77,8 +83,8 @@ def wait_until(page: Page, condition: str) -> None:
     page.wait_for_function(f"(it => {condition})(document.querySelector('{CHART}'))")
 
 
-def move_slider(page: Page) -> None:
-    page.locator(".st-key-slope input[type=range]").press("ArrowRight")
+def move_slider(page: Page, stroke: str = "ArrowRight") -> None:
+    page.locator(".st-key-slope input[type=range]").press(stroke)
 
 
 def zoom(page: Page) -> None:
@@ -130,6 +136,98 @@ def test_an_axis_that_a_reader_let_find_its_own_range_goes_on_finding_it(page: P
     move_slider(page)
     wait_until(page, "it._fullData[0].y[1] === 3")
     assert look(page, "it.layout.yaxis.autorange") is True and look(page, "it._fullLayout.yaxis.range[1] > 6")
+
+
+class Line:
+    """The page's line to its server, on which what the server says can be held back."""
+
+    def __init__(self, page: Page) -> None:
+        self.held: list[str | bytes] | None = None
+        page.route_web_socket("**/_stcore/stream", self._connect)
+
+    def _connect(self, route: WebSocketRoute) -> None:
+        self._route = route
+        route.connect_to_server().on_message(self._forward)
+
+    def _forward(self, message: str | bytes) -> None:
+        if self.held is None:
+            self._route.send(message)
+        else:
+            self.held.append(message)
+
+    def hold(self) -> None:
+        self.held = []
+
+    def let_go(self, page: Page) -> None:
+        """Once the server has said all there is; one by one, so that the browser takes none of it for outdated."""
+        while (said := len(self.held or ())) == 0 or page.wait_for_timeout(500) or said < len(self.held or ()):
+            page.wait_for_timeout(50)
+        messages, self.held = self.held or [], None
+        for message in messages:
+            self._forward(message)
+            page.wait_for_timeout(50)
+        page.wait_for_timeout(500)
+
+
+SEEN = """() => {
+    window.seen = [];
+    const react = Plotly.react;
+    Plotly.react = (node, data, ...more) => (seen.push(data[0].y), react(node, data, ...more));
+}"""
+
+
+def test_a_slider_that_comes_back_brings_its_picture_back_before_the_server_does(page: Page, dashboard: Server) -> None:
+    line = Line(page)
+    open_chart(page, dashboard.url)
+    move_slider(page)
+    expect(page.get_by_role("figure", name="A line of slope 3")).to_be_visible()
+    wait_until(page, "it._fullData[0].y[1] === 3")
+    page.evaluate(SEEN)
+    line.hold()
+    move_slider(page, "ArrowLeft")
+    expect(page.get_by_role("figure", name="A line of slope 2")).to_be_visible()
+    wait_until(page, "it._fullData[0].y[1] === 2 && it.layout.yaxis.range[1] === 4")
+    line.let_go(page)
+    assert page.evaluate("seen") == [[0, 2, 4]], "the server's is the same and is not drawn again"
+
+
+def test_a_picture_that_the_reader_has_left_behind_is_not_drawn(page: Page, dashboard: Server) -> None:
+    line = Line(page)
+    open_chart(page, dashboard.url)
+    page.evaluate(SEEN)
+    line.hold()
+    move_slider(page)
+    page.wait_for_timeout(500)  # the server draws it, and the browser does not know
+    move_slider(page, "ArrowLeft")
+    line.let_go(page)
+    assert page.evaluate("seen") == []
+    line.hold()
+    move_slider(page)
+    wait_until(page, "it._fullData[0].y[1] === 3")
+    line.let_go(page)
+    assert page.evaluate("seen") == [[0, 3, 6]], "but remembered"
+
+
+def test_what_the_server_says_counts_where_a_remembered_picture_differs(page: Page, dashboard: Server) -> None:
+    open_chart(page, dashboard.url)
+    move_slider(page)
+    wait_until(page, "it._fullData[0].y[1] === 3")
+    move_slider(page, "ArrowLeft")
+    wait_until(page, "it._fullData[0].y[1] === 2")
+    page.get_by_role("button", name="Lift").click()
+    wait_until(page, "it._fullData[1].y[1] === 2")
+    move_slider(page)  # the button is up again by then
+    wait_until(page, "it._fullData[0].y[1] === 3 && it._fullData[1].y[1] === 1")
+    move_slider(page, "ArrowLeft")
+    wait_until(page, "it._fullData[0].y[1] === 2 && it._fullData[1].y[1] === 1")
+
+
+def test_another_view_forgets_the_pictures_of_the_one_before(page: Page, dashboard: Server) -> None:
+    open_chart(page, dashboard.url)
+    move_slider(page)
+    wait_until(page, "it._fullData[0].y[1] === 3 && it.remembered.size === 2")
+    page.get_by_role("radio", name="grey").click()
+    wait_until(page, "it._fullData[0].line.color === 'grey' && it.remembered.size === 1")
 
 
 def test_the_numbers_open_by_keyboard_follow_the_chart_and_are_plain_text(page: Page, dashboard: Server) -> None:

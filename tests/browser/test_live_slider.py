@@ -23,4 +23,5 @@ def test_our_charts_keep_node_and_zoom_and_those_of_streamlit_do_not(tmp_path: P
     for row in rows:
         ours = row["who"] == "live_figure"
         assert row["missed"] == 0 and 0.0 < row["p50"] <= row["p95"] <= row["max"]
+        assert row["page"] >= row["p50"]
         assert (row["blank frames"] == 0) == row["node kept"] == row["zoom kept"] == ours

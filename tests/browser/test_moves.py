@@ -75,6 +75,23 @@ def test_moves_keep_the_zoom_of_every_chart(server: Server, page: Page, path: st
         assert page.evaluate(RANGES) == zoomed
 
 
+# Of each chart: the sliders that say something else than what the server says they said when it was drawn.
+MISUNDERSTOOD = """() => [...document.querySelectorAll('.live-figure')].flatMap(it =>
+    Object.entries(it.wanted.state).map(([key, said]) => {
+        const slider = document.querySelector(`.st-key-${CSS.escape(key)} input[type=range]`);
+        return [key, said, slider?.getAttribute('aria-valuetext') ?? said];
+    })).filter(([key, said, seen]) => said !== seen)"""
+STATES = "() => [...document.querySelectorAll('.live-figure')].map(it => Object.keys(it.wanted.state))"
+
+
+@pytest.mark.parametrize("path", often((*PAGES, "doors?side=λ+valley", "sparse?tab=Simplex", "geometry?view=people")))
+def test_charts_and_sliders_mean_the_same(server: Server, page: Page, path: str):
+    """Else a picture that was here before would never come back at once."""
+    open_page(page, server.url, path)
+    assert all({"epsilon", "n", "theme", "scale"} <= set(keys) for keys in page.evaluate(STATES))
+    assert page.evaluate(MISUNDERSTOOD) == []
+
+
 # Of the first chart whose cursor is epsilon's: the flag's words, where the line and the flag stand from the left end of
 # the axis to the right one (0 to 1), each null where it is not to be seen, and where the slider's epsilon is.
 CURSOR = """() => {
