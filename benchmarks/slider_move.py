@@ -114,7 +114,9 @@ def ours(task: Task, law: NoiseLaw, accuracy: float) -> Curves:
     train, test = task.split.train, task.split.test
     centre = minimise(LOSS, train, task.lam, tol=1e-6 / task.lam).theta
     centres = np.tile(centre, (len(task.epsilons), 1))
-    path = perturbed_minimisers(LOSS, train, task.lams, task.objective[law], task.directions[law], accuracy=accuracy)
+    path = perturbed_minimisers(
+        LOSS, train, task.lams, task.objective[law], task.directions[law], start=centre, accuracy=accuracy
+    )
     drawn = evaluate.released_curves(LOSS, train, test, task.reference, centres, path.thetas, path.risks)
     releases = evaluate.Additive(centres, task.output[law], task.directions[law], NOISES[law].spread(train.p))
     exact = evaluate.additive_curves(LOSS, train, test, task.reference, releases)

@@ -134,6 +134,20 @@ def test_ten_thousand_columns_and_a_hundred_records_are_solved_in_the_span_of_th
     assert worst_ratio("logistic", data, lams, scales, Z, path, 1e-7) < 1.1
 
 
+@pytest.mark.parametrize("name", ["full rank", "more columns than rows"])
+def test_a_start_saves_the_first_solve_and_changes_no_model(monkeypatch, name):
+    """Also one that is not the minimiser, and where only the span of the rows is searched."""
+    loss, lams, scales = get_loss("logistic"), np.array([1e-3, 1e-2]), np.array([0.1, 1e-3])
+    data = PROBLEMS[name]
+    Z = directions(4, data.p)
+    wanted = perturbed_minimisers(loss, data, lams, scales, Z, accuracy=1e-9)
+    near = minimise_smooth(loss, data, 1e-2, 1e-9).theta
+    monkeypatch.setattr(batched, "minimise_smooth", None)
+    for start in (near, near + 0.1):
+        path = perturbed_minimisers(loss, data, lams, scales, Z, start=start, accuracy=1e-9)
+        assert np.allclose(path.thetas, wanted.thetas, atol=1e-6)
+
+
 @every_smooth_loss
 @pytest.mark.parametrize("accuracy", [DISPLAY_ACCURACY, 1e-8])
 def test_what_the_batch_leaves_is_finished_one_by_one(monkeypatch, key, accuracy):
@@ -322,6 +336,8 @@ def test_a_cancelled_walk_stops_at_once():
         ({"scales": np.array([1.0, np.inf, 1.0])}, "scales finite and >= 0"),
         ({"directions": np.ones((4, 5))}, r"directions must be a finite array \[R, 6\], got shape \(4, 5\)"),
         ({"directions": np.full((4, 6), np.nan)}, "directions must be a finite array"),
+        ({"start": np.ones(5)}, r"start must be a finite vector \[6\], got shape \(5,\)"),
+        ({"start": np.full(6, np.nan)}, "start must be a finite vector"),
         ({"accuracy": 0.0}, r"accuracy must be in \(0, 1\), got 0.0"),
         ({"accuracy": 1.0}, r"accuracy must be in \(0, 1\), got 1.0"),
     ],

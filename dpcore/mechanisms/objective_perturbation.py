@@ -175,12 +175,14 @@ class ObjectivePerturbation(SampledMechanism):
         """Without the trace of noise, far smaller than the accuracy of a picture."""
         data, spec = records_of(prepared[0]), plans[0].spec
         halves = [self.law.direction(spec.p, data.active, rng) for rng in rngs]
+        scales = np.array([plan.scale for plan in plans])
         path = solvers.perturbed_minimisers(
             get_loss(spec.loss),
             data,
             np.array([float(plan.spec.lam) for plan in plans]),
-            np.array([plan.scale for plan in plans]),
+            scales,
             np.stack([sign * half for half in halves for sign in (1.0, -1.0)]),
+            start=prepared[int(np.argmin(scales))].theta[: data.active],
             cancelled=cancelled,
         )
         return Drawn(np.stack([p.theta for p in prepared]), path.thetas, path.risks)

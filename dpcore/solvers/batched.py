@@ -57,6 +57,7 @@ def perturbed_minimisers(
     scales: Array,
     directions: Array,
     *,
+    start: Array | None = None,
     accuracy: float = DISPLAY_ACCURACY,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> PerturbedPath:
@@ -65,9 +66,10 @@ def perturbed_minimisers(
     For pictures: what is released comes from `minimise`, which certifies a distance.
 
     loss: one with a finite curvature_bound. lams: [K], > 0. scales: [K], >= 0. directions: [R, r], shared by all
-    points. accuracy: in (0, 1); the gradient that is left is at most accuracy times ||grad F||, or 1e-12 L R, and mean
-    excess risks are off by about that share. Whatever has one entry per record is in single precision where rounding
-    leaves room for this. cancelled: asked before each step; when it says yes, CancelledError is raised.
+    points. start: [r], where to begin, near the minimiser without noise at the lam of the smallest scale; by default it
+    is computed. accuracy: in (0, 1); the gradient that is left is at most accuracy times ||grad F||, or 1e-12 L R, and
+    mean excess risks are off by about that share. Whatever has one entry per record is in single precision where
+    rounding leaves room for this. cancelled: asked before each step; when it says yes, CancelledError is raised.
 
     Memory: four arrays [R, n], in blocks of repetitions with at most 10^7 entries.
     Raises ValueError for arguments that break these rules, Unconverged where even Newton's method does not get there.
@@ -88,16 +90,22 @@ def perturbed_minimisers(
         raise ValueError("lams must be finite and > 0 and scales finite and >= 0 in every place")
     if directions.ndim != 2 or directions.shape[1] != data.active or not np.isfinite(directions).all():
         raise ValueError(f"directions must be a finite array [R, {data.active}], got shape {directions.shape}")
+    if start is not None and (np.shape(start) != (data.active,) or not np.isfinite(start).all()):
+        raise ValueError(f"start must be a finite vector [{data.active}], got shape {np.shape(start)}")
     (K,), R = lams.shape, len(directions)
     path = PerturbedPath(np.empty((K, R, data.active)), np.empty((K, R)), np.empty((K, R)))
     basis = _row_space(data)
     task = _Task(loss, data if basis is None else Data(data.X @ basis, data.y), accuracy)
     order = np.argsort(scales, kind="stable")
+    if start is None:
+        first_theta = minimise_smooth(loss, task.data, lams[order[0]], _START * task.steepest).theta
+    else:
+        first_theta = start if basis is None else start @ basis
     most = max(1, _MAX_ENTRIES // data.n)
     for first in range(0, R, most):
         part = slice(first, first + most)
         inside = directions[part] if basis is None else directions[part] @ basis
-        walk = _Walk(task, inside, lams[order[0]], cancelled)
+        walk = _Walk(task, inside, first_theta, lams[order[0]], cancelled)
         for k in order:
             walk.move_to(lams[k], scales[k])
             theta = walk.theta
@@ -153,10 +161,9 @@ class _Walk:
     z: Matrix
     residuals: Array
 
-    def __init__(self, task: _Task, directions: Array, lam: float, cancelled: Callable[[], bool]) -> None:
-        """Start without noise."""
+    def __init__(self, task: _Task, directions: Array, theta: Array, lam: float, cancelled: Callable[[], bool]) -> None:
+        """Start without noise, at its minimiser theta."""
         self.task, self.directions, self.cancelled = task, directions, cancelled
-        theta = minimise_smooth(task.loss, task.data, lam, _START * task.steepest).theta
         self.theta = self.before = np.tile(theta, (len(directions), 1))
         self.forces = lam * self.theta
         self.scale = self.scale_before = 0.0
