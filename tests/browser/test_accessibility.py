@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from dpcore import figures
 
 from ..harness import Server
+from ..nights import each
 from .looks import NewPage
 
 pytestmark = pytest.mark.browser
@@ -87,9 +88,9 @@ def check(new_page: NewPage, url: str, screens: Sequence[Screen]) -> None:
         assert scroll <= 0, f"the page scrolls sideways at {width} px"
 
 
-@pytest.mark.parametrize("address", PAGES, ids=lambda address: address or "start")
+@pytest.mark.parametrize("address", each(2, PAGES), ids=lambda address: address or "start")
 def test_every_page_is_free_of_serious_violations_and_fits_a_phone(server: Server, new_page: NewPage, address: str):
-    check(new_page, f"{server.url}/{address}", SCREENS[2:])  # the large ones by night
+    check(new_page, f"{server.url}/{address}", SCREENS[2:])  # every second page; the others and large screens by night
 
 
 @pytest.mark.nightly

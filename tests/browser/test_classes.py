@@ -22,6 +22,7 @@ def open_classes(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     return charts
 
 
+@pytest.mark.nightly
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
     open_classes(page, fresh_server.url, "?price_against=columns&C=4&columns=3&beside_classes=Ellipses&n=500")
     expect(page.get_by_role("heading", name="Does the price add up over classes?")).to_be_visible()

@@ -31,6 +31,7 @@ def wait_for(page: Page, chart: str, condition: str) -> None:
     page.wait_for_function(f"(it => {condition})(document.querySelector('{chart}'))", timeout=30_000)
 
 
+@pytest.mark.nightly
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
     open_dimension(page, fresh_server.url, "?p=1%2C024&noise_in=question&epsilon=3")
     expect(page.get_by_role("heading", name="Does a million useless features hurt?")).to_be_visible()
@@ -42,6 +43,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     assert complaints == []
 
 
+@pytest.mark.nightly
 def test_the_navigation_leads_here_and_back(server: Server, page: Page, complaints: list[str]):
     page.goto(server.url)
     page.get_by_role("link", name="Dimension").click()
@@ -112,6 +114,7 @@ def test_the_first_screen_holds_sentence_and_both_charts(server: Server, new_pag
         assert box and box["y"] + box["height"] < 900
 
 
+@pytest.mark.nightly
 def test_data_table_and_download(server: Server, page: Page, complaints: list[str]):
     open_dimension(page, server.url, "?behind=Data")
     expect(page.locator("[data-testid=stDataFrame]")).to_be_visible()

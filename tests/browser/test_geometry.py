@@ -21,6 +21,7 @@ def open_geometry(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     return charts
 
 
+@pytest.mark.nightly
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
     open_geometry(page, fresh_server.url, "?view=people&p_norm=2&p=16&n=10%2C000&beside_geometry=Rates")
     expect(page.get_by_role("heading", name="Why is L1 so much kinder than L2?")).to_be_visible()

@@ -26,6 +26,7 @@ def open_sparse(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     return charts
 
 
+@pytest.mark.nightly
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
     open_sparse(page, fresh_server.url, "?tab=Simplex&n=2%2C000&p=64&m=20&on=fresh+people&beside=Columns")
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()

@@ -44,6 +44,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     assert complaints == []
 
 
+@pytest.mark.nightly
 def test_the_navigation_leads_here_and_the_shared_controls_come_along(
     server: Server, page: Page, complaints: list[str]
 ):
