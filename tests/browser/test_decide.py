@@ -31,6 +31,7 @@ def complete(page: Page) -> None:
     expect(page.get_by_test_id("stMain").get_by_text("…", exact=True)).to_have_count(0, timeout=60_000)
 
 
+@pytest.mark.nightly
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
     open_decide(page, fresh_server.url, "?n=1%2C000&give_up=5&epsilon=0.5")
     complete(page)

@@ -24,6 +24,7 @@ def open_doors(page: Page, url: str, query: str = STATE, key: str = "doors") -> 
     return chart
 
 
+@pytest.mark.nightly
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
     open_doors(page, fresh_server.url, f"{STATE}&epsilon=0.1&lam=0.05&noise=Gamma&side=λ+valley")
     expect(page.get_by_text("At ε = 0.1 with 300 people")).to_be_visible()
@@ -60,6 +61,7 @@ def test_moving_epsilon_moves_the_cursor_and_keeps_node_and_zoom(server: Server,
     assert complaints == []
 
 
+@pytest.mark.nightly
 def test_every_other_control_redraws_the_curves_in_place(server: Server, page: Page, complaints: list[str]):
     chart = open_doors(page, server.url)
     chart.look("it.mark = 'same node'")

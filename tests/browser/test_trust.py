@@ -33,6 +33,7 @@ def open_ledger(page: Page, url: str, query: str = "") -> tuple[Chart, Chart]:
     return ledger, noise
 
 
+@pytest.mark.nightly
 def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server, page: Page, complaints: list[str]):
     open_ledger(page, fresh_server.url, "noise_of=proved&steps=1%2C000&batch=100&epsilon=3")
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
