@@ -12,7 +12,6 @@ import dataclasses as dc
 import logging
 import math
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Hashable
 
@@ -25,13 +24,12 @@ from .refinement import Watched
 from .reports import AuditReport, Verdict, words_of_pair
 from .sabotages import SABOTAGES
 from .tradeoffs import Curve
-from .turns import BACKGROUND
+from .turns import BACKGROUND, Portions
 from .types import Array, Budget, NotApplicable
 from .wealth import ALPHAS
 
 LEAST_RUNS = 1_000
-# A portion is not interrupted: what is given up goes on for that long. The first ones are few, since runs may be slow.
-_PORTION_SECONDS, _FIRST_PORTION = 0.025, 16
+_PORTION_SECONDS = 0.025  # a portion is not interrupted: what is given up goes on for that long
 _FIRST_PICTURE = 500  # runs
 # A picture is made anew when this many times the runs are in, which keeps all pictures cheap beside the runs.
 _GROWTH = 1.15
@@ -195,7 +193,7 @@ class Trials(Watched):
         self.plans = {version: audit.plan for version, audit in self._playing.items()}
         self.curves: dict[str | None, Curve] = {version: audit.curve for version, audit in self._playing.items()}
         self.pairs = {version: words_of_pair(*audit.target.pair) for version, audit in self._playing.items()}
-        self._portion = dict.fromkeys(self.versions, _FIRST_PORTION)
+        self._portions = {version: Portions(_PORTION_SECONDS) for version in self.versions}
 
     def _audit(self, sabotage: str | None) -> Audit:
         plan = worst_plan(self.asked.mechanism, sabotage, self.asked.budget)
@@ -227,12 +225,9 @@ class Trials(Watched):
         self._finished.set()
 
     def _play(self, version: str | None) -> None:
-        audit = self._playing[version]
-        portion = min(self._portion[version], self.asked.runs - audit.runs)
-        start = time.perf_counter()
-        audit.play(portion)
-        speed = portion / max(time.perf_counter() - start, 1e-9)
-        self._portion[version] = max(1, int(_PORTION_SECONDS * speed))
+        audit, portions = self._playing[version], self._portions[version]
+        with portions.measured():
+            audit.play(min(portions.runs, self.asked.runs - audit.runs))
         if self.abandoned():
             return
         last = audit.runs == self.asked.runs

@@ -26,6 +26,7 @@ from pages.ui import controls
 from pages.ui.text import rounded
 from tests.nights import each
 from tests.pages import charts, headline, open_script, said, texts
+from tests.portions import fixed
 
 CLAIM = Budget(1.0, 1e-6)
 PAGE, HELD = "trust/trust.py", "trials in the background"
@@ -134,7 +135,7 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
         play(audit, runs)
 
     monkeypatch.setattr(Audit, "play", held)
-    monkeypatch.setattr(trials, "_FIRST_PORTION", 500)
+    monkeypatch.setattr(trials, "Portions", fixed(500))
     page = open_script(PAGE, seed=11, version=words.HONEST)
     try:
         assert said(page) == (

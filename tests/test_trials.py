@@ -13,10 +13,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpcore import Budget, NotApplicable, run_audit, trials
+from dpcore import Budget, NotApplicable, run_audit, trials, turns
 from dpcore.auditing import Audit
 from dpcore.sabotages import SABOTAGES
 from dpcore.trials import Asked, Trials, join, standing_of
+
+from .portions import fixed
 
 CLAIM = Budget(1.0, 1e-6)
 
@@ -55,7 +57,7 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
         play(audit, runs)
 
     monkeypatch.setattr(Audit, "play", held)
-    monkeypatch.setattr(trials, "_FIRST_PORTION", 500)  # and enough for a picture
+    monkeypatch.setattr(trials, "Portions", fixed(500))  # and enough for a picture
     yield passes
     passes.release(10_000)
     wait_for(lambda: all(known.finished for known in trials._KNOWN.values()))
@@ -64,8 +66,7 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
 @pytest.mark.parametrize("portion", [137, 10_000])
 @pytest.mark.parametrize("key", ["output_gaussian", "output_gamma"])
 def test_trials_are_the_audits_whatever_the_portions(key, portion, monkeypatch):
-    monkeypatch.setattr(trials, "_FIRST_PORTION", portion)
-    monkeypatch.setattr(trials, "_PORTION_SECONDS", 1e-3)
+    monkeypatch.setattr(trials, "Portions", fixed(portion))
     monkeypatch.setattr(trials, "_GROWTH", 1.0)
     monkeypatch.setattr(trials, "_FIRST_PICTURE", 1)
     held = Trials(Asked(key, CLAIM, 1_000, 3), "me")
@@ -235,7 +236,7 @@ def test_no_portion_is_longer_than_a_reader_who_moves_on_may_wait(milliseconds, 
 
     original = Audit.play
     monkeypatch.setattr(Audit, "play", play)
-    monkeypatch.setattr(trials, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(turns, "time", SimpleNamespace(thread_time=lambda: now[0]))
     held = played(Asked("output_gamma", CLAIM, 2_000, seed))
     assert held.complete and sum(portions) == 2_000 * len(held.versions)
     assert max(portions) * milliseconds <= 50.0
@@ -251,7 +252,7 @@ def test_what_is_given_up_plays_no_other_portion_and_is_not_measured(gate, seed,
 
     monkeypatch.setattr(Audit, "play", counted)
     monkeypatch.setattr(trials, "standing_of", lambda *_, **__: measured.append(1))
-    monkeypatch.setattr(trials, "_FIRST_PORTION", 1_000)  # with which there would be something to show
+    monkeypatch.setattr(trials, "Portions", fixed(1_000))  # with which there would be something to show
     held = join(Asked("output_gamma", CLAIM, 1_000, seed), "me")
     wait_for(lambda: len(begun) == 1)
     held.leave("me")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from dpcore.turns import Turns
+from dpcore import turns
+from dpcore.turns import Portions, Turns
 
 WORKERS, HEAVY = 2, 50
 
@@ -96,3 +98,46 @@ def test_an_error_ends_one_turn_only():
         turns.submit("me", lambda: 1 // 0).result(60)
     turns.submit("me", lambda: None).result(60)
     assert not turns._running and not turns._waiting
+
+
+class Clock:
+    """Of a machine on which a portion costs so much, and each of its runs so much more."""
+
+    def __init__(self, monkeypatch, any_portion: float, a_run: float) -> None:
+        self.any_portion, self.a_run, self.now = any_portion, a_run, 0.0
+        monkeypatch.setattr(turns, "time", SimpleNamespace(thread_time=lambda: self.now))
+
+    def play(self, portions: Portions, runs: int) -> list[int]:
+        """The portions of so many runs."""
+        played = []
+        while sum(played) < runs:
+            played.append(min(portions.runs, runs - sum(played)))
+            with portions.measured():
+                self.now += self.any_portion + self.a_run * portions.runs
+        return played
+
+
+@pytest.mark.parametrize("any_portion", [0.0, 0.001, 0.03, 0.3])
+@pytest.mark.parametrize("a_run", [1e-6, 1e-4, 2e-3, 0.1])
+def test_a_portion_takes_what_it_may_beside_what_any_costs(any_portion, a_run, monkeypatch):
+    clock = Clock(monkeypatch, any_portion, a_run)
+    played = clock.play(Portions(0.025), 20_000)
+    most = max(1.0, 0.025 / a_run)  # runs, if it were known beforehand
+    assert max(played) <= 4 * most
+    assert len(played) <= 2 * 20_000 / most + 10
+
+
+def test_what_any_portion_costs_does_not_make_them_small(monkeypatch):
+    """20,000 runs of a microsecond that have 30 ms of company: by runs a second they would be played one by one."""
+    assert len(Clock(monkeypatch, 0.03, 1e-6).play(Portions(0.025), 20_000)) <= 10
+
+
+@pytest.mark.parametrize("slow", range(8))
+def test_one_slow_portion_is_forgotten(slow, monkeypatch):
+    """The collector of rubbish comes by in one of the first portions."""
+    clock, portions = Clock(monkeypatch, 0.001, 1e-5), Portions(0.025)
+    for k in range(60):
+        clock.any_portion = 0.3 if k == slow else 0.001
+        with portions.measured():
+            clock.now += clock.any_portion + clock.a_run * portions.runs
+    assert 1_000 < portions.runs < 5_000

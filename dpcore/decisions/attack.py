@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 
@@ -11,11 +10,12 @@ from ..auditing import Audit
 from ..cells import never
 from ..mechanisms.base import AdditiveMechanism
 from ..odds import RUNS, Odds, odds_after
+from ..turns import Portions
 from ..types import Plan
 
 # Each run of a mechanism that is no sum solves a problem of its own.
 FEW_RUNS = 1_000
-_PORTION_SECONDS, _FIRST_PORTION = 0.15, 50
+_PORTION_SECONDS = 0.15
 
 
 @dc.dataclass(frozen=True)
@@ -43,12 +43,10 @@ class OddsQuestion:
 
         cancelled: asked before each portion; when it says yes, CancelledError is raised.
         """
-        audit, portion = Audit(self.plan, seed=self.seed), _FIRST_PORTION
+        audit, portions = Audit(self.plan, seed=self.seed), Portions(_PORTION_SECONDS)
         while audit.runs < self.runs:
             if cancelled():
                 raise CancelledError
-            started = time.perf_counter()
-            audit.play(min(portion, self.runs - audit.runs))
-            pace = portion / max(time.perf_counter() - started, 1e-9)
-            portion = max(1, round(_PORTION_SECONDS * pace))
+            with portions.measured():
+                audit.play(min(portions.runs, self.runs - audit.runs))
             yield Attack(audit.runs, odds_after(audit) if audit.runs == self.runs else None)
