@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 import dpcore
-from dpcore import Axis, Budget, Experiment, figures, refinement, trials
-from dpcore.decisions import background
+from dpcore import Axis, Budget, Experiment, figures, inquiries, refinement, trials
 from dpcore.decisions.compare import CompareQuestion
 from dpcore.decisions.curves import Setting
 from dpcore.decisions.people import PeopleQuestion
@@ -50,8 +49,8 @@ def _attack(mechanism: str) -> Callable[[int], Watched]:
     return lambda seed: trials.join(trials.Asked(mechanism, Budget(1.0, DELTA), MOST_RUNS, seed), WATCHER)
 
 
-def _decision(question: Callable[[Setting], background.Question]) -> Callable[[int], Watched]:
-    return lambda seed: background.join(question(Setting("synthetic", "objective_gaussian", n=N, seed=seed)), WATCHER)
+def _decision(question: Callable[[Setting], inquiries.Question]) -> Callable[[int], Watched]:
+    return lambda seed: inquiries.join(question(Setting("synthetic", "objective_gaussian", n=N, seed=seed)), WATCHER)
 
 
 JOBS: dict[str, Callable[[int], Watched]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -57,6 +57,16 @@ class BoundedCache(Generic[Value]):
                 future.set_result(value)
                 self._keep(key, future, self._weigh(value))
         return future.result()
+
+    def get_unless(self, cancelled: Callable[[], bool], key: Hashable, compute: Callable[[], Value]) -> Value:
+        """As `get`, for a `compute` that may give up with CancelledError; so does this where it is `cancelled`."""
+        while True:
+            if cancelled():
+                raise CancelledError
+            try:
+                return self.get(key, compute)
+            except CancelledError:
+                continue  # somebody who computed this for all of us has given up; that is no reason for us to
 
     def like(self) -> BoundedCache[Value]:
         """An empty one with the same bounds."""

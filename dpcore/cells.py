@@ -67,15 +67,8 @@ def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str
 
     cancelled is asked before each solve; when it says yes, CancelledError is raised and nothing is kept.
     """
-    while True:
-        _unless(cancelled)
-        try:
-            return [
-                dict(row) for row in records.kept_with(cell.source, _CELLS).get(cell, lambda: _compute(cell, cancelled))
-            ]
-        except CancelledError:
-            # Somebody who computed this cell for all of us has given up; that is no reason for us to.
-            continue
+    kept = records.kept_with(cell.source, _CELLS)
+    return [dict(row) for row in kept.get_unless(cancelled, cell, lambda: _compute(cell, cancelled))]
 
 
 def is_cached(cell: Cell) -> bool:

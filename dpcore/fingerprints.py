@@ -12,7 +12,6 @@ import dataclasses as dc
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -142,13 +141,7 @@ def tracing(
         raise ValueError(f"epsilons must be increasing and at least one, got {grid}")
     T = integer("T", p if T is None else T, at_least=2)
     key = (seed, repetitions, grid, w, p, T)
-    while True:
-        if cancelled():
-            raise CancelledError
-        try:
-            return _TRACINGS.get(key, lambda: _trace(seed, repetitions, grid, w, p, T, cancelled))
-        except CancelledError:
-            continue  # somebody else who computed this has given up
+    return _TRACINGS.get_unless(cancelled, key, lambda: _trace(seed, repetitions, grid, w, p, T, cancelled))
 
 
 def fingerprinting_code(w: int, p: int, strangers: int, rng: np.random.Generator) -> Code:

@@ -33,8 +33,8 @@ def _run(page: AppTest, state: dict[str, Any]) -> AppTest:
 
 
 def finished(page: AppTest, *names: str) -> AppTest:
-    """The page Decide once these of its questions are answered, by default all; the page Sources with what it does
-    again; another page as it is."""
+    """A page that asks in the background once these of its questions are answered, by default all; the page Sources
+    with what it does again; another page as it is."""
     assert not page.exception
     deadline = time.monotonic() + 90
     if "reproduction in the background" in page.session_state:
@@ -43,14 +43,16 @@ def finished(page: AppTest, *names: str) -> AppTest:
             time.sleep(0.2)
             page.run()
         page.run()
-    if "decisions in the background" not in page.session_state:
+    if "inquiries in the background" not in page.session_state:
         return page
-    held = page.session_state["decisions in the background"].decisions
-    while not all(held[name].finished for name in names or held):
+    held, watcher = (page.session_state[f"inquiries {word}"] for word in ("in the background", "watcher"))
+    while not all(held.inquiries[name].complete for name in names or held.inquiries):
         assert time.monotonic() < deadline
-        page.run()
-        assert not page.exception
-        time.sleep(0.05)
+        held.watch(watcher)  # as the page does that looks again and again
+        time.sleep(0.01)
+        if any(held.inquiries[name].given_up for name in names or held.inquiries):  # before it was looked at
+            page.run()
+            held = page.session_state["inquiries in the background"]
     page.run()
     assert not page.exception
     return page

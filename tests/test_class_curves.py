@@ -4,6 +4,7 @@ import dataclasses as dc
 import itertools
 import math
 import re
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 import dpcore
 from dpcore import Budget, Data, Spec, classes
 from dpcore.cells import generator
-from dpcore.classes import Records, accuracy_against, accuracy_against_lam, curves, learners, runs_of
+from dpcore.classes import AccuracyQuestion, Records, accuracy_against, accuracy_against_lam, curves, learners, runs_of
 from dpcore.data import load_classes
 from dpcore.losses import get_loss
 from dpcore.mechanisms.objective_gaussian import ObjectiveGaussian
@@ -305,6 +306,56 @@ def test_what_comes_from_the_cache_is_what_is_computed_afresh(monkeypatch):
         same(first, other)
         for key in first.learners:
             same(first.learners[key], other.learners[key])
+
+
+def test_the_answer_grows_by_one_draw_of_the_records_after_the_other():
+    asked = AccuracyQuestion("classes", (2, 4), Records(DRAWN, 90, 5), 1.0, 1e-5, repetitions=2, datasets=3)
+    found = list(asked.snapshots())
+    assert [now.datasets for now in found] == [1, 2, 3]
+    for now in found:
+        alone = accuracy_against(
+            "classes", (2, 4), Records(DRAWN, 90, 5), epsilon=1.0, delta=1e-5, repetitions=2, datasets=now.datasets
+        )
+        same(now, alone)
+        same(now.learners["split"], alone.learners["split"])
+    one_draw = {"epsilon": 1.0, "delta": 1e-5, "repetitions": 2, "datasets": 1}
+    each = [accuracy_against("classes", (2, 4), Records(DRAWN, 90, 5 + k), **one_draw) for k in range(3)]
+    last = found[-1]
+    for key in last.learners:
+        assert last.learners[key].mean == pytest.approx(np.mean([one.learners[key].mean for one in each], axis=0))
+    for name in ("plain", "logistic", "bayes", "chance"):
+        assert getattr(last, name) == pytest.approx(np.mean([getattr(one, name) for one in each], axis=0))
+
+
+def test_questions_are_equal_wherever_the_slider_of_their_axis_stands():
+    def asked(axis, **other):
+        whole = {"epsilon": 1.0, "delta": 1e-5, "d": 2, "classes": 3} | other
+        d, C = whole.pop("d"), whole.pop("classes")
+        return AccuracyQuestion(axis, (2, 4), Records(DRAWN, 90, 5, d, C), **whole)
+
+    for axis in ("epsilon", "d", "classes"):
+        for other in ({"epsilon": 2.0}, {"d": 4}, {"classes": 2}, {"delta": 1e-6}):
+            assert (asked(axis) == asked(axis, **other)) is (axis in other)
+    assert asked("d").source == DRAWN
+
+
+def test_what_is_given_up_ends_between_two_models_and_is_not_kept(monkeypatch):
+    """At every moment at which it asks; afterwards the answer is that of an undisturbed process."""
+    asked = AccuracyQuestion("classes", (2, 3), Records(DRAWN, 80, 91), 1.0, 1e-5, repetitions=2, datasets=1)
+    moments = itertools.count()
+    (whole,) = asked.snapshots(lambda: next(moments) < 0)
+    times = next(moments)
+    assert times > 10
+    for name in ("_RUNS", "_PLAIN"):
+        monkeypatch.setattr(curves, name, getattr(curves, name).like())
+    for stop in range(times):
+        now = itertools.count()
+        with pytest.raises(CancelledError):
+            list(asked.snapshots(lambda stop=stop, now=now: next(now) >= stop))
+        curves._RUNS.clear()
+        curves._PLAIN.clear()
+    (again,) = asked.snapshots()
+    same(whole, again)
 
 
 def test_what_an_axis_refuses():

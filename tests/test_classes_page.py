@@ -4,26 +4,54 @@ import html
 import json
 import random
 import re
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import classes, figures
+from dpcore import classes, figures, inquiries, refinement
+from dpcore.classes import AccuracyQuestion
 from dpcore.data import CLASS_SOURCES
 from pages.classes import words
-from pages.ui import controls
+from pages.ui import asking, controls
 from pages.ui.text import points, rounded
 from tests.nights import each
-from tests.pages import captions, charts, open_script, said, texts
+from tests.pages import captions, charts, finished, open_script, said, texts
 
+PAGE = "classes/classes.py"
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+HELD = "inquiries in the background"
 FIRST = classes.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
 
 
 def open_page(**state) -> AppTest:
-    return open_script("classes/classes.py", **state)
+    """Once all its curves are there."""
+    return finished(open_script(PAGE, **state))
+
+
+@pytest.fixture
+def gate(monkeypatch) -> Iterator[threading.Semaphore]:
+    """Each curve of a draw of the records waits until it is let through."""
+    passes, compute = threading.Semaphore(0), AccuracyQuestion._of_draw
+
+    def held(question, table, cancelled):
+        while not passes.acquire(timeout=0.01):
+            if cancelled():
+                raise CancelledError
+        return compute(question, table, cancelled)
+
+    monkeypatch.setattr(AccuracyQuestion, "_of_draw", held)
+    yield passes
+    passes.release(1_000)
+    deadline = time.monotonic() + 60
+    while not all(known.finished for known in inquiries._KNOWN.values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_the_default_state_answers_the_question_without_a_click():
@@ -50,13 +78,78 @@ def test_the_default_state_answers_the_question_without_a_click():
     assert "Each curve spends ε = 1, δ = 10⁻⁶ in all" in captions(page) and len(charts(page)) == 2
 
 
+def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate):
+    """And a slider that moves along the axis asks for nothing new."""
+    gate.release(1)
+    page = open_script(PAGE, seed=21)
+    assert "Means of 6 of 12 releases, refining … band: 8 of 10" in captions(page) and len(charts(page)) == 2
+    first, held = charts(page), page.session_state[HELD].inquiries["accuracy"]
+    page.select_slider(key="C").set_value(8).run()
+    assert page.session_state[HELD].inquiries["accuracy"] is held and "With 8 classes" in said(page)
+    page.select_slider(key="C").set_value(5).run()
+    gate.release(1)
+    assert "Means of 12 releases, band: 8 of 10" in captions(finished(page))
+    assert charts(page) != first and not page.exception
+
+
+def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate, monkeypatch):
+    monkeypatch.setattr(asking, "FIRST_SECONDS", 0.2)
+    page = open_script(PAGE, seed=22)
+    assert said(page) == "Computing the curves …" and not charts(page) and not page.exception
+    page.select_slider(key="epsilon").set_value(2.0).run()  # the reader moves on
+    gate.release(2)
+    assert "Means of 12 releases" in captions(finished(page))
+
+
+def test_what_is_no_longer_asked_for_is_given_up(gate):
+    page = open_script(PAGE, seed=23)
+    old = page.session_state[HELD].inquiries["accuracy"]
+    page.session_state["price_against"] = "excess"
+    page.run()
+    assert old.abandoned() and not page.session_state[HELD].inquiries and len(charts(page)) == 2
+
+
+def test_a_page_that_is_long_in_the_making_asks_again(gate, monkeypatch):
+    """Its inquiry was given up while the rest of the page was drawn, since nobody looked."""
+    gate.release(1)
+    monkeypatch.setattr(refinement, "PATIENCE_SECONDS", 0.2)
+    draw = classes.picture
+
+    def slow(*arguments, **more):
+        time.sleep(0.5)
+        return draw(*arguments, **more)
+
+    monkeypatch.setattr(classes, "picture", slow)
+    page = open_script(PAGE, seed=25)
+    held, watcher = page.session_state[HELD], page.session_state["inquiries watcher"]
+    assert held.inquiries["accuracy"].given_up and not held.answered and "refining …" in captions(page)
+    monkeypatch.setattr(classes, "picture", draw)
+    gate.release(2)
+    page.run()
+    again = page.session_state[HELD]
+    while not again.answered:
+        again.watch(watcher)
+        time.sleep(0.01)
+    assert "Means of 12 releases" in captions(page.run())
+
+
+def test_an_error_is_said_and_the_page_stays(monkeypatch, caplog):
+    def broken(question, table, cancelled):
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr(AccuracyQuestion, "_of_draw", broken)
+    page = open_script(PAGE, seed=24)
+    assert said(page) == "An error, noted in the server's log, keeps the curves away." and not page.exception
+    assert "broken on purpose" in caplog.text
+
+
 def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do():
     page = open_page(price_against="epsilon", class_records="digits")
     assert not page.exception and not page.error
     records = classes.Records("digits", 1_258, 7)
     learners = words.LEARNERS["epsilon"]
     found = classes.accuracy_against(
-        "epsilon", dpcore.EPSILON_GRID, records, learners=learners, repetitions=10, datasets=1, **BUDGET
+        "epsilon", dpcore.EPSILON_GRID, records, learners=learners, repetitions=6, datasets=2, **BUDGET
     )
     k = dpcore.EPSILON_GRID.index(1.0)
     right, alone = (100 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))

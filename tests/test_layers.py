@@ -73,6 +73,7 @@ LAYER = {
     "warmup": 9,
     "briefings": 10,
     "trials": 10,
+    "inquiries": 10,
     "decisions": 10,
     "reproductions": 11,
     "commands": 12,
@@ -85,7 +86,6 @@ WITHIN = {
     "reproductions": {"accuracies", "base", "cod_rna", "jain_thakurta", "jain_thakurta_printed"},
     "decisions": {
         "attack",
-        "background",
         "budget",
         "crossings",
         "curves",

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import data, refinement
+from dpcore import data, inquiries, refinement
 from dpcore.caching import BoundedCache
 from dpcore.cells import reference_of
 from dpcore.data import BUNDLED, Declared, PrivateRecords, bundled, sheets
-from dpcore.decisions import background
 from dpcore.decisions.curves import Setting
 from dpcore.work import work
 from tests.upload_page import people
@@ -254,9 +253,9 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
 def test_an_answer_about_private_records_is_kept_by_those_who_ask_and_by_nobody_else():
     records = hold()
     question = Setting(records.key, n=42, splits=2)
-    mine = background.join(question, "me")
-    assert background.join(question, "somebody else") is not mine
+    mine = inquiries.join(question, "me")
+    assert inquiries.join(question, "somebody else") is not mine
     until(lambda: mine.watch("me") or mine.finished)
-    assert mine.complete and question not in background._KNOWN
+    assert mine.complete and question not in inquiries._KNOWN
     public = Setting("iris", n=42, splits=2)
-    assert background.join(public, "me") is background.join(public, "somebody else")
+    assert inquiries.join(public, "me") is inquiries.join(public, "somebody else")

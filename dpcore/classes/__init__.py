@@ -16,6 +16,7 @@ from .betrayal import (
 from .curves import (
     PLAIN_MU,
     Accuracies,
+    AccuracyQuestion,
     Axis,
     Excesses,
     Records,
@@ -46,6 +47,7 @@ __all__ = [
     "LEARNERS",
     "PLAIN_MU",
     "Accuracies",
+    "AccuracyQuestion",
     "Axis",
     "Betrayal",
     "Excess",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses as dc
 import functools
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +29,7 @@ PLAIN_MU = 1.0
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
-_PLAIN: BoundedCache[tuple[float, float, float]] = BoundedCache(256)
+_PLAIN: BoundedCache[tuple[float, float, float, float]] = BoundedCache(256)
 _RUNS: BoundedCache[Runs] = BoundedCache(4_096)  # of some hundred numbers each
 _LEAST: BoundedCache[tuple[float, float]] = BoundedCache(64)
 
@@ -123,64 +124,118 @@ class Records:
         return load_classes(self.source, self.n, d=self.d, classes=self.classes, seed=self.seed)
 
 
+@dc.dataclass(frozen=True)
+class AccuracyQuestion:
+    """How accurate are learners along an axis? All else is as in `records` and at (epsilon, delta).
+
+    values: of the axis, in order; the field of that name in `records`, or `epsilon`, is not used, and questions that
+    differ in nothing else are equal. datasets: how many draws of the records, at least 1; draw k has the seed
+    `records.seed` + k. lam, repetitions: as in `runs_of`.
+
+    Raises ValueError for an axis that given records do not have.
+
+    >>> few = AccuracyQuestion("classes", (2, 3), Records("gaussian_classes", 200, 0), epsilon=1.0, delta=1e-5)
+    >>> [found.datasets for found in few.snapshots()]
+    [1, 2]
+    """
+
+    axis: Axis
+    values: tuple[float, ...]
+    records: Records
+    epsilon: float
+    delta: float
+    lam: float | str = "auto"
+    learners: tuple[LearnerKey, ...] = COMPARED
+    repetitions: int = 6
+    datasets: int = 2
+
+    def __post_init__(self) -> None:
+        source, axis, own = self.records.source, self.axis, self.records
+        drawn = CLASS_SOURCES[one_of("source", source, CLASS_SOURCES)].d is None
+        if one_of("axis", axis, ("epsilon", "classes", "d")) != "epsilon" and not drawn:
+            raise ValueError(f"axis must be 'epsilon' for source {source!r}, whose records are given, got {axis!r}")
+        integer("datasets", self.datasets, at_least=1)
+        if axis == "epsilon":
+            object.__setattr__(self, "epsilon", 1.0)
+        else:
+            unused = dc.replace(own, classes=None) if axis == "classes" else dc.replace(own, d=None)
+            object.__setattr__(self, "records", unused)
+
+    @property
+    def source(self) -> str:
+        return self.records.source
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Accuracies]:
+        """The curves of the first draw of the records, of the first two, and so on; pieces come from a cache.
+
+        cancelled: asked between models; when it says yes, CancelledError is raised.
+        """
+        found: list[_OfDraw] = []
+        for k in range(self.datasets):
+            found.append(self._of_draw(dc.replace(self.records, seed=self.records.seed + k), cancelled))
+            yield self._together(found)
+
+    def _of_draw(self, table: Records, cancelled: Callable[[], bool]) -> _OfDraw:
+        each = [_at(table, self.axis, value) for value in self.values]
+        budgets = [Budget(v if self.axis == "epsilon" else self.epsilon, self.delta) for v in self.values]
+        plain = [_PLAIN.get_unless(cancelled, here, functools.partial(_plain, here, cancelled)) for here in each]
+        runs = {
+            key: tuple(
+                _runs(key, here, budget, self.lam, self.repetitions, cancelled)
+                for here, budget in zip(each, budgets, strict=True)
+            )
+            for key in self.learners
+        }
+        return _OfDraw(np.array(plain), runs, table.split().test.n)
+
+    def _together(self, found: Sequence[_OfDraw]) -> Accuracies:
+        right, logistic, bayes, chance = np.mean([draw.plain for draw in found], axis=0).T
+        return Accuracies(
+            self.axis,
+            np.asarray(self.values, float),
+            {
+                key: measured_of(
+                    np.concatenate([[runs.accuracy[0] for runs in draw.runs[key]] for draw in found], axis=1),
+                    np.mean([[runs.quiet[0] for runs in draw.runs[key]] for draw in found], axis=0),
+                )
+                for key in self.learners
+            },
+            {key: tuple(runs.reasons[0] for runs in found[0].runs[key]) for key in self.learners},
+            right,
+            logistic,
+            bayes,
+            chance,
+            self.repetitions,
+            len(found),
+            found[0].test_records,
+        )
+
+
+@dc.dataclass(frozen=True)
+class _OfDraw:
+    """Along the axis on one draw of the records. plain: [K, 4] as from `_plain`."""
+
+    plain: Array
+    runs: dict[LearnerKey, tuple[Runs, ...]]
+    test_records: int
+
+
 def accuracy_against(
     axis: Axis,
     values: Sequence[float],
     records: Records,
     *,
-    epsilon: float,
-    delta: float,
-    lam: float | str = "auto",
-    learners: Sequence[LearnerKey] = COMPARED,
-    repetitions: int = 6,
-    datasets: int = 2,
     cancelled: Callable[[], bool] = never,
+    **asked: Any,
 ) -> Accuracies:
-    """Accuracy of learners along an axis, all else as in `records` and at (epsilon, delta); pieces come from a cache.
-
-    values: of the axis, in order; the field of that name in `records`, or `epsilon`, is not used. Data set k has the
-    seed `records.seed` + k. lam, repetitions: as in `runs_of`.
+    """Accuracy of learners along an axis: the whole answer to an `AccuracyQuestion`, whose fields the arguments are.
 
     >>> found = accuracy_against("classes", (2, 3), Records("gaussian_classes", 200, 0), epsilon=1.0, delta=1e-5)
     >>> bool((found.learners["ellipsoids"].mean > found.chance).all())
     True
     """
-    drawn = CLASS_SOURCES[one_of("source", records.source, CLASS_SOURCES)].d is None
-    if one_of("axis", axis, ("epsilon", "classes", "d")) != "epsilon" and not drawn:
-        raise ValueError(f"axis must be 'epsilon' for source {records.source!r}, whose records are given, got {axis!r}")
-    tables = [dc.replace(records, seed=records.seed + k) for k in range(integer("datasets", datasets, at_least=1))]
-    plain, chance = np.empty((3, len(values), datasets)), np.empty((len(values), datasets))
-    draws = {key: np.empty((len(values), datasets, repetitions)) for key in learners}
-    quiet = {key: np.empty((len(values), datasets)) for key in learners}
-    reasons: dict[LearnerKey, tuple[str, ...]] = {}
-    for t, table in enumerate(tables):
-        each = [_at(table, axis, value) for value in values]
-        for k, here in enumerate(each):
-            plain[:, k, t] = _PLAIN.get(here, functools.partial(_plain, here))
-            y = here.split().test.y
-            chance[k, t] = np.bincount(y.astype(int)).max() / len(y)
-        for key in learners:
-            found = []
-            for k, here in enumerate(each):
-                budget = Budget(float(values[k]) if axis == "epsilon" else epsilon, delta)
-                found.append(_runs(key, here, budget, lam, repetitions, cancelled))
-                draws[key][k, t], quiet[key][k, t] = found[-1].accuracy[0], found[-1].quiet[0]
-            reasons[key] = tuple(runs.reasons[0] for runs in found)
-    measured = {key: measured_of(draws[key].reshape(len(values), -1), quiet[key].mean(axis=1)) for key in learners}
-    right, logistic, bayes = plain.mean(axis=2)
-    return Accuracies(
-        axis,
-        np.asarray(values, float),
-        measured,
-        reasons,
-        right,
-        logistic,
-        bayes,
-        chance.mean(axis=1),
-        repetitions,
-        datasets,
-        tables[0].split().test.n,
-    )
+    *_, found = AccuracyQuestion(axis, tuple(values), records, **asked).snapshots(cancelled)
+    return found
 
 
 def excess_against_epsilon(
@@ -268,7 +323,8 @@ def _at(records: Records, axis: Axis, value: float) -> Records:
 def _runs(
     key: LearnerKey, records: Records, budget: Budget, lam: float | str, size: int, cancelled: Callable[[], bool]
 ) -> Runs:
-    return _RUNS.get(
+    return _RUNS.get_unless(
+        cancelled,
         (key, records, budget, lam, size),
         lambda: runs_of(
             key, records.split(), [budget], lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled
@@ -282,8 +338,9 @@ def _bound(runs: Runs) -> float:
     return min(of_mean, default=np.nan)
 
 
-def _plain(records: Records) -> tuple[float, float, float]:
-    """Test accuracy without privacy of ellipsoids and of multinomial logistic regression, and of Bayes' rule."""
+def _plain(records: Records, cancelled: Callable[[], bool]) -> tuple[float, float, float, float]:
+    """Test accuracy without privacy of ellipsoids, of multinomial logistic regression and of Bayes' rule, and the share
+    of the largest class."""
     from sklearn.linear_model import LogisticRegression
 
     split = records.split()
@@ -291,10 +348,13 @@ def _plain(records: Records) -> tuple[float, float, float]:
     spec = Spec(LOSS, train.n, train.p, 1.0, split.domain, classes=split.classes)
     weights = minimise_ellipsoids(Objective(class_records(spec, train), PLAIN_MU)).weights[0]
     right = (classify(weights, features(np.asarray(test.X), split.domain.R)) == test.y).mean()
+    if cancelled():
+        raise CancelledError
     if (train.y == train.y[0]).all():  # which scikit-learn refuses
         logistic = (test.y == train.y[0]).mean()
     else:
         model = LogisticRegression(C=_LOGISTIC_STRENGTH, max_iter=2_000).fit(train.X, train.y)
         logistic = model.score(test.X, test.y)
     bayes = np.nan if split.truth is None else (split.truth.classify(np.asarray(test.X)) == test.y).mean()
-    return float(right), float(logistic), float(bayes)
+    chance = np.bincount(test.y.astype(int)).max() / len(test.y)
+    return float(right), float(logistic), float(bayes), float(chance)

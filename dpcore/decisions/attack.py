@@ -34,6 +34,10 @@ class OddsQuestion:
     seed: int
 
     @property
+    def source(self) -> None:
+        """The attacker's records are made up from public facts."""
+
+    @property
     def runs(self) -> int:
         """How many an answer needs."""
         return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS

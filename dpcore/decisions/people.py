@@ -35,6 +35,10 @@ class PeopleQuestion:
         object.__setattr__(self, "at_most", at_most)
 
     @property
+    def source(self) -> str:
+        return self.setting.source
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Those of `PEOPLE` whose records fit into memory."""
         source, p = records.get_source(self.setting.source), self.setting.p

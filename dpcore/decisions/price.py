@@ -53,6 +53,10 @@ class PriceQuestion:
             )
 
     @property
+    def source(self) -> str:
+        return self.setting.source
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """n' of the learning curve, up to n: 6 in each decade."""
         n = int(self.setting.n or 0)

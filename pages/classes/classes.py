@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import streamlit as st
 
 from dpcore import EPSILON_GRID, NotApplicable, classes, figures
 from dpcore.data import CLASS_SOURCES
 from pages.classes import as_printed, words
 from pages.ui import bound
-from pages.ui.behind import behind
+from pages.ui.asking import ask, keep_alive
+from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
@@ -59,14 +58,27 @@ def show_repaired() -> None:
     own = {"d": d, "classes": C} if source == DRAWN else {}
     records = classes.Records(source, controls.n, controls.seed, **own)
     here = words.Here(records, info, controls.epsilon, controls.delta, controls.lam)
-    found, chart = _hero(here)
+    held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
+    seen, (_, datasets) = held.news, words.effort(view, here)
+    if view == "excess":
+        _draw(_excess(here), datasets, here)
+    elif (inquiry := held.inquiries["accuracy"]).snapshot is not None:
+        _draw(inquiry.snapshot, datasets, here)
+    else:
+        headline.html(emphasised(words.waiting(inquiry), figures.MUTED[theme]))
+        behind_nothing()
+    keep_alive(held, seen)
+
+
+def _draw(found: words.Found, datasets: int, here: words.Here) -> None:
+    """All below the pickers. datasets: the draws of the records that there will be."""
     sentence = words.takeaway(found, here)
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["objective"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        live_figure(chart, key="classes", alt=plain(sentence), height=HEIGHT)
-        st.caption(words.caption(found, here))
+        live_figure(_chart(found, here), key="classes", alt=plain(sentence), height=HEIGHT)
+        st.caption(words.caption(found, datasets, here))
     with right:
         side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)
         picture = _show_beside(side, here)
@@ -77,25 +89,18 @@ def show_repaired() -> None:
     )
 
 
-def _hero(here: words.Here) -> tuple[words.Found, Any]:
-    """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
-    shared: dict[str, Any] = {"delta": here.delta, "lam": here.lam}
-    repetitions, datasets = words.effort(view, here)
-    if view == "excess":
-        excess = classes.excess_against_epsilon(EPSILON_GRID, here.records, repetitions=repetitions, **shared)
-        return excess, figures.classes_excess_figure(excess, epsilon=here.epsilon, theme=theme, height=HEIGHT)
-    values, cursor = words.places(view, here)
-    found = classes.accuracy_against(
-        cast(classes.Axis, view),
-        values,
-        here.records,
-        epsilon=here.epsilon,
-        learners=words.LEARNERS[view],
-        repetitions=repetitions,
-        datasets=datasets,
-        **shared,
+def _excess(here: words.Here) -> classes.Excesses:
+    repetitions, _ = words.effort(view, here)
+    return classes.excess_against_epsilon(
+        EPSILON_GRID, here.records, delta=here.delta, lam=here.lam, repetitions=repetitions
     )
-    return found, figures.accuracy_figure(found, cursor=cursor, theme=theme, height=HEIGHT)
+
+
+def _chart(found: words.Found, here: words.Here) -> figures.Figure:
+    """The curves over the chosen axis, with the cursor at the reader's state."""
+    if isinstance(found, classes.Excesses):
+        return figures.classes_excess_figure(found, epsilon=here.epsilon, theme=theme, height=HEIGHT)
+    return figures.accuracy_figure(found, cursor=words.places(view, here)[1], theme=theme, height=HEIGHT)
 
 
 def _show_beside(side: str, here: words.Here) -> classes.Picture | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from dpcore import EPSILON_GRID
-from dpcore.classes import Accuracies, Excesses, LearnerKey, Picture, Records, Tuning
+from dpcore.classes import Accuracies, AccuracyQuestion, Axis, Excesses, LearnerKey, Picture, Records, Tuning
 from dpcore.data import ClassSource
+from dpcore.inquiries import Inquiry
 from dpcore.mechanisms.classifier_rules import dimensions_of
 from pages.ui.controls import delta_text, lam_text
 from pages.ui.text import points, readable, rounded
@@ -103,9 +104,30 @@ def effort(view: str, here: Here) -> tuple[int, int]:
         return 2, 1
     if view == "excess":
         return 20, 1
-    if here.records.n <= FEW:
-        return 10, 4
-    return (6, 2) if view == "classes" else (10, 1)
+    return (10, 4) if here.records.n <= FEW else (6, 2)
+
+
+def question(view: str, here: Here) -> AccuracyQuestion:
+    """What the chart answers, where it is about accuracy."""
+    repetitions, datasets = effort(view, here)
+    return AccuracyQuestion(
+        cast(Axis, view),
+        places(view, here)[0],
+        here.records,
+        here.epsilon,
+        here.delta,
+        here.lam,
+        LEARNERS[view],
+        repetitions,
+        datasets,
+    )
+
+
+def waiting(inquiry: Inquiry) -> str:
+    """Instead of the takeaway, where there is no curve yet or none to come."""
+    if inquiry.failed:
+        return "An error, noted in the server's log, keeps the curves away."
+    return f"There are no curves: {readable(inquiry.reason)}." if inquiry.reason else "Computing the curves …"
 
 
 def _at(found: Found, here: Here) -> int:
@@ -194,7 +216,8 @@ def readouts(found: Found, picture: Picture | None, here: Here) -> list[tuple[st
     return made
 
 
-def caption(found: Found, here: Here) -> str:
+def caption(found: Found, total: int, here: Here) -> str:
+    """total: the draws of the records that there will be."""
     label = here.info.label
     said = f"{label[0].upper()}{label[1:]}, n = {here.records.n:,}, λ {lam_text(here.lam)}."
     if isinstance(found, Excesses):
@@ -203,8 +226,12 @@ def caption(found: Found, here: Here) -> str:
             f"loss is {rounded(found.least)}, certified. Below 0: on the lower edge. The regularised optimum moves "
             "with λ, and λ with ε."
         )
+    made = f"{found.repetitions * found.datasets}"
+    if found.datasets < total:
+        made += f" of {found.repetitions * total}"
+    so_far = ", refining …" if found.datasets < total else ","
     said += (
-        f" Means of {found.repetitions * found.datasets} releases, band: 8 of 10; {found.test_records:,} test records. "
+        f" Means of {made} releases{so_far} band: 8 of 10; {found.test_records:,} test records. "
         "“Not private”: ellipsoids with hardly a ridge; black dots: logistic regression. "
     )
     if "pure" in found.learners:

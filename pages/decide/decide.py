@@ -11,14 +11,14 @@ from dpcore.cells import spec_of
 from dpcore.data import Source, is_private
 from dpcore.decisions import curves
 from dpcore.decisions.attack import OddsQuestion
-from dpcore.decisions.background import Question
 from dpcore.decisions.curves import Setting
 from dpcore.decisions.people import PeopleQuestion
 from dpcore.decisions.price import ERRORS, Error, PriceQuestion
+from dpcore.inquiries import Question
 from pages.decide import background, comparing, views, words
-from pages.decide.asking import ask, keep_alive
 from pages.decide.state import State
 from pages.ui import bound
+from pages.ui.asking import ask, keep_alive
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure

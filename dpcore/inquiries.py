@@ -1,7 +1,7 @@
-"""Curves, prices and numbers of people in the background, split by split, shared by all who ask the same question.
+"""Answers in the background that become fuller, snapshot by snapshot, shared by all who ask the same question.
 
-A question is a `Setting`, or one of the classes whose names end so; its snapshots are shown as they come. Snapshots of
-all sessions take turns in one bounded pool, so that a long one holds nobody up.
+Snapshots are shown as they come. Those of all sessions take turns in one bounded pool, so that a long answer holds
+nobody up.
 """
 
 from __future__ import annotations
@@ -9,34 +9,46 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError
+from typing import Any, Protocol
 
-from .. import data as records
-from ..refinement import Watched
-from ..turns import BACKGROUND
-from ..types import NotApplicable, Unconverged
-from .attack import Attack, OddsQuestion
-from .compare import CompareQuestion, Row
-from .curves import LostCurve, Setting
-from .people import LostByPeople, PeopleQuestion
-from .price import Price, PriceQuestion
-
-Question = Setting | PriceQuestion | PeopleQuestion | OddsQuestion | CompareQuestion
-Snapshot = LostCurve | Price | LostByPeople | Attack | tuple[Row, ...]
+from . import data as records
+from .refinement import Watched
+from .turns import BACKGROUND
+from .types import NotApplicable, Unconverged
 
 _MOST_KNOWN = 256  # an answer is some thousand numbers; a lecture asks for some hundred
 
-_KNOWN: OrderedDict[Question, Decision] = OrderedDict()
+
+class Question(Protocol):
+    """What can be asked: a frozen object, equal to another exactly if the answers are."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def source(self) -> str | None:
+        """The records that the answer depends on, by their name in `dpcore.data`; None where there are none."""
+
+    def snapshots(self, cancelled: Callable[[], bool], /) -> Iterator[Any]:
+        """The answer as far as it is known, again and again; the last one is the whole.
+
+        cancelled: asked often; when it says yes, CancelledError is raised. NotApplicable and Unconverged are answers
+        too: why there is no other.
+        """
+
+
+_KNOWN: OrderedDict[Question, Inquiry] = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def join(question: Question, watcher: Hashable) -> Decision:
+def join(question: Question, watcher: Hashable) -> Inquiry:
     """The answer to a question as far as it is known, watched by `watcher` from now on.
 
     Equal questions have one answer, kept while the process lives; but what is asked of private records is kept by
     those who ask, and by nobody else.
 
+    >>> from dpcore.decisions.curves import Setting
     >>> held = join(Setting("synthetic", n=100, splits=3), "me")
     >>> held.wait(60)
     >>> held.complete, held.snapshot.splits
@@ -56,22 +68,18 @@ def join(question: Question, watcher: Hashable) -> Decision:
 
 
 def is_private(question: Question) -> bool:
-    """Whether an answer depends on records that one session has brought along; odds look at public facts only."""
-    return not isinstance(question, OddsQuestion) and records.is_private(_source(question))
+    """Whether an answer depends on records that one session has brought along."""
+    return question.source is not None and records.is_private(question.source)
 
 
-def _source(question: Setting | PriceQuestion | PeopleQuestion | CompareQuestion) -> str:
-    return question.source if isinstance(question, (Setting, CompareQuestion)) else question.setting.source
+def _begun(question: Question, watcher: Hashable) -> Inquiry:
+    inquiry = Inquiry(question, watcher)
+    inquiry.watch(watcher)
+    BACKGROUND.submit(watcher, inquiry.advance)
+    return inquiry
 
 
-def _begun(question: Question, watcher: Hashable) -> Decision:
-    decision = Decision(question, watcher)
-    decision.watch(watcher)
-    BACKGROUND.submit(watcher, decision.advance)
-    return decision
-
-
-class Decision(Watched):
+class Inquiry(Watched):
     """The answer to one question, for all who watch it.
 
     snapshot: what is known by now, None before anything is. complete: whether that is all. reason: why there is no
@@ -82,11 +90,11 @@ class Decision(Watched):
     def __init__(self, question: Question, owner: Hashable) -> None:
         super().__init__()
         self.question, self._owner = question, owner
-        self.snapshot: Snapshot | None = None
+        self.snapshot: Any = None
         self.reason: str | None = None
         self.failed = self.complete = False
         self._news = 0
-        self._snapshots: Iterator[Snapshot] = question.snapshots(self.abandoned)
+        self._snapshots = question.snapshots(self.abandoned)
 
     @property
     def news(self) -> int:
@@ -119,7 +127,7 @@ class Decision(Watched):
     def _log(self, error: Exception) -> None:
         """Of private records only the kind of error, since its words may quote them; nothing when they are gone."""
         log = logging.getLogger(__name__)
-        if isinstance(self.question, OddsQuestion) or not is_private(self.question):
+        if not is_private(self.question):
             log.error("no answer to %s", self.question, exc_info=error)
-        elif not records.is_gone(_source(self.question)):
+        elif self.question.source is not None and not records.is_gone(self.question.source):
             log.error("no answer about private records: %s", type(error).__name__)

@@ -10,11 +10,12 @@ from concurrent.futures import CancelledError
 import numpy as np
 import pytest
 
-from dpcore.decisions import background, curves
-from dpcore.decisions.background import Decision, join
+from dpcore import inquiries
+from dpcore.decisions import curves
 from dpcore.decisions.curves import Setting, lost_curve
 from dpcore.decisions.people import PeopleQuestion, people_needed
 from dpcore.decisions.price import PriceQuestion, price_in_people
+from dpcore.inquiries import Inquiry, join
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -24,7 +25,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def answered(held: Decision) -> Decision:
+def answered(held: Inquiry) -> Inquiry:
     def done() -> bool:
         held.watch("me")
         return held.finished
@@ -47,7 +48,7 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
     monkeypatch.setattr(curves, "run_cell", held)
     yield passes
     passes.release(10_000)
-    wait_for(lambda: all(known.finished for known in background._KNOWN.values()))
+    wait_for(lambda: all(known.finished for known in inquiries._KNOWN.values()))
 
 
 def test_answers_are_those_of_the_functions():
@@ -122,7 +123,7 @@ def test_a_short_question_passes_a_long_one(gate):
 
 
 def test_few_answers_are_kept(monkeypatch):
-    monkeypatch.setattr(background, "_MOST_KNOWN", 2)
+    monkeypatch.setattr(inquiries, "_MOST_KNOWN", 2)
     for seed in range(40, 44):
         answered(join(Setting("synthetic", n=50, splits=2, seed=seed), "me"))
-    assert len(background._KNOWN) == 2
+    assert len(inquiries._KNOWN) == 2
