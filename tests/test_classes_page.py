@@ -111,26 +111,25 @@ def test_what_is_no_longer_asked_for_is_given_up(gate):
 
 def test_a_page_that_is_long_in_the_making_asks_again(gate, monkeypatch):
     """Its inquiry was given up while the rest of the page was drawn, since nobody looked."""
-    gate.release(1)
-    monkeypatch.setattr(refinement, "PATIENCE_SECONDS", 0.2)
-    draw = classes.picture
+    draw, begin, begun = classes.picture, inquiries._begun, []
 
     def slow(*arguments, **more):
         time.sleep(0.5)
         return draw(*arguments, **more)
 
+    def begin_and_note(*arguments):
+        begun.append(begin(*arguments))
+        return begun[-1]
+
+    gate.release(1)
+    monkeypatch.setattr(refinement, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(classes, "picture", slow)
+    monkeypatch.setattr(inquiries, "_begun", begin_and_note)
     page = open_script(PAGE, seed=25)
-    held, watcher = page.session_state[HELD], page.session_state["inquiries watcher"]
-    assert held.inquiries["accuracy"].given_up and not held.answered and "refining …" in captions(page)
+    assert begun[0].given_up and page.session_state[HELD].inquiries["accuracy"] is begun[1]
     monkeypatch.setattr(classes, "picture", draw)
     gate.release(2)
-    page.run()
-    again = page.session_state[HELD]
-    while not again.answered:
-        again.watch(watcher)
-        time.sleep(0.01)
-    assert "Means of 12 releases" in captions(page.run())
+    assert "Means of 12 releases" in captions(finished(page))
 
 
 def test_an_error_is_said_and_the_page_stays(monkeypatch, caplog):
