@@ -1,5 +1,6 @@
 """The page Classes: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
 
+import dataclasses as dc
 import html
 import json
 import random
@@ -130,6 +131,21 @@ def test_a_page_that_is_long_in_the_making_asks_again(gate, monkeypatch):
     monkeypatch.setattr(classes, "picture", draw)
     gate.release(2)
     assert "Means of 12 releases" in captions(finished(page))
+
+
+def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch):
+    draw = classes.picture
+    shown = words.Here(dc.replace(FIRST, seed=26), CLASS_SOURCES["gaussian_classes"], 1.0, 1e-6, "auto")
+    asked = words.question("classes", shown)
+
+    def slow(*arguments, **more):
+        gate.release(1)
+        inquiries._KNOWN[asked].wait(2)  # the reader's patience is longer
+        return draw(*arguments, **more)
+
+    gate.release(1)
+    monkeypatch.setattr(classes, "picture", slow)
+    assert "Means of 12 releases" in captions(open_script(PAGE, seed=26))
 
 
 def test_an_error_is_said_and_the_page_stays(monkeypatch, caplog):

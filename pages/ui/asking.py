@@ -70,6 +70,6 @@ def keep_alive(held: Open, seen: int) -> None:
 
     To be the last thing on a page: a block that comes and goes above a chart would have the browser make it anew.
     """
-    # A page that was long in the making may have fallen silent meanwhile; then it asks again.
-    if not held.answered:
+    # A page may be long in the making: the answer came meanwhile, or was given up since nobody looked.
+    if held.news > seen or not held.answered:
         follow(_NAME, st.session_state[_WATCHER], seen)

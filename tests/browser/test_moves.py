@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.live_slider import PAGES
 
@@ -42,6 +42,7 @@ def rest(page: Page) -> None:
     """Until the script and what it shows later are done."""
     page.wait_for_function("() => !document.querySelector('[data-testid=stStatusWidget]')")
     page.wait_for_function(DRAWN)
+    expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
     page.wait_for_timeout(300)
 
 
