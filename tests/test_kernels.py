@@ -236,6 +236,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_caches_are_found_again_follow_every_edit_and_lie_where_there_is_room(copy):
     """One walk through all of it, because each new cache costs a compilation."""
     # A read-only package: a file where the folder should be stops even a process that runs as root.

@@ -159,9 +159,9 @@ def test_two_hundred_states_are_visited():
     assert sum(states for states, _ in STATES.values()) == 200
 
 
-# A sixth of the states in every run, all of them by night.
+# A twelfth of the states in every run, all of them by night.
 PARTS = [
-    *((page, 1 / 6) for page in STATES),
+    *((page, 1 / 12) for page in STATES),
     *(pytest.param(page, 1.0, marks=pytest.mark.nightly) for page in STATES),
 ]
 

@@ -58,7 +58,7 @@ def unfinished(state: State) -> str:
     """What a briefing still waits for, or why there will be none; "" when it can be made."""
     if state.plan is None:
         return f"Nothing is released at ε = {state.epsilon:g}: there is nothing to brief on."
-    if not state.held.answered:
+    if not state.held.finished:
         return "Its numbers are still being computed …"
     if state.odds is None or any(inquiry.failed for inquiry in state.held.inquiries.values()):
         return "An error, noted in the server's log, keeps a number away."

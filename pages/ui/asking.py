@@ -27,7 +27,7 @@ class Open:
         return sum(inquiry.news for inquiry in self.inquiries.values())
 
     @property
-    def answered(self) -> bool:
+    def finished(self) -> bool:
         """Whether nothing more will come, however often the page asks again."""
         return all(inquiry.complete or inquiry.failed for inquiry in self.inquiries.values())
 
@@ -71,5 +71,5 @@ def keep_alive(held: Open, seen: int) -> None:
     To be the last thing on a page: a block that comes and goes above a chart would have the browser make it anew.
     """
     # A page may be long in the making: the answer came meanwhile, or was given up since nobody looked.
-    if held.news > seen or not held.answered:
+    if held.news > seen or not held.finished:
         follow(_NAME, st.session_state[_WATCHER], seen)
