@@ -158,34 +158,40 @@ def _outlines(matrices: Array, columns: tuple[int, int], R: float) -> tuple[Arra
     """The classes' ellipses in the plane, each as large as its own region allows."""
     side = np.array([*columns, matrices.shape[-1] - 1])
     cut = matrices[:, side[:, None], side]
-    shapes, found = ellipsoid_of(cut, R), []
-    for c, (centre, precision, offset) in enumerate(zip(shapes.centre, shapes.precision, shapes.offset, strict=True)):
-        level = min(_allowed(cut, c, other, R) for other in range(len(cut)) if other != c)
-        found.append(_outline(centre, precision, level - float(offset)))
-    return tuple(found)
+    shapes, levels = ellipsoid_of(cut, R), _allowed(cut, R)
+    return tuple(
+        _outline(centre, precision, float(level))
+        for centre, precision, level in zip(shapes.centre, shapes.precision, levels - shapes.offset, strict=True)
+    )
 
 
-def _allowed(matrices: Array, c: int, other: int, R: float) -> float:
-    """The least score of class c where the other class's score is smaller: below it the ellipse meets no such point.
+def _allowed(matrices: Array, R: float) -> Array:
+    """Of each class the least score where another one's is smaller, [C]: below it the ellipse meets no such point.
 
-    By duality it is the largest value over t >= 0 of the least value of (1 - t) times its score plus t times the
-    other's, which is concave in t and without end where that is not convex. So thirds of the interval are left out.
+    By duality it is, for one other class, the largest value over t >= 0 of the least value of (1 - t) times its score
+    plus t times the other's, which is concave in t and without end where that is not convex. So thirds of the interval
+    are left out, of all pairs together.
     """
-    away = matrices[other] - matrices[c]
-    precision = ellipsoid_of(matrices[[c, other]], R).precision
-    steepest = float(np.linalg.eigvals(np.linalg.solve(precision[0], precision[0] - precision[1])).real.max())
-    low, high = 0.0, min((1.0 - 1e-9) / steepest if steepest > 0.0 else math.inf, _FARTHEST)
+    C = len(matrices)
+    own, other = np.nonzero(~np.eye(C, dtype=bool))  # all pairs, class after class
+    away = matrices[other] - matrices[own]
+    precision = ellipsoid_of(matrices, R).precision
+    turned = np.linalg.solve(precision[own], precision[own] - precision[other])
+    steepest = np.linalg.eigvals(turned).real.max(axis=1)
+    ends = np.divide(1.0 - 1e-9, steepest, out=np.full(len(own), np.inf), where=steepest > 0.0)
+    low, high = np.zeros(len(own)), np.minimum(ends, _FARTHEST)
 
-    def least(t: float) -> float:
-        return float(ellipsoid_of(matrices[c] + t * away, R).offset)
+    def least(t: Array) -> Array:
+        return ellipsoid_of(matrices[own] + t[:, None, None] * away, R).offset
 
-    best = least(0.0)
+    best = least(low)
     for _ in range(_STEPS):
         a, b = (2.0 * low + high) / 3.0, (low + 2.0 * high) / 3.0
         at_a, at_b = least(a), least(b)
-        best = max(best, at_a, at_b)
-        low, high = (a, high) if at_a < at_b else (low, b)
-    return best
+        best = np.maximum(best, np.maximum(at_a, at_b))
+        rising = at_a < at_b
+        low, high = np.where(rising, a, low), np.where(rising, high, b)
+    return best.reshape(C, C - 1).min(axis=1)
 
 
 def _outline(centre: Array, precision: Array, level: float) -> Array:
