@@ -30,7 +30,7 @@ from ..accounting import gaussian_mu
 from ..caching import BoundedCache
 from ..cells import generator
 from ..checks import integer, norm_order
-from ..sets import dual_order, length, norm_ball, widening
+from ..sets import dual_order, norm_ball, widening
 from ..types import Array, Budget
 from .hardest import fingerprinted
 
@@ -134,13 +134,14 @@ def _measured(d: int, n: int, budget: Budget, seed: int, repetitions: int, grid:
     for repetition in range(repetitions):
         rng = generator(seed, "geometry transition", repetition)
         sums, noise = column_sums(n0, d, rng), rng.standard_normal(d)
-        sizes, times = np.unique(np.abs(sums), return_counts=True)
+        columns = np.bincount(np.abs(sums).astype(np.int64))  # so many have each size
+        sizes, times = np.flatnonzero(columns).astype(float), columns[columns > 0].astype(float)
         for k, (ball, q_star, sigma) in enumerate(zip(balls, duals, sigmas, strict=True)):
             unit = d ** (-1.0 / q_star) / n
-            signal = unit * float(length(sums, q_star)[0])
+            signal = unit * _length(sizes, times, q_star)
             x = ball.extreme(-(unit * sums + sigma * noise))
             best = unit * float(sizes[-1])
-            kept = _vertex_mean(unit * sizes, times.astype(float), temperature)
+            kept = _vertex_mean(unit * sizes, times, temperature)
             found[:, k, repetition] = signal, signal - kept, signal - best, signal - unit * float(sums @ x)
     signal, vertices, best, gaussian = found.mean(axis=2)
     se = found.std(axis=2, ddof=1) / math.sqrt(repetitions)
@@ -201,6 +202,14 @@ def gaussian_length(d: int, q: float) -> float:
     r = np.geomspace(1.0, high, _MOMENTS) if high > 1.0 else np.ones(1)
     logs = math.log(d) + 0.5 * r * math.log(2.0) + gammaln(0.5 * (r + 1.0)) - 0.5 * math.log(math.pi)
     return float(np.exp((logs / r).min()))
+
+
+def _length(sizes: Array, counts: Array, q: float) -> float:
+    """||v||_q of a vector with so many entries of each size; both [m], sizes increasing."""
+    most = float(sizes[-1])
+    if q == math.inf or most == 0.0:
+        return most
+    return most * float(counts @ (sizes / most) ** q) ** (1.0 / q)
 
 
 def _vertex_mean(sizes: Array, counts: Array, temperature: float) -> float:

@@ -40,7 +40,7 @@ def descend(
         (fw.Exponential if gumbel else fw.NoisyBest)(rngs, idle_columns(spec, risk), signed=signed),
         size=size,
         start=start_of(spec, risk.active),
-        steepness=(lambda norms: local_share(spec, norms)) if signed and gumbel else None,
+        steepness=local_share(spec) if signed and gumbel else None,
         cancelled=cancelled,
     )
 
@@ -106,16 +106,17 @@ def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int)
     return fw.models(chosen, runs, size, start_of(spec, count), count) @ shape.table[:, :width]
 
 
-def local_share(spec: Spec, norms: Array) -> Array:
-    """L_t / L at models of these L1 norms."""
-    return get_loss(spec.loss).steepness(spec.domain.R * norms, spec.domain.y_max) / land_of(spec).steepness
+def local_share(spec: Spec) -> Callable[[Array], Array]:
+    """L_t / L as a function of the L1 norms of models."""
+    loss, R, y_max, steepest = get_loss(spec.loss), spec.domain.R, spec.domain.y_max, land_of(spec).steepness
+    return lambda norms: loss.steepness(R * norms, y_max) / steepest
 
 
 def share_at(plan: Plan, thetas: Array) -> Array:
     """b_t / b of a choice at thetas [K, p], [K]."""
     if plan.noise != "gumbel" or not is_signed(plan.spec):
         return np.ones(len(thetas))
-    return local_share(plan.spec, np.abs(thetas).sum(axis=1))
+    return local_share(plan.spec)(np.abs(thetas).sum(axis=1))
 
 
 def vertex_scores(spec: Spec, data: Data, thetas: Array) -> Array:

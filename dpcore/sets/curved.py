@@ -42,8 +42,9 @@ class LqBall(ConvexSet):
     def extreme(self, v: Array) -> Array:
         """-sign(v_j) |v_j|^(q* - 1) / ||v||_q*^(q* - 1) with q* = q / (q - 1): equality in Hoelder's inequality."""
         scaled = np.abs(v) / largest(v)
-        total = (scaled**self.q).sum(axis=-1, keepdims=True)
-        return -np.sign(v) * scaled ** (self.q - 1.0) / np.maximum(total, 1.0) ** (1.0 / self.order)
+        powers = scaled ** (self.q - 1.0)
+        total = np.einsum("...j,...j->...", powers, scaled)[..., None]
+        return -np.copysign(powers, v) / np.maximum(total, 1.0) ** (1.0 / self.order)
 
     def project(self, v: Array) -> Array:
         """x_j + mu x_j^(q - 1) = |v_j| with the mu that gives ||x||_q = 1."""
