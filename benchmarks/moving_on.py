@@ -16,6 +16,7 @@ import numpy as np
 
 import dpcore
 from dpcore import Axis, Budget, Experiment, figures, inquiries, refinement, trials
+from dpcore.classes import AccuracyQuestion, LearnerKey, Records
 from dpcore.decisions.compare import CompareQuestion
 from dpcore.decisions.curves import Setting
 from dpcore.decisions.people import PeopleQuestion
@@ -53,10 +54,18 @@ def _decision(question: Callable[[Setting], inquiries.Question]) -> Callable[[in
     return lambda seed: inquiries.join(question(Setting("synthetic", "objective_gaussian", n=N, seed=seed)), WATCHER)
 
 
+def _classes(seed: int) -> Watched:
+    learners: tuple[LearnerKey, ...] = ("ellipsoids", "split", "split_answer")
+    records = Records("gaussian_classes", 2_000, seed, d=2)
+    asked = AccuracyQuestion("classes", (2, 3, 4, 5, 6, 8, 10), records, 1.0, DELTA, learners=learners)
+    return inquiries.join(asked, WATCHER)
+
+
 JOBS: dict[str, Callable[[int], Watched]] = {
     "doors": _doors,
     "doors, bounds": _bounds,
     "doors, valley of lambda": _valley,
+    "classes": _classes,
     "trust, noise in the question": _attack("objective_gaussian"),
     "trust, noisy SGD": _attack("noisy_sgd"),
     "decide, budget": _decision(lambda setting: setting),
