@@ -93,7 +93,7 @@ class Portions:
         self.runs = max(1, int(min(_GROWTH * self.runs, self._seconds / max(self._a_run, 1e-12))))
 
 
-_GROWTH = 4  # one that was short by chance makes the next one so much longer at most
+_GROWTH = 8  # one that was short by chance makes the next one so much longer at most
 
 
 # All work that goes on while pages are looked at. Two threads: more of them slow each other and the pages down, since

@@ -59,7 +59,7 @@ def show_repaired() -> None:
     records = classes.Records(source, controls.n, controls.seed, **own)
     here = words.Here(records, info, controls.epsilon, controls.delta, controls.lam)
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
-    seen, (_, datasets) = held.news, words.effort(view, here)
+    _, datasets = words.effort(view, here)
     if view == "excess":
         _draw(_excess(here), datasets, here)
     elif (inquiry := held.inquiries["accuracy"]).snapshot is not None:
@@ -67,7 +67,7 @@ def show_repaired() -> None:
     else:
         headline.html(emphasised(words.waiting(inquiry), figures.MUTED[theme]))
         behind_nothing()
-    keep_alive(held, seen)
+    keep_alive(held)
 
 
 def _draw(found: words.Found, datasets: int, here: words.Here) -> None:

@@ -18,7 +18,7 @@ from dpcore.inquiries import Question
 from pages.decide import background, comparing, views, words
 from pages.decide.state import State
 from pages.ui import bound
-from pages.ui.asking import ask, keep_alive
+from pages.ui.asking import ask, glance, keep_alive
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
@@ -77,19 +77,18 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     )
     questions, no_price = questions_of(setting, controls, at_most, view)
     held = ask(questions)
-    seen = held.news
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     state = State(held, source, setting, controls, at_most, error, no_price, theme)
-    keep_alive(held, seen)
-
     sentence = words.takeaway(state)
     headline.html(emphasised(sentence, figures.FAMILIES[theme][state.family]))
     if state.curve is None:
         behind_nothing()
+        keep_alive(held)
         return
     with chart:
         live_figure(background.budget_picture(state, HEIGHT), key="budget", alt=plain(sentence), height=HEIGHT)
         st.caption(words.caption(state))
+    glance(held)
     with beside:
         views.odds(state)
     cards(words.readouts(state), row)
@@ -102,6 +101,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         lambda: background.snippet(state),
         lambda: background.table(state),
     )
+    keep_alive(held)
 
 
 st.title("Which privacy budget can we sign?", anchor=False)

@@ -61,24 +61,13 @@ theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 colour = figures.FAMILIES[theme]["output"]
 
 at_cursor = table[table.x == controls.epsilon].set_index("metric")
-if "accuracy" in at_cursor.index:
+released = "accuracy" in at_cursor.index
+if released:
     here = at_cursor.loc["accuracy"]
-    takeaway = words.takeaway(here, source, by_hand=not isinstance(controls.lam, str))
-    cell = next(experiment.cells())
-    plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
-    found = dpcore.odds_of(plan, seed=controls.seed)
-    sentences = [takeaway, words.answer(found)]
-    text = words.odds(found)
-    with odds, st.container(key="odds"):
-        st.markdown(f"**{words.ODDS_QUESTION}**")
-        st.html(icon_array(*found.of_100, colour=colour, rest=figures.GRID[theme], alt=plain(text)))
-        st.markdown(text)
-    for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):
-        card.container(border=True, height="stretch").html(readout(value, label))
+    sentence = words.takeaway(here, source, by_hand=not isinstance(controls.lam, str))
 else:
-    sentences = [words.refusal(at_cursor.iloc[0])]
-headline.html("".join(emphasised(sentence, colour) for sentence in sentences))
-answer.markdown(words.decision(accuracy, lost, enough, source))
+    sentence = words.refusal(at_cursor.iloc[0])
+# The chart first: the browser draws it while the attack is played.
 with chart:
     figure = figures.cost_figure(
         table,
@@ -88,8 +77,23 @@ with chart:
         height=HEIGHT,
         decision=enough,
     )
-    live_figure(figure, key="cost", alt=plain(sentences[0]), height=HEIGHT)
+    live_figure(figure, key="cost", alt=plain(sentence), height=HEIGHT)
     st.caption(words.caption(table, experiment, source))
+sentences = [sentence]
+if released:
+    cell = next(experiment.cells())
+    plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
+    found = dpcore.odds_of(plan, seed=controls.seed)
+    sentences.append(words.answer(found))
+    text = words.odds(found)
+    with odds, st.container(key="odds"):
+        st.markdown(f"**{words.ODDS_QUESTION}**")
+        st.html(icon_array(*found.of_100, colour=colour, rest=figures.GRID[theme], alt=plain(text)))
+        st.markdown(text)
+    for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):
+        card.container(border=True, height="stretch").html(readout(value, label))
+headline.html("".join(emphasised(line, colour) for line in sentences))
+answer.markdown(words.decision(accuracy, lost, enough, source))
 
 behind(
     lambda: words.assumptions(table, experiment, source, controls.epsilon),

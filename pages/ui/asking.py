@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import streamlit as st
 
 from dpcore.inquiries import Inquiry, Question, join
 from pages.ui.refine import follow
 
-# What a move may wait for something to show of every new question, and of the first, without which there is no picture.
-AT_ONCE_SECONDS, FIRST_SECONDS = 0.05, 3.0
+# What a move may wait for something to show: of the first question, without which there is no picture; of the others.
+FIRST_SECONDS, AT_ONCE_SECONDS = 3.0, 0.05
 _LOOK_SECONDS = 0.01
 _NAME, _WATCHER = "inquiries in the background", "inquiries watcher"
 
 
 class Open:
-    """Several inquiries that are watched together; `news` grows with what any of them has to show."""
+    """Several inquiries that are watched together; `news` grows with what any of them has to show.
+
+    seen: what of each the page shows.
+    """
 
     def __init__(self, inquiries: Mapping[str, Inquiry]) -> None:
         self.inquiries = inquiries
+        self.seen: dict[str, int] = {}
 
     @property
     def news(self) -> int:
@@ -39,8 +43,8 @@ class Open:
 def ask(questions: Mapping[str, Question]) -> Open:
     """The page's open questions, each with what is known of it; those that are no longer asked are given up.
 
-    The first of them is waited for until there is something to show. To be drawn with `keep_alive`. Without questions
-    all are given up.
+    The first of them is waited for until there is something to show. To end with `keep_alive`. Without questions all
+    are given up.
     """
     watcher = st.session_state.setdefault(_WATCHER, object())
     before: Open | None = st.session_state.get(_NAME)
@@ -52,24 +56,32 @@ def ask(questions: Mapping[str, Question]) -> Open:
     held = Open({name: kept.get(question) or join(question, watcher) for name, question in questions.items()})
     held.watch(watcher)
     st.session_state[_NAME] = held
-    asked = list(held.inquiries.values())
-    started = time.monotonic()
-    for inquiries, seconds in ((asked, AT_ONCE_SECONDS), (asked[:1], FIRST_SECONDS)):
-        while any(_is_silent(it) for it in inquiries) and time.monotonic() - started < seconds:
-            held.watch(watcher)  # a server under load may be slow to look again
-            time.sleep(_LOOK_SECONDS)
+    first = list(held.inquiries.values())[:1]
+    _wait(held, first, FIRST_SECONDS)
+    held.seen = {name: inquiry.news for name, inquiry in held.inquiries.items()}
     return held
 
 
-def _is_silent(inquiry: Inquiry) -> bool:
-    return inquiry.snapshot is None and not inquiry.finished
+def glance(held: Open) -> None:
+    """Wait a little for something to show of the other questions; the first one's picture is drawn by now."""
+    others = dict(list(held.inquiries.items())[1:])
+    _wait(held, list(others.values()), AT_ONCE_SECONDS)
+    held.seen |= {name: inquiry.news for name, inquiry in others.items()}
 
 
-def keep_alive(held: Open, seen: int) -> None:
-    """Run the page again when there is more to show than what has been `seen`.
+def _wait(held: Open, inquiries: Sequence[Inquiry], seconds: float) -> None:
+    started = time.monotonic()
+    while any(it.snapshot is None and not it.finished for it in inquiries) and time.monotonic() - started < seconds:
+        held.watch(st.session_state[_WATCHER])  # a server under load may be slow to look again
+        time.sleep(_LOOK_SECONDS)
+
+
+def keep_alive(held: Open) -> None:
+    """Run the page again when there is more to show than what has been seen.
 
     To be the last thing on a page: a block that comes and goes above a chart would have the browser make it anew.
     """
     # A page may be long in the making: the answer came meanwhile, or was given up since nobody looked.
+    seen = sum(held.seen.values())
     if held.news > seen or not held.finished:
         follow(_NAME, st.session_state[_WATCHER], seen)
