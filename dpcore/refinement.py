@@ -113,9 +113,9 @@ class Watched:
         """Grows with all that there is to show."""
         return int(self.finished)
 
-    def watch(self, watcher: Hashable) -> None:
-        """Say that `watcher` still waits; to be repeated within PATIENCE_SECONDS."""
-        self._heard[watcher] = time.monotonic()
+    def watch(self, watcher: Hashable, longer: float = 0.0) -> None:
+        """Say that `watcher` still waits; to be repeated within PATIENCE_SECONDS, or so many seconds longer."""
+        self._heard[watcher] = time.monotonic() + longer
 
     def wait(self, seconds: float) -> None:
         """Until all is there, so many seconds at most."""

@@ -45,7 +45,7 @@ def finished(page: AppTest, *names: str) -> AppTest:
         page.run()
     if "inquiries in the background" not in page.session_state:
         return page
-    held, watcher = (page.session_state[f"inquiries {word}"] for word in ("in the background", "watcher"))
+    held, watcher = page.session_state["inquiries in the background"], page.session_state["watcher"]
     while not all(held.inquiries[name].complete for name in names or held.inquiries):
         assert time.monotonic() < deadline
         held.watch(watcher)  # as the page does that looks again and again

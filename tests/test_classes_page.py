@@ -22,7 +22,7 @@ from pages.classes import words
 from pages.ui import asking, controls
 from pages.ui.text import points, rounded
 from tests.nights import each
-from tests.pages import captions, charts, finished, open_script, said, texts
+from tests.pages import captions, charts, finished, open_app, open_script, said, texts
 
 PAGE = "classes/classes.py"
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -96,7 +96,7 @@ def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate):
 def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate, monkeypatch):
     monkeypatch.setattr(asking, "FIRST_SECONDS", 0.2)
     page = open_script(PAGE, seed=22)
-    assert said(page) == "Computing the curves …" and not charts(page) and not page.exception
+    assert said(page) == "Computing the curves …" and len(charts(page)) == 1 and not page.exception
     page.select_slider(key="epsilon").set_value(2.0).run()  # the reader moves on
     gate.release(2)
     assert "Means of 12 releases" in captions(finished(page))
@@ -110,8 +110,8 @@ def test_what_is_no_longer_asked_for_is_given_up(gate):
     assert old.abandoned() and not page.session_state[HELD].inquiries and len(charts(page)) == 2
 
 
-def test_a_page_that_is_long_in_the_making_asks_again(gate, monkeypatch):
-    """Its inquiry was given up while the rest of the page was drawn, since nobody looked."""
+def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch):
+    """Nobody looks at their answers while the rest of it is drawn."""
     draw, begin, begun = classes.picture, inquiries._begun, []
 
     def slow(*arguments, **more):
@@ -127,10 +127,20 @@ def test_a_page_that_is_long_in_the_making_asks_again(gate, monkeypatch):
     monkeypatch.setattr(classes, "picture", slow)
     monkeypatch.setattr(inquiries, "_begun", begin_and_note)
     page = open_script(PAGE, seed=25)
-    assert begun[0].given_up and page.session_state[HELD].inquiries["accuracy"] is begun[1]
-    monkeypatch.setattr(classes, "picture", draw)
+    assert page.session_state[HELD].inquiries["accuracy"] is begun[0]
+    gate.release(1)
+    assert "Means of 12 releases" in captions(finished(page)) and len(begun) == 1
+
+
+def test_leaving_the_page_gives_its_questions_up_at_once(gate):
+    gate.release(1)
+    page = open_app(PAGE, seed=27)
+    old = page.session_state[HELD].inquiries["accuracy"]
+    assert not old.abandoned()
+    page.switch_page("sources/sources.py").run()
+    assert old.abandoned() and not page.exception
     gate.release(2)
-    assert "Means of 12 releases" in captions(finished(page))
+    assert "Means of 12 releases" in captions(finished(page.switch_page(PAGE).run()))
 
 
 def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch):

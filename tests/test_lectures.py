@@ -234,7 +234,7 @@ def settled(page: AppTest) -> str:
     deadline = time.monotonic() + 60
     while not held.finished:
         assert time.monotonic() < deadline
-        held.watch(page.session_state["trials watcher"])
+        held.watch(page.session_state["watcher"])
         time.sleep(0.02)
     return said(page.run())
 

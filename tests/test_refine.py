@@ -354,17 +354,17 @@ def test_a_question_that_comes_late_calls_nothing_back(gate, monkeypatch):
     """What a move has given up stays given up, though the page's old question about it is still on its way."""
     session: dict[str, object] = {}
     monkeypatch.setattr(refine.st, "session_state", session)
-    ask, watcher = refine._poll.__wrapped__, object()
+    ask, watcher = refine._poll.__wrapped__, refine.watcher()
     old = refinement.join(experiment("late"), watcher)
     session["name"] = old
-    ask("name", watcher)
+    ask("name")
     assert not old.abandoned()
     old.leave(watcher)
     del session["name"]
-    ask("name", watcher)
+    ask("name")
     assert old.abandoned()
     session["name"] = new = refinement.join(experiment("later"), watcher)
-    ask("name", watcher)
+    ask("name")
     assert old.abandoned() and not new.abandoned()
 
 
@@ -372,13 +372,13 @@ def test_the_page_runs_again_for_news_only(gate, monkeypatch):
     runs: list[int] = []
     monkeypatch.setattr(refine.st, "session_state", {})
     monkeypatch.setattr(refine.st, "rerun", lambda: runs.append(1))
-    ask, watcher = refine._poll.__wrapped__, object()
-    refine.st.session_state["name"] = job = refinement.join(experiment("news"), watcher)
-    ask("name", watcher)
+    ask = refine._poll.__wrapped__
+    refine.st.session_state["name"] = job = refinement.join(experiment("news"), refine.watcher())
+    ask("name")
     assert not runs
     gate.open()
     wait_for(lambda: job.finished)
-    ask("name", watcher)
+    ask("name")
     assert len(runs) == 1
-    ask("name", watcher, job.news)
+    ask("name", job.news)
     assert len(runs) == 1, "what has been seen is no news"

@@ -59,34 +59,32 @@ def show_repaired() -> None:
     records = classes.Records(source, controls.n, controls.seed, **own)
     here = words.Here(records, info, controls.epsilon, controls.delta, controls.lam)
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
-    _, datasets = words.effort(view, here)
-    if view == "excess":
-        _draw(_excess(here), datasets, here)
-    elif (inquiry := held.inquiries["accuracy"]).snapshot is not None:
-        _draw(inquiry.snapshot, datasets, here)
-    else:
-        headline.html(emphasised(words.waiting(inquiry), figures.MUTED[theme]))
-        behind_nothing()
-    keep_alive(held)
-
-
-def _draw(found: words.Found, datasets: int, here: words.Here) -> None:
-    """All below the pickers. datasets: the draws of the records that there will be."""
-    sentence = words.takeaway(found, here)
-    headline.html(emphasised(sentence, figures.FAMILIES[theme]["objective"]))
+    inquiry = held.inquiries.get("accuracy")
+    found = inquiry.snapshot if inquiry else _excess(here)
+    colour = figures.MUTED[theme] if found is None else figures.FAMILIES[theme]["objective"]
+    sentence = words.waiting(inquiry) if inquiry and found is None else words.takeaway(found, here)
+    headline.html(emphasised(sentence, colour))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
-    with left:
-        live_figure(_chart(found, here), key="classes", alt=plain(sentence), height=HEIGHT)
-        st.caption(words.caption(found, datasets, here))
+    if found is not None:
+        with left:
+            live_figure(_chart(found, here), key="classes", alt=plain(sentence), height=HEIGHT)
+            st.caption(words.caption(found, words.effort(view, here)[1], here))
     with right:
         side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)
         picture = _show_beside(side, here)
-    cards(words.readouts(found, picture, here))
-    chips(words.CHIPS)
-    behind(
-        lambda: words.assumptions(here), words.FORMULA, lambda: words.snippet(found, here), lambda: words.table(found)
-    )
+    if found is not None:
+        cards(words.readouts(found, picture, here))
+        chips(words.CHIPS)
+        behind(
+            lambda: words.assumptions(here),
+            words.FORMULA,
+            lambda: words.snippet(found, here),
+            lambda: words.table(found),
+        )
+    else:
+        behind_nothing()
+    keep_alive(held)
 
 
 def _excess(here: words.Here) -> classes.Excesses:

@@ -17,7 +17,7 @@ from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import switch
-from pages.ui.refine import follow
+from pages.ui.refine import follow, watcher
 from pages.ui.text import emphasised, plain, rounded
 
 HEIGHT = 620
@@ -151,16 +151,15 @@ def show_reproduction(name: str, seed: int) -> None:
 
 def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     """Figure and claims, as soon as they are there."""
-    watcher = st.session_state.setdefault("reproduction watcher", object())
     before: short.Short | None = st.session_state.get(RUNNING)
-    held = st.session_state[RUNNING] = short.join(chosen, seed, watcher)
+    held = st.session_state[RUNNING] = short.join(chosen, seed, watcher())
     if before is not None and before is not held:
-        before.leave(watcher)
+        before.leave(watcher())
     outcome = held.outcome
     if outcome is None:
         headline.html(emphasised(words.under_way(chosen, failed=held.failed), ink))
         if not held.failed:
-            follow(RUNNING, watcher)
+            follow(RUNNING)
             st.html(f'<div style="height: {PLACE}px"></div>')  # so that the figure moves nothing when it comes
         return None
     sentence = words.verdicts(chosen, outcome)

@@ -19,7 +19,7 @@ from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
-from pages.ui.refine import follow
+from pages.ui.refine import follow, watcher
 from pages.ui.text import emphasised, plain, readable
 
 HEIGHT, SIDE_HEIGHT = 400, 350
@@ -66,7 +66,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     seen, here = held.news, Here(held, version, held.standings)
     if not held.finished:
         with question:
-            follow(_NAME, st.session_state[_WATCHER], seen)
+            follow(_NAME, seen)
 
     sentence = words.takeaway(here)
     headline.html(emphasised(sentence, figures.ink_of(here.verdict, theme)))
@@ -104,21 +104,20 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     )
 
 
-_NAME, _WATCHER = "trials in the background", "trials watcher"
+_NAME = "trials in the background"
 
 
 def _trials(asked: trials.Asked, wanted: str | None) -> trials.Trials:
     """The session's trials: the ones it holds, or others if it asks for others, which gives the old ones up."""
-    watcher = st.session_state.setdefault(_WATCHER, object())
     held: trials.Trials | None = st.session_state.get(_NAME)
     if held is not None and held.asked != asked:
-        held.leave(watcher)
+        held.leave(watcher())
         del st.session_state[_NAME]
         held = None
     if held is None or (held.finished and not held.complete and not held.failed):
-        held = st.session_state[_NAME] = trials.join(asked, watcher, wanted)
+        held = st.session_state[_NAME] = trials.join(asked, watcher(), wanted)
         held.wait(AT_ONCE_SECONDS)
-    held.watch(watcher)
+    held.watch(watcher())
     held.wanted = wanted
     return held
 

@@ -8,12 +8,14 @@ from collections.abc import Hashable, Mapping, Sequence
 import streamlit as st
 
 from dpcore.inquiries import Inquiry, Question, join
-from pages.ui.refine import follow
+from pages.ui.refine import follow, watcher
 
 # What a move may wait for something to show: of the first question, without which there is no picture; of the others.
 FIRST_SECONDS, AT_ONCE_SECONDS = 3.0, 0.05
 _LOOK_SECONDS = 0.01
-_NAME, _WATCHER = "inquiries in the background", "inquiries watcher"
+# How much longer than usual nobody may look at the answers while a page is drawn, which is not to be doubted.
+_DRAWING_SECONDS = 60.0
+_NAME = "inquiries in the background"
 
 
 class Open:
@@ -35,9 +37,13 @@ class Open:
         """Whether nothing more will come, however often the page asks again."""
         return all(inquiry.complete or inquiry.failed for inquiry in self.inquiries.values())
 
-    def watch(self, watcher: Hashable) -> None:
+    def watch(self, watcher: Hashable, longer: float = 0.0) -> None:
         for inquiry in self.inquiries.values():
-            inquiry.watch(watcher)
+            inquiry.watch(watcher, longer)
+
+    def leave(self, watcher: Hashable) -> None:
+        for inquiry in self.inquiries.values():
+            inquiry.leave(watcher)
 
 
 def ask(questions: Mapping[str, Question]) -> Open:
@@ -46,18 +52,17 @@ def ask(questions: Mapping[str, Question]) -> Open:
     The first of them is waited for until there is something to show. To end with `keep_alive`. Without questions all
     are given up.
     """
-    watcher = st.session_state.setdefault(_WATCHER, object())
     before: Open | None = st.session_state.get(_NAME)
     known = {inquiry.question: inquiry for inquiry in before.inquiries.values()} if before else {}
     for question, inquiry in known.items():
         if question not in questions.values() or inquiry.given_up:
-            inquiry.leave(watcher)
+            inquiry.leave(watcher())
     kept = {question: inquiry for question, inquiry in known.items() if not inquiry.given_up}
-    held = Open({name: kept.get(question) or join(question, watcher) for name, question in questions.items()})
-    held.watch(watcher)
+    held = Open({name: kept.get(question) or join(question, watcher()) for name, question in questions.items()})
+    held.watch(watcher(), _DRAWING_SECONDS)
     st.session_state[_NAME] = held
     first = list(held.inquiries.values())[:1]
-    _wait(held, first, FIRST_SECONDS)
+    _wait(first, FIRST_SECONDS)
     held.seen = {name: inquiry.news for name, inquiry in held.inquiries.items()}
     return held
 
@@ -65,14 +70,13 @@ def ask(questions: Mapping[str, Question]) -> Open:
 def glance(held: Open) -> None:
     """Wait a little for something to show of the other questions; the first one's picture is drawn by now."""
     others = dict(list(held.inquiries.items())[1:])
-    _wait(held, list(others.values()), AT_ONCE_SECONDS)
+    _wait(list(others.values()), AT_ONCE_SECONDS)
     held.seen |= {name: inquiry.news for name, inquiry in others.items()}
 
 
-def _wait(held: Open, inquiries: Sequence[Inquiry], seconds: float) -> None:
+def _wait(inquiries: Sequence[Inquiry], seconds: float) -> None:
     started = time.monotonic()
     while any(it.snapshot is None and not it.finished for it in inquiries) and time.monotonic() - started < seconds:
-        held.watch(st.session_state[_WATCHER])  # a server under load may be slow to look again
         time.sleep(_LOOK_SECONDS)
 
 
@@ -81,7 +85,6 @@ def keep_alive(held: Open) -> None:
 
     To be the last thing on a page: a block that comes and goes above a chart would have the browser make it anew.
     """
-    # A page may be long in the making: the answer came meanwhile, or was given up since nobody looked.
     seen = sum(held.seen.values())
-    if held.news > seen or not held.finished:
-        follow(_NAME, st.session_state[_WATCHER], seen)
+    if held.news > seen or not held.finished:  # an answer may have come while the page was drawn
+        follow(_NAME, seen)
