@@ -34,7 +34,7 @@ import streamlit as st
 from dpcore.threads import one_blas_thread
 from pages.ui import live_figure as ours
 
-def stock(figure, *, key, alt, height):
+def stock(figure, *, key, alt, height, ahead=None):
     figure = figure.plotly.update_layout(height=height)
     st.plotly_chart(figure, key=key)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
+from collections.abc import Callable
+
 import streamlit as st
 
 from dpcore import EPSILON_GRID, NotApplicable, classes, figures
+from dpcore.cells import never
 from dpcore.data import CLASS_SOURCES
 from pages.classes import as_printed, words
-from pages.ui import bound
+from pages.ui import bound, foreseen
 from pages.ui.asking import ask, keep_alive
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
@@ -64,17 +68,29 @@ def show_repaired() -> None:
     colour = figures.MUTED[theme] if found is None else figures.FAMILIES[theme]["objective"]
     sentence = words.waiting(inquiry) if inquiry and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
+
+    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        there = dc.replace(here, epsilon=epsilon)
+        if view == "excess":
+            found = _excess(there, cancelled)
+        else:
+            found = foreseen.answered(words.question(view, there), cancelled)
+        return _chart(found, there), plain(words.takeaway(found, there))
+
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     if found is not None:
+        whole = inquiry is None or inquiry.complete
         with left:
-            live_figure(_chart(found, here), key="classes", alt=plain(sentence), height=HEIGHT)
+            picture = _chart(found, here)
+            live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=picture_at if whole else None)
             st.caption(words.caption(found, words.effort(view, here)[1], here))
     with right:
         side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)
-        picture = _show_beside(side, here)
+        release = _show_beside(side, here)
     if found is not None:
-        cards(words.readouts(found, picture, here))
+        cards(words.readouts(found, release, here))
         chips(words.CHIPS)
         behind(
             lambda: words.assumptions(here),
@@ -87,10 +103,10 @@ def show_repaired() -> None:
     keep_alive(held)
 
 
-def _excess(here: words.Here) -> classes.Excesses:
+def _excess(here: words.Here, cancelled: Callable[[], bool] = never) -> classes.Excesses:
     repetitions, _ = words.effort(view, here)
     return classes.excess_against_epsilon(
-        EPSILON_GRID, here.records, delta=here.delta, lam=here.lam, repetitions=repetitions
+        EPSILON_GRID, here.records, delta=here.delta, lam=here.lam, repetitions=repetitions, cancelled=cancelled
     )
 
 

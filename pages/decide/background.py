@@ -26,8 +26,8 @@ of the records and over the noise of the accuracy on held-out records, $a^*$ tha
 """
 
 
-def budget_picture(state: State, height: int) -> figures.Figure:
-    """The hero: points lost against epsilon, and the answer."""
+def budget_picture(state: State, height: int, epsilon: float) -> figures.Figure:
+    """The hero: points lost against epsilon, with a cursor, and the answer."""
     assert state.curve is not None
     low, high = state.band
     return figures.budget_figure(
@@ -37,7 +37,7 @@ def budget_picture(state: State, height: int) -> figures.Figure:
         high,
         at_most=state.at_most,
         answer=figures.Range(state.found.value, state.found.low, state.found.high),
-        epsilon=state.epsilon,
+        epsilon=epsilon,
         family=state.family,
         theme=state.theme,
         height=height,

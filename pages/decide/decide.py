@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import streamlit as st
 
 from dpcore import Budget, NotApplicable, figures
-from dpcore.cells import spec_of
+from dpcore.cells import never, spec_of
 from dpcore.data import Source, is_private
 from dpcore.decisions import curves
 from dpcore.decisions.attack import OddsQuestion
@@ -85,8 +86,15 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         behind_nothing()
         keep_alive(held)
         return
+
+    def picture_at(epsilon: float, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
+        """The chart with its cursor there; its sentence is about the curve."""
+        return background.budget_picture(state, HEIGHT, epsilon), plain(sentence)
+
     with chart:
-        live_figure(background.budget_picture(state, HEIGHT), key="budget", alt=plain(sentence), height=HEIGHT)
+        figure, alt = picture_at(controls.epsilon)
+        whole = held.inquiries["curve"].complete and not is_private(source.key)
+        live_figure(figure, key="budget", alt=alt, height=HEIGHT, ahead=picture_at if whole else None)
         st.caption(words.caption(state))
     glance(held)
     with beside:

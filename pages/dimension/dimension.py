@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pandas as pd
 import streamlit as st
 
 import dpcore
 from dpcore import data, figures, growth, orthant
 from pages.dimension import background, words
 from pages.dimension.meter import slope_meter, slope_rows
+from pages.ui import foreseen
 from pages.ui.behind import behind
 from pages.ui.controls import DIMENSIONS, PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -49,28 +53,31 @@ lower: figures.Lower = "damage" if below == "damage" else "distance"
 
 with st.container(key="halves"):
     left, right = st.columns([2.2, 1], gap="medium")
-lam = words.one_lam(controls.n, controls.epsilon, controls.delta, controls.lam)
 ps = tuple(sorted({*SWEPT, controls.p}))
-experiment = dpcore.Experiment(
-    source=source.key,
-    mechanisms=words.MECHANISMS[noise_in],
-    n=controls.n,
-    epsilon=controls.epsilon,
-    delta=controls.delta,
-    lam=lam,
-    sweep=dpcore.Axis("p", ps),
-    repetitions=20,
-    seed=controls.seed,
-)
-table = dpcore.run(experiment)
-grown = growth.growth_of(experiment.cells())
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 colour = figures.FAMILIES[theme]["objective" if noise_in == "question" else "output"]
 
-sentence = words.takeaway(table, grown, controls.p, source)
-headline.html(emphasised(sentence, colour))
-with left:
-    figure = figures.dimension_figure(
+
+def lam_at(epsilon: float) -> float:
+    return words.one_lam(controls.n, epsilon, controls.delta, controls.lam)
+
+
+def experiment_at(epsilon: float) -> dpcore.Experiment:
+    return dpcore.Experiment(
+        source=source.key,
+        mechanisms=words.MECHANISMS[noise_in],
+        n=controls.n,
+        epsilon=epsilon,
+        delta=controls.delta,
+        lam=lam_at(epsilon),
+        sweep=dpcore.Axis("p", ps),
+        repetitions=20,
+        seed=controls.seed,
+    )
+
+
+def picture(table: pd.DataFrame, grown: dict[str, growth.Growth]) -> figures.Figure:
+    return figures.dimension_figure(
         table,
         grown,
         p=controls.p,
@@ -79,13 +86,33 @@ with left:
         theme=theme,
         height=HEIGHT,
     )
-    live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT)
+
+
+def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    """The chart there, and its sentence."""
+    swept = experiment_at(epsilon)
+    numbers = foreseen.whole(swept, cancelled), growth.growth_of(swept.cells())
+    return picture(*numbers), plain(words.takeaway(*numbers, controls.p, source))
+
+
+experiment = experiment_at(controls.epsilon)
+table = dpcore.run(experiment)
+grown = growth.growth_of(experiment.cells())
+sentence = words.takeaway(table, grown, controls.p, source)
+headline.html(emphasised(sentence, colour))
+with left:
+    live_figure(picture(table, grown), key="dimension", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
     st.caption(words.caption(experiment, grown, controls.lam))
     cards(words.readouts(table, grown, controls.p, source))
 with right:
     st.markdown(f"**{words.CORNER_QUESTION}**")
     corner = orthant.corner(
-        ps, n=controls.n, epsilon=controls.epsilon, delta=controls.delta, lam=lam, seed=controls.seed
+        ps,
+        n=controls.n,
+        epsilon=controls.epsilon,
+        delta=controls.delta,
+        lam=lam_at(controls.epsilon),
+        seed=controls.seed,
     )
     told = words.corner_takeaway(corner, controls.p)
     corner_figure = figures.orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 import dpcore
 from dpcore import figures
+from dpcore.cells import never
 from dpcore.rates import rate_shape
 from pages.doors import words
 from pages.doors.beside import SIDES, first_repetitions, show_beside
@@ -75,17 +78,23 @@ with left:
     badge.html(framed(promise, strong=not same), width="content")
     rates = {words.RATE: rate_shape(next(experiment.cells()))[1]} if "rates" in layers else {}
     exhibits = {words.LEMMA: dpcore.run(words.lemma(experiment))} if "lemma" in layers else {}
-    figure = figures.doors_figure(
-        table,
-        epsilon=controls.epsilon,
-        theme=theme,
-        height=HEIGHT,
-        bounds="bounds" in layers,
-        bias="bias" in layers,
-        rates=rates,
-        exhibits=exhibits,
-    )
-    live_figure(figure, key="doors", alt=plain(sentence), height=HEIGHT)
+
+    def picture_at(epsilon: float, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
+        """The chart with its cursor there, and its sentence."""
+        figure = figures.doors_figure(
+            table,
+            epsilon=epsilon,
+            theme=theme,
+            height=HEIGHT,
+            bounds="bounds" in layers,
+            bias="bias" in layers,
+            rates=rates,
+            exhibits=exhibits,
+        )
+        return figure, plain(words.takeaway(table[table.x == epsilon], source))
+
+    figure, alt = picture_at(controls.epsilon)
+    live_figure(figure, key="doors", alt=alt, height=HEIGHT, ahead=None if progress else picture_at)
     small = [words.caption(experiment, table, controls.epsilon)]
     small += [words.lemma_caption(exhibit[exhibit.x == controls.epsilon]) for exhibit in exhibits.values()]
     st.caption(" ".join(filter(None, (*small, progress))))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import math
+from collections.abc import Callable
+from concurrent.futures import CancelledError
 from typing import Any
 
 import streamlit as st
 
 from dpcore import figures, geometry
+from dpcore.cells import never
 from pages.geometry import words
 from pages.ui import bound
 from pages.ui.behind import behind
@@ -55,23 +59,55 @@ budget: dict[str, Any] = {"epsilon": controls.epsilon, "delta": controls.delta, 
 here = words.Here(name, controls.p, controls.n, **budget)
 row = geometry.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
+
+def curves_at(epsilon: float, cancelled: Callable[[], bool] = never) -> dict[int, geometry.AgainstOrder]:
+    """Along the norm order for each number of columns, the reader's first."""
+    curves = {}
+    for d in (here.d, *sorted({*OTHERS} - {here.d})):
+        if cancelled():
+            raise CancelledError
+        curves[d] = geometry.against_order(d, here.n, repetitions=REPETITIONS, **(budget | {"epsilon": epsilon}))
+    return curves
+
+
+def order_picture(curves: dict[int, geometry.AgainstOrder], here: words.Here) -> tuple[figures.Figure, str]:
+    found, *others = curves.values()
+    figure = figures.order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
+    return figure, words.order_takeaway(found, here)
+
+
+def call_at(epsilon: float) -> dict[str, Any]:
+    call = budget | {"epsilon": epsilon, "d": min(here.d, LEARNED_COLUMNS), **knobs}
+    return call | words.fewer(here.p_norm, knobs)
+
+
+def people_picture(learned: geometry.AgainstPeople, here: words.Here) -> tuple[figures.Figure, str]:
+    figure = figures.learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
+    return figure, words.people_takeaway(learned, here)
+
+
+def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    """The chart there, and its sentence."""
+    there = dc.replace(here, epsilon=epsilon)
+    if view == "order":
+        figure, sentence = order_picture(curves_at(epsilon, cancelled), there)
+    else:
+        figure, sentence = people_picture(geometry.against_people(there.p_norm, **call_at(epsilon)), there)
+    return figure, plain(sentence)
+
+
 if view == "order":
-    curves = {
-        d: geometry.against_order(d, here.n, repetitions=REPETITIONS, **budget) for d in sorted({*OTHERS, here.d})
-    }
+    curves = curves_at(here.epsilon)
+    picture, sentence = order_picture(curves, here)
     found = curves.pop(here.d)
-    picture = figures.order_figure(found, list(curves.values()), p_norm=here.p_norm, theme=theme, height=HEIGHT)
-    family = "frank_wolfe"
-    sentence, caption = words.order_takeaway(found, here), words.order_caption(found)
+    family, caption = "frank_wolfe", words.order_caption(found)
     readouts, table = words.order_readouts(found, row, here), words.order_table(found)
     snippet = words.order_snippet(here, list(curves), REPETITIONS)
 else:
-    call = budget | {"d": min(here.d, LEARNED_COLUMNS), **knobs}
-    call |= words.fewer(here.p_norm, knobs)
+    call = call_at(here.epsilon)
     learned = geometry.against_people(here.p_norm, **call)
-    picture = figures.learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
-    family = figures.family_of(learned.mechanism)
-    sentence, caption = words.people_takeaway(learned, here), words.people_caption(learned, here)
+    picture, sentence = people_picture(learned, here)
+    family, caption = figures.family_of(learned.mechanism), words.people_caption(learned, here)
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
     snippet = words.people_snippet(learned, here, call)
 
@@ -81,7 +117,7 @@ st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>
 with st.container(key="halves"):
     left, right = st.columns([1.5, 1], gap="medium")
 with left:
-    live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT)
+    live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
     st.caption(caption)
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from typing import Any
 
 import streamlit as st
@@ -50,18 +52,24 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
     )
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     here = words.Here(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
-    try:
-        walked = lasso.path(n=here.n, p=here.p, T=choice.T, **here.shared)
-        reason = ""
-    except NotApplicable as error:
-        walked, reason = None, str(error)
+    walked, reason = _walk(here)
     found, picture = _hero(against, here, walked, theme)
     sentence = words.takeaway(found, walked, here, reason)
+
+    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        there = dc.replace(here, epsilon=epsilon)
+        walked, reason = _walk(there)
+        if cancelled():
+            raise CancelledError
+        found, picture = _hero(against, there, walked, theme)
+        return picture, plain(words.takeaway(found, walked, there, reason))
+
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT)
+        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
         st.caption(words.caption(found, here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)
@@ -74,6 +82,14 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
         lambda: words.snippet(found, here, REPETITIONS),
         lambda: words.table(found),
     )
+
+
+def _walk(here: words.Here) -> tuple[lasso.Path | None, str]:
+    """One run, or why there is none."""
+    try:
+        return lasso.path(n=here.n, p=here.p, T=here.choice.T, **here.shared), ""
+    except NotApplicable as error:
+        return None, str(error)
 
 
 def _hero(against: str, here: words.Here, walked: lasso.Path | None, theme: figures.Theme) -> tuple[words.Found, Any]:

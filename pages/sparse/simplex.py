@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -11,7 +13,7 @@ from dpcore import NotApplicable, Unconverged, figures, mixtures
 from pages.sparse import simplex_words as words
 from pages.sparse.simplex_words import Problem
 from pages.ui.behind import behind
-from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
@@ -42,28 +44,37 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
     )
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     problem = Problem(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
-    try:
-        release = mixtures.support(lam=controls.lam, m=controls.m, **problem.arguments)  # type: ignore[arg-type]
-        reason = ""
-    except (NotApplicable, Unconverged) as error:
-        release, reason = None, str(error)
-    m = words.cursor(release, controls.m)
-    # A rule for lam has its number once m is known; "auto" gives each m its own.
-    lam = float(release.plan.spec.lam) if release and controls.lam == "population" else controls.lam
-    made = mixtures.valley(
-        lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
-        repetitions=REPETITIONS,
-        ms=tuple(sorted({*mixtures.MS, m})),
-        **problem.arguments,
-    )
 
-    sentence = words.takeaway(made, release, reason, on)
+    def drawn(release: mixtures.Support | None, reason: str, problem: Problem) -> _Drawn:
+        m = words.cursor(release, controls.m)
+        # A rule for lam has its number once m is known; "auto" gives each m its own.
+        lam = float(release.plan.spec.lam) if release and controls.lam == "population" else controls.lam
+        made = mixtures.valley(
+            lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
+            repetitions=REPETITIONS,
+            ms=tuple(sorted({*mixtures.MS, m})),
+            **problem.arguments,
+        )
+        figure = figures.draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
+        return _Drawn(made, m, figure, words.takeaway(made, release, reason, on))
+
+    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        there = dc.replace(problem, epsilon=epsilon)
+        found = _release(there, controls)
+        if cancelled():
+            raise CancelledError
+        hero = drawn(*found, there)
+        return hero.figure, plain(hero.sentence)
+
+    release, reason = _release(problem, controls)
+    hero = drawn(release, reason, problem)
+    made, m, sentence = hero.made, hero.m, hero.sentence
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        figure = figures.draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
-        live_figure(figure, key="draws", alt=plain(sentence), height=HEIGHT)
+        live_figure(hero.figure, key="draws", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
         st.caption(words.caption(made, on))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside", wrap=True)
@@ -77,6 +88,24 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
         lambda: words.snippet(problem, controls.lam, m, on, REPETITIONS),
         lambda: words.table(made),
     )
+
+
+@dc.dataclass(frozen=True)
+class _Drawn:
+    """The hero: its numbers, where its cursor stands, and what it says."""
+
+    made: mixtures.Valley
+    m: int
+    figure: figures.Figure
+    sentence: str
+
+
+def _release(problem: Problem, controls: Controls) -> tuple[mixtures.Support | None, str]:
+    """One release, or why there is none."""
+    try:
+        return mixtures.support(lam=controls.lam, m=controls.m, **problem.arguments), ""  # type: ignore[arg-type]
+    except (NotApplicable, Unconverged) as error:
+        return None, str(error)
 
 
 def _show_beside(side: str, problem: Problem, release: mixtures.Support | None, theme: figures.Theme) -> None:

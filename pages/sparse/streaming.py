@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses as dc
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 import streamlit as st
@@ -58,20 +60,33 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         "accounting": stream.accounting,
     }
     arms = tuple(sorted({*ARMS, controls.p}))
-    curves = streaming.regret_curves(stream.adversary, arms, LENGTHS, **shared)
+
+    def played(here: words.Here) -> _Played:
+        own = shared | {"epsilon": here.epsilon}
+        try:
+            play, reason = streaming.play(stream.adversary, controls.p, stream.steps, **own), ""
+        except NotApplicable as error:
+            play, reason = None, str(error)
+        curves = streaming.regret_curves(stream.adversary, arms, LENGTHS, **own)
+        figure = figures.regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
+        sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
+        return _Played(play, reason, curves, figure, sentence)
+
+    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        hero = played(dc.replace(here, epsilon=epsilon))
+        if cancelled():
+            raise CancelledError
+        return hero.figure, plain(hero.sentence)
+
     here = words.Here(stream, controls.p, controls.epsilon, controls.delta)
-    try:
-        play = streaming.play(stream.adversary, controls.p, stream.steps, **shared)
-        reason = ""
-    except NotApplicable as error:
-        play, reason = None, str(error)
-    sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
+    hero = played(here)
+    play, reason, curves, sentence = hero.play, hero.reason, hero.curves, hero.sentence
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.6, 1], gap="medium")
     with left:
-        picture = figures.regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
-        live_figure(picture, key="regret", alt=plain(sentence), height=HEIGHT)
+        live_figure(hero.figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
         st.caption(words.caption(curves, here))
     with right:
         if play:
@@ -89,3 +104,14 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         lambda: words.snippet(here, arms, LENGTHS, shared),
         lambda: words.table(curves),
     )
+
+
+@dc.dataclass(frozen=True)
+class _Played:
+    """The hero's curves and what one player did, or the reason why none plays."""
+
+    play: streaming.Play | None
+    reason: str
+    curves: Sequence[streaming.RegretCurve]
+    figure: figures.Figure
+    sentence: str

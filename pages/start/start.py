@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 import dpcore
 from dpcore import figures
-from dpcore.cells import spec_of
+from dpcore.cells import never, spec_of
 from dpcore.evaluate import smallest_epsilon
 from pages.start import words
 from pages.ui import bound
@@ -60,27 +62,33 @@ enough = smallest_epsilon(accuracy.x.to_numpy(float), lost, at_most)
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 colour = figures.FAMILIES[theme]["output"]
 
-at_cursor = table[table.x == controls.epsilon].set_index("metric")
-released = "accuracy" in at_cursor.index
-if released:
-    here = at_cursor.loc["accuracy"]
-    sentence = words.takeaway(here, source, by_hand=not isinstance(controls.lam, str))
-else:
-    sentence = words.refusal(at_cursor.iloc[0])
+
+
+def sentence_at(epsilon: float) -> str:
+    """What the chart shows with its cursor there."""
+    at_cursor = table[table.x == epsilon].set_index("metric")
+    if "accuracy" not in at_cursor.index:
+        return words.refusal(at_cursor.iloc[0])
+    return words.takeaway(at_cursor.loc["accuracy"], source, by_hand=not isinstance(controls.lam, str))
+
+
+def picture_at(epsilon: float, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
+    """The chart with its cursor there, and its sentence."""
+    title = words.axis_title(source)
+    figure = figures.cost_figure(
+        table, epsilon=epsilon, accuracy_title=title, theme=theme, height=HEIGHT, decision=enough
+    )
+    return figure, plain(sentence_at(epsilon))
+
+
 # The chart first: the browser draws it while the attack is played.
 with chart:
-    figure = figures.cost_figure(
-        table,
-        epsilon=controls.epsilon,
-        accuracy_title=words.axis_title(source),
-        theme=theme,
-        height=HEIGHT,
-        decision=enough,
-    )
-    live_figure(figure, key="cost", alt=plain(sentence), height=HEIGHT)
+    figure, alt = picture_at(controls.epsilon)
+    live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=picture_at)
     st.caption(words.caption(table, experiment, source))
-sentences = [sentence]
-if released:
+sentences = [sentence_at(controls.epsilon)]
+here = accuracy[accuracy.x == controls.epsilon]
+if len(here):
     cell = next(experiment.cells())
     plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
     found = dpcore.odds_of(plan, seed=controls.seed)
@@ -90,7 +98,7 @@ if released:
         st.markdown(f"**{words.ODDS_QUESTION}**")
         st.html(icon_array(*found.of_100, colour=colour, rest=figures.GRID[theme], alt=plain(text)))
         st.markdown(text)
-    for card, (value, label) in zip(cards, words.readouts(here, source), strict=True):
+    for card, (value, label) in zip(cards, words.readouts(here.iloc[0], source), strict=True):
         card.container(border=True, height="stretch").html(readout(value, label))
 headline.html("".join(emphasised(line, colour) for line in sentences))
 answer.markdown(words.decision(accuracy, lost, enough, source))

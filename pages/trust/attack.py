@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 
 import numpy as np
 import streamlit as st
@@ -13,7 +15,7 @@ from dpcore.sabotages import SABOTAGES
 from pages.trust import attack_background as background
 from pages.trust import attack_words as words
 from pages.trust.attack_words import Here
-from pages.ui import bound
+from pages.ui import bound, foreseen
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
@@ -68,16 +70,24 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         with question:
             follow(_NAME, seen)
 
+    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        me = object()
+        there = dc.replace(asked, budget=Budget(epsilon, controls.delta))
+        played = trials.join(there, me, version)
+        foreseen.finish(played, me, cancelled)
+        if not played.complete:
+            raise CancelledError
+        then = Here(played, version, played.standings)
+        return _ruler(then, theme), plain(words.takeaway(then))
+
     sentence = words.takeaway(here)
     headline.html(emphasised(sentence, figures.ink_of(here.verdict, theme)))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        rows = words.rows(here)
-        ruler = figures.ruler_figure(
-            rows, claim=here.claim, picked=held.versions.index(here.played), theme=theme, height=HEIGHT
-        )
-        live_figure(ruler, key="ruler", alt=plain(sentence), height=HEIGHT)
+        whole = picture_at if held.complete else None
+        live_figure(_ruler(here, theme), key="ruler", alt=plain(sentence), height=HEIGHT, ahead=whole)
         st.caption(words.caption(here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_attack", wrap=True)
@@ -102,6 +112,12 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         lambda: background.snippet(here),
         lambda: background.table(here),
     )
+
+
+def _ruler(here: Here, theme: figures.Theme) -> figures.Figure:
+    """What is certified of all versions."""
+    picked = here.trials.versions.index(here.played)
+    return figures.ruler_figure(words.rows(here), claim=here.claim, picked=picked, theme=theme, height=HEIGHT)
 
 
 _NAME = "trials in the background"

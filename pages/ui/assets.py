@@ -1,4 +1,5 @@
-"""The chart library, served from the installed plotly package and never fetched from elsewhere."""
+"""What the server answers beside its pages: the chart library, from the installed plotly package and never fetched from
+elsewhere, and pictures that are drawn ahead."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+from pages.ui import foreseen
+
 # The package's metadata says version and place without the cost of importing plotly.
 _PLOTLY = distribution("plotly")
 _FILE = Path(str(_PLOTLY.locate_file("plotly/package_data/plotly.min.js")))
@@ -23,7 +26,8 @@ PLOTLY_JS_URL = f"assets/plotly-{_PLOTLY.version}.min.js"
 def routes() -> list[Route]:
     """The routes to give to st.App, which wants the server's base path spelled out."""
     base = st.get_option("server.baseUrlPath").strip("/")
-    return [Route("/" + f"{base}/{PLOTLY_JS_URL}".lstrip("/"), _plotly_js)]
+    answers = {PLOTLY_JS_URL: _plotly_js, f"{foreseen.PATH}/{{token}}": foreseen.answer}
+    return [Route("/" + f"{base}/{path}".lstrip("/"), endpoint) for path, endpoint in answers.items()]
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 // Draws a plotly figure in place: the browser half of live_figure.py.
 
 const NARROW = 560; // px
-const REMEMBERED = 60; // pictures of a chart
+const REMEMBERED = 120; // pictures of a chart
 const PHONE = 768; // px of the window: nobody projects from a narrower one, and nothing is made larger there
 const CONFIG = {
   displaylogo: false,
@@ -252,7 +252,7 @@ async function drawNow(Plotly, node) {
   for (const drawing of node.querySelectorAll(".main-svg")) drawing.setAttribute("aria-hidden", "true");
   node.wide = layout;
   fillNumbers(node);
-  if (stateNow(node.drawn) !== stateOf(node.drawn)) keepUp(node); // the reader moved on meanwhile
+  if (stateNow(node.latest) !== stateOf(node.latest)) keepUp(node); // the reader moved on meanwhile
 }
 
 function giveUp(node) {
@@ -273,10 +273,11 @@ const sliderText = (key) =>
 // slider stands before the server does.
 const stateOf = ({ state }) => JSON.stringify(Object.entries(state));
 const stateNow = ({ state }) => JSON.stringify(Object.entries(state).map(([key, said]) => [key, sliderText(key) ?? said]));
+const restOf = ({ state }) => JSON.stringify(Object.entries(state).filter(([key]) => sliderText(key) === undefined));
 
 // Another data set or view begins anew: of records that were taken away no picture stays.
 function remember(node, picture) {
-  const rest = JSON.stringify(Object.entries(picture.state).filter(([key]) => sliderText(key) === undefined));
+  const rest = restOf(picture);
   if (rest !== node.rest) node.remembered.clear();
   node.rest = rest;
   node.remembered.delete(stateOf(picture));
@@ -284,18 +285,45 @@ function remember(node, picture) {
   if (node.remembered.size > REMEMBERED) node.remembered.delete(node.remembered.keys().next().value);
 }
 
+const looksAlike = (one, other) => ["figure", "alt", "height", "scale"].every((part) => one[part] === other[part]);
+
 function show(node, picture) {
-  const { figure, alt, height, scale } = node.wanted ?? {};
-  if (picture.figure === figure && picture.alt === alt && picture.height === height && picture.scale === scale) return;
+  node.latest = picture; // what looks the same may stand for another state
+  if (node.wanted && looksAlike(node.wanted, picture)) return;
   node.wanted = picture;
   draw(node);
+}
+
+// Fetches the pictures at other places of epsilon's slider, when the one that was asked for is on the screen. The server
+// gives none where it has other things to do; then the slider waits for its answers, as it does for other values.
+async function foresee(node, { ahead, ...picture }) {
+  const last = node.foreseen;
+  // The page was run again and came to the same.
+  if (last?.complete && looksAlike(last.picture, picture) && stateOf(last.picture) === stateOf(picture)) return;
+  last?.control.abort();
+  const mine = (node.foreseen = { picture, control: new AbortController(), complete: false });
+  if (!ahead) return;
+  try {
+    await turn();
+    while (!mine.complete) {
+      const answer = await fetch(new URL(ahead, document.baseURI), { signal: mine.control.signal, priority: "low" });
+      if (answer.status !== 200) return;
+      const { pictures, more } = await answer.json();
+      for (const found of pictures.map((it) => ({ ...picture, ...it, scale: picture.scale })))
+        if (restOf(found) === node.rest) remember(node, found);
+      mine.complete = !more;
+      keepUp(node); // the reader may have moved there meanwhile
+    }
+  } catch {
+    // The reader moved on, or the server is gone.
+  }
 }
 
 // After a slider's move: a picture that was here before is shown again, while the server still works on it; it comes
 // to the same, and if it does not, the server's takes its place. Without one, the cursor goes ahead.
 function keepUp(node) {
-  if (!node.wanted) return;
-  const known = node.remembered.get(stateNow(node.wanted));
+  if (!node.latest) return;
+  const known = node.remembered.get(stateNow(node.latest));
   if (known) show(node, known);
   else if (node.wide) follow(node, sliderText("epsilon"));
 }
@@ -361,10 +389,12 @@ export default function ({ data, parentElement }) {
   if (!node.drawnWidth) node.style.height = `${data.height}px`;
   remember(node, picture);
   show(node, node.remembered.get(stateNow(picture)) ?? picture); // the reader may have moved on
+  foresee(node, picture);
   return () => {
     // Streamlit also runs the clean-up of a call that was overtaken by a newer one, while the node lives on.
     if (node.isConnected) return;
     node.observer.disconnect();
+    node.foreseen?.control.abort();
     window.Plotly?.purge(node);
   };
 }

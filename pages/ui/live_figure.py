@@ -9,11 +9,12 @@ it is dragged, and the server's, which is the same, follows.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from dpcore import figures
-from pages.ui import links
+from pages.ui import foreseen, links
 from pages.ui.assets import PLOTLY_JS_URL
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
@@ -31,7 +32,7 @@ def load_library() -> None:
     _component(key="library", data={"src": PLOTLY_JS_URL})
 
 
-def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int) -> None:
+def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int, ahead: foreseen.Draw | None = None) -> None:
     """Draw a figure, or update the one drawn before under the same key.
 
     figure: keep the order and number of traces from run to run, so that a hidden trace stays the same trace.
@@ -40,12 +41,18 @@ def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int) -> N
     height of its own.
     alt: one sentence with what the chart shows, for screen readers.
     height: in pixels, kept free from the start; in a lecture everything is larger, the height too.
+    ahead: figure and sentence at another epsilon, as `foreseen.Draw` says, if these may be drawn before they are asked
+    for: never from records that a visitor has brought along.
     """
-    scale = 1.0
-    if st.session_state.get(LARGE):
-        figure, scale = figures.enlarged(figure), figures.ENLARGED
+    enlarged = bool(st.session_state.get(LARGE))
+    scale = figures.ENLARGED if enlarged else 1.0
+
+    def told(figure: figures.Figure, alt: str, state: dict[str, str]) -> dict[str, Any]:
+        shown = figures.enlarged(figure) if enlarged else figure
+        return {"figure": shown.to_json(), "alt": alt, "height": height, "scale": scale, "state": state}
+
     state = links.state() | {"theme": str(st.context.theme.type), "scale": str(scale)}
-    data = {
-        "figure": figure.to_json(), "alt": alt, "height": height, "scale": scale, "src": PLOTLY_JS_URL, "state": state
-    }  # fmt: skip
+    data = {**told(figure, alt, state), "src": PLOTLY_JS_URL, "ahead": ""}
+    if ahead is not None:
+        data["ahead"] = foreseen.offer(key, ahead, told, state)
     _component(key=key, data=data)

@@ -10,7 +10,7 @@ from types import CodeType
 
 import streamlit as st
 
-from pages.ui import links, refine
+from pages.ui import foreseen, links, refine
 
 
 def run_pages(
@@ -24,6 +24,7 @@ def run_pages(
     landing, *_ = scripts
     pages = [st.Page(folder / script, title=title, default=title == landing) for title, script in scripts.items()]
     chosen = st.navigation(pages, position="top").title
+    foreseen.begin()
     refine.leave_other_pages(chosen)
     remarks = st.empty()
     links.begin(chosen, {page.title: page.url_path for page in pages})
