@@ -1,9 +1,10 @@
-"""Milliseconds from a key press on the slider of epsilon to the frame that shows the new picture, in a real browser.
+"""Milliseconds from a key press on a slider to the frame that shows the new picture, in a real browser.
 
     python -m benchmarks.live_slider [--moves 15] [--pages start,doors,...] [--json FILE]
 
-The app as it is and the same pages drawn by st.plotly_chart, each from a server of its own, moves taking turns: first
-over new values (cold), then back over the same ones (warm). "Page" is the time until nothing in it changes any more:
+The app as it is and the same pages drawn by st.plotly_chart, each from a server of its own, moves taking turns: epsilon
+step by step over new values, whose pictures may be drawn ahead while the reader rests (step), back over the same ones
+(back), and delta over new values, of which nothing is drawn ahead (delta, seven moves at most). "Page" is the time until nothing in it changes any more:
 texts, and charts once again. A frame is blank if the first chart of the page has no drawing or no height in it. Before
 the moves a reader zooms in: whether the zoom is kept is told as well. A move whose picture does not change within 30 s
 is counted as missed. Needs a browser, as the tests do (tests/harness.py).
@@ -27,6 +28,9 @@ from tests.harness import FLAGS, ROOT, find_browser, serve
 
 PAGES = ("start", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
 NUMBERS = ("p50", "p95", "max", "page", "missed", "blank frames")
+# name, slider, key to press
+WALKS = (("step", "epsilon", "ArrowRight"), ("back", "epsilon", "ArrowLeft"), ("delta", "delta", "ArrowRight"))
+START, DELTA_MOVES = "epsilon=0.02&delta=1e-10", 7
 REST_MS = 500  # without a change: more than there is between two messages of one script
 # The exchange comes before any page imports live_figure; the rest is app.py.
 STOCK = """
@@ -73,9 +77,9 @@ RANGE = "document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range.map(i
 QUIET = f"performance.now() - watch.changed > {REST_MS}"
 
 
-def move(page: Page, stroke: str) -> tuple[float, float] | None:
+def move(page: Page, slider: str, stroke: str) -> tuple[float, float] | None:
     """Milliseconds until the picture differs, and until the page is at rest; None if the picture never does."""
-    page.locator(".st-key-epsilon input[type=range]").press(stroke)
+    page.locator(f".st-key-{slider} input[type=range]").press(stroke)
     try:
         page.wait_for_function("watch.took !== null", timeout=30_000)
     except TooSlow:
@@ -110,15 +114,15 @@ def summary(times: Sequence[tuple[float, float] | None]) -> dict[str, float]:
 
 
 def compare(pages: Mapping[str, Page], addresses: Mapping[str, str], moves: int) -> list[dict[str, Any]]:
-    """Walk the sliders of both in turns, there and back: a row for each of both and direction."""
+    """Walk the sliders of both in turns: a row for each of both and walk."""
     zoomed = {who: prepare(page, addresses[who]) for who, page in pages.items()}
     rows: list[dict[str, Any]] = []
-    for kind, stroke in (("cold", "ArrowRight"), ("warm", "ArrowLeft")):
+    for kind, slider, stroke in WALKS:
         times: dict[str, list[tuple[float, float] | None]] = {who: [] for who in pages}
-        for _ in range(moves):
+        for _ in range(min(moves, DELTA_MOVES) if slider == "delta" else moves):
             for who, page in pages.items():
                 page.bring_to_front()
-                times[who].append(move(page, stroke))
+                times[who].append(move(page, slider, stroke))
         rows += [{"who": who, "walk": kind, **summary(times[who])} for who in pages]
     for row in rows:
         page = pages[row["who"]]
@@ -147,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in words.pages.split(","):
             with serve(ROOT / "app.py") as ours, serve(stock) as theirs:  # fresh ones: nothing is known
                 pages = {"live_figure": browser.new_page(), "plotly_chart": browser.new_page()}
-                path = f"{'' if name == 'start' else name}?epsilon=0.02"
+                path = f"{'' if name == 'start' else name}?{START}"
                 addresses = {who: f"{server.url}/{path}" for who, server in zip(pages, (ours, theirs), strict=True)}
                 for row in compare(pages, addresses, words.moves):
                     found.append({"page": name, **row})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 import random
 import re
@@ -71,8 +72,10 @@ def values(app: AppTest) -> dict[str, Any]:
     return {key: value for key, (_, value) in drawn(app).items()}
 
 
-def pictures(app: AppTest) -> list[str]:
-    return [element.proto.json for element in app.get("bidi_component") if element.proto.json]
+def pictures(app: AppTest) -> list[dict[str, Any]]:
+    """All but where the pictures beside them are, which is another address in each session."""
+    sent = [json.loads(element.proto.json) for element in app.get("bidi_component") if element.proto.json]
+    return [{key: value for key, value in picture.items() if key != "ahead"} for picture in sent]
 
 
 def settled(app: AppTest) -> AppTest:

@@ -25,7 +25,7 @@ from starlette.responses import Response
 from dpcore import EPSILON_GRID, Experiment, NotApplicable, Unconverged, figures, run
 from dpcore.inquiries import Question, join
 from dpcore.refinement import Watched
-from pages.ui.refine import in_background, watcher
+from pages.ui.refine import watcher
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ _ANSWER_SECONDS = 0.1  # what a browser waits for at a time, where one picture d
 _LOOK_SECONDS = 0.02
 # So many visitors that have moved within so many seconds are a crowd.
 _CROWD, _CROWD_SECONDS = 3, 2.0
-_SHELF = in_background("pictures")
+_OFFERS = "pictures ahead"  # in the session: key of a chart -> Ahead
 
 _POOL = ThreadPoolExecutor(1, thread_name_prefix=PATH)
 _OFFERED: WeakValueDictionary[str, Ahead] = WeakValueDictionary()
@@ -96,30 +96,18 @@ class Ahead:
         return drawn, True
 
 
-class _Shelf:
-    """What a session offers, by the key of its chart."""
-
-    def __init__(self) -> None:
-        self.offers: dict[str, Ahead] = {}
-
-    def leave(self, watcher: Hashable) -> None:
-        """As for other work in the background: nobody wants it any more."""
-        for offer in self.offers.values():
-            offer.given_up = True
-        self.offers.clear()
-
-
 def begin() -> None:
     """At the begin of each run: whoever moves wants none of what was drawn ahead of the picture before."""
     _MOVES.append((time.monotonic(), watcher()))
-    st.session_state.setdefault(_SHELF, _Shelf()).leave(watcher())
+    for ahead in st.session_state.pop(_OFFERS, {}).values():
+        ahead.given_up = True
 
 
 def offer(key: str, draw: Draw, finish: Finish, state: dict[str, str]) -> str:
     """Let the browser of this session fetch the pictures beside a chart; returns the address, below the server's."""
     token = secrets.token_urlsafe(16)
     ahead = Ahead(draw, finish, state)
-    st.session_state[_SHELF].offers[key] = _OFFERED[token] = ahead
+    st.session_state.setdefault(_OFFERS, {})[key] = _OFFERED[token] = ahead
     return f"{PATH}/{token}"
 
 

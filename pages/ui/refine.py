@@ -16,11 +16,6 @@ POLL_SECONDS = 0.4
 _BACKGROUND = " in the background"  # ends the names of all such work in the session
 
 
-def in_background(key: str) -> str:
-    """The name in the session of what is given up when the reader leaves the page."""
-    return f"{key}{_BACKGROUND}"
-
-
 def refined(experiment: Experiment, *, first: int = 10, key: str = "refined") -> tuple[pd.DataFrame, str | None]:
     """The experiment's table, and a sentence to show beside it while it is not the full one (else None).
 
@@ -28,7 +23,7 @@ def refined(experiment: Experiment, *, first: int = 10, key: str = "refined") ->
     background, and the page runs again when they are there. Asking for another experiment under the same key gives
     the old one up. Not to be called in the sidebar or in a fragment.
     """
-    name = in_background(key)
+    name = f"{key}{_BACKGROUND}"
     held: refinement.Refinement | None = st.session_state.get(name)
     if held is not None and held.experiment != experiment:
         held.leave(watcher())

@@ -30,6 +30,7 @@ from pages.ui.live_figure import live_figure
 st.set_page_config(layout="wide")
 slope = bound.slider("slope", "slope", range(1, 10), 2)
 shade = bound.segments("shade", "shade", ("black", "grey"), "black")
+bound.segments("frame", "frame", ("thin", "thick"), "thin")  # which changes nothing in the picture
 lifted = st.button("Lift", key="lift")  # which is no part of a link
 figure = go.Figure(
     [
@@ -228,6 +229,15 @@ def test_another_view_forgets_the_pictures_of_the_one_before(page: Page, dashboa
     wait_until(page, "it._fullData[0].y[1] === 3 && it.remembered.size === 2")
     page.get_by_role("radio", name="grey").click()
     wait_until(page, "it._fullData[0].line.color === 'grey' && it.remembered.size === 1")
+
+
+def test_a_picture_that_looks_the_same_stands_for_the_view_that_is_there(page: Page, dashboard: Server) -> None:
+    open_chart(page, dashboard.url)
+    page.evaluate(SEEN)
+    page.get_by_role("radio", name="thick").click()
+    wait_until(page, "it.latest.state.frame === 'thick' && it.remembered.size === 1")
+    assert page.evaluate("seen") == []
+    wait_until(page, "[...it.remembered.keys()][0] === JSON.stringify(Object.entries(it.latest.state))")
 
 
 def test_the_numbers_open_by_keyboard_follow_the_chart_and_are_plain_text(page: Page, dashboard: Server) -> None:

@@ -1,0 +1,46 @@
+"""Pictures ahead in a browser: the next step of the slider is shown before the server has said anything."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dpcore import EPSILON_GRID
+
+from ..harness import Server
+from .test_live_figure import SEEN, Line
+
+pytestmark = pytest.mark.browser
+
+CHART = "document.querySelector('.st-key-cost .live-figure')"
+CURSOR = f"{CHART}.layout.annotations.find(it => it.name === 'cursor').text"
+
+
+def test_the_next_step_has_its_picture_before_the_server_answers(page: Page, server: Server) -> None:
+    line = Line(page)
+    page.goto(server.url)
+    page.wait_for_function(f"{CHART}?.foreseen?.complete && {CHART}.drawnWidth")
+    assert page.evaluate(f"{CHART}.remembered.size") == len(EPSILON_GRID)
+    said = page.get_by_role("figure").first.get_attribute("aria-label")
+    page.evaluate(SEEN)
+    line.hold()
+    slider = page.locator(".st-key-epsilon input[type=range]")
+    slider.press("ArrowRight")
+    page.wait_for_function(f"{CURSOR} === 'ε = 1.5'")
+    expect(page.get_by_role("figure").first).not_to_have_attribute("aria-label", said or "")
+    line.let_go(page)
+    assert len(page.evaluate("seen")) == 1, "the server's is the same and is not drawn again"
+    page.wait_for_function(f"{CHART}.foreseen.complete")
+    slider.press("Home")
+    page.wait_for_function(f"{CURSOR} === 'ε = 0.01'")
+
+
+def test_no_pictures_ahead_are_no_harm(page: Page, server: Server, complaints: list[str]) -> None:
+    page.route("**/ahead/*", lambda route: route.abort())
+    page.goto(server.url)
+    page.wait_for_function(f"{CHART}?.drawnWidth")
+    page.locator(".st-key-epsilon input[type=range]").press("ArrowRight")
+    page.wait_for_function(f"{CURSOR} === 'ε = 1.5'")
+    assert page.evaluate(f"{CHART}.remembered.size") == 2
+    assert len(complaints) == 2, "each request that failed, by the browser itself"
+    complaints.clear()

@@ -1,0 +1,214 @@
+"""Pictures ahead: the nearest first, the same that the page draws there, and none where nobody wants them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import time
+from concurrent.futures import CancelledError
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dpcore import EPSILON_GRID, NotApplicable, figures, inquiries
+from dpcore.classes import AccuracyQuestion, Records
+from dpcore.data import Declared, PrivateRecords, get_source, read_sheet
+from dpcore.decisions import curves
+from pages.ui import foreseen
+from tests.pages import open_app
+from tests.test_links import settled
+from tests.upload_page import people
+
+
+def told(figure: figures.Figure, alt: str, state: dict[str, str]) -> dict[str, object]:
+    return {"figure": figure.to_json(), "alt": alt, "state": state}
+
+
+def drawn(epsilon: float, cancelled: object) -> tuple[figures.Figure, str]:
+    return figures.Figure([], {"template": {}}), f"at {epsilon:g}"
+
+
+def ahead(draw: foreseen.Draw = drawn, epsilon: str = "1") -> foreseen.Ahead:
+    return foreseen.Ahead(draw, told, {"n": "500", "epsilon": epsilon})
+
+
+def asked(token: str, *, stays: bool = True) -> Response:
+    """The server's answer to a browser that asks for these pictures, and stays or goes."""
+
+    async def receive() -> dict[str, str]:
+        if stays:
+            await asyncio.sleep(60.0)
+        return {"type": "http.disconnect"}
+
+    return asyncio.run(foreseen.answer(Request({"type": "http", "path_params": {"token": token}}, receive)))
+
+
+def everything(offer: foreseen.Ahead) -> list[dict[str, object]]:
+    found, more = [], True
+    while more:
+        pictures, more = offer.some()
+        found += pictures
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(monkeypatch):
+    foreseen._MOVES.clear()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "first"), [("1", ["1.5", "0.7", "2", "0.5"]), ("0.01", ["0.015", "0.02"]), ("10", ["7", "5"])]
+)
+def test_the_nearest_places_come_first_and_all_of_them_where_they_cost_little(epsilon, first):
+    pictures = everything(ahead(epsilon=epsilon))
+    said = [picture["state"]["epsilon"] for picture in pictures]
+    assert said[: len(first)] == first
+    assert sorted([*said, epsilon], key=float) == [f"{place:g}" for place in EPSILON_GRID]
+    assert [picture["alt"] for picture in pictures] == [f"at {place}" for place in said]
+    assert all(list(picture["state"]) == ["n", "epsilon"] for picture in pictures), "in the order of the page's own"
+
+
+def test_where_pictures_are_costly_only_the_next_places_are_drawn(monkeypatch):
+    monkeypatch.setattr(foreseen, "_SECONDS", 0.0)
+    assert [picture["state"]["epsilon"] for picture in everything(ahead())] == ["1.5", "0.7"]
+
+
+def test_an_answer_does_not_wait_for_slow_pictures(monkeypatch):
+    monkeypatch.setattr(foreseen, "_ANSWER_SECONDS", 0.0)
+    offer = ahead()
+    assert [(len(pictures), more) for pictures, more in (offer.some() for _ in EPSILON_GRID)] == [
+        *[(1, True)] * (len(EPSILON_GRID) - 1),
+        (0, False),
+    ]
+
+
+def test_whoever_has_moved_on_gets_nothing_more():
+    tried = []
+
+    def draw(epsilon, cancelled):
+        tried.append(epsilon)
+        offer.given_up = True
+        if cancelled():
+            raise CancelledError
+        raise AssertionError
+
+    offer = ahead(draw)
+    assert offer.some() == ([], True)
+    assert tried == [1.5]
+    offer.some()
+    assert tried == [1.5]
+
+
+def test_a_place_without_a_release_is_left_out_and_an_error_is_told_to_the_log_alone(caplog):
+    def draw(epsilon, cancelled):
+        if epsilon == 1.5:
+            raise NotApplicable("too little noise")
+        if epsilon == 2.0:
+            raise RuntimeError("out of order")
+        return drawn(epsilon, cancelled)
+
+    with caplog.at_level(logging.ERROR):
+        assert [picture["state"]["epsilon"] for picture in everything(ahead(draw))] == ["0.7"]
+    assert "out of order" in caplog.text
+
+
+def test_the_server_answers_whoever_knows_the_address(monkeypatch):
+    offer = foreseen._OFFERED["secret"] = ahead()
+    monkeypatch.setattr(foreseen, "_ANSWER_SECONDS", 0.0)
+    answer = asked("secret")
+    assert answer.status_code == 200 and answer.headers["cache-control"] == "no-store"
+    found = json.loads(answer.body)
+    assert [picture["alt"] for picture in found["pictures"]] == ["at 1.5"] and found["more"] is True
+    assert asked("public").status_code == 204
+    offer.given_up = True
+    assert asked("secret").status_code == 204
+    del offer
+    gc.collect()  # an iterator holds it
+    assert "secret" not in foreseen._OFFERED, "no longer than its session"
+
+
+def test_a_closed_page_wants_nothing_more():
+    def draw(epsilon, cancelled):
+        deadline = time.monotonic() + 30.0
+        while not cancelled():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        raise CancelledError
+
+    offer = foreseen._OFFERED["secret"] = ahead(draw)
+    assert asked("secret", stays=False).status_code == 204
+    assert offer.given_up
+
+
+def test_a_crowd_comes_first():
+    offer = foreseen._OFFERED["secret"] = ahead()
+    now = time.monotonic()
+    foreseen._MOVES.extend([(now - 60.0, "long ago"), (now, "one"), (now, "one"), (now, "another")])
+    assert asked("secret").status_code == 200
+    foreseen._MOVES.append((now, "a third"))
+    assert asked("secret").status_code == 204
+    assert not offer.given_up, "it may ask again"
+
+
+def test_an_answer_in_the_background_is_waited_for_and_left():
+    question = AccuracyQuestion("classes", (2,), Records("gaussian_classes", 150, 31), epsilon=1.0, delta=1e-5)
+    with pytest.raises(CancelledError):
+        foreseen.answered(question, lambda: True)
+    assert not inquiries._KNOWN[question]._heard, "nobody waits for it any more"
+    found = foreseen.answered(question, lambda: False)
+    assert found.datasets == question.datasets, "the whole answer"
+
+
+SMALL = {
+    "start": {},
+    "doors": {"n": 300},
+    "dimension": {"n": 300, "p": 512},
+    "dimension, question": {"n": 300, "p": 512, "noise_in": "question"},
+    "sparse": {"n": 300, "p": 512},
+    "sparse, n": {"n": 300, "p": 512, "against": "n"},
+    "sparse, simplex": {"n": 300, "p": 512, "tab": "simplex"},
+    "sparse, streaming": {"tab": "streaming", "steps_of_stream": 200},
+    "geometry": {"p": 512},
+    "geometry, n": {"p": 64, "view": "n"},
+    "classes": {"n": 300, "C": 2},
+    "classes, epsilon": {"n": 300, "C": 2, "price_against": "epsilon"},
+    "classes, excess": {"n": 300, "C": 2, "price_against": "excess"},
+    "trust": {"runs": 2_000},
+    "decide": {"n": 300},
+}
+
+
+def heroes(app) -> dict[str, dict[str, object]]:
+    """What the page shows, by the sentence and the place of epsilon's slider."""
+    sent = [json.loads(element.proto.json) for element in app.get("bidi_component") if element.proto.json]
+    return {picture["alt"]: picture for picture in sent if "figure" in picture}
+
+
+@pytest.mark.parametrize("view", SMALL)
+def test_what_is_drawn_ahead_is_what_the_page_draws_there(view, monkeypatch):
+    monkeypatch.setattr(curves, "SPLITS", 2)
+    monkeypatch.setattr(foreseen, "_SECONDS", 0.0)
+    page = view.split(",")[0]
+    app = settled(open_app(f"{page}/{page}.py", epsilon=1.0, **SMALL[view]))
+    (offer,) = app.session_state[foreseen._OFFERS].values()
+    found = everything(offer)
+    assert [picture["state"]["epsilon"] for picture in found] == ["1.5", "0.7"]
+    for picture in found:
+        app.session_state["epsilon"] = float(picture["state"]["epsilon"])
+        there = heroes(settled(app.run()))[picture["alt"]]
+        assert {key: there[key] for key in picture} == picture
+    assert offer.given_up, "the reader has moved on"
+
+
+def test_records_that_a_visitor_has_brought_along_are_drawn_when_they_are_asked_for_and_only_then(monkeypatch):
+    monkeypatch.setattr(curves, "SPLITS", 2)
+    said = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
+    held = PrivateRecords(read_sheet(people(), "people.csv", "sick"), said, "people.csv")
+    monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
+    app = settled(open_app("decide/decide.py"))
+    assert foreseen._OFFERS not in app.session_state
+    found = heroes(app).values()
+    assert found and {picture["ahead"] for picture in found} == {""}
