@@ -176,18 +176,20 @@ def vertex_temperature(n: int, epsilon: float) -> float:
 
 
 def column_sums(n0: int, d: int, rng: np.random.Generator) -> Array:
-    """Sums of d columns of n0 fingerprinting rows, [d], without the rows; d uniforms.
+    """Sums of d columns of n0 fingerprinting rows, in increasing order, [d], without the rows; d uniforms.
 
     A column has Bin(n0, P) entries +1, P = sin^2 of a uniform angle: a Beta(1/2, 1/2) variable. So their number K has
-    the discrete arcsine law: P(K = k) = u_k u_(n0 - k) with u_k = C(2 k, k) / 4^k.
+    the discrete arcsine law: P(K = k) = u_k u_(n0 - k) with u_k = C(2 k, k) / 4^k. Columns are alike, so their order
+    is free, and in this one only n0 places among the uniforms have to be found.
 
     >>> column_sums(2, 6, np.random.default_rng(1))
-    array([ 0.,  2., -2.,  2., -2.,  0.])
+    array([-2., -2.,  0.,  0.,  2.,  2.])
     """
     k = np.arange(1.0, n0 + 1.0)
     u = np.append(1.0, np.cumprod((2.0 * k - 1.0) / (2.0 * k)))
     below = np.cumsum(u * u[::-1])
-    return np.asarray(2.0 * np.searchsorted(below / below[-1], rng.random(d), side="right") - n0, float)
+    ends = np.searchsorted(np.sort(rng.random(d)), below[:-1] / below[-1], side="left")
+    return np.repeat(2.0 * np.arange(n0 + 1.0) - n0, np.diff(ends, prepend=0, append=d))
 
 
 def gaussian_length(d: int, q: float) -> float:

@@ -18,7 +18,7 @@ def test_our_charts_keep_node_and_zoom_and_those_of_streamlit_do_not(tmp_path: P
     live_slider.main(["--pages", "start", "--moves", "3", "--json", str(out)])
     rows = json.loads(out.read_text())
     assert [(row["who"], row["walk"]) for row in rows] == [
-        (who, walk) for walk in ("cold", "warm") for who in ("live_figure", "plotly_chart")
+        (who, walk) for walk, _, _ in live_slider.WALKS for who in ("live_figure", "plotly_chart")
     ]
     for row in rows:
         ours = row["who"] == "live_figure"
