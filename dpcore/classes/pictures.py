@@ -13,13 +13,14 @@ from ..mechanisms import make_mechanism
 from ..mechanisms.classifier_models import class_records, restored
 from ..solvers.ellipsoid_minima import minimise_ellipsoids
 from ..solvers.ellipsoids import Objective, ellipsoid_of, features, svec
-from ..types import Array, Budget, Plan, Spec
+from ..types import Array, Budget, Data, Plan, Spec
 from .curves import PLAIN_MU, Records
 from .learners import LOSS
 
 _SIDE, _POINTS = 101, 90
 _TRUE_SPREAD = 2.0  # standard deviations at which a true ellipse is drawn
 _STEPS, _FARTHEST = 60, 1e6
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _NO_ELLIPSE = 1e-9  # levels above the centre's that are rounding
 
 
@@ -51,7 +52,26 @@ class Picture:
     plan: Plan
 
 
+@dc.dataclass(frozen=True)
+class _Shown:
+    """What is seen of one model. regions: [C, S, S] as in `Picture`. chosen: the classes of the test records, [m]."""
+
+    regions: Array
+    outlines: tuple[Array, ...]
+    chosen: Array
+
+
+@dc.dataclass(frozen=True)
+class _Plane:
+    """Where models are seen: the two columns, the axis [S] of both coordinates and their points, [S S, d]."""
+
+    columns: tuple[int, int]
+    axis: Array
+    points: Array
+
+
 _PICTURES: BoundedCache[Picture] = BoundedCache(64)
+_PLAIN: BoundedCache[_Shown] = BoundedCache(64)  # which no budget changes
 
 
 def picture(records: Records, *, epsilon: float, delta: float, lam: float | str = "auto") -> Picture:
@@ -77,7 +97,6 @@ def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -
     plan = mechanism.calibrate(spec, Budget(epsilon, delta))
     rng = generator(records.seed, "classes picture", 0)
     private = mechanism.release(plan, mechanism.prepare(plan, train), rng)
-    plain = restored(minimise_ellipsoids(Objective(class_records(plan.spec, train), PLAIN_MU)).weights[0])
 
     X = np.asarray(train.X)
     middle = np.stack(
@@ -91,27 +110,38 @@ def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -
         true = tuple(_outline(c[:2], P, _TRUE_SPREAD**2) for c, P in zip(middle, spread, strict=True))
     reach = min(R, 1.25 * float(np.abs(X[:, columns]).max()))
     axis = np.linspace(-reach, reach, _SIDE)
-    plane = np.zeros((_SIDE * _SIDE, train.p))
-    plane[:, columns] = np.stack([np.tile(axis, _SIDE), np.repeat(axis, _SIDE)], axis=1)
-    shown = [_pulled_in(matrices, R) for matrices in (private, plain)]
-    regions = [_leads(_scores(matrices, plane, R)).reshape(-1, _SIDE, _SIDE) for matrices in shown]
-    outlines = [_outlines(matrices, columns, R) for matrices in shown]
-    chosen = [_scores(matrices, np.asarray(test.X), R).argmin(axis=0) for matrices in shown]
-    right, plain_right = (float((guess == test.y).mean()) for guess in chosen)
+    points = np.zeros((_SIDE * _SIDE, train.p))
+    points[:, columns] = np.stack([np.tile(axis, _SIDE), np.repeat(axis, _SIDE)], axis=1)
+    plane = _Plane(columns, axis, points)
+
+    def without_privacy() -> _Shown:
+        found = minimise_ellipsoids(Objective(class_records(plan.spec, train), PLAIN_MU))
+        return _shown(restored(found.weights[0]), plane, test, R)
+
+    shown, plain = _shown(private, plane, test, R), _PLAIN.get((records,), without_privacy)
     return Picture(
         columns,
         axis,
-        regions[0],
-        regions[1],
-        outlines[0],
-        outlines[1],
+        shown.regions,
+        plain.regions,
+        shown.outlines,
+        plain.outlines,
         true,
         middle[:, columns],
         split.names,
-        float((chosen[0] == chosen[1]).mean()),
-        right,
-        plain_right,
+        float((shown.chosen == plain.chosen).mean()),
+        float((shown.chosen == test.y).mean()),
+        float((plain.chosen == test.y).mean()),
         plan,
+    )
+
+
+def _shown(matrices: Array, plane: _Plane, test: Data, R: float) -> _Shown:
+    inside = _pulled_in(matrices, R)
+    return _Shown(
+        _leads(_scores(inside, plane.points, R)).reshape(-1, _SIDE, _SIDE),
+        _outlines(inside, plane.columns, R),
+        _scores(inside, np.asarray(test.X), R).argmin(axis=0),
     )
 
 
@@ -138,13 +168,16 @@ def _pulled_in(matrices: Array, R: float) -> Array:
     """t I added to all classes, the least t >= 0 for which no centre is farther from 0 than R. [C, p, p] without
     negative eigenvalues."""
     eye = np.eye(matrices.shape[-1])
+    found, added = ellipsoid_of(matrices, R), ellipsoid_of(eye, R).precision[0, 0]
+    if np.linalg.norm(found.centre, axis=1).max() <= R:
+        return matrices
+    # Centres tend to 0 as t grows: (P + t added I)^-1 P centre, here along the axes of P.
+    values, axes = np.linalg.eigh(found.precision)
+    pulls = values * np.einsum("cij,ci->cj", axes, found.centre)
 
     def farthest(t: float) -> float:
-        return float(np.linalg.norm(ellipsoid_of(matrices + t * eye, R).centre, axis=1).max())
+        return float(np.linalg.norm(pulls / (values + t * added), axis=1).max())
 
-    if farthest(0.0) <= R:
-        return matrices
-    # Centres tend to 0 as t grows: -(P + t I / 2)^-1 times a fixed vector.
     low, high = 0.0, 1.0
     while farthest(high) > R:
         high *= 2.0
@@ -169,8 +202,8 @@ def _allowed(matrices: Array, R: float) -> Array:
     """Of each class the least score where another one's is smaller, [C]: below it the ellipse meets no such point.
 
     By duality it is, for one other class, the largest value over t >= 0 of the least value of (1 - t) times its score
-    plus t times the other's, which is concave in t and without end where that is not convex. So thirds of the interval
-    are left out, of all pairs together.
+    plus t times the other's, which is concave in t and without end where that is not convex. So the interval around it
+    shrinks by the golden section, of all pairs together.
     """
     C = len(matrices)
     own, other = np.nonzero(~np.eye(C, dtype=bool))  # all pairs, class after class
@@ -185,12 +218,16 @@ def _allowed(matrices: Array, R: float) -> Array:
         return ellipsoid_of(matrices[own] + t[:, None, None] * away, R).offset
 
     best = least(low)
+    a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_a, at_b = least(a), least(b)
     for _ in range(_STEPS):
-        a, b = (2.0 * low + high) / 3.0, (low + 2.0 * high) / 3.0
-        at_a, at_b = least(a), least(b)
         best = np.maximum(best, np.maximum(at_a, at_b))
         rising = at_a < at_b
         low, high = np.where(rising, a, low), np.where(rising, high, b)
+        # One of the two inner points stays one.
+        new = np.where(rising, low + _GOLDEN * (high - low), high - _GOLDEN * (high - low))
+        at_new = least(new)
+        a, at_a, b, at_b = (np.where(rising, *pair) for pair in ((b, new), (at_b, at_new), (new, a), (at_new, at_a)))
     return best.reshape(C, C - 1).min(axis=1)
 
 
