@@ -1,9 +1,9 @@
 """All versions of a mechanism's code on trial together: the honest one, and one for each mistake that can be made.
 
 The audits play in the background, a portion at a time, while somebody watches. Portions of all sessions take turns in
-one bounded pool, so that a long one holds nobody up; within a trial one version is played to its end before the next.
-Certificates hold for a number of runs that was fixed beforehand: they come with the last run. The wealth of the bet may
-be read at any time.
+one bounded pool, so that a long one holds nobody up. A trial begins with first runs of what is wanted and of the honest
+code; then one version is played to its end before the next. Certificates hold for a number of runs that was fixed
+beforehand: they come with the last run. The wealth of the bet may be read at any time.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import dataclasses as dc
 import logging
 import math
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Hashable
 
@@ -31,6 +32,7 @@ from .wealth import ALPHAS
 LEAST_RUNS = 1_000
 _PORTION_SECONDS = 0.025  # a portion is not interrupted: what is given up goes on for that long
 _FIRST_PICTURE = 500  # runs
+_LOOK_SECONDS = 0.005
 # A picture is made anew when this many times the runs are in, which keeps all pictures cheap beside the runs.
 _GROWTH = 1.15
 _THRESHOLDS, _BINS, _CUT = 300, 61, 0.999
@@ -199,6 +201,14 @@ class Trials(Watched):
         plan = worst_plan(self.asked.mechanism, sabotage, self.asked.budget)
         return Audit(plan, seed=self.asked.seed, sabotage=sabotage)
 
+    def wait_for_first(self, version: str | None, seconds: float) -> None:
+        """Until the honest code and this version, where it can be played, have first runs to show; so long at most."""
+        deadline = time.monotonic() + seconds
+        while not (self.standings.keys() >= {None, version} & set(self.versions) or self.finished):
+            if time.monotonic() > deadline:
+                return
+            self.wait(_LOOK_SECONDS)
+
     @property
     def tests(self) -> int:
         """How many share the error: the certificates and the bet of each version."""
@@ -212,7 +222,7 @@ class Trials(Watched):
         """One more portion, unless nobody waits; the next one stands in line after the portions of others."""
         try:
             if not self.abandoned():
-                self._play(self.wanted if self.wanted in self._playing else next(iter(self._playing)))
+                self._play(self._next_version())
                 self.complete = not self._playing
                 if not self.complete:
                     BACKGROUND.submit(self._owner, self.advance)
@@ -223,6 +233,13 @@ class Trials(Watched):
         self._playing.clear()
         self._news += 1
         self._finished.set()
+
+    def _next_version(self) -> str | None:
+        """First of all something to show of what is wanted and of the honest code beside it."""
+        for version in (self.wanted, None):
+            if version in self._playing and version not in self.standings:
+                return version
+        return self.wanted if self.wanted in self._playing else next(iter(self._playing))
 
     def _play(self, version: str | None) -> None:
         audit, portions = self._playing[version], self._portions[version]

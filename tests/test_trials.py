@@ -142,9 +142,20 @@ def test_what_is_wanted_plays_first(gate, seed):
     wait_for(lambda: bool(held.standings))
     assert set(held.standings) == {"noise_at_80_percent"}
     held.wanted = "fixed_seed"
-    gate.release(2)  # the first of them had its turn already
-    wait_for(lambda: len(held.standings) == 2)
-    assert "fixed_seed" in held.standings
+    gate.release(2)  # the first of them, the honest code, had its turn already
+    wait_for(lambda: len(held.standings) == 3)
+    assert set(held.standings) == {"noise_at_80_percent", None, "fixed_seed"}
+
+
+def test_first_runs_of_what_is_wanted_and_of_the_honest_code_come_before_all_others(gate, seed):
+    held = join(Asked("output_gaussian", CLAIM, 1_000, seed), "me", "halved_noise")
+    started = time.monotonic()
+    held.wait_for_first("halved_noise", 0.05)
+    assert not held.standings and time.monotonic() - started >= 0.05
+    gate.release(2)
+    held.wait_for_first("halved_noise", 60.0)
+    assert {version: now.runs for version, now in held.standings.items()} == {None: 500, "halved_noise": 500}
+    held.wait_for_first("one that cannot be played", 60.0)
 
 
 def test_those_who_want_the_same_share_and_the_last_to_leave_stops_it(gate, seed):

@@ -27,7 +27,7 @@ from pages.ui.text import emphasised, plain, readable
 HEIGHT, SIDE_HEIGHT = 400, 350
 RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
 SIDES = ("Errors", "Bet", "Scores")
-# What a move may wait for the last run; what takes longer arrives while one looks.
+# What a move may wait for first runs of the honest code and of the picked version; the others arrive while one looks.
 AT_ONCE_SECONDS = 0.15
 # Shares of false alarms at which the claim is drawn.
 FALSE = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-4, 1e-2, 20)]))
@@ -132,7 +132,7 @@ def _trials(asked: trials.Asked, wanted: str | None) -> trials.Trials:
         held = None
     if held is None or (held.finished and not held.complete and not held.failed):
         held = st.session_state[_NAME] = trials.join(asked, watcher(), wanted)
-        held.wait(AT_ONCE_SECONDS)
+        held.wait_for_first(wanted, AT_ONCE_SECONDS)
     held.watch(watcher())
     held.wanted = wanted
     return held
