@@ -3,7 +3,8 @@
     python -m benchmarks.moving_on [--moves 14]
 
 Each move asks for something new, waits a little longer than the one before, and gives it up; what is timed is from
-there to the end of the last piece of work. Pages that are not named compute nothing in the background.
+there to the end of the last piece of work. Pages that are not named compute nothing in the background. "ahead" is what
+draws the pictures at the next places of epsilon's slider, on new records each time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +25,9 @@ from dpcore.decisions.curves import Setting
 from dpcore.decisions.people import PeopleQuestion
 from dpcore.decisions.price import PriceQuestion
 from dpcore.refinement import Watched
+from pages.ui import foreseen
+from tests.pages import open_app
+from tests.test_links import settled
 
 N, MOST_RUNS, DELTA = 10_000, 10**6, 1e-6
 WATCHER, PAUSE_SECONDS, FIRST_SECONDS = "benchmark", 0.001, 6.0
@@ -75,6 +81,20 @@ JOBS: dict[str, Callable[[int], Watched]] = {
 }
 
 
+# Pages whose curves are others at each epsilon, and what chooses their view.
+AHEAD: dict[str, dict[str, str]] = {
+    "dimension": {},
+    "sparse": {},
+    "sparse, n": {"against": "n"},
+    "sparse, simplex": {"tab": "simplex"},
+    "sparse, streaming": {"tab": "streaming"},
+    "geometry": {},
+    "geometry, n": {"view": "n"},
+    "classes": {},
+    "trust": {},
+}
+
+
 def wait(work: Watched, seconds: float) -> None:
     """As a page does that asks again and again."""
     deadline = time.perf_counter() + seconds
@@ -106,13 +126,32 @@ def measured(job: Callable[[int], Watched], moves: int) -> list[float]:
     return took
 
 
+def measured_ahead(view: str, moves: int) -> list[float]:
+    """One for each reader who left while pictures were drawn."""
+    page, took = view.split(",")[0], []
+    with ThreadPoolExecutor(1) as pool:
+        for seed in range(moves):
+            app = settled(open_app(f"{page}/{page}.py", seed=seed, **AHEAD[view]))
+            (pictures,) = app.session_state[foreseen._OFFERS].values()
+            drawing = pool.submit(pictures.some)
+            time.sleep(0.01 + 0.03 * seed)
+            if not drawing.done():
+                started = time.perf_counter()
+                pictures.given_up = True
+                drawing.result()
+                took.append(1e3 * (time.perf_counter() - started))
+    return took
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--moves", type=int, default=14)
     words = parser.parse_args(arguments)
     print("| work | moves | p50 ms | max ms |\n|---|---|---|---|")
-    for name, job in JOBS.items():
-        took = measured(job, words.moves)
+    jobs = {name: partial(measured, job) for name, job in JOBS.items()}
+    jobs |= {f"ahead: {view}": partial(measured_ahead, view) for view in AHEAD}
+    for name, job in jobs.items():
+        took = job(words.moves)
         numbers = f"{np.median(took):.0f} | {max(took):.0f}" if took else "done before | "
         print(f"| {name} | {len(took)} | {numbers} |", flush=True)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import bounds
 from .caching import BoundedCache
-from .cells import generator
+from .cells import generator, never
 from .checks import integer
 from .mechanisms.ftrl import FTRL, Played
 from .mechanisms.ftrl import play as play_costs
@@ -89,11 +90,13 @@ def regret_curves(
     repetitions: int = 50,
     seed: int = 0,
     accounting: str = "tight",
+    cancelled: Callable[[], bool] = never,
 ) -> tuple[RegretCurve, ...]:
     """Regret against the length of the stream, a curve for each number of arms; from a cache. R = 1.
 
     adversary: a key of `dpcore.streams.ADVERSARIES`. ps: numbers of arms. steps: lengths, >= 2 each. lam, accounting:
     as for `dpcore.solve`, lam of the average. What spends more than epsilon is played all the same: see `spent`.
+    cancelled: asked between streams; when it says yes, CancelledError is raised.
     Raises ValueError for wrong arguments; a plan that does not apply leaves its reason.
 
     Randomness: the costs from (seed, adversary), run i from (seed, i): 20 runs are a prefix of 50, and lengths, numbers
@@ -110,7 +113,9 @@ def regret_curves(
 
     def curve(p: int) -> RegretCurve:
         key = (adversary, p, lengths, budget, mechanism, lam, repetitions, seed)
-        return _CURVES.get(key, lambda: _curve(adversary, p, lengths, budget, mechanism, lam, repetitions, seed))
+        return _CURVES.get_unless(
+            cancelled, key, lambda: _curve(adversary, p, lengths, budget, mechanism, lam, repetitions, seed, cancelled)
+        )
 
     return tuple(curve(integer("p", p, at_least=1)) for p in ps)
 
@@ -168,11 +173,14 @@ def _curve(
     lam: float | LamRule,
     repetitions: int,
     seed: int,
+    cancelled: Callable[[], bool],
 ) -> RegretCurve:
     uniforms = _uniforms(repetitions, max(lengths), seed)
     rows: list[list[float]] = []
     reasons: list[str | None] = []
     for T in lengths:
+        if cancelled():
+            raise CancelledError
         try:
             plan = _plan(mechanism, p, T, lam, budget)
         except NotApplicable as error:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
+from collections.abc import Callable
+from concurrent.futures import CancelledError
 from typing import cast
 
 import numpy as np
@@ -87,11 +89,13 @@ def against_people(
     ns: tuple[int, ...] = PEOPLE,
     repetitions: int = 12,
     datasets: int = 3,
+    cancelled: Callable[[], bool] = never,
     **knobs: str,
 ) -> AgainstPeople:
     """Logistic loss over the l_p ball of size 1, on the records of `people`; from a cache.
 
-    repetitions: private runs on each of `datasets` tables, an even number. knobs: of the mechanism.
+    repetitions: private runs on each of `datasets` tables, an even number. cancelled: asked between runs; when it says
+    yes, CancelledError is raised. knobs: of the mechanism.
     """
     if integer("repetitions", repetitions, at_least=2) % 2:
         raise ValueError(f"repetitions must be even, got {repetitions}")
@@ -108,10 +112,13 @@ def against_people(
             for k, plan in enumerate(plans):
                 if plan is None:
                     continue
+                if cancelled():
+                    raise CancelledError
                 few = Data(data.X[: plan.spec.n], data.y[: plan.spec.n])
                 # Fresh ones for each n, so that the others do not matter.
                 rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]
-                drawn = cast(SampledMechanism, mechanism).draws([plan], [mechanism.prepare(plan, few)], rngs, never)
+                prepared = mechanism.prepare(plan, few)
+                drawn = cast(SampledMechanism, mechanism).draws([plan], [prepared], rngs, cancelled)
                 models += [drawn.thetas[0], drawn.centres]
                 where.append(k)
             if where:
@@ -121,7 +128,7 @@ def against_people(
                 plain[where, table] = found[:, -1]
         return _curves(mechanism, p_norm, d, ns, plans, reasons, draws, plain, repetitions * datasets)
 
-    return _CURVES.get(key, compute)
+    return _CURVES.get_unless(cancelled, key, compute)
 
 
 def _plans(

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 
 import numpy as np
 
 from .. import bounds, lower_bounds
 from ..caching import BoundedCache
-from ..cells import generator
+from ..cells import generator, never
 from ..measured import Measured, measured_of
 from ..mechanisms.frank_wolfe_general import FrankWolfeGeneral, noisy_models
 from ..mechanisms.frank_wolfe_polytope import FrankWolfePolytope
@@ -157,14 +158,20 @@ def against_n(
     seed: int,
     repetitions: int,
     ns: Sequence[int] = NS,
+    cancelled: Callable[[], bool] = never,
 ) -> AgainstN:
-    """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds."""
+    """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds.
+
+    cancelled: asked between n; when it says yes, CancelledError is raised.
+    """
 
     def compute() -> AgainstN:
         stored, budget = stored_columns(ns[-1], p), Budget(epsilon, delta)
         made = instances(ns, p, stored, radius, seed)
         points = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
-        private = _curve(points, seed, repetitions)
+        private = _curve(points, seed, repetitions, cancelled)
+        if cancelled():
+            raise CancelledError
         hardest = _hardest(points, seed, repetitions)
         lands = [terrain(here.spec, from_zero=True) for here in made]
         packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
@@ -183,7 +190,7 @@ def against_n(
         )
 
     key = (p, epsilon, delta, radius, accounting, T, seed, repetitions, tuple(ns))
-    return _AGAINST_N.get(key, compute)
+    return _AGAINST_N.get_unless(cancelled, key, compute)
 
 
 def free_from(here: Instance, budget: Budget) -> float:
@@ -248,7 +255,12 @@ def _T(plan: Plan | str) -> int:
     return plan.steps + 1 if isinstance(plan, Plan) else 0
 
 
-def _curve(points: Sequence[tuple[Instance, Plan | str]], seed: int, repetitions: int) -> Curve:
+def _curve(
+    points: Sequence[tuple[Instance, Plan | str]],
+    seed: int,
+    repetitions: int,
+    cancelled: Callable[[], bool] = never,
+) -> Curve:
     """Points on one instance advance together."""
     draws = np.full((len(points), repetitions), np.nan)
     bound, spent = np.full(len(points), np.nan), np.full(len(points), np.nan)
@@ -259,6 +271,8 @@ def _curve(points: Sequence[tuple[Instance, Plan | str]], seed: int, repetitions
             spent[k] = plan.spent.epsilon
             groups.setdefault(id(here), []).append(k)
     for ks in groups.values():
+        if cancelled():
+            raise CancelledError
         here = points[ks[0]][0]
         plans = [plan for plan in (points[k][1] for k in ks) if isinstance(plan, Plan)]
         thetas = private_models(here.risk, plans, seed, repetitions)

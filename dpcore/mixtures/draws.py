@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from typing import Literal, cast
 
 import numpy as np
 
 from .. import bounds
 from ..caching import BoundedCache
-from ..cells import generator
+from ..cells import generator, never
 from ..checks import integer
 from ..losses import Loss, get_loss
 from ..measured import Measured, measured_of
@@ -88,13 +89,15 @@ def valley(
     seed: int,
     repetitions: int,
     ms: Sequence[int] = MS,
+    cancelled: Callable[[], bool] = never,
 ) -> Valley:
     """Excess risk along numbers of draws `ms`, increasing, on n records of p columns.
 
     lam: "auto" gives each m the smallest lam whose m draws cost at most (epsilon, delta); a number is kept, and what
     the draws cost grows with m. repetitions: >= 2 releases for each m, which share their randomness along m.
     Measurements are kept in a cache; arrays must not be changed. Where a mechanism or its solver refuses, values are
-    nan and `reasons` says why. Raises ValueError for arguments outside their ranges.
+    nan and `reasons` says why. cancelled: asked between lams; when it says yes, CancelledError is raised.
+    Raises ValueError for arguments outside their ranges.
 
     >>> made = valley(n=500, p=8, epsilon=1.0, delta=1e-6, loss="huber", lam="auto", seed=0, repetitions=4)
     >>> bool((made.training.mean < made.bound("training")).all()), made.best_by_bound("training")
@@ -115,9 +118,10 @@ def valley(
         [[math.nan] * 6 if plan is None else _terms(plan) for plan in plans]
     ).T
     draws = tuple((m, None if plan is None else float(plan.spec.lam)) for m, plan in zip(ms, plans, strict=True))
-    training, fresh, failures = _VALLEYS.get(
+    training, fresh, failures = _VALLEYS.get_unless(
+        cancelled,
         (n, p, stored, loss, seed, repetitions, draws),
-        lambda: _measure(n, p, stored, loss, seed, repetitions, draws),
+        lambda: _measure(n, p, stored, loss, seed, repetitions, draws, cancelled),
     )
     return Valley(
         m=np.array(ms, float),
@@ -168,6 +172,7 @@ def _measure(
     seed: int,
     repetitions: int,
     wanted: tuple[tuple[int, float | None], ...],
+    cancelled: Callable[[], bool],
 ) -> tuple[Measured, Measured, tuple[str, ...]]:
     """Excess on the training and on the test records for pairs of m and lam, and why there is none."""
     loss, split = get_loss(loss_key), split_of(n, p, stored, seed)
@@ -175,6 +180,8 @@ def _measure(
     models = np.full((len(wanted), repetitions + 1, split.train.active), np.nan)  # the last is before the draws
     path: list[tuple[float, Array]] = []
     for lam in sorted({lam for _, lam in wanted if lam is not None}, reverse=True):
+        if cancelled():
+            raise CancelledError
         at = [k for k, (_, wants) in enumerate(wanted) if wants == lam]
         try:
             weights = _weights(loss, split.train, lam, path)

@@ -92,7 +92,9 @@ def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.F
     if view == "order":
         figure, sentence = order_picture(curves_at(epsilon, cancelled), there)
     else:
-        figure, sentence = people_picture(geometry.against_people(there.p_norm, **call_at(epsilon)), there)
+        figure, sentence = people_picture(
+            geometry.against_people(there.p_norm, cancelled=cancelled, **call_at(epsilon)), there
+        )
     return figure, plain(sentence)
 
 

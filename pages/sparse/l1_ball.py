@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, figures, fingerprints, lasso, mixtures
+from dpcore.cells import never
 from pages.sparse import l1_beside_words as beside_words
 from pages.sparse import l1_words as words
 from pages.ui import bound
@@ -62,7 +63,7 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
         walked, reason = _walk(there)
         if cancelled():
             raise CancelledError
-        found, picture = _hero(against, there, walked, theme)
+        found, picture = _hero(against, there, walked, theme, cancelled)
         return picture, plain(words.takeaway(found, walked, there, reason))
 
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
@@ -92,11 +93,17 @@ def _walk(here: words.Here) -> tuple[lasso.Path | None, str]:
         return None, str(error)
 
 
-def _hero(against: str, here: words.Here, walked: lasso.Path | None, theme: figures.Theme) -> tuple[words.Found, Any]:
+def _hero(
+    against: str,
+    here: words.Here,
+    walked: lasso.Path | None,
+    theme: figures.Theme,
+    cancelled: Callable[[], bool] = never,
+) -> tuple[words.Found, Any]:
     """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
     found: words.Found
     if against == "n":
-        found = lasso.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, **here.shared)
+        found = lasso.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
         return found, figures.people_curves_figure(found, n=here.n, theme=theme, height=HEIGHT)
     if against == "p":
         ps = tuple(sorted({*lasso.PS, here.p}))

@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, Unconverged, figures, mixtures
+from dpcore.cells import never
 from pages.sparse import simplex_words as words
 from pages.sparse.simplex_words import Problem
 from pages.ui.behind import behind
@@ -45,7 +46,9 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     problem = Problem(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
 
-    def drawn(release: mixtures.Support | None, reason: str, problem: Problem) -> _Drawn:
+    def drawn(
+        release: mixtures.Support | None, reason: str, problem: Problem, cancelled: Callable[[], bool] = never
+    ) -> _Drawn:
         m = words.cursor(release, controls.m)
         # A rule for lam has its number once m is known; "auto" gives each m its own.
         lam = float(release.plan.spec.lam) if release and controls.lam == "population" else controls.lam
@@ -53,6 +56,7 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
             lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
             repetitions=REPETITIONS,
             ms=tuple(sorted({*mixtures.MS, m})),
+            cancelled=cancelled,
             **problem.arguments,
         )
         figure = figures.draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
@@ -64,7 +68,7 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
         found = _release(there, controls)
         if cancelled():
             raise CancelledError
-        hero = drawn(*found, there)
+        hero = drawn(*found, there, cancelled)
         return hero.figure, plain(hero.sentence)
 
     release, reason = _release(problem, controls)

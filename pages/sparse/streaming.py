@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, figures, streaming
+from dpcore.cells import never
 from dpcore.streams import ADVERSARIES
 from pages.sparse import streaming_words as words
 from pages.ui import bound
@@ -61,22 +61,20 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
     }
     arms = tuple(sorted({*ARMS, controls.p}))
 
-    def played(here: words.Here) -> _Played:
+    def played(here: words.Here, cancelled: Callable[[], bool] = never) -> _Played:
         own = shared | {"epsilon": here.epsilon}
         try:
             play, reason = streaming.play(stream.adversary, controls.p, stream.steps, **own), ""
         except NotApplicable as error:
             play, reason = None, str(error)
-        curves = streaming.regret_curves(stream.adversary, arms, LENGTHS, **own)
+        curves = streaming.regret_curves(stream.adversary, arms, LENGTHS, cancelled=cancelled, **own)
         figure = figures.regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
         sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
         return _Played(play, reason, curves, figure, sentence)
 
     def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
         """The chart there, and its sentence."""
-        hero = played(dc.replace(here, epsilon=epsilon))
-        if cancelled():
-            raise CancelledError
+        hero = played(dc.replace(here, epsilon=epsilon), cancelled)
         return hero.figure, plain(hero.sentence)
 
     here = words.Here(stream, controls.p, controls.epsilon, controls.delta)
