@@ -131,6 +131,8 @@ WITHIN = {
         "phased",
         "norm_balls",
         "margins",
+        "threefry",
+        "coupled",
     },
     "solvers": {
         "problem",

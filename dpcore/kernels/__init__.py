@@ -88,6 +88,7 @@ def _numba_cache_in(folder: Path) -> Iterator[None]:
 with _numba_cache_in(CACHE_FOLDER):
     from .apply import apply, gaussian_mean, row_accuracies, row_means
     from .batch import apply_to_rows, mean_of_rows, means_of_rows, move_rows
+    from .coupled import coupled_descent
     from .descent import records_of, stochastic_descent
     from .entries import Entries
     from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
@@ -98,6 +99,7 @@ with _numba_cache_in(CACHE_FOLDER):
     from .sampling import draw_counts, fill_normals
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
     from .stream import play_stream
+    from .threefry import counted_normals, counted_uniforms
     from .touched import AFFINE, CONSTANT, SIGMOID, touched_frank_wolfe
     from .vertices import best_of_noisy, draw_vertices, follow, tally
 
@@ -122,6 +124,9 @@ __all__ = [
     "apply_to_rows",
     "average_of_phase",
     "best_of_noisy",
+    "counted_normals",
+    "counted_uniforms",
+    "coupled_descent",
     "draw_counts",
     "draw_vertices",
     "fill_normals",

@@ -77,12 +77,15 @@ def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slop
 
 
 @njit(forceinline=True, **_OPTIONS)
+def gap(log_absent, n, u):
+    """How many records are passed over before the next one of a batch, for a uniform u; n where none is left."""
+    passed = math.log1p(-u) / log_absent
+    return int(passed) if passed < n else n
+
+
+@njit(forceinline=True, **_OPTIONS)
 def _gap(log_absent, n, rng):
-    """How many records are passed over before the next one of a batch; n where none is left in any case."""
-    if log_absent == -math.inf:
-        return 0
-    gap = math.log1p(-rng.random()) / log_absent
-    return int(gap) if gap < n else n
+    return 0 if log_absent == -math.inf else gap(log_absent, n, rng.random())
 
 
 @njit(**_OPTIONS)

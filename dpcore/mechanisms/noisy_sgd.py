@@ -6,14 +6,14 @@ import copy
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
+from typing import Any
 
 import numpy as np
 
 from ..checks import positive
 from ..composition import lecture_multiplier
 from ..losses import get_loss
-from ..solvers.stochastic import Iterates, noisy_descent
+from ..solvers.stochastic import Iterates, coupled_descents, noisy_descent
 from ..subsampling import Sampling, subsampled_epsilon, subsampled_multiplier
 from ..tradeoffs import BatchCurve
 from ..types import Array, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
@@ -166,17 +166,30 @@ class NoisySGD(GradientPerturbation):
         rngs: Sequence[np.random.Generator],
         cancelled: Callable[[], bool],
     ) -> Drawn:
-        """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise."""
-        data = records_of(prepared[0])
-
-        def model(plan: Plan, rng: np.random.Generator, sigma: float) -> Array:
-            if cancelled():
-                raise CancelledError
-            return _run(plan, data, copy.deepcopy(rng), sigma, stored=data.active).average
-
-        centres = np.stack([model(plan, rngs[0], 0.0) for plan in plans])
-        thetas = [[model(plan, rng, sign * plan.scale) for rng in rngs for sign in (1.0, -1.0)] for plan in plans]
-        return Drawn(centres, np.array(thetas))
+        """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first."""
+        data, alike = records_of(prepared[0]), dict[tuple[Any, ...], list[int]]()
+        for k, plan in enumerate(plans):
+            alike.setdefault(tuple(_shared(plan).items()), []).append(k)
+        centres = np.empty((len(plans), data.active))
+        thetas = np.empty((len(plans), 2 * len(rngs), data.active))
+        for ks in alike.values():
+            step = np.array([descent_of(plans[k]).step for k in ks])
+            scale = np.array([plans[k].scale for k in ks])
+            for i, rng in enumerate(rngs):
+                signs = np.array([1.0, -1.0, 0.0] if i == 0 else [1.0, -1.0])
+                averages = coupled_descents(
+                    get_loss(plans[0].spec.loss),
+                    data,
+                    step=np.repeat(step, len(signs)),
+                    sigma=np.outer(scale, signs).ravel(),
+                    rng=copy.deepcopy(rng),
+                    cancelled=cancelled,
+                    **_shared(plans[ks[0]]),
+                ).reshape(len(ks), len(signs), -1)
+                thetas[ks, 2 * i : 2 * i + 2] = averages[:, :2]
+                if i == 0:
+                    centres[ks] = averages[:, 2]
+        return Drawn(centres, thetas)
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
@@ -224,22 +237,29 @@ def _run(
     plan: Plan, data: Data, rng: np.random.Generator, sigma: float, *, stored: int, watch: bool = False
 ) -> Iterates:
     """One run; its average is what is released."""
-    descent, event = descent_of(plan), plan.ledger[0]
     return noisy_descent(
         get_loss(plan.spec.loss),
         data,
-        steps=plan.steps,
-        step=descent.step,
-        decaying=descent.decaying,
+        step=descent_of(plan).step,
         sigma=sigma,
         rng=rng,
-        radius=math.inf if plan.spec.radius is None else plan.spec.radius,
-        rate=event.rate if event.sampling == "poisson" else 0.0,
-        lam=float(plan.spec.lam),
-        first=descent.first,
         stored=stored,
         watch=watch,
+        **_shared(plan),
     )
+
+
+def _shared(plan: Plan) -> dict[str, Any]:
+    """What the solver is told of a plan, but for the sizes of its steps and of its noise."""
+    descent, event = descent_of(plan), plan.ledger[0]
+    return {
+        "steps": plan.steps,
+        "decaying": descent.decaying,
+        "radius": math.inf if plan.spec.radius is None else plan.spec.radius,
+        "rate": event.rate if event.sampling == "poisson" else 0.0,
+        "lam": float(plan.spec.lam),
+        "first": descent.first,
+    }
 
 
 MECHANISM = NoisySGD
