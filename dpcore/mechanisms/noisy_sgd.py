@@ -47,7 +47,9 @@ class NoisySGD(GradientPerturbation):
 
     Source: Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014; accounting derived in
     `dpcore.subsampling`.
-    Randomness: see `dpcore.kernels.descent`, all from the one generator of a release.
+    Randomness: see `dpcore.kernels.descent`, all from the one generator of a release. Curves over epsilon are drawn from
+        runs in single precision with another generator (`dpcore.solvers.stochastic.coupled_descents`); whatever is
+        released or audited is in double precision.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
         gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
     Not protected: n, p, lam, steps, batch, the budget and the bounds R, L, y_max and radius are public; running time,
@@ -166,7 +168,11 @@ class NoisySGD(GradientPerturbation):
         rngs: Sequence[np.random.Generator],
         cancelled: Callable[[], bool],
     ) -> Drawn:
-        """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first."""
+        """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first.
+
+        For pictures: the runs of a repetition, whatever their budget, share records and normals and advance together in
+        single precision where that will do, with the law of `release` up to rounding but not its numbers.
+        """
         data, alike = records_of(prepared[0]), dict[tuple[Any, ...], list[int]]()
         for k, plan in enumerate(plans):
             alike.setdefault(tuple(_shared(plan).items()), []).append(k)
