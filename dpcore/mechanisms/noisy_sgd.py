@@ -47,9 +47,9 @@ class NoisySGD(GradientPerturbation):
 
     Source: Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014; accounting derived in
     `dpcore.subsampling`.
-    Randomness: see `dpcore.kernels.descent`, all from the one generator of a release. Curves over epsilon are drawn from
-        runs in single precision with another generator (`dpcore.solvers.stochastic.coupled_descents`); whatever is
-        released or audited is in double precision.
+    Randomness: see `dpcore.kernels.descent`, all from the one generator of a release. Curves over epsilon show runs in
+        single precision with another generator (`dpcore.solvers.stochastic.coupled_descents`); whatever is released or
+        audited is in double precision.
     Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
         gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
     Not protected: n, p, lam, steps, batch, the budget and the bounds R, L, y_max and radius are public; running time,
