@@ -44,9 +44,17 @@ def _sparse_array(values: Any) -> csr_array:
     if array.indices.dtype != index:
         indices, indptr = array.indices.astype(index), array.indptr.astype(index)
         array = csr_array((array.data, indices, indptr), shape=array.shape)
-    if not np.isfinite(array.data).all():
+    if not _finite(array.data):
         raise ValueError(f"X must be finite, got {array.data[~np.isfinite(array.data)][0]}")
     return array
+
+
+def _finite(array: Array) -> bool:
+    """Whether all numbers of a contiguous array are finite."""
+    # One that is not makes the sum of squares so, which is found faster; squares of large ones may be alone in that.
+    with np.errstate(over="ignore", invalid="ignore"):
+        certain = math.isfinite(array.ravel() @ array.ravel())
+    return certain or bool(np.isfinite(array).all())
 
 
 def row_blocks(X: csr_array) -> Iterator[csr_array]:
@@ -103,14 +111,17 @@ def filled_columns(X: csr_array) -> tuple[NDArray[np.intp], csr_array] | None:
     Where no column has one the first is taken.
     """
     here = np.zeros(X.shape[1], bool)
-    here[X.indices] = True
+    for start in range(0, X.nnz, _BLOCK_ENTRIES):
+        # In the machine's own index type numpy marks them twice as fast.
+        here[X.indices[start : start + _BLOCK_ENTRIES].astype(np.intp)] = True
     here[0] |= not here.any()
     if here.all():
         return None
     places = np.cumsum(here, dtype=X.indices.dtype)
     places -= 1
-    columns = np.flatnonzero(here)
-    return columns, type(X)((X.data, places[X.indices], X.indptr), shape=(X.shape[0], len(columns)))
+    filled = np.flatnonzero(here)
+    renumbered = places.take(X.indices, mode="wrap")  # all are within, so nothing wraps: the quickest way to take them
+    return filled, type(X)((X.data, renumbered, X.indptr), shape=(X.shape[0], len(filled)))
 
 
 def float_array(name: str, values: object) -> Array:
@@ -128,7 +139,7 @@ def float_array(name: str, values: object) -> Array:
         array = np.ascontiguousarray(raw, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be a rectangular table of numbers ({error})") from None
-    if not np.isfinite(array).all():
+    if not _finite(array):
         bad = np.argwhere(~np.isfinite(array))[0]
         raise ValueError(f"{name} must be finite, got {array[tuple(bad)]} at position {tuple(int(i) for i in bad)}")
     # Compiled functions are typed for writable arrays; pandas and worker processes hand out read-only ones.

@@ -256,7 +256,13 @@ class Data:
     def _fewer(self) -> tuple[NDArray[np.intp], Data] | None:
         """`filled` where that is fewer columns; records that kept themselves here would stay in memory."""
         few = None if isinstance(self.X, np.ndarray) else filled_columns(self.X)
-        return few and (few[0], Data(few[1], self.y, self.p))
+        if few is None:
+            return None
+        # Made without the checks that these entries have passed.
+        fewer = object.__new__(Data)
+        for field, value in (("X", few[1]), ("y", self.y), ("p", self.p)):
+            object.__setattr__(fewer, field, value)
+        return few[0], fewer
 
     @functools.cached_property
     def single(self) -> Any:
