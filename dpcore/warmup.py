@@ -18,7 +18,7 @@ from .solvers.ellipsoid_minima import minimise_ellipsoids
 from .solvers.ellipsoids import ClassRecords, Objective
 from .solvers.frank_wolfe import Run
 from .solvers.phased import Descender, Phase
-from .solvers.problem import MAX_FACTOR
+from .solvers.problem import MAX_FACTOR, pull_single
 from .solvers.sparse_frank_wolfe import descend_sparse
 from .solvers.stochastic import noisy_descent
 from .streaming import play
@@ -79,6 +79,10 @@ def _pieces() -> Iterator[str]:
     sparse = Data(scipy.sparse.eye_array(4, format="csr"), np.ones(4))
     descend_sparse(get_loss("logistic"), sparse, [Run(3, 1.0)], [np.random.default_rng(0)], size=1.0, signed=True)
     yield "Frank-Wolfe on sparse tables"
+    get_loss("logistic").sweep(np.eye(2), np.ones(2), np.ones(2))
+    for records in (sparse.X, sparse.single):
+        pull_single(records, np.ones(4))
+    yield "gradients of large tables"
     noisy_descent(
         get_loss("logistic"), sparse, steps=1, step=1.0, decaying=True, sigma=1.0, rng=np.random.default_rng(0)
     )

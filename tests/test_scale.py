@@ -157,8 +157,9 @@ def test_every_coordinate_has_the_noise_whichever_columns_are_filled(key):
             theta = release - trace
             pulled = get_loss("logistic").derivative(side.X @ theta, side.y) @ side.X / N
             seen.append(-(pulled + 0.1 * theta))
-    size = plan.scale
-    np.testing.assert_allclose(seen[0], seen[1], rtol=0.0, atol=1e-9 * size)
+    size, rounding = plan.scale, 1e-9 * plan.scale
+    # The gradient at a release of objective perturbation is -b to what the solver certifies.
+    np.testing.assert_allclose(seen[0], seen[1], rtol=0.0, atol=max(rounding, 2.0 * 0.1 * plan.tol))
     assert np.abs(seen[0]).min() > 1e-4 * size  # nobody's column is left out
 
 
@@ -263,8 +264,9 @@ def test_many_entries_are_not_copied_again_and_again(name, monkeypatch):
     monkeypatch.setattr(dpcore.arrays, "_BLOCK_ENTRIES", 1 << 14)
     data = scale.sparse_records(20_000, 40_000, 60)
     table = data.X.data.nbytes + data.X.indices.nbytes
-    # Besides, vectors of one number for a row or a column; plain steps, taken with so few columns, keep 10 pairs.
-    vectors = 12 * (data.n + data.p) + (20 * data.p if name == "objective" else 0)
+    # Besides, vectors of one number for a row or a column; plain steps, taken with so few columns, keep 10 pairs in
+    # single precision.
+    vectors = 12 * (data.n + data.p) + (10 * data.p if name != "frank_wolfe" else 0)
     assert _peak(name, data, 60) < TABLES[name] * table + 8 * vectors
 
 

@@ -199,7 +199,7 @@ def test_newton_survives_useless_directions_in_single_precision(loss, monkeypatc
         asked.append(single)
         return -1e-6 * gradient if single else honest(self, z, gradient, accuracy)
 
-    monkeypatch.setattr(smooth, "MAX_FACTOR", 0)
+    monkeypatch.setattr(smooth, "_ways", lambda *problem: [])
     monkeypatch.setattr(problem.Problem, "newton_direction", useless_in_single)
     found = minimise(loss, SMALL, 1e-3, tol=1e-8)
     assert np.linalg.norm(plain_objective(loss, SMALL, 1e-3, found.theta)[1]) <= 1.001e-11
@@ -211,7 +211,7 @@ def test_newton_survives_useless_directions_in_single_precision(loss, monkeypatc
 def test_ill_conditioned_records_are_solved_by_conjugate_gradients(loss, lam, monkeypatch):
     """Condition numbers up to 1e10, beyond what a product in single precision resolves."""
     monkeypatch.setattr(problem, "MAX_FACTOR", 0)
-    monkeypatch.setattr(smooth, "MAX_FACTOR", 0)
+    monkeypatch.setattr(smooth, "_ways", lambda *problem: [])
     rng = np.random.default_rng(13)
     common = rng.standard_normal((60, 1))
     X = common + 1e-4 * rng.standard_normal((60, 8))
@@ -219,15 +219,6 @@ def test_ill_conditioned_records_are_solved_by_conjugate_gradients(loss, lam, mo
     for form in (data, sparse(data)):
         found = minimise(loss, form, lam, tol=1e-11 / lam)
         assert np.linalg.norm(plain_objective(loss, data, lam, found.theta)[1]) <= 1.001e-11
-
-
-@pytest.mark.parametrize(("lam", "by_newton"), [(1.0, False), (1e-4, True)])
-def test_flat_problems_that_nothing_can_factor_need_no_newton_step(lam, by_newton, monkeypatch):
-    monkeypatch.setattr(smooth, "MAX_FACTOR", 2)
-    newton, asked = smooth.newton, []
-    monkeypatch.setattr(smooth, "newton", lambda *arguments: asked.append(lam) or newton(*arguments))
-    found = minimise(get_loss("logistic"), random_records(60, 20, seed=0), lam, tol=1e-9)
-    assert found.distance <= 1e-9 and bool(asked) == by_newton
 
 
 def test_woodbury_keeps_its_digits_where_lam_is_tiny():
@@ -238,15 +229,6 @@ def test_woodbury_keeps_its_digits_where_lam_is_tiny():
     direction = problem.Problem(loss, data, lam).newton_direction(np.zeros(data.n), gradient, 1e-9)
     image = 2 * (data.X @ direction) @ data.X / data.n + lam * direction
     assert np.linalg.norm(image + gradient) <= 1e-10 * np.linalg.norm(gradient)
-
-
-@every_smooth_loss
-def test_quasi_newton_steps_that_overshoot_are_shortened(loss):
-    """A preconditioner a thousand times too bold: the first step must not be taken in full."""
-    objective = problem.Problem(loss, SMALL, 0.01)
-    zero = np.zeros(4)
-    theta, _, _ = smooth._bfgs(objective, zero, objective.gradient(zero), 1e-9, lambda g: 1e3 * g, 1)
-    assert plain_objective(loss, SMALL, 0.01, theta)[0] < plain_objective(loss, SMALL, 0.01, zero)[0]
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def _numba_cache_in(folder: Path) -> Iterator[None]:
 
 
 with _numba_cache_in(CACHE_FOLDER):
-    from .apply import apply, gaussian_mean, row_accuracies, row_means
+    from .apply import apply, apply_along, gaussian_mean, row_accuracies, row_means
     from .batch import apply_to_rows, mean_of_rows, means_of_rows, move_rows
     from .coupled import coupled_descent
     from .descent import records_of, stochastic_descent
@@ -95,10 +95,12 @@ with _numba_cache_in(CACHE_FOLDER):
     from .margins import margin_curvatures, margin_losses, margin_slope
     from .norm_balls import project_rows
     from .phased import average_of_phase
-    from .rows import kink_sweep, unsigned
+    from .rows import kink_sweep, pull_rows, unsigned
     from .sampling import draw_counts, fill_normals
+    from .secants import fold_secants, keep_secant, unfold_secants
     from .single import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
     from .stream import play_stream
+    from .sweeps import sweep
     from .threefry import counted_normals, counted_uniforms
     from .touched import AFFINE, CONSTANT, SIGMOID, touched_frank_wolfe
     from .vertices import best_of_noisy, draw_vertices, follow, tally
@@ -121,6 +123,7 @@ __all__ = [
     "VALUE",
     "Entries",
     "apply",
+    "apply_along",
     "apply_to_rows",
     "average_of_phase",
     "best_of_noisy",
@@ -130,8 +133,10 @@ __all__ = [
     "draw_counts",
     "draw_vertices",
     "fill_normals",
+    "fold_secants",
     "follow",
     "gaussian_mean",
+    "keep_secant",
     "kink_sweep",
     "margin_curvatures",
     "margin_losses",
@@ -142,13 +147,16 @@ __all__ = [
     "play_stream",
     "project_rows",
     "prune_old_caches",
+    "pull_rows",
     "records_of",
     "row_accuracies",
     "row_means",
     "source_hash",
     "stochastic_descent",
+    "sweep",
     "tally",
     "touched_frank_wolfe",
+    "unfold_secants",
     "unkept",
     "unsigned",
 ]

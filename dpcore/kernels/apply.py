@@ -5,12 +5,31 @@ from __future__ import annotations
 from numba import njit
 
 _OPTIONS = {"cache": True, "nogil": True}
+_BLOCK = 512
 
 
 @njit(**_OPTIONS)
 def apply(function, z, y, h, out):
     """out[i] = function(z[i]; y[i])."""
     function(z, y, h, out)
+
+
+@njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz"}, **_OPTIONS)
+def apply_along(function, z, change, share, y, h, before, end, out):
+    """end = z + share change, out[i] = function(end[i]; y[i]); returns <out - before, change>.
+
+    In blocks that stay in the nearest cache, where going over them three times costs next to nothing.
+    """
+    total = 0.0
+    for start in range(0, z.size, _BLOCK):
+        block = slice(start, min(start + _BLOCK, z.size))
+        here, moved, earlier, there, values = z[block], change[block], before[block], end[block], out[block]
+        for i in range(here.size):
+            there[i] = here[i] + share * moved[i]
+        function(there, y[block], h, values)
+        for i in range(here.size):
+            total += (values[i] - earlier[i]) * moved[i]
+    return total
 
 
 @njit(**_OPTIONS)

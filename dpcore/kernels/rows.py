@@ -35,3 +35,14 @@ def kink_sweep(pointers, columns, values, offset, turn, low, squares, step, orde
             for k in range(pointers[i], pointers[i + 1]):
                 theta[columns[k]] += moved * values[k]
         alpha[i] = best
+
+
+@njit(**_OPTIONS)
+def pull_rows(pointers, columns, values, weights, out):
+    """out [r] = sum_i weights_i x_i: values may be in single precision, sums are not."""
+    for j in range(out.size):
+        out[j] = 0.0
+    for i in range(weights.size):
+        weight = weights[i]
+        for k in range(pointers[i], pointers[i + 1]):
+            out[columns[k]] += weight * values[k]

@@ -15,13 +15,20 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..arrays import column_sums
+from ..losses import Loss
 from ..types import Array, Data, Unconverged
 
 # The largest system that is factored; beyond it Newton directions come from conjugate gradients.
 MAX_FACTOR = 1500
 _MAX_CG = 2000
+# Entries from which on products in single precision pay, and columns: in narrower tables the vectors cost as much.
+_MANY, _NARROW = 1 << 17, 16
+# Rows that are summed in single precision.
+_SUMMED = 512
+# Bytes that stay in a cache between two passes.
+_CACHE = 1 << 24
 SINGLE_ACCURACY = 1e-4
-# Single precision is left alone unless every entry of the Hessian's diagonal lies between these.
+# Single precision is left alone unless the entries of a Hessian's diagonal lie between these.
 SINGLE_RANGE = 1e-18, 1e18
 
 
@@ -36,6 +43,24 @@ class Point:
     residual: float
     steps: int
     alpha: Array = dc.field(default_factory=lambda: np.empty(0))
+
+
+@dc.dataclass(frozen=True)
+class Here:
+    """What steps start from: theta [r], predictions z [n] and slopes l'(z) [n], grad J [r].
+
+    exact: all from the records at this very theta in double precision.
+    """
+
+    theta: Array
+    z: Array
+    slopes: Array
+    gradient: Array
+    exact: bool = True
+
+    @functools.cached_property
+    def norm(self) -> float:
+        return math.sqrt(self.gradient @ self.gradient)
 
 
 class Smooth(Protocol):
@@ -58,13 +83,23 @@ class Problem:
     lam: float
     linear: Array | float = 0.0
 
+    def at(self, theta: Array) -> Here:
+        """All that is known at theta, in double precision."""
+        if self.vast and isinstance(self.loss, Loss) and theta.any():
+            z, slopes, pulled = self.loss.sweep(self.data.X, theta, self.data.y)
+            return Here(theta, z, slopes, pulled / self.data.n + self.lam * theta + self.linear)
+        z = self.predictions(theta)
+        slopes = self.loss.derivative(z, self.data.y)
+        return Here(theta, z, slopes, self.pull(slopes) + self.lam * theta + self.linear)
+
     def predictions(self, theta: Array) -> Array:
         """X theta, shape [n]; most solves start at 0, where it needs no product."""
         return self.data.X @ theta if theta.any() else np.zeros(self.data.n)
 
     def pull(self, weights: Array) -> Array:
         """(1/n) sum_i weights_i x_i, shape [r]."""
-        return weights @ self.data.X / self.data.n
+        X = self.data.X
+        return _pull_rows(X, weights) if self.wide and self.data.sparse else weights @ X / self.data.n
 
     def gradient(self, theta: Array, z: Array | None = None) -> Array:
         """grad J(theta), shape [r]; z: the predictions X theta where they are known."""
@@ -120,11 +155,16 @@ class Problem:
             search = scaled + (inner / before) * search
         return length * direction.astype(np.float64)
 
-    def mean_square_along(self, direction: Array) -> float:
-        """(1/n) sum_i <x_i, u>^2 for the unit vector u of a direction; 0 for the direction 0."""
-        square = float(direction @ direction)
-        images = self.data.X @ direction
-        return float(images @ images) / (self.data.n * square) if square else 0.0
+    @property
+    def wide(self) -> bool:
+        """Whether products with X take long enough for single precision to pay."""
+        X = self.data.X
+        return X.size >= _MANY and X.shape[1] >= _NARROW if isinstance(X, np.ndarray) else X.nnz >= _MANY
+
+    @property
+    def vast(self) -> bool:
+        """Whether X is a table that no cache holds between two passes."""
+        return isinstance(self.data.X, np.ndarray) and self.data.X.nbytes > _CACHE
 
     @functools.cached_property
     def single(self) -> Any:
@@ -134,9 +174,43 @@ class Problem:
     @functools.cached_property
     def mean_squares(self) -> Array:
         """The diagonal of X'X / n, shape [r]."""
+        light = "single" in self.__dict__ or (self.wide and not self.vast)
+        if light and SINGLE_RANGE[0] < (squares := _mean_squares(self.single)).max() < SINGLE_RANGE[1]:
+            return squares
         X = self.data.X
-        squares = np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else column_sums(X, np.square)
-        return squares / self.data.n
+        return (np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else column_sums(X, np.square)) / self.data.n
+
+
+def _mean_squares(X: Any) -> Array:
+    """Of the columns of a table in single precision, [r]."""
+    with np.errstate(over="ignore"):
+        if isinstance(X, np.ndarray):
+            return np.einsum("ij,ij->j", X, X).astype(np.float64) / len(X)
+        return pull_single(type(X)((np.square(X.data), X.indices, X.indptr), shape=X.shape), np.ones(X.shape[0]))
+
+
+def pull_single(X: Any, weights: Array) -> Array:
+    """(1/n) sum_i weights_i x_i, [r], for X in single precision.
+
+    Sums over more than a few hundred rows are not, so errors are little more than those of the entries.
+    """
+    if not isinstance(X, np.ndarray):
+        return _pull_rows(X, weights)
+    n, light = len(weights), weights.astype(np.float32)
+    blocks = n // _SUMMED
+    summed = blocks * _SUMMED
+    parts = light[:summed].reshape(blocks, 1, _SUMMED) @ X[:summed].reshape(blocks, _SUMMED, X.shape[1])
+    return (parts.sum(axis=(0, 1), dtype=np.float64) + light[summed:] @ X[summed:]) / n
+
+
+def _pull_rows(X: Any, weights: Array) -> Array:
+    """(1/n) sum_i weights_i x_i, [r], for a CSR table in either precision; sums are in double."""
+    from .. import kernels
+
+    out = np.empty(X.shape[1])
+    kernels.pull_rows(kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data, weights, out)
+    out /= len(weights)
+    return out
 
 
 def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:

@@ -6,24 +6,28 @@ stop on the gradient norm, and both evaluate it at the very theta that they retu
 
 from __future__ import annotations
 
-import collections
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from ..losses import Loss
 from ..types import Array, Data, Unconverged
-from .problem import MAX_FACTOR, Point, Problem, cholesky_inverse, find_root
+from .problem import MAX_FACTOR, Here, Point, Problem, cholesky_inverse, find_root
+from .quasi_newton import MEMORY, Inverse, Way, quasi_newton
+from .sampled import SampledHessian, rows_for
 
 _MAX_NEWTON = 200
-_MEMORY = 10
-_CHEAP_GRAM = 200
-_GRAM_STEPS = 60
-# Plain steps to try before X'X, per column: about what X'X costs beside a gradient.
-_PLAIN_SHARE = 1 / 20
-# Plain steps where nothing can be factored: up to this ratio of curvatures, and so many.
-_FLAT, _PLAIN_STEPS = 4.0, 50
+# Steps before Newton's method.
+_MAX_STEPS = 60
+# How flat a step's end is: more trials along a line pay where directions are poor.
+_FLAT, _FLATTEST = 0.5, 0.2
+# Curvatures below this part of the loss's bound say little of what is nearby.
+_LEAST_CURVATURE = 0.05
+# Passes over the table that the Hessian of a sample, or X'X, may cost before plain steps are tried first: the latter
+# is all that squared loss needs.
+_CHEAP, _CHEAP_WHOLE = 8, 25
+# Up to this ratio of curvatures every direction is as good as another.
+_EVEN = 4.0
 
 
 def minimise_smooth(
@@ -31,102 +35,62 @@ def minimise_smooth(
 ) -> Point:
     """theta with ||grad J(theta) + linear|| <= tol; raises Unconverged."""
     problem = Problem(loss, data, lam, linear)
-    theta = np.zeros(data.active) if start is None else start
-    z = problem.predictions(theta)
-    gradient, steps = problem.gradient(theta, z), 0
-    for precondition, budget in _stages(problem, loss, z, gradient):
-        if np.linalg.norm(gradient) > tol:
-            theta, gradient, taken = _bfgs(problem, theta, gradient, tol, precondition(), budget)
+    here, steps = problem.at(np.zeros(data.active) if start is None else start), 0
+    for way in _ways(problem, loss) if here.norm > tol else ():
+        if here.norm > tol:
+            here, taken = quasi_newton(problem, here, tol, way)
             steps += taken
-    if np.linalg.norm(gradient) > tol:
-        theta, gradient, taken = newton(problem, theta, gradient, tol)
-        steps += taken
-    return Point(theta, float(np.linalg.norm(gradient)), steps)
+    if here.norm <= tol:
+        return Point(here.theta, here.norm, steps)
+    theta, gradient, taken = newton(problem, here.theta, here.gradient, tol)
+    return Point(theta, float(np.linalg.norm(gradient)), steps + taken)
 
 
-def _stages(
-    problem: Problem, loss: Loss, z: Array, gradient: Array
-) -> list[tuple[Callable[[], Callable[[Array], Array]], int]]:
-    """What to try before Newton: preconditioners, built when their turn comes, and how many steps each may take.
+def _ways(problem: Problem, loss: Loss) -> list[Way]:
+    """What to try before Newton's method.
 
-    X'X serves every lam and every theta once it is there (c X'X / n + lam I, c a typical curvature, is close to all
-    Hessians), but costs many gradients. Well-conditioned problems are solved before it would be ready: so wide tables
-    try without it for about as long as it would take. Where nothing can be factored, Newton's directions cost many
-    products, too: plain steps win where J curves hardly more along its gradient than lam says it must, and the vectors
-    they keep are smaller than the records. Newton wins from the start elsewhere, and on sparse tables with more columns
-    than rows.
+    The Hessian of a sample serves tables that have more rows than columns; that of all rows, X'X, where it has been
+    computed before and for squared loss, whose curvature it is everywhere. Where it costs many passes plain steps, with
+    the Hessian's diagonal, are tried for about as long as it would take, and for more where nothing can be factored:
+    conjugate gradients cost as much a step and forget what they have learnt at each of Newton's. Nothing is tried on
+    sparse tables of so many columns that the vectors kept would be larger than the records.
     """
-    data, lam = problem.data, problem.lam
-    typical = max(float(loss.curvature(z, data.y).mean()), 0.1 * loss.curvature_bound)
-    gram_fits = data.active <= min(data.n, MAX_FACTOR)
+    data, lam, n, r = problem.data, problem.lam, problem.data.n, problem.data.active
+    least = _LEAST_CURVATURE * loss.curvature_bound
 
-    def plain() -> Callable[[Array], Array]:
-        diagonal = typical * problem.mean_squares + lam
-        return lambda g: g / diagonal
+    def typical(here: Here) -> float:
+        return max(float(loss.curvature(here.z, data.y).mean()), least)
 
-    def gram() -> Callable[[Array], Array]:
-        return cholesky_inverse(typical * data.gram, lam)
+    def even(here: Here) -> Inverse:
+        return lambda g: g / lam
 
-    stages: list[tuple[Callable[[], Callable[[Array], Array]], int]] = []
-    smaller_side = min(data.active, data.n)
-    if smaller_side > MAX_FACTOR:
-        if _MEMORY * data.active > (data.X.size if isinstance(data.X, np.ndarray) else data.X.nnz):
-            return stages
-        curvature = lam + typical * problem.mean_square_along(gradient)
-        return [(lambda: lambda g: g / curvature, _PLAIN_STEPS)] if curvature <= _FLAT * lam else stages
-    if not data.sparse and (not gram_fits or (data.active > _CHEAP_GRAM and "gram" not in data.__dict__)):
-        stages.append((plain, max(20, int(smaller_side * _PLAIN_SHARE))))
-    if gram_fits:
-        stages.append((gram, _GRAM_STEPS))
-    return stages
+    def diagonal(here: Here) -> Inverse:
+        inverse = 1.0 / (typical(here) * problem.mean_squares + lam)
+        return lambda g: inverse * g
 
+    def whole(here: Here) -> Inverse:
+        return cholesky_inverse(typical(here) * data.gram, lam)
 
-def _bfgs(
-    problem: Problem,
-    theta: Array,
-    gradient: Array,
-    tol: float,
-    precondition: Callable[[Array], Array],
-    max_steps: int,
-) -> tuple[Array, Array, int]:
-    """Limited-memory BFGS until ||gradient|| <= tol or the steps are used up: theta, gradient, steps taken."""
-    pairs: collections.deque[tuple[Array, Array, float]] = collections.deque(maxlen=_MEMORY)
-    for step in range(max_steps):
-        if np.linalg.norm(gradient) <= tol:
-            return theta, gradient, step
-        direction = -_inverse_hessian(pairs, precondition, gradient)
-        slope = float(gradient @ direction)
-        share = 1.0
-        while True:
-            trial = theta + share * direction
-            new = problem.gradient(trial)
-            rise = float(new @ direction)
-            if rise <= -0.5 * slope or share < 1e-9:
-                break
-            share *= max(slope / (slope - rise), 0.05)
-        moved, change = trial - theta, new - gradient
-        if (product := float(moved @ change)) > 0.0:
-            pairs.append((moved, change, 1.0 / product))
-        theta, gradient = trial, new
-    return theta, gradient, max_steps
+    if not isinstance(data.X, np.ndarray):
+        if 2 * MEMORY * r * 4 > data.X.nnz * 12:
+            return []
+        if loss.curvature_bound * float(data.X.data @ data.X.data) <= _EVEN * lam * n:
+            return [Way(even, _MAX_STEPS, _FLATTEST, single=False)]
+        return [Way(diagonal, _MAX_STEPS, _FLATTEST, problem.wide)]
+    if r > min(n, MAX_FACTOR):
+        steps = max(20, n // 20) if n <= MAX_FACTOR else _MAX_STEPS
+        return [Way(diagonal, steps, _FLATTEST, problem.wide)]
+    constant, known = not math.isfinite(loss.slope), "gram" in data.__dict__
+    cost = 0 if known else (n if constant else rows_for(n, r)) * r // (8 * n)
+    sample = SampledHessian(problem, loss, least)
 
+    def close(here: Here) -> Inverse:
+        return whole(here) if constant or (known and not here.z.any()) else sample.inverse_at(here)
 
-def _inverse_hessian(
-    pairs: collections.deque[tuple[Array, Array, float]], precondition: Callable[[Array], Array], gradient: Array
-) -> Array:
-    """The two-loop recursion: an approximation of H^{-1} gradient.
-
-    Source: Nocedal and Wright 2006, Algorithm 7.4.
-    """
-    q = gradient.copy()
-    shares = []
-    for moved, change, inverse in reversed(pairs):
-        shares.append(inverse * (moved @ q))
-        q -= shares[-1] * change
-    q = precondition(q)
-    for (moved, change, inverse), share in zip(pairs, reversed(shares), strict=True):
-        q += (share - inverse * (change @ q)) * moved
-    return q
+    plain = [Way(diagonal, cost, _FLATTEST, problem.wide)] if cost > (_CHEAP_WHOLE if constant else _CHEAP) else []
+    # A good preconditioner from the start leaves few steps for single precision to make up for what it costs.
+    single = problem.wide and not constant and (problem.vast or not known)
+    return [*plain, Way(close, _MAX_STEPS, _FLAT, single)]
 
 
 def newton(problem: Problem, theta: Array, gradient: Array, tol: float) -> tuple[Array, Array, int]:
