@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses as dc
 import gc
 import json
 import logging
@@ -17,7 +18,9 @@ from dpcore import EPSILON_GRID, NotApplicable, figures, inquiries
 from dpcore.classes import AccuracyQuestion, Records
 from dpcore.data import Declared, PrivateRecords, get_source, read_sheet
 from dpcore.decisions import curves
-from pages.ui import foreseen
+from pages.ui import foreseen, links
+from pages.ui.controls import DELTAS, Controls, delta_text
+from pages.ui.links import Control
 from tests.pages import open_app
 from tests.test_links import settled
 from tests.upload_page import people
@@ -27,12 +30,18 @@ def told(figure: figures.Figure, alt: str, state: dict[str, str]) -> dict[str, o
     return {"figure": figure.to_json(), "alt": alt, "state": state}
 
 
-def drawn(epsilon: float, cancelled: object) -> tuple[figures.Figure, str]:
-    return figures.Figure([], {"template": {}}), f"at {epsilon:g}"
+HERE = Controls(epsilon=1.0, delta=1e-6, n=500, p=8, lam="auto", m="auto", seed=7)
+EPSILON = Control("epsilon", "privacy budget", EPSILON_GRID, 1.0, "{:g}".format)
+DELTA = Control("delta", "failure chance", DELTAS, 1e-6, delta_text)
+
+
+def drawn(controls: Controls, cancelled: object) -> tuple[figures.Figure, str]:
+    return figures.Figure([], {"template": {}}), f"at {controls.epsilon:g}"
 
 
 def ahead(draw: foreseen.Draw = drawn, epsilon: str = "1") -> foreseen.Ahead:
-    return foreseen.Ahead(draw, told, {"n": "500", "epsilon": epsilon})
+    here = dc.replace(HERE, epsilon=float(epsilon))
+    return foreseen.Ahead(draw, told, foreseen.beside(EPSILON, True, here, {"n": "500", "epsilon": epsilon}))
 
 
 def asked(token: str, *, stays: bool = True) -> Response:
@@ -85,11 +94,35 @@ def test_an_answer_does_not_wait_for_slow_pictures(monkeypatch):
     ]
 
 
+def test_pictures_that_take_too_long_are_left_and_may_be_offered_again(monkeypatch):
+    def draw(controls, cancelled):
+        if controls.epsilon == 0.7:
+            while not cancelled():
+                time.sleep(0.001)
+            raise CancelledError
+        return drawn(controls, cancelled)
+
+    monkeypatch.setattr(foreseen, "_LONGEST_SECONDS", 0.01)
+    offer = foreseen._OFFERED["secret"] = ahead(draw)
+    found = json.loads(asked("secret").body)
+    assert [picture["alt"] for picture in found["pictures"]] == ["at 1.5"] and found["more"] is True
+    assert asked("secret").status_code == 204, "not the end: the browser does not take them for complete"
+    assert offer.given_up
+
+
+@pytest.mark.parametrize(("up", "first"), [(True, [1e-5, 1e-7, 1e-4, 1e-8]), (False, [1e-7, 1e-5, 1e-8, 1e-4])])
+def test_the_next_place_in_the_direction_of_the_last_move_comes_first(up, first):
+    places = foreseen.beside(DELTA, up, HERE, {"delta": delta_text(1e-6), "n": "500"})
+    assert [place.controls for place in places][:4] == [dc.replace(HERE, delta=delta) for delta in first]
+    assert [place.state for place in places][:4] == [{"delta": delta_text(delta), "n": "500"} for delta in first]
+    assert [place.steps for place in places] == [1, 1, 2, 2, 3, 3, 4]
+
+
 def test_whoever_has_moved_on_gets_nothing_more():
     tried = []
 
-    def draw(epsilon, cancelled):
-        tried.append(epsilon)
+    def draw(controls, cancelled):
+        tried.append(controls.epsilon)
         offer.given_up = True
         if cancelled():
             raise CancelledError
@@ -103,12 +136,12 @@ def test_whoever_has_moved_on_gets_nothing_more():
 
 
 def test_a_place_without_a_release_is_left_out_and_an_error_is_told_to_the_log_alone(caplog):
-    def draw(epsilon, cancelled):
-        if epsilon == 1.5:
+    def draw(controls, cancelled):
+        if controls.epsilon == 1.5:
             raise NotApplicable("too little noise")
-        if epsilon == 2.0:
+        if controls.epsilon == 2.0:
             raise RuntimeError("out of order")
-        return drawn(epsilon, cancelled)
+        return drawn(controls, cancelled)
 
     with caplog.at_level(logging.ERROR):
         assert [picture["state"]["epsilon"] for picture in everything(ahead(draw))] == ["0.7"]
@@ -131,7 +164,7 @@ def test_the_server_answers_whoever_knows_the_address(monkeypatch):
 
 
 def test_a_closed_page_wants_nothing_more():
-    def draw(epsilon, cancelled):
+    def draw(controls, cancelled):
         deadline = time.monotonic() + 30.0
         while not cancelled():
             assert time.monotonic() < deadline
@@ -158,7 +191,7 @@ def test_an_answer_in_the_background_is_waited_for_and_left():
     with pytest.raises(CancelledError):
         foreseen.answered(question, lambda: True)
     assert not inquiries._KNOWN[question]._heard, "nobody waits for it any more"
-    found = foreseen.answered(question, lambda: False)
+    found = foreseen.answered(question, lambda: False).snapshot
     assert found.datasets == question.datasets, "the whole answer"
 
 
@@ -187,20 +220,59 @@ def heroes(app) -> dict[str, dict[str, object]]:
     return {picture["alt"]: picture for picture in sent if "figure" in picture}
 
 
-@pytest.mark.parametrize("view", SMALL)
-def test_what_is_drawn_ahead_is_what_the_page_draws_there(view, monkeypatch):
+# Slider -> where it stands, where the reader moves it, and the places beside that; and the views that have it.
+MOVES = {
+    "epsilon": ((0.7, 1.0, [1.5, 0.7]), list(SMALL)),
+    "delta": ((1e-5, 1e-6, [1e-7, 1e-5]), list(SMALL)),
+    "n": ((300, 200, [300]), ["start", "doors", "dimension", "sparse", "sparse, simplex", "classes", "decide"]),
+    "p": ((256, 512, [1024, 256]), ["dimension", "sparse", "sparse, n", "sparse, simplex", "geometry"]),
+    "lam": ((0.01, 0.02, [0.05, 0.01]), ["start", "doors", "dimension", "sparse, streaming", "classes", "decide"]),
+    "m": ((10, 20, [50, 10]), ["sparse, simplex"]),
+}
+
+
+@pytest.mark.parametrize(("view", "slider"), [(view, slider) for slider in MOVES for view in MOVES[slider][1]])
+def test_what_is_drawn_ahead_is_what_the_page_draws_there(view, slider, monkeypatch):
     monkeypatch.setattr(curves, "SPLITS", 2)
     monkeypatch.setattr(foreseen, "_SECONDS", 0.0)
+    stands, moved, beside = MOVES[slider][0]
     page = view.split(",")[0]
-    app = settled(open_app(f"{page}/{page}.py", epsilon=1.0, **SMALL[view]))
+    app = settled(open_app(f"{page}/{page}.py", **{"epsilon": 1.0, **SMALL[view], slider: stands}))
+    app.session_state[slider] = moved
+    settled(app.run())
     (offer,) = app.session_state[foreseen._OFFERS].values()
+    text = control_of(app, slider).text
     found = everything(offer)
-    assert [picture["state"]["epsilon"] for picture in found] == ["1.5", "0.7"]
-    for picture in found:
-        app.session_state["epsilon"] = float(picture["state"]["epsilon"])
+    assert [picture["state"][slider] for picture in found] == list(map(text, beside))
+    for picture, value in zip(found, beside, strict=True):
+        app.session_state[slider] = value
         there = heroes(settled(app.run()))[picture["alt"]]
         assert {key: there[key] for key in picture} == picture
     assert offer.given_up, "the reader has moved on"
+
+
+def control_of(app, key: str) -> Control:
+    control, _ = app.session_state[links._DRAWN][key]
+    return control
+
+
+def test_another_view_begins_with_the_pictures_beside_its_epsilon():
+    app = settled(open_app("start/start.py", n=300, delta=1e-5))
+
+    def offered() -> str:
+        _, slider, _ = app.session_state[foreseen._MOVED]
+        return slider
+
+    assert offered() == "epsilon"
+    app.session_state["delta"] = 1e-6
+    settled(app.run())
+    assert offered() == "delta"
+    app.session_state["seed"] = 8
+    settled(app.run())
+    assert offered() == "delta", "chance is no slider"
+    app.switch_page("geometry/geometry.py")
+    settled(app.run())
+    assert offered() == "epsilon"
 
 
 def test_records_that_a_visitor_has_brought_along_are_drawn_when_they_are_asked_for_and_only_then(monkeypatch):

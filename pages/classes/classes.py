@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 from collections.abc import Callable
 
 import streamlit as st
@@ -14,7 +13,7 @@ from pages.classes import as_printed, words
 from pages.ui import bound, foreseen
 from pages.ui.asking import ask, keep_alive
 from pages.ui.behind import behind, behind_nothing
-from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
@@ -60,8 +59,12 @@ def show_repaired() -> None:
         unused={"p": "chosen above the chart, or given by the records", "m": "no samples are drawn"},
     )
     own = {"d": d, "classes": C} if source == DRAWN else {}
-    records = classes.Records(source, controls.n, controls.seed, **own)
-    here = words.Here(records, info, controls.epsilon, controls.delta, controls.lam)
+
+    def here_at(controls: Controls) -> words.Here:
+        records = classes.Records(source, controls.n, controls.seed, **own)
+        return words.Here(records, info, controls.epsilon, controls.delta, controls.lam)
+
+    here = here_at(controls)
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
     inquiry = held.inquiries.get("accuracy")
     found = inquiry.snapshot if inquiry else _excess(here)
@@ -69,22 +72,22 @@ def show_repaired() -> None:
     sentence = words.waiting(inquiry) if inquiry and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
 
-    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
         """The chart there, and its sentence."""
-        there = dc.replace(here, epsilon=epsilon)
+        there = here_at(controls)
         if view == "excess":
             found = _excess(there, cancelled)
         else:
-            found = foreseen.answered(words.question(view, there), cancelled)
+            found = foreseen.answered(words.question(view, there), cancelled).snapshot
         return _chart(found, there), plain(words.takeaway(found, there))
 
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     if found is not None:
-        whole = inquiry is None or inquiry.complete
+        ahead = (picture_at, controls) if inquiry is None or inquiry.complete else None
         with left:
             picture = _chart(found, here)
-            live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=picture_at if whole else None)
+            live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=ahead)
             st.caption(words.caption(found, words.effort(view, here)[1], here))
     with right:
         side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)

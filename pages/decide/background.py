@@ -26,7 +26,7 @@ of the records and over the noise of the accuracy on held-out records, $a^*$ tha
 """
 
 
-def budget_picture(state: State, height: int, epsilon: float) -> figures.Figure:
+def budget_picture(state: State, height: int) -> figures.Figure:
     """The hero: points lost against epsilon, with a cursor, and the answer."""
     assert state.curve is not None
     low, high = state.band
@@ -37,7 +37,7 @@ def budget_picture(state: State, height: int, epsilon: float) -> figures.Figure:
         high,
         at_most=state.at_most,
         answer=figures.Range(state.found.value, state.found.low, state.found.high),
-        epsilon=epsilon,
+        epsilon=state.epsilon,
         family=state.family,
         theme=state.theme,
         height=height,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from typing import cast
 
 import streamlit as st
 
 from dpcore import Budget, NotApplicable, figures
-from dpcore.cells import never, spec_of
+from dpcore.cells import spec_of
 from dpcore.data import Source, is_private
 from dpcore.decisions import curves
 from dpcore.decisions.attack import OddsQuestion
@@ -18,8 +20,8 @@ from dpcore.decisions.price import ERRORS, Error, PriceQuestion
 from dpcore.inquiries import Question
 from pages.decide import background, comparing, views, words
 from pages.decide.state import State
-from pages.ui import bound
-from pages.ui.asking import ask, glance, keep_alive
+from pages.ui import bound, foreseen
+from pages.ui.asking import Open, ask, glance, keep_alive
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
@@ -66,16 +68,20 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         error = cast(
             Error, switch("Error", words.ERRORS, ERRORS[0], key="error", wrap=True) if view == "people" else ERRORS[0]
         )
-    setting = Setting(
-        source=source.key,
-        mechanism=way,
-        n=controls.n,
-        p=controls.p,
-        delta=controls.delta,
-        lam=controls.lam,
-        seed=controls.seed,
-        splits=curves.SPLITS,
-    )
+
+    def setting_at(controls: Controls) -> Setting:
+        return Setting(
+            source=source.key,
+            mechanism=way,
+            n=controls.n,
+            p=controls.p,
+            delta=controls.delta,
+            lam=controls.lam,
+            seed=controls.seed,
+            splits=curves.SPLITS,
+        )
+
+    setting = setting_at(controls)
     questions, no_price = questions_of(setting, controls, at_most, view)
     held = ask(questions)
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
@@ -87,14 +93,20 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         keep_alive(held)
         return
 
-    def picture_at(epsilon: float, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
-        """The chart with its cursor there; its sentence is about the curve."""
-        return background.budget_picture(state, HEIGHT, epsilon), plain(sentence)
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence, which is about the curve."""
+        asked, known = setting_at(controls), held
+        if asked != setting:
+            if not held.finished:  # the answers of now come first; with them this is asked for again
+                raise CancelledError
+            known = Open({"curve": foreseen.answered(asked, cancelled)})
+        there = dc.replace(state, held=known, setting=asked, controls=controls)
+        return background.budget_picture(there, HEIGHT), plain(words.takeaway(there))
 
     with chart:
-        figure, alt = picture_at(controls.epsilon)
-        whole = held.inquiries["curve"].complete and not is_private(source.key)
-        live_figure(figure, key="budget", alt=alt, height=HEIGHT, ahead=picture_at if whole else None)
+        figure = background.budget_picture(state, HEIGHT)
+        ahead = (picture_at, controls) if held.inquiries["curve"].complete and not is_private(source.key) else None
+        live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         st.caption(words.caption(state))
     glance(held)
     with beside:

@@ -13,7 +13,7 @@ from pages.dimension import background, words
 from pages.dimension.meter import slope_meter, slope_rows
 from pages.ui import foreseen
 from pages.ui.behind import behind
-from pages.ui.controls import DIMENSIONS, PEOPLE, sidebar
+from pages.ui.controls import DIMENSIONS, PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
@@ -53,34 +53,37 @@ lower: figures.Lower = "damage" if below == "damage" else "distance"
 
 with st.container(key="halves"):
     left, right = st.columns([2.2, 1], gap="medium")
-ps = tuple(sorted({*SWEPT, controls.p}))
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 colour = figures.FAMILIES[theme]["objective" if noise_in == "question" else "output"]
 
 
-def lam_at(epsilon: float) -> float:
-    return words.one_lam(controls.n, epsilon, controls.delta, controls.lam)
+def columns_at(controls: Controls) -> tuple[int, ...]:
+    return tuple(sorted({*SWEPT, controls.p}))
 
 
-def experiment_at(epsilon: float) -> dpcore.Experiment:
+def lam_at(controls: Controls) -> float:
+    return words.one_lam(controls.n, controls.epsilon, controls.delta, controls.lam)
+
+
+def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(
         source=source.key,
         mechanisms=words.MECHANISMS[noise_in],
         n=controls.n,
-        epsilon=epsilon,
+        epsilon=controls.epsilon,
         delta=controls.delta,
-        lam=lam_at(epsilon),
-        sweep=dpcore.Axis("p", ps),
+        lam=lam_at(controls),
+        sweep=dpcore.Axis("p", columns_at(controls)),
         repetitions=20,
         seed=controls.seed,
     )
 
 
-def picture(table: pd.DataFrame, grown: dict[str, growth.Growth]) -> figures.Figure:
+def picture(table: pd.DataFrame, grown: dict[str, growth.Growth], p: int) -> figures.Figure:
     return figures.dimension_figure(
         table,
         grown,
-        p=controls.p,
+        p=p,
         lower=lower,
         accuracy_title=words.axis_title(source),
         theme=theme,
@@ -88,30 +91,31 @@ def picture(table: pd.DataFrame, grown: dict[str, growth.Growth]) -> figures.Fig
     )
 
 
-def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
     """The chart there, and its sentence."""
-    swept = experiment_at(epsilon)
+    swept = experiment_at(controls)
     numbers = foreseen.whole(swept, cancelled), growth.growth_of(swept.cells())
-    return picture(*numbers), plain(words.takeaway(*numbers, controls.p, source))
+    return picture(*numbers, controls.p), plain(words.takeaway(*numbers, controls.p, source))
 
 
-experiment = experiment_at(controls.epsilon)
+experiment = experiment_at(controls)
 table = dpcore.run(experiment)
 grown = growth.growth_of(experiment.cells())
 sentence = words.takeaway(table, grown, controls.p, source)
 headline.html(emphasised(sentence, colour))
 with left:
-    live_figure(picture(table, grown), key="dimension", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
+    figure = picture(table, grown, controls.p)
+    live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
     st.caption(words.caption(experiment, grown, controls.lam))
     cards(words.readouts(table, grown, controls.p, source))
 with right:
     st.markdown(f"**{words.CORNER_QUESTION}**")
     corner = orthant.corner(
-        ps,
+        columns_at(controls),
         n=controls.n,
         epsilon=controls.epsilon,
         delta=controls.delta,
-        lam=lam_at(controls.epsilon),
+        lam=lam_at(controls),
         seed=controls.seed,
     )
     told = words.corner_takeaway(corner, controls.p)

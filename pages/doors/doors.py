@@ -12,9 +12,9 @@ from dpcore.cells import never
 from dpcore.rates import rate_shape
 from pages.doors import words
 from pages.doors.beside import SIDES, first_repetitions, show_beside
-from pages.ui import bound
+from pages.ui import bound, foreseen
 from pages.ui.behind import behind
-from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.readout import cards
@@ -57,16 +57,39 @@ keys = [f"{family}_{law}" for law in noises for family in ("output", "objective"
 if "gaussian" in noises:
     keys.insert(2, "noisy_gd")
 mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
-experiment = dpcore.Experiment(
-    source=source.key,
-    mechanisms=mechanisms,
-    n=controls.n,
-    p=controls.p,
-    delta=controls.delta,
-    lam=controls.lam,
-    repetitions=REPETITIONS,
-    seed=controls.seed,
-)
+
+
+def experiment_at(controls: Controls) -> dpcore.Experiment:
+    return dpcore.Experiment(
+        source=source.key,
+        mechanisms=mechanisms,
+        n=controls.n,
+        p=controls.p,
+        delta=controls.delta,
+        lam=controls.lam,
+        repetitions=REPETITIONS,
+        seed=controls.seed,
+    )
+
+
+def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
+    """The chart there, and its sentence."""
+    asked = experiment_at(controls)
+    found = table if asked == experiment else foreseen.whole(asked, cancelled)
+    figure = figures.doors_figure(
+        found,
+        epsilon=controls.epsilon,
+        theme=theme,
+        height=HEIGHT,
+        bounds="bounds" in layers,
+        bias="bias" in layers,
+        rates={words.RATE: rate_shape(next(asked.cells()))[1]} if "rates" in layers else {},
+        exhibits={words.LEMMA: foreseen.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {},
+    )
+    return figure, plain(words.takeaway(found[found.x == controls.epsilon], source))
+
+
+experiment = experiment_at(controls)
 table, progress = refined(experiment, first=first_repetitions(experiment))
 here = table[table.x == controls.epsilon]
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
@@ -76,27 +99,12 @@ headline.html(emphasised(sentence, figures.FAMILIES[theme][words.winner(here)]))
 with left:
     same, promise = words.promise(here)
     badge.html(framed(promise, strong=not same), width="content")
-    rates = {words.RATE: rate_shape(next(experiment.cells()))[1]} if "rates" in layers else {}
-    exhibits = {words.LEMMA: dpcore.run(words.lemma(experiment))} if "lemma" in layers else {}
-
-    def picture_at(epsilon: float, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
-        """The chart with its cursor there, and its sentence."""
-        figure = figures.doors_figure(
-            table,
-            epsilon=epsilon,
-            theme=theme,
-            height=HEIGHT,
-            bounds="bounds" in layers,
-            bias="bias" in layers,
-            rates=rates,
-            exhibits=exhibits,
-        )
-        return figure, plain(words.takeaway(table[table.x == epsilon], source))
-
-    figure, alt = picture_at(controls.epsilon)
-    live_figure(figure, key="doors", alt=alt, height=HEIGHT, ahead=None if progress else picture_at)
+    figure, alt = picture_at(controls)
+    live_figure(figure, key="doors", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls))
     small = [words.caption(experiment, table, controls.epsilon)]
-    small += [words.lemma_caption(exhibit[exhibit.x == controls.epsilon]) for exhibit in exhibits.values()]
+    if "lemma" in layers:
+        exhibit = dpcore.run(words.lemma(experiment))
+        small.append(words.lemma_caption(exhibit[exhibit.x == controls.epsilon]))
     st.caption(" ".join(filter(None, (*small, progress))))
 with right:
     side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)

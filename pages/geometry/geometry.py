@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 import math
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -15,7 +14,7 @@ from dpcore.cells import never
 from pages.geometry import words
 from pages.ui import bound
 from pages.ui.behind import behind
-from pages.ui.controls import sidebar
+from pages.ui.controls import Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
@@ -55,18 +54,23 @@ controls = sidebar(
     unused={"lam": "the ball takes the place of λ", "m": "no samples are drawn here"},
 )
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
-budget: dict[str, Any] = {"epsilon": controls.epsilon, "delta": controls.delta, "seed": controls.seed}
-here = words.Here(name, controls.p, controls.n, **budget)
+
+
+def here_at(controls: Controls) -> words.Here:
+    return words.Here(name, controls.p, controls.n, controls.epsilon, controls.delta, controls.seed)
+
+
+here = here_at(controls)
 row = geometry.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
 
-def curves_at(epsilon: float, cancelled: Callable[[], bool] = never) -> dict[int, geometry.AgainstOrder]:
+def curves_at(here: words.Here, cancelled: Callable[[], bool] = never) -> dict[int, geometry.AgainstOrder]:
     """Along the norm order for each number of columns, the reader's first."""
     curves = {}
     for d in (here.d, *sorted({*OTHERS} - {here.d})):
         if cancelled():
             raise CancelledError
-        curves[d] = geometry.against_order(d, here.n, repetitions=REPETITIONS, **(budget | {"epsilon": epsilon}))
+        curves[d] = geometry.against_order(d, here.n, repetitions=REPETITIONS, **here.budget)
     return curves
 
 
@@ -76,8 +80,8 @@ def order_picture(curves: dict[int, geometry.AgainstOrder], here: words.Here) ->
     return figure, words.order_takeaway(found, here)
 
 
-def call_at(epsilon: float) -> dict[str, Any]:
-    call = budget | {"epsilon": epsilon, "d": min(here.d, LEARNED_COLUMNS), **knobs}
+def call_at(here: words.Here) -> dict[str, Any]:
+    call = here.budget | {"d": min(here.d, LEARNED_COLUMNS), **knobs}
     return call | words.fewer(here.p_norm, knobs)
 
 
@@ -86,27 +90,26 @@ def people_picture(learned: geometry.AgainstPeople, here: words.Here) -> tuple[f
     return figure, words.people_takeaway(learned, here)
 
 
-def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
     """The chart there, and its sentence."""
-    there = dc.replace(here, epsilon=epsilon)
+    there = here_at(controls)
     if view == "order":
-        figure, sentence = order_picture(curves_at(epsilon, cancelled), there)
+        figure, sentence = order_picture(curves_at(there, cancelled), there)
     else:
-        figure, sentence = people_picture(
-            geometry.against_people(there.p_norm, cancelled=cancelled, **call_at(epsilon)), there
-        )
+        learned = geometry.against_people(there.p_norm, cancelled=cancelled, **call_at(there))
+        figure, sentence = people_picture(learned, there)
     return figure, plain(sentence)
 
 
 if view == "order":
-    curves = curves_at(here.epsilon)
+    curves = curves_at(here)
     picture, sentence = order_picture(curves, here)
     found = curves.pop(here.d)
     family, caption = "frank_wolfe", words.order_caption(found)
     readouts, table = words.order_readouts(found, row, here), words.order_table(found)
     snippet = words.order_snippet(here, list(curves), REPETITIONS)
 else:
-    call = call_at(here.epsilon)
+    call = call_at(here)
     learned = geometry.against_people(here.p_norm, **call)
     picture, sentence = people_picture(learned, here)
     family, caption = figures.family_of(learned.mechanism), words.people_caption(learned, here)
@@ -119,19 +122,19 @@ st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>
 with st.container(key="halves"):
     left, right = st.columns([1.5, 1], gap="medium")
 with left:
-    live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
+    live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
     st.caption(caption)
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
     if side == "Ball":
-        ball = geometry.ball_picture(here.p_norm, **budget)
+        ball = geometry.ball_picture(here.p_norm, **here.budget)
         beside, said = figures.ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
     elif side == "Rates":
         rows = [geometry.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
         beside = figures.rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.rates_caption(row, here)
     elif side == "Noise":
-        lengths = geometry.noise_lengths(NOISES, d=here.d, **budget)
+        lengths = geometry.noise_lengths(NOISES, d=here.d, **here.budget)
         beside = figures.lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.noise_caption(lengths)
     else:

@@ -83,6 +83,11 @@ class Here:
     seed: int
 
     @property
+    def budget(self) -> dict[str, Any]:
+        """Arguments that all computations take."""
+        return {"epsilon": self.epsilon, "delta": self.delta, "seed": self.seed}
+
+    @property
     def p_norm(self) -> float:
         return order_of(self.name, self.d)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
@@ -16,7 +15,7 @@ from pages.sparse import l1_beside_words as beside_words
 from pages.sparse import l1_words as words
 from pages.ui import bound
 from pages.ui.behind import behind
-from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
@@ -52,14 +51,14 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
         unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
     )
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
-    here = words.Here(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
+    here = _here(choice, controls)
     walked, reason = _walk(here)
     found, picture = _hero(against, here, walked, theme)
     sentence = words.takeaway(found, walked, here, reason)
 
-    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
         """The chart there, and its sentence."""
-        there = dc.replace(here, epsilon=epsilon)
+        there = _here(choice, controls)
         walked, reason = _walk(there)
         if cancelled():
             raise CancelledError
@@ -70,7 +69,7 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
+        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
         st.caption(words.caption(found, here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)
@@ -83,6 +82,10 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
         lambda: words.snippet(found, here, REPETITIONS),
         lambda: words.table(found),
     )
+
+
+def _here(choice: words.Choice, controls: Controls) -> words.Here:
+    return words.Here(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
 
 
 def _walk(here: words.Here) -> tuple[lasso.Path | None, str]:

@@ -44,10 +44,9 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
         unused={},
     )
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
-    problem = Problem(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
 
     def drawn(
-        release: mixtures.Support | None, reason: str, problem: Problem, cancelled: Callable[[], bool] = never
+        release: mixtures.Support | None, reason: str, controls: Controls, cancelled: Callable[[], bool] = never
     ) -> _Drawn:
         m = words.cursor(release, controls.m)
         # A rule for lam has its number once m is known; "auto" gives each m its own.
@@ -57,28 +56,28 @@ def _show(headline: DeltaGenerator, on: mixtures.On) -> None:
             repetitions=REPETITIONS,
             ms=tuple(sorted({*mixtures.MS, m})),
             cancelled=cancelled,
-            **problem.arguments,
+            **_problem(controls).arguments,
         )
         figure = figures.draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
         return _Drawn(made, m, figure, words.takeaway(made, release, reason, on))
 
-    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
         """The chart there, and its sentence."""
-        there = dc.replace(problem, epsilon=epsilon)
-        found = _release(there, controls)
+        found = _release(controls)
         if cancelled():
             raise CancelledError
-        hero = drawn(*found, there, cancelled)
+        hero = drawn(*found, controls, cancelled)
         return hero.figure, plain(hero.sentence)
 
-    release, reason = _release(problem, controls)
-    hero = drawn(release, reason, problem)
+    problem = _problem(controls)
+    release, reason = _release(controls)
+    hero = drawn(release, reason, controls)
     made, m, sentence = hero.made, hero.m, hero.sentence
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        live_figure(hero.figure, key="draws", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
+        live_figure(hero.figure, key="draws", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
         st.caption(words.caption(made, on))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside", wrap=True)
@@ -104,10 +103,14 @@ class _Drawn:
     sentence: str
 
 
-def _release(problem: Problem, controls: Controls) -> tuple[mixtures.Support | None, str]:
+def _problem(controls: Controls) -> Problem:
+    return Problem(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
+
+
+def _release(controls: Controls) -> tuple[mixtures.Support | None, str]:
     """One release, or why there is none."""
     try:
-        return mixtures.support(lam=controls.lam, m=controls.m, **problem.arguments), ""  # type: ignore[arg-type]
+        return mixtures.support(lam=controls.lam, m=controls.m, **_problem(controls).arguments), ""  # type: ignore[arg-type]
     except (NotApplicable, Unconverged) as error:
         return None, str(error)
 

@@ -15,7 +15,7 @@ from dpcore.streams import ADVERSARIES
 from pages.sparse import streaming_words as words
 from pages.ui import bound
 from pages.ui.behind import behind
-from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
@@ -50,41 +50,43 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         unused={"n": "a stream has steps, T, not people", "m": "one draw a step"},
     )
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
-    lam = "auto" if controls.lam == "population" else controls.lam
-    shared: dict[str, Any] = {
-        "epsilon": controls.epsilon,
-        "delta": controls.delta,
-        "lam": lam,
-        "repetitions": REPETITIONS,
-        "seed": controls.seed,
-        "accounting": stream.accounting,
-    }
-    arms = tuple(sorted({*ARMS, controls.p}))
 
-    def played(here: words.Here, cancelled: Callable[[], bool] = never) -> _Played:
-        own = shared | {"epsilon": here.epsilon}
+    def shared_at(controls: Controls) -> dict[str, Any]:
+        return {
+            "epsilon": controls.epsilon,
+            "delta": controls.delta,
+            "lam": "auto" if controls.lam == "population" else controls.lam,
+            "repetitions": REPETITIONS,
+            "seed": controls.seed,
+            "accounting": stream.accounting,
+        }
+
+    def arms_at(controls: Controls) -> tuple[int, ...]:
+        return tuple(sorted({*ARMS, controls.p}))
+
+    def played(controls: Controls, cancelled: Callable[[], bool] = never) -> _Played:
+        here, shared = words.Here(stream, controls.p, controls.epsilon, controls.delta), shared_at(controls)
         try:
-            play, reason = streaming.play(stream.adversary, controls.p, stream.steps, **own), ""
+            play, reason = streaming.play(stream.adversary, controls.p, stream.steps, **shared), ""
         except NotApplicable as error:
             play, reason = None, str(error)
-        curves = streaming.regret_curves(stream.adversary, arms, LENGTHS, cancelled=cancelled, **own)
+        curves = streaming.regret_curves(stream.adversary, arms_at(controls), LENGTHS, cancelled=cancelled, **shared)
         figure = figures.regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
         sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
-        return _Played(play, reason, curves, figure, sentence)
+        return _Played(here, play, reason, curves, figure, sentence)
 
-    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
         """The chart there, and its sentence."""
-        hero = played(dc.replace(here, epsilon=epsilon), cancelled)
+        hero = played(controls, cancelled)
         return hero.figure, plain(hero.sentence)
 
-    here = words.Here(stream, controls.p, controls.epsilon, controls.delta)
-    hero = played(here)
-    play, reason, curves, sentence = hero.play, hero.reason, hero.curves, hero.sentence
+    hero = played(controls)
+    here, play, reason, curves, sentence = hero.here, hero.play, hero.reason, hero.curves, hero.sentence
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.6, 1], gap="medium")
     with left:
-        live_figure(hero.figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=picture_at)
+        live_figure(hero.figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
         st.caption(words.caption(curves, here))
     with right:
         if play:
@@ -99,7 +101,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
     behind(
         lambda: words.assumptions(here),
         words.FORMULA,
-        lambda: words.snippet(here, arms, LENGTHS, shared),
+        lambda: words.snippet(here, arms_at(controls), LENGTHS, shared_at(controls)),
         lambda: words.table(curves),
     )
 
@@ -108,6 +110,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
 class _Played:
     """The hero's curves and what one player did, or the reason why none plays."""
 
+    here: words.Here
     play: streaming.Play | None
     reason: str
     curves: Sequence[streaming.RegretCurve]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 import dpcore
@@ -11,9 +13,9 @@ from dpcore import figures
 from dpcore.cells import never, spec_of
 from dpcore.evaluate import smallest_epsilon
 from pages.start import words
-from pages.ui import bound
+from pages.ui import bound, foreseen
 from pages.ui.behind import behind
-from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.odds import icon_array
 from pages.ui.pickers import chips, pick_source, switch
@@ -45,48 +47,62 @@ question, answer = st.columns([1, 2.2], gap="medium", vertical_alignment="center
 with question:
     at_most = bound.slider("at_most", "I can give up at most (points)", POINTS, 5.0, "{:g}".format)
 
-experiment = dpcore.Experiment(
-    source=source.key,
-    mechanisms=(dpcore.make_mechanism("output_gaussian", accounting=proof),),
-    n=controls.n,
-    p=controls.p,
-    delta=controls.delta,
-    lam=controls.lam,
-    repetitions=100 if controls.n <= 10_000 else 40,  # keeps a move of n within half a second
-    seed=controls.seed,
-)
-table = dpcore.run(experiment)
-accuracy = table[table.metric == "accuracy"]
-lost = 100 * (accuracy.reference - accuracy["mean"]).to_numpy(float)
-enough = smallest_epsilon(accuracy.x.to_numpy(float), lost, at_most)
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
-colour = figures.FAMILIES[theme]["output"]
+
+def experiment_at(controls: Controls) -> dpcore.Experiment:
+    return dpcore.Experiment(
+        source=source.key,
+        mechanisms=(dpcore.make_mechanism("output_gaussian", accounting=proof),),
+        n=controls.n,
+        p=controls.p,
+        delta=controls.delta,
+        lam=controls.lam,
+        repetitions=100 if controls.n <= 10_000 else 40,  # keeps a move of n within half a second
+        seed=controls.seed,
+    )
 
 
+def decision_of(table: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray, float | None]:
+    """The rows about accuracy, the points that each loses, and the smallest epsilon that loses few enough."""
+    accuracy = table[table.metric == "accuracy"]
+    lost = 100 * (accuracy.reference - accuracy["mean"]).to_numpy(float)
+    return accuracy, lost, smallest_epsilon(accuracy.x.to_numpy(float), lost, at_most)
 
-def sentence_at(epsilon: float) -> str:
+
+def sentence_of(table: pd.DataFrame, controls: Controls) -> str:
     """What the chart shows with its cursor there."""
-    at_cursor = table[table.x == epsilon].set_index("metric")
+    at_cursor = table[table.x == controls.epsilon].set_index("metric")
     if "accuracy" not in at_cursor.index:
         return words.refusal(at_cursor.iloc[0])
     return words.takeaway(at_cursor.loc["accuracy"], source, by_hand=not isinstance(controls.lam, str))
 
 
-def picture_at(epsilon: float, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
-    """The chart with its cursor there, and its sentence."""
-    title = words.axis_title(source)
+def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
+    """The chart there, and its sentence."""
+    asked = experiment_at(controls)
+    found = table if asked == experiment else foreseen.whole(asked, cancelled)
     figure = figures.cost_figure(
-        table, epsilon=epsilon, accuracy_title=title, theme=theme, height=HEIGHT, decision=enough
+        found,
+        epsilon=controls.epsilon,
+        accuracy_title=words.axis_title(source),
+        theme=theme,
+        height=HEIGHT,
+        decision=decision_of(found)[2],
     )
-    return figure, plain(sentence_at(epsilon))
+    return figure, plain(sentence_of(found, controls))
 
+
+experiment = experiment_at(controls)
+table = dpcore.run(experiment)
+accuracy, lost, enough = decision_of(table)
+theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+colour = figures.FAMILIES[theme]["output"]
 
 # The chart first: the browser draws it while the attack is played.
 with chart:
-    figure, alt = picture_at(controls.epsilon)
-    live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=picture_at)
+    figure, alt = picture_at(controls)
+    live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=(picture_at, controls))
     st.caption(words.caption(table, experiment, source))
-sentences = [sentence_at(controls.epsilon)]
+sentences = [sentence_of(table, controls)]
 here = accuracy[accuracy.x == controls.epsilon]
 if len(here):
     cell = next(experiment.cells())

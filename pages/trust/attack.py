@@ -17,7 +17,7 @@ from pages.trust import attack_words as words
 from pages.trust.attack_words import Here
 from pages.ui import bound, foreseen
 from pages.ui.behind import behind, behind_nothing
-from pages.ui.controls import PEOPLE, sidebar
+from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
@@ -70,10 +70,10 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         with question:
             follow(_NAME, seen)
 
-    def picture_at(epsilon: float, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
         """The chart there, and its sentence."""
         me = object()
-        there = dc.replace(asked, budget=Budget(epsilon, controls.delta))
+        there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
         played = trials.join(there, me, version)
         foreseen.finish(played, me, cancelled)
         if not played.complete:
@@ -86,8 +86,8 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        whole = picture_at if held.complete else None
-        live_figure(_ruler(here, theme), key="ruler", alt=plain(sentence), height=HEIGHT, ahead=whole)
+        ahead = (picture_at, controls) if held.complete else None
+        live_figure(_ruler(here, theme), key="ruler", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         st.caption(words.caption(here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_attack", wrap=True)

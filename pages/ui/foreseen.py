@@ -1,20 +1,23 @@
-"""Pictures of a chart at other places of epsilon's slider, drawn before anybody asks for them.
+"""Pictures of a chart at other places of a slider, drawn before anybody asks for them.
 
-Once a chart is on the screen its browser fetches them, the nearest place first, and keeps them: a step of the slider
-has its picture at once, and so has a drag where pictures are cheap. One thread draws them for the whole server. It
-gives up as soon as its reader moves on, and does nothing while several people move, whose own pictures come first.
+The slider is the one of the sidebar that the reader moved last, at first that of epsilon. Once a chart is on the screen
+its browser fetches the pictures beside it, the nearest place first, and keeps them: a step of the slider has its
+picture at once, and so has a drag where pictures are cheap. One thread draws them for the whole server. It gives up as
+soon as its reader moves on, and does nothing while several people move, whose own pictures come first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses as dc
 import json
 import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -22,62 +25,75 @@ import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpcore import EPSILON_GRID, Experiment, NotApplicable, Unconverged, figures, run
-from dpcore.inquiries import Question, join
+from dpcore import Experiment, NotApplicable, Unconverged, figures, run
+from dpcore.inquiries import Inquiry, Question, join
 from dpcore.refinement import Watched
+from pages.ui import links
+from pages.ui.controls import Controls
 from pages.ui.refine import watcher
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Given an epsilon and what says whether its reader has moved on: the chart there and its sentence. It runs outside the
-# script, so it must not call Streamlit.
-Draw = Callable[[float, Callable[[], bool]], tuple[figures.Figure, str]]
+# Given what the sidebar says and what tells whether the reader has moved on: the chart there and its sentence. It runs
+# outside the script, so it must not call Streamlit.
+Draw = Callable[[Controls, Callable[[], bool]], tuple[figures.Figure, str]]
 # What a browser is told of one picture, given figure, sentence and what the controls say there.
 Finish = Callable[[figures.Figure, str, dict[str, str]], dict[str, Any]]
 
 PATH = "ahead"
-# The two next places are drawn whatever they cost; the others as long as all of them took no more than this.
+# The two next places are drawn; the others as long as all of them took no more than this.
 _SECONDS = 0.4
+_LONGEST_SECONDS = 3.0  # of one picture: who would have to wait so long for it loses little by waiting
 _ANSWER_SECONDS = 0.1  # what a browser waits for at a time, where one picture does not take longer
 _LOOK_SECONDS = 0.02
 # So many visitors that have moved within so many seconds are a crowd.
 _CROWD, _CROWD_SECONDS = 3, 2.0
-_OFFERS = "pictures ahead"  # in the session: key of a chart -> Ahead
+_SLIDERS = {field.name for field in dc.fields(Controls)} - {"seed"}
+# In the session: key of a chart -> Ahead; what the controls said last, and which slider was moved last, up or down.
+_OFFERS, _MOVED = "pictures ahead", "moved last"
 
 _POOL = ThreadPoolExecutor(1, thread_name_prefix=PATH)
 _OFFERED: WeakValueDictionary[str, Ahead] = WeakValueDictionary()
 _MOVES: deque[tuple[float, Hashable]] = deque(maxlen=1_000)
 
 
+@dc.dataclass(frozen=True)
+class Place:
+    """A place of a slider: how many steps away, and what the sidebar and all controls say there."""
+
+    steps: int
+    controls: Controls
+    state: dict[str, str]
+
+
 class Ahead:
     """The pictures of one chart beside the one that is shown; they live as long as the session offers them.
 
-    draw, finish: as above. state: what the controls say now, epsilon among them.
+    draw, finish: as above. places: the nearest first.
     """
 
-    def __init__(self, draw: Draw, finish: Finish, state: dict[str, str]) -> None:
+    def __init__(self, draw: Draw, finish: Finish, places: Sequence[Place]) -> None:
         self.given_up = False
-        self._draw, self._finish, self._state = draw, finish, state
-        self._pictures = self._nearest_first()
+        self._draw, self._finish = draw, finish
+        self._pictures = self._drawn(places)
 
-    def _nearest_first(self) -> Iterator[dict[str, Any]]:
-        here = float(self._state["epsilon"])
-        # No place beyond the ends: the nearest are two, or one at an end.
-        at = min(range(len(EPSILON_GRID)), key=lambda k: abs(EPSILON_GRID[k] - here))
-        places = sorted((k for k in range(len(EPSILON_GRID)) if k != at), key=lambda k: (abs(k - at), -k))
+    def _drawn(self, places: Sequence[Place]) -> Iterator[dict[str, Any]]:
         spent = 0.0
-        for k in places:
-            if abs(k - at) > 1 and spent > _SECONDS:
+        for place in places:
+            if place.steps > 1 and spent > _SECONDS:
                 return
             started = time.perf_counter()
             try:
-                figure, alt = self._draw(EPSILON_GRID[k], lambda: self.given_up)
+                figure, alt = self._draw(place.controls, partial(self._enough, started + _LONGEST_SECONDS))
             except (NotApplicable, Unconverged):
                 continue
             finally:
                 spent += time.perf_counter() - started
-            yield self._finish(figure, alt, self._state | {"epsilon": f"{EPSILON_GRID[k]:g}"})
+            yield self._finish(figure, alt, place.state)
+
+    def _enough(self, latest: float) -> bool:
+        return self.given_up or time.perf_counter() > latest
 
     def some(self) -> tuple[list[dict[str, Any]], bool]:
         """The next pictures, as many as are drawn in a moment, and whether there are more."""
@@ -89,7 +105,7 @@ class Ahead:
         except StopIteration:
             return drawn, False
         except CancelledError:
-            pass  # given up
+            self.given_up = True  # too slow, or not the time for it: a later run may offer them again
         except Exception:
             logging.getLogger(__name__).exception("no pictures ahead")
             return drawn, False
@@ -103,12 +119,44 @@ def begin() -> None:
         ahead.given_up = True
 
 
-def offer(key: str, draw: Draw, finish: Finish, state: dict[str, str]) -> str:
-    """Let the browser of this session fetch the pictures beside a chart; returns the address, below the server's."""
+def offer(key: str, draw: Draw, finish: Finish, controls: Controls, state: dict[str, str]) -> str:
+    """Let the browser of this session fetch the pictures beside a chart; returns the address, below the server's.
+
+    controls, state: what the sidebar and all controls say now.
+    """
     token = secrets.token_urlsafe(16)
-    ahead = Ahead(draw, finish, state)
+    slider, up = _moved_last(state)
+    ahead = Ahead(draw, finish, beside(links.control_of(slider), up, controls, state))
     st.session_state.setdefault(_OFFERS, {})[key] = _OFFERED[token] = ahead
     return f"{PATH}/{token}"
+
+
+def _moved_last(state: dict[str, str]) -> tuple[str, bool]:
+    """The slider that the reader moved last, and whether upwards; that of epsilon where the view is another one."""
+    before, slider, up = st.session_state.get(_MOVED, ({}, "epsilon", True))
+    changed = [key for key in state if state[key] != before.get(key)]
+    if before.keys() != state.keys():
+        slider, up = "epsilon", True
+    elif len(changed) == 1 and changed[0] in _SLIDERS:
+        (slider,) = changed
+        texts = links.control_of(slider).texts
+        up = texts.index(state[slider]) > texts.index(before[slider])
+    st.session_state[_MOVED] = state, slider, up
+    return slider, up
+
+
+def beside(control: links.Control, up: bool, controls: Controls, state: dict[str, str]) -> list[Place]:
+    """The other places of a slider, the nearest first, of two the one further up (or down)."""
+    at = control.texts.index(state[control.key])
+    away = sorted((k - at for k in range(len(control.texts)) if k != at), key=lambda k: (abs(k), (k > 0) != up))
+    return [
+        Place(
+            abs(k),
+            dc.replace(controls, **{control.key: control.options[at + k]}),
+            state | {control.key: control.texts[at + k]},
+        )
+        for k in away
+    ]
 
 
 def crowded() -> bool:
@@ -136,14 +184,14 @@ def finish(held: Watched, me: Hashable, cancelled: Callable[[], bool]) -> None:
     held.leave(me)
 
 
-def answered(question: Question, cancelled: Callable[[], bool]) -> Any:
-    """The whole answer; raises CancelledError where it was given up, or there is none."""
+def answered(question: Question, cancelled: Callable[[], bool]) -> Inquiry:
+    """The question with its whole answer; raises CancelledError where it was given up, or there is none."""
     me = object()
     inquiry = join(question, me)
     finish(inquiry, me, cancelled)
     if not inquiry.complete or inquiry.reason:
         raise CancelledError
-    return inquiry.snapshot
+    return inquiry
 
 
 async def answer(request: Request) -> Response:
@@ -156,7 +204,7 @@ async def answer(request: Request) -> Response:
         if await request.is_disconnected():
             ahead.given_up = True
     pictures, more = drawn.result()
-    if ahead.given_up:
+    if ahead.given_up and not pictures:
         return Response(status_code=204)
     text = json.dumps({"pictures": pictures, "more": more})
     return Response(text, media_type="application/json", headers={"Cache-Control": "no-store"})

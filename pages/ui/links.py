@@ -48,6 +48,11 @@ class Control:
     text: Callable[[Any], str] = str
     many: bool = False
 
+    @property
+    def texts(self) -> list[str]:
+        """All options as the address writes them."""
+        return [self.text(option) for option in self.options]
+
     def chosen(self, value: Any) -> list[Any]:
         """The options that are on."""
         return list(value) if self.many else [] if value is None else [value]
@@ -214,6 +219,12 @@ def note(control: Control, value: Any) -> None:
         scale = isinstance(control.options[-1], int | float)
         reason = f"not {'on the scale' if scale else 'to be chosen'}: {shown} is shown"
     held.ignored.append(remark(control.key, texts, reason))
+
+
+def control_of(key: str) -> Control:
+    """A control that this run has drawn."""
+    control, _ = st.session_state[_DRAWN][key]
+    return control
 
 
 def state() -> dict[str, str]:

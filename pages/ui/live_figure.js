@@ -294,8 +294,8 @@ function show(node, picture) {
   draw(node);
 }
 
-// Fetches the pictures at other places of epsilon's slider, when the one that was asked for is on the screen. The server
-// gives none where it has other things to do; then the slider waits for its answers, as it does for other values.
+// Fetches the pictures beside the one that was asked for, once that is on the screen: at other places of the slider that
+// was moved last. The server gives none where it has other things to do; then the slider waits for its answers.
 async function foresee(node, { ahead, ...picture }) {
   const last = node.foreseen;
   // The page was run again and came to the same.

@@ -16,6 +16,7 @@ import streamlit as st
 from dpcore import figures
 from pages.ui import foreseen, links
 from pages.ui.assets import PLOTLY_JS_URL
+from pages.ui.controls import Controls
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
 
@@ -32,7 +33,14 @@ def load_library() -> None:
     _component(key="library", data={"src": PLOTLY_JS_URL})
 
 
-def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int, ahead: foreseen.Draw | None = None) -> None:
+def live_figure(
+    figure: figures.Figure,
+    *,
+    key: str,
+    alt: str,
+    height: int,
+    ahead: tuple[foreseen.Draw, Controls] | None = None,
+) -> None:
     """Draw a figure, or update the one drawn before under the same key.
 
     figure: keep the order and number of traces from run to run, so that a hidden trace stays the same trace.
@@ -41,8 +49,8 @@ def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int, ahea
     height of its own.
     alt: one sentence with what the chart shows, for screen readers.
     height: in pixels, kept free from the start; in a lecture everything is larger, the height too.
-    ahead: figure and sentence at another epsilon, as `foreseen.Draw` says, if these may be drawn before they are asked
-    for: never from records that a visitor has brought along.
+    ahead: what draws figure and sentence where the sidebar says something else, as `foreseen.Draw`, and what it says
+    now, if these may be drawn before they are asked for: never from records that a visitor has brought along.
     """
     enlarged = bool(st.session_state.get(LARGE))
     scale = figures.ENLARGED if enlarged else 1.0
@@ -54,5 +62,6 @@ def live_figure(figure: figures.Figure, *, key: str, alt: str, height: int, ahea
     state = links.state() | {"theme": str(st.context.theme.type), "scale": str(scale)}
     data = {**told(figure, alt, state), "src": PLOTLY_JS_URL, "ahead": ""}
     if ahead is not None:
-        data["ahead"] = foreseen.offer(key, ahead, told, state)
+        draw, controls = ahead
+        data["ahead"] = foreseen.offer(key, draw, told, controls, state)
     _component(key=key, data=data)

@@ -35,6 +35,22 @@ def test_the_next_step_has_its_picture_before_the_server_answers(page: Page, ser
     page.wait_for_function(f"{CURSOR} === 'ε = 0.01'")
 
 
+def test_after_a_move_of_another_slider_its_next_step_is_drawn_ahead(page: Page, server: Server) -> None:
+    line = Line(page)
+    page.goto(f"{server.url}?delta=1e-10")
+    known = f"[...{CHART}.remembered.values()].map(it => it.state.delta)"
+    page.wait_for_function(f"{CHART}?.foreseen?.complete && {CHART}.drawnWidth")
+    slider = page.locator(".st-key-delta input[type=range]")
+    slider.press("ArrowRight")
+    page.wait_for_function(f"{CHART}.foreseen.complete && {known}.includes('10⁻⁸')")
+    said = page.get_by_role("figure").first.get_attribute("aria-label")
+    line.hold()
+    slider.press("ArrowRight")
+    expect(page.get_by_role("figure").first).not_to_have_attribute("aria-label", said or "")
+    line.let_go(page)
+    page.wait_for_function(f"{CHART}.foreseen.complete && {known}.includes('10⁻⁷')")
+
+
 def test_no_pictures_ahead_are_no_harm(page: Page, server: Server, complaints: list[str]) -> None:
     page.route("**/ahead/*", lambda route: route.abort())
     page.goto(server.url)
