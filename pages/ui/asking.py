@@ -24,7 +24,7 @@ class Open:
     seen: what of each the page shows.
     """
 
-    def __init__(self, inquiries: Mapping[str, Inquiry]) -> None:
+    def __init__(self, inquiries: dict[str, Inquiry]) -> None:
         self.inquiries = inquiries
         self.seen: dict[str, int] = {}
 
@@ -52,17 +52,21 @@ def ask(questions: Mapping[str, Question]) -> Open:
     The first of them is waited for until there is something to show. To end with `keep_alive`. Without questions all
     are given up.
     """
+    me = watcher()
     before: Open | None = st.session_state.get(_NAME)
     known = {inquiry.question: inquiry for inquiry in before.inquiries.values()} if before else {}
+    kept = {it: known[it] for it in questions.values() if it in known and not known[it].given_up}
     for question, inquiry in known.items():
-        if question not in questions.values() or inquiry.given_up:
-            inquiry.leave(watcher())
-    kept = {question: inquiry for question, inquiry in known.items() if not inquiry.given_up}
-    held = Open({name: kept.get(question) or join(question, watcher()) for name, question in questions.items()})
-    held.watch(watcher(), _DRAWING_SECONDS)
-    st.session_state[_NAME] = held
-    first = list(held.inquiries.values())[:1]
-    _wait(first, FIRST_SECONDS)
+        if question in kept:
+            inquiry.watch(me, _DRAWING_SECONDS)
+        else:
+            inquiry.leave(me)
+    held = st.session_state[_NAME] = Open({})
+    for name, question in questions.items():
+        inquiry = held.inquiries[name] = kept.get(question) or join(question, me)
+        inquiry.watch(me, _DRAWING_SECONDS)
+        if len(held.inquiries) == 1:
+            _wait([inquiry], FIRST_SECONDS)  # the others begin when it has something to show
     held.seen = {name: inquiry.news for name, inquiry in held.inquiries.items()}
     return held
 
