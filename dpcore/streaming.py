@@ -96,7 +96,7 @@ def regret_curves(
 
     adversary: a key of `dpcore.streams.ADVERSARIES`. ps: numbers of arms. steps: lengths, >= 2 each. lam, accounting:
     as for `dpcore.solve`, lam of the average. What spends more than epsilon is played all the same: see `spent`.
-    cancelled: asked between streams; when it says yes, CancelledError is raised.
+    cancelled: asked between streams and before each is played; when it says yes, CancelledError is raised.
     Raises ValueError for wrong arguments; a plan that does not apply leaves its reason.
 
     Randomness: the costs from (seed, adversary), run i from (seed, i): 20 runs are a prefix of 50, and lengths, numbers
@@ -188,6 +188,8 @@ def _curve(
             reasons.append(str(error))
             continue
         data = _costs(adversary, plan, seed)
+        if cancelled():  # long streams are a tenth of a second each
+            raise CancelledError
         played = play_costs(data, T * plan.scale, uniforms[:, :T])
         best = played.scores.min()
         regret = _paid(data, played).sum(axis=1) - best

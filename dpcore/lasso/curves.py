@@ -116,16 +116,18 @@ def against_T(
     seed: int,
     repetitions: int,
     Ts: Sequence[int] = TS,
+    cancelled: Callable[[], bool] = never,
 ) -> AgainstT:
     """The U-shape over T: few steps do not arrive, many are drowned in noise.
 
-    Ts: increasing, >= 2. From a cache; arrays must not be changed.
+    Ts: increasing, >= 2. cancelled: as for `against_n`. From a cache; arrays must not be changed.
     """
 
     def compute() -> AgainstT:
         (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
         budget = Budget(epsilon, delta)
-        private = _curve([(here, _polytope_plan(here, budget, accounting, T)) for T in Ts], seed, repetitions)
+        points = [(here, _polytope_plan(here, budget, accounting, T)) for T in Ts]
+        private = _curve(points, seed, repetitions, cancelled)
         land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
         plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
         steps = np.arange(1.0, Ts[-1] + 1.0)
@@ -144,7 +146,7 @@ def against_T(
         )
 
     key = (n, p, epsilon, delta, radius, accounting, seed, repetitions, tuple(Ts))
-    return _AGAINST_T.get(key, compute)
+    return _AGAINST_T.get_unless(cancelled, key, compute)
 
 
 def against_n(
@@ -162,7 +164,7 @@ def against_n(
 ) -> AgainstN:
     """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds.
 
-    cancelled: asked between n; when it says yes, CancelledError is raised.
+    cancelled: asked now and then; when it says yes, CancelledError is raised.
     """
 
     def compute() -> AgainstN:
@@ -170,9 +172,7 @@ def against_n(
         made = instances(ns, p, stored, radius, seed)
         points = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
         private = _curve(points, seed, repetitions, cancelled)
-        if cancelled():
-            raise CancelledError
-        hardest = _hardest(points, seed, repetitions)
+        hardest = _hardest(points, seed, repetitions, cancelled)
         lands = [terrain(here.spec, from_zero=True) for here in made]
         packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
         sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
@@ -215,17 +215,22 @@ def against_p(
     seed: int,
     repetitions: int,
     ps: Sequence[int] = PS,
+    cancelled: Callable[[], bool] = never,
 ) -> AgainstP:
-    """What columns cost: one noisy vertex a step, beside noise in every coordinate of the gradient."""
+    """What columns cost: one noisy vertex a step, beside noise in every coordinate of the gradient.
+
+    cancelled: as for `against_n`.
+    """
 
     def compute() -> AgainstP:
         budget = Budget(epsilon, delta)
         made = [instances((n,), p, stored_columns(n, p), radius, seed)[0] for p in ps]
+        vertices = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
         whole = [(here, _general_plan(here, budget, T)) for here in made]
         return AgainstP(
             p=np.array(ps, float),
-            private=_curve([(here, _polytope_plan(here, budget, accounting, T)) for here in made], seed, repetitions),
-            whole=_curve(whole, seed, repetitions),
+            private=_curve(vertices, seed, repetitions, cancelled),
+            whole=_curve(whole, seed, repetitions, cancelled),
             nothing=np.array([here.nothing - here.best for here in made]),
             stored=np.array([here.stored for here in made], float),
             accounting=accounting,
@@ -233,7 +238,7 @@ def against_p(
         )
 
     key = (n, epsilon, delta, radius, accounting, T, seed, repetitions, tuple(ps))
-    return _AGAINST_P.get(key, compute)
+    return _AGAINST_P.get_unless(cancelled, key, compute)
 
 
 def _polytope_plan(here: Instance, budget: Budget, accounting: str, T: int | str) -> Plan | str:
@@ -259,7 +264,7 @@ def _curve(
     points: Sequence[tuple[Instance, Plan | str]],
     seed: int,
     repetitions: int,
-    cancelled: Callable[[], bool] = never,
+    cancelled: Callable[[], bool],
 ) -> Curve:
     """Points on one instance advance together."""
     draws = np.full((len(points), repetitions), np.nan)
@@ -271,25 +276,29 @@ def _curve(
             spent[k] = plan.spent.epsilon
             groups.setdefault(id(here), []).append(k)
     for ks in groups.values():
-        if cancelled():
+        if cancelled():  # few steps ask nobody
             raise CancelledError
         here = points[ks[0]][0]
         plans = [plan for plan in (points[k][1] for k in ks) if isinstance(plan, Plan)]
-        thetas = private_models(here.risk, plans, seed, repetitions)
+        thetas = private_models(here.risk, plans, seed, repetitions, cancelled)
         draws[ks] = here.risk.values(thetas) - here.best
     T = np.array([_T(plan) or math.nan for _, plan in points], float)
     reasons = tuple("" if isinstance(plan, Plan) else plan for _, plan in points)
     return Curve(measured_of(draws, np.full(len(points), np.nan)), T, bound, spent, reasons)
 
 
-def private_models(risk: fw.Quadratic, plans: Sequence[Plan], seed: int, repetitions: int) -> Array:
+def private_models(
+    risk: fw.Quadratic, plans: Sequence[Plan], seed: int, repetitions: int, cancelled: Callable[[], bool]
+) -> Array:
     """Releases of plans that differ in T and noise only, [len(plans), repetitions, r]."""
     rngs = _generators(plans[0], seed, repetitions)
     models = noisy_models if isinstance(plans[0].mechanism, FrankWolfeGeneral) else polytope_models
-    return models(risk, plans, rngs)
+    return models(risk, plans, rngs, cancelled=cancelled)
 
 
-def _hardest(points: Sequence[tuple[Instance, Plan | str]], seed: int, repetitions: int) -> Array:
+def _hardest(
+    points: Sequence[tuple[Instance, Plan | str]], seed: int, repetitions: int, cancelled: Callable[[], bool]
+) -> Array:
     """The largest mean excess over several shares of agreeing rows, for each n; nan where there is none."""
     columns = 1 << (min(points[0][0].p, _MOST_HARD_COLUMNS).bit_length() - 1)
     radius, found = points[0][0].radius, np.full(len(points), np.nan)
@@ -304,7 +313,8 @@ def _hardest(points: Sequence[tuple[Instance, Plan | str]], seed: int, repetitio
     made.sort(key=lambda one: -one[1].steps)
     shares = np.repeat([spread.agreeing / spread.n for _, _, spread in made], repetitions)
     risk = SpreadRisk(shares, columns)
-    thetas = polytope_models(risk, [plan for _, plan, _ in made], _generators(made[0][1], seed, repetitions))
+    plans, rngs = [plan for _, plan, _ in made], _generators(made[0][1], seed, repetitions)
+    thetas = polytope_models(risk, plans, rngs, cancelled=cancelled)
     risks = risk.values(thetas.reshape(-1, columns)).reshape(len(made), repetitions).mean(axis=1)
     for (k, _, spread), mean in zip(made, risks, strict=True):
         found[k] = np.fmax(found[k], mean - spread.best(radius))

@@ -45,9 +45,15 @@ def descend(
     )
 
 
-def polytope_models(risk: fw.Walkable, plans: Sequence[Plan], rngs: Sequence[np.random.Generator]) -> Array:
+def polytope_models(
+    risk: fw.Walkable,
+    plans: Sequence[Plan],
+    rngs: Sequence[np.random.Generator],
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Array:
     """Releases for pictures, as in `descend`: [len(plans), len(rngs), r]."""
-    runs, chosen = descend(plans, risk, rngs)
+    runs, chosen = descend(plans, risk, rngs, cancelled)
     return models_of(plans[0].spec, chosen, runs, risk.active).reshape(len(plans), len(rngs), risk.active)
 
 

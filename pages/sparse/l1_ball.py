@@ -110,11 +110,13 @@ def _hero(
         return found, figures.people_curves_figure(found, n=here.n, theme=theme, height=HEIGHT)
     if against == "p":
         ps = tuple(sorted({*lasso.PS, here.p}))
-        found = lasso.against_p(n=here.n, T=here.choice.T, ps=ps, repetitions=REPETITIONS, **here.shared)
+        found = lasso.against_p(
+            n=here.n, T=here.choice.T, ps=ps, repetitions=REPETITIONS, cancelled=cancelled, **here.shared
+        )
         return found, figures.width_figure(found, p=here.p, theme=theme, height=HEIGHT)
     T = words.steps_of(walked, here.choice.T)
     Ts = tuple(sorted({*lasso.TS, T}))
-    found = lasso.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, **here.shared)
+    found = lasso.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
     return found, figures.steps_figure(found, T=T, theme=theme, height=HEIGHT)
 
 
