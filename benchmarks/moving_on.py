@@ -132,7 +132,7 @@ def measured_ahead(view: str, moves: int) -> list[float]:
     with ThreadPoolExecutor(1) as pool:
         for seed in range(moves):
             app = settled(open_app(f"{page}/{page}.py", seed=seed, **AHEAD[view]))
-            (pictures,) = app.session_state[foreseen._OFFERS].values()
+            (pictures,) = app.session_state[foreseen.OFFERS].values()
             drawing = pool.submit(pictures.some)
             time.sleep(0.01 + 0.03 * seed)
             if not drawing.done():

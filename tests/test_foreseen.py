@@ -240,7 +240,7 @@ def test_what_is_drawn_ahead_is_what_the_page_draws_there(view, slider, monkeypa
     app = settled(open_app(f"{page}/{page}.py", **{"epsilon": 1.0, **SMALL[view], slider: stands}))
     app.session_state[slider] = moved
     settled(app.run())
-    (offer,) = app.session_state[foreseen._OFFERS].values()
+    (offer,) = app.session_state[foreseen.OFFERS].values()
     text = control_of(app, slider).text
     found = everything(offer)
     assert [picture["state"][slider] for picture in found] == list(map(text, beside))
@@ -281,6 +281,6 @@ def test_records_that_a_visitor_has_brought_along_are_drawn_when_they_are_asked_
     held = PrivateRecords(read_sheet(people(), "people.csv", "sick"), said, "people.csv")
     monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
     app = settled(open_app("decide/decide.py"))
-    assert foreseen._OFFERS not in app.session_state
+    assert foreseen.OFFERS not in app.session_state
     found = heroes(app).values()
     assert found and {picture["ahead"] for picture in found} == {""}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from typing import cast
 
 import streamlit as st
@@ -97,8 +96,6 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         """The chart there, and its sentence, which is about the curve."""
         asked, known = setting_at(controls), held
         if asked != setting:
-            if not held.finished:  # the answers of now come first; with them this is asked for again
-                raise CancelledError
             known = Open({"curve": foreseen.answered(asked, cancelled)})
         there = dc.replace(state, held=known, setting=asked, controls=controls)
         return background.budget_picture(there, HEIGHT), plain(words.takeaway(there))

@@ -51,7 +51,7 @@ _LOOK_SECONDS = 0.02
 _CROWD, _CROWD_SECONDS = 3, 2.0
 _SLIDERS = {field.name for field in dc.fields(Controls)} - {"seed"}
 # In the session: key of a chart -> Ahead; what the controls said last, and which slider was moved last, up or down.
-_OFFERS, _MOVED = "pictures ahead", "moved last"
+OFFERS, _MOVED = "pictures ahead", "moved last"
 
 _POOL = ThreadPoolExecutor(1, thread_name_prefix=PATH)
 _OFFERED: WeakValueDictionary[str, Ahead] = WeakValueDictionary()
@@ -115,7 +115,7 @@ class Ahead:
 def begin() -> None:
     """At the begin of each run: whoever moves wants none of what was drawn ahead of the picture before."""
     _MOVES.append((time.monotonic(), watcher()))
-    for ahead in st.session_state.pop(_OFFERS, {}).values():
+    for ahead in st.session_state.pop(OFFERS, {}).values():
         ahead.given_up = True
 
 
@@ -127,7 +127,7 @@ def offer(key: str, draw: Draw, finish: Finish, controls: Controls, state: dict[
     token = secrets.token_urlsafe(16)
     slider, up = _moved_last(state)
     ahead = Ahead(draw, finish, beside(links.control_of(slider), up, controls, state))
-    st.session_state.setdefault(_OFFERS, {})[key] = _OFFERED[token] = ahead
+    st.session_state.setdefault(OFFERS, {})[key] = _OFFERED[token] = ahead
     return f"{PATH}/{token}"
 
 
