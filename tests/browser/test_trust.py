@@ -99,16 +99,16 @@ def test_the_attack_follows_the_controls_in_place(server: Server, page: Page, co
 
 def test_runs_stream_in_while_one_looks_and_nothing_goes_away(server: Server, page: Page, complaints: list[str]):
     """The picked version alone takes seconds here."""
-    query = "?mechanism=gradient+perturbation%2C+full+batch&version=the+honest+code&runs=100%2C000&beside_attack=Bet"
+    query = "?mechanism=gradient+perturbation%2C+full+batch&version=the+honest+code&runs=500%2C000&beside_attack=Bet"
     ruler, beside = open_attack(page, server.url, query)
-    expect(page.get_by_text("of 100,000 runs played")).to_be_visible()
+    expect(page.get_by_text("of 500,000 runs played")).to_be_visible()
     expect(page.get_by_role("button", name="Download the report")).to_be_disabled()
     for chart in (ruler, beside):
         chart.look("it.mark = 'same node'")
     last = "Math.max(...it._fullData[1].x)"
     first = beside.look(last)
     beside.wait(f"{last} > 2 * {first}")
-    expect(page.get_by_text("No contradiction found in 100,000 runs of the honest code")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("No contradiction found in 500,000 runs of the honest code")).to_be_visible(timeout=60_000)
     assert page.get_by_text("waits").count() > 0, "the other versions are still to come"
     expect(page.get_by_role("button", name="Download the report")).to_be_enabled()
     for chart in (ruler, beside):
