@@ -55,7 +55,7 @@ def stream(key: str, *, steps: int, p: int, R: float = 1.0, seed: int = 0, lam: 
     if steps * p > _LARGEST_TABLE:
         raise ValueError(f"steps * p must be at most {_LARGEST_TABLE:,} in a stream, got {steps * p:,}")
     rng = np.random.default_rng([seed, zlib.crc32(key.encode())])
-    costs = adversary.lucky(steps, p, steps * lam / R, rng) * (-2.0 * R)
+    costs: Array = np.multiply(adversary.lucky(steps, p, steps * lam / R, rng), -2.0 * R)
     costs += R  # exact, and several times as fast as a choice between the two
     return costs
 
