@@ -270,6 +270,10 @@ def test_another_view_begins_with_the_pictures_beside_its_epsilon():
     app.session_state["seed"] = 8
     settled(app.run())
     assert offered() == "delta", "chance is no slider"
+    texts, _, up = app.session_state[foreseen._MOVED]
+    app.session_state[foreseen._MOVED] = texts | {"n": "12,345"}, "delta", up
+    settled(app.run())
+    assert offered() == "n", "from a place that the slider no longer has"
     app.switch_page("geometry/geometry.py")
     settled(app.run())
     assert offered() == "epsilon"

@@ -140,7 +140,7 @@ def _moved_last(state: dict[str, str]) -> tuple[str, bool]:
     elif len(changed) == 1 and changed[0] in _SLIDERS:
         (slider,) = changed
         texts = links.control_of(slider).texts
-        up = texts.index(state[slider]) > texts.index(before[slider])
+        up = before[slider] not in texts or texts.index(state[slider]) > texts.index(before[slider])
     st.session_state[_MOVED] = state, slider, up
     return slider, up
 
