@@ -97,7 +97,9 @@ def test_an_answer_does_not_wait_for_slow_pictures(monkeypatch):
 def test_pictures_that_take_too_long_are_left_and_may_be_offered_again(monkeypatch):
     def draw(controls, cancelled):
         if controls.epsilon == 0.7:
+            deadline = time.monotonic() + 30.0
             while not cancelled():
+                assert time.monotonic() < deadline
                 time.sleep(0.001)
             raise CancelledError
         return drawn(controls, cancelled)

@@ -1,0 +1,55 @@
+"""The questions that a page asks: what its picture needs first, the others when the picture is there."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+
+from pages.ui import asking
+
+
+@dc.dataclass(frozen=True)
+class Noted:
+    """A question that notes when its answer begins, and waits before it is there."""
+
+    name: str
+    notes: list[str] = dc.field(compare=False)
+    wait: threading.Event = dc.field(compare=False)
+    source: None = None
+
+    def snapshots(self, cancelled) -> Iterator[str]:
+        self.notes.append(f"{self.name} begins")
+        assert self.wait.wait(30.0)
+        self.notes.append(f"{self.name} is there")
+        yield self.name
+
+
+@pytest.fixture
+def session(monkeypatch) -> dict[str, object]:
+    state: dict[str, object] = {}
+    monkeypatch.setattr(asking, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(asking, "watcher", lambda: "me")
+    return state
+
+
+def test_the_others_begin_when_the_first_has_something_to_show(session):
+    notes, slow, quick = [], threading.Event(), threading.Event()
+    quick.set()
+    threading.Timer(0.1, slow.set).start()
+    held = asking.ask({"curve": Noted("curve", notes, slow), "price": Noted("price", notes, quick)})
+    held.inquiries["price"].wait(30.0)
+    assert notes[:3] == ["curve begins", "curve is there", "price begins"]
+    assert session == {asking._NAME: held} and list(held.inquiries) == ["curve", "price"]
+
+
+def test_what_is_asked_again_is_kept_and_the_rest_is_left(session):
+    notes, now = [], threading.Event()
+    now.set()
+    first = asking.ask({name: Noted(f"{name} kept", notes, now) for name in ("curve", "price")})
+    again = asking.ask({"curve": Noted("another", notes, now), "price": Noted("price kept", notes, now)})
+    assert again.inquiries["price"] is first.inquiries["price"]
+    assert "me" not in first.inquiries["curve"]._heard and "me" in again.inquiries["price"]._heard
