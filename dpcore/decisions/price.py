@@ -32,7 +32,7 @@ ERRORS: tuple[Error, ...] = ("loss", "accuracy")
 _FEWEST = 10  # records of the shortest learning curve
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 # Of theta_norm: models without privacy are found to this distance, which no chart shows.
-_DISTANCE = 1e-05
+_DISTANCE = 1e-5
 
 
 @dc.dataclass(frozen=True)

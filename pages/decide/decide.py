@@ -69,16 +69,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         )
 
     def setting_at(controls: Controls) -> Setting:
-        return Setting(
-            source=source.key,
-            mechanism=way,
-            n=controls.n,
-            p=controls.p,
-            delta=controls.delta,
-            lam=controls.lam,
-            seed=controls.seed,
-            splits=curves.SPLITS,
-        )
+        return Setting(source=source.key, mechanism=way, splits=curves.SPLITS, **controls.learner)
 
     setting = setting_at(controls)
     questions, no_price = questions_of(setting, controls, at_most, view)

@@ -63,12 +63,8 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(
         source=source.key,
         mechanisms=mechanisms,
-        n=controls.n,
-        p=controls.p,
-        delta=controls.delta,
-        lam=controls.lam,
         repetitions=REPETITIONS,
-        seed=controls.seed,
+        **controls.learner,
     )
 
 

@@ -52,12 +52,8 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(
         source=source.key,
         mechanisms=(dpcore.make_mechanism("output_gaussian", accounting=proof),),
-        n=controls.n,
-        p=controls.p,
-        delta=controls.delta,
-        lam=controls.lam,
         repetitions=100 if controls.n <= 10_000 else 40,  # keeps a move of n within half a second
-        seed=controls.seed,
+        **controls.learner,
     )
 
 

@@ -45,6 +45,11 @@ class Controls:
     m: int | str
     seed: int
 
+    @property
+    def learner(self) -> dict[str, Any]:
+        """Arguments of whatever draws its curve along epsilon."""
+        return {"n": self.n, "p": self.p, "delta": self.delta, "lam": self.lam, "seed": self.seed}
+
 
 @dc.dataclass(frozen=True)
 class Drawn:
