@@ -269,13 +269,13 @@ def test_decisions(drawn, theme):
     private, plain = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     shade, *rest = figure.data
     differ = drawn.private.argmax(axis=0) != drawn.plain.argmax(axis=0)
-    assert np.array_equal(np.asarray(shade.z), differ.astype(float)) and 0.0 < differ.mean() < 0.6
+    assert np.array_equal(np.asarray(shade.z), differ) and 0.0 < differ.mean() < 0.6
     assert np.array_equal(shade.x, drawn.axis) and np.array_equal(shade.y, drawn.axis)
     borders = [trace for trace in rest if trace.type == "contour"]
     inks = [(trace.line.color, trace.line.dash) for trace in borders]
     assert inks == [(plain, "dash")] * 2 + [(private, "solid")] * 2
     for trace, lead in zip(borders, [*drawn.plain[:2], *drawn.private[:2]], strict=True):
-        assert np.array_equal(np.asarray(trace.z), lead)
+        assert np.array_equal(np.asarray(trace.z), lead.astype(np.float32))
         assert (trace.contours.start, trace.contours.end, trace.contours.coloring) == (0.0, 0.0, "none")
     assert [trace.name for trace in rest if trace.type == "scatter"] == [
         "private release",

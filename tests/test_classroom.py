@@ -60,23 +60,6 @@ def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
     asyncio.run(both())
 
 
-def test_a_message_is_not_forgotten_while_the_server_refers_to_it(server, monkeypatch):
-    """The server names what a visitor said to keep, also after that has taken in the run's other large messages."""
-    monkeypatch.setattr("pages.ui.visitor._MOST_KEPT", 1)
-    monkeypatch.setattr("pages.ui.visitor._PATIENCE_SECONDS", 30.0)
-
-    async def back_and_forth() -> None:
-        async with Visitor(server.url) as visitor:
-            await visitor.visit("doors")
-            await visitor.settle()
-            start = visitor.place("epsilon")
-            for place in (start + 1, start, start + 1, start):
-                await visitor.move("epsilon", visitor.sliders["epsilon"].options[place])
-                await visitor.settle()
-
-    asyncio.run(back_and_forth())
-
-
 def test_a_page_that_is_not_there_and_a_server_that_is_not_are_errors(server):
     async def lost() -> None:
         async with Visitor(server.url) as visitor:

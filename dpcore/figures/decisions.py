@@ -15,7 +15,7 @@ from .style import BACKGROUND, FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme,
 def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     """Which class each point is given by a private release and without privacy; where they differ is shaded. px."""
     private, plain = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
-    differ = (found.private.argmax(axis=0) != found.plain.argmax(axis=0)).astype(float)
+    differ = (found.private.argmax(axis=0) != found.plain.argmax(axis=0)).astype(np.uint8)
     shade = {
         "type": "heatmap",
         "x": found.axis,
@@ -69,7 +69,7 @@ def _borders(at: Array, leads: Array, ink: str, dash: str, width: float) -> list
             "type": "contour",
             "x": at,
             "y": at,
-            "z": lead,
+            "z": lead.astype(np.float32),  # half of what the browser is sent, and far finer than a pixel
             "contours": look,
             "line": {"color": ink, "width": width, "dash": dash, "smoothing": 1.0},
             "showscale": False,

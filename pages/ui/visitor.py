@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -25,7 +24,6 @@ from streamlit.proto.Slider_pb2 import Slider
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 FIGURE = "live_figure"
-_MOST_KEPT = 50  # messages that the server need not send again
 _PATIENCE_SECONDS = 120.0
 
 
@@ -57,7 +55,6 @@ class Visitor:
         self._states: dict[str, WidgetState] = {}
         self._address: dict[str, list[str]] = {}
         self._page, self._script = "", ""
-        self._kept: OrderedDict[str, ForwardMsg] = OrderedDict()
         self._polls: dict[str, asyncio.Task[None]] = {}
         self._asked: asyncio.Future[None] | None = None  # whether the work in the background is done
         self._run, self._left = "", ""  # the run that draws the page now; the one that a move gave up
@@ -171,9 +168,6 @@ class Visitor:
         client.page_name = "" if self._script else self._page
         client.widget_states.widgets.extend((*self._states.values(), *pressed))
         client.fragment_id, client.is_auto_rerun = fragment, bool(fragment)
-        while len(self._kept) > _MOST_KEPT:  # not while a run may still refer to them
-            self._kept.popitem(last=False)
-        client.cached_message_hashes.extend(self._kept)
         client.context_info.url = self.address
         client.context_info.color_scheme = "light"
         await self._socket.send(message.SerializeToString())
@@ -182,12 +176,7 @@ class Visitor:
         try:
             async for frame in self._socket:
                 assert isinstance(frame, bytes)
-                message = ForwardMsg.FromString(frame)
-                if (known := message.WhichOneof("type")) != "ref_hash":
-                    self._take(message, known, message)
-                elif message.ref_hash in self._kept or message.metadata.run.script_run_id != self._left:
-                    self._kept.move_to_end(message.ref_hash)
-                    self._take(self._kept[message.ref_hash], "delta", message)
+                self._take(ForwardMsg.FromString(frame))
             self.errors.append("the server closed the connection")
         except websockets.ConnectionClosed:
             self.errors.append("the server closed the connection")
@@ -195,16 +184,14 @@ class Visitor:
             self.errors.append(f"a message could not be read: {error!r}")
         self._done.set()
 
-    def _take(self, message: ForwardMsg, kind: str | None, envelope: ForwardMsg) -> None:
-        """What the browser does with a message; of one that is kept already, the envelope came alone."""
-        run = envelope.metadata.run
+    def _take(self, message: ForwardMsg) -> None:
+        """What the browser does with a message."""
+        kind, run = message.WhichOneof("type"), message.metadata.run
         if kind == "new_session" and not run.fragment_ids and run.script_run_id != self._left:
             self._begin(run.script_run_id)
         elif kind == "navigation":
             self._script = message.navigation.page_script_hash
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
-            if message.metadata.cacheable:
-                self._kept[message.hash] = message
             self._see(message.delta.new_element)
         elif kind == "page_info_changed":
             self._address = parse_qs(message.page_info_changed.query_string, keep_blank_values=True)

@@ -209,6 +209,20 @@ def test_a_picture_that_the_reader_has_left_behind_is_not_drawn(page: Page, dash
     assert page.evaluate("seen") == [[0, 3, 6]], "but remembered"
 
 
+def test_moves_that_are_faster_than_the_line_leave_no_page_that_stands_still(page: Page, dashboard: Server) -> None:
+    line = Line(page)
+    open_chart(page, dashboard.url)
+    move_slider(page)
+    wait_until(page, "it._fullData[0].y[1] === 3")
+    line.hold()
+    for stroke in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
+        move_slider(page, stroke)
+        page.wait_for_timeout(500)  # the server answers each, and the browser hears of none
+    line.let_go(page)
+    page.get_by_role("button", name="Lift").click()
+    wait_until(page, "it._fullData[0].y[1] === 2 && it._fullData[1].y[1] === 2")
+
+
 def test_what_the_server_says_counts_where_a_remembered_picture_differs(page: Page, dashboard: Server) -> None:
     open_chart(page, dashboard.url)
     move_slider(page)
