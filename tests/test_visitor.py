@@ -130,8 +130,7 @@ def test_a_run_that_was_given_up_neither_begins_nor_ends_the_page():
     visitor = Visitor("http://localhost:1")
 
     def take(kind: str, run: str) -> None:
-        made = message(kind, run)
-        visitor._take(made, made.WhichOneof("type"), made)
+        visitor._take(message(kind, run))
 
     take("begins", "first")
     visitor._left, visitor._run = "first", ""  # as a move does

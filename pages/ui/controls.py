@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import streamlit as st
 
@@ -126,12 +126,14 @@ def sidebar(
 
 def _seed(reason: str | None) -> int:
     """The seed and the button that draws another one; with a reason both are disabled and say so."""
-    _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"])
+    drawn = _drawn()
+    _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"], drawn.get("seed"))
     with bound.block("seed", gap="xsmall"):
         number, reroll = st.columns([3, 2], vertical_alignment="bottom")
         with number:
             numbers, label = range(LARGEST_SEED + 1), "**seed** of chance"
             seed = bound.whole_number("seed", label, numbers, DEFAULTS["seed"], disabled=reason is not None)
+        drawn["seed"] = Drawn(DEFAULTS["seed"], seed, seed)
         reroll.button(
             "Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.", disabled=reason is not None
         )
@@ -151,9 +153,9 @@ def _slider(
     """A slider over a frozen grid, kept in the address; with a reason it is disabled and says so."""
     if default is None:
         default = DEFAULTS[key]
-    drawn = st.session_state.setdefault("drawn", {})
+    drawn = _drawn()
     asked, fitting = fitted(st.session_state.get(key, default), drawn.get(key), options, default)
-    _settle(key, fitting, default)
+    _settle(key, fitting, default, drawn.get(key))
     with bound.block(key, gap="xsmall"):
         shown = bound.slider(key, label, options, default, text, disabled=reason is not None)
         if shown != fitting:  # the address decided otherwise
@@ -179,10 +181,18 @@ def fitted(value: Any, last: Drawn | None, options: Sequence[Any], default: Any)
     return asked, shown
 
 
-def _settle(key: str, value: Any, default: Any) -> None:
+def _drawn() -> dict[str, Drawn]:
+    """The controls as this session drew them last, on whatever page."""
+    return cast("dict[str, Drawn]", st.session_state.setdefault("drawn", {}))
+
+
+def _settle(key: str, value: Any, default: Any, last: Drawn | None) -> None:
     """Give a control that is about to be drawn its value; setting it also mends the address."""
-    # The browser loses an address's parameter when the reader turns the page before the control is on the screen.
-    lost = value != default and key not in st.query_params
+    # The browser loses an address's parameter when the reader turns the page before the control is on the screen. Of a
+    # control that has just moved it may say the value first and the address a moment later: nothing is lost then, and
+    # to send the address as it was would undo what the reader moves meanwhile.
+    stays = last is not None and value == last.shown
+    lost = value != default and key not in st.query_params and stays
     if lost or value != st.session_state.get(key, default):
         st.session_state[key] = value
 
