@@ -232,7 +232,7 @@ def caption(found: Found, total: int, here: Here) -> str:
     so_far = ", refining …" if found.datasets < total else ","
     said += (
         f" Means of {made} releases{so_far} band: 8 of 10; {found.test_records:,} test records. "
-        "“Not private”: ellipsoids with hardly a ridge; black dots: logistic regression. "
+        "“Not private”: ellipsoids with hardly a ridge; the dotted line beside it: logistic regression. "
     )
     if "pure" in found.learners:
         said += f"**Not the same promise**: δ = 0 beside δ = {delta_text(here.delta)}."

@@ -21,7 +21,7 @@ STORY = Story(
             answer=1,
         ),
         Step(
-            "Privacy is noise in the model. The black line has none; smaller ε, more noise. Move ε.",
+            "Privacy is noise in the model. The line on top has none; smaller ε, more noise. Move ε.",
             "cost",
             kept=("epsilon",),
         ),
