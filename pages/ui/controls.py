@@ -53,7 +53,7 @@ class Controls:
 
 @dc.dataclass(frozen=True)
 class Drawn:
-    """A slider as it was last drawn; asked differs from shown where the grid lacks what was asked for."""
+    """A control as it was last drawn; asked differs from shown where the grid lacks what was asked for."""
 
     default: Any
     asked: Any
