@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -207,7 +208,7 @@ loaded = sum(sum(f.stats.cache_hits.values()) for f in functions)
 losses = [f for table in tables for f in table.values()]
 if later := os.environ.get("LATER_CACHE_HOME"):
     os.environ["XDG_CACHE_HOME"] = later
-print(json.dumps({"folder": str(kernels.CACHE_FOLDER), "later": str(kernels._choose_cache_folder()),
+print(json.dumps({"folder": str(kernels.CACHE_FOLDER), "later": str(kernels.keeping.choose_cache_folder()),
                   "compiled": compiled, "loaded": loaded,
                   "losses": len(losses), "losses_loaded": sum(f.function.cache_hits for f in losses)}))
 """
@@ -217,7 +218,7 @@ def test_pruning_spares_what_is_not_ours(tmp_path, monkeypatch):
     mine, old, other = (tmp_path / n for n in ("dpcore-numba-now", "dpcore-numba-0123456789ab", "numba-other-project"))
     for folder in (mine, old, other):
         folder.mkdir()
-    monkeypatch.setattr(kernels, "CACHE_FOLDER", mine)
+    monkeypatch.setattr(kernels.keeping, "CACHE_FOLDER", mine)
     assert kernels.prune_old_caches() == 1
     assert mine.exists() and other.exists() and not old.exists()
 
@@ -282,3 +283,76 @@ tables = [table for table in vars(kernels).values() if isinstance(table, kernels
 assert len(tables) == 7 and all(set(table._loaded) == set(table) for table in tables)
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+# Releases, which need compiled sums and C functions that these call; the second one random draws, too.
+RELEASES = """
+import json, sys
+import numpy as np
+import dpcore
+rng = np.random.default_rng(0)
+X = rng.uniform(-0.5, 0.5, (60, 3))
+y = np.where(X[:, 0] > 0, 1.0, -1.0)
+made = [dpcore.solve(key, X, y, epsilon=1.0, delta=1e-3, R=1.0, seed=1) for key in sys.argv[1:]]
+print(json.dumps([release.theta.tolist() for release in made]))
+"""
+
+
+def releases(
+    project: Path, before: tuple[str, ...] = (), keys: tuple[str, ...] = ("output_gaussian",), **environment: str
+) -> tuple[list[list[float]], str]:
+    """The releases of a process of its own and what it said to stderr."""
+    command = [*before, sys.executable, "-c", RELEASES, *keys]
+    base = {"PATH": "/usr/bin:/bin", "HOME": str(project / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
+    out = subprocess.run(command, cwd=project, env=base | environment, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    return json.loads(out.stdout), out.stderr
+
+
+def test_what_cannot_be_read_in_the_cache_is_compiled_and_kept_again(tmp_path):
+    first, _ = releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path))
+    harms = [
+        (lambda whole: b""),
+        (lambda whole: whole[: len(whole) // 2]),
+        (lambda whole: b"something else"),
+        # One bit in the middle of machine code: pickle would not notice.
+        (lambda whole: whole[: (at := len(whole) // 2)] + bytes([whole[at] ^ 1]) + whole[at + 1 :]),
+    ]
+    for ending in ("*.nbc", "*.nbi"):
+        files = sorted(tmp_path.rglob(ending))
+        for file, harm in zip(files, itertools.cycle(harms), strict=False):
+            file.write_bytes(harm(file.read_bytes()))
+        again, said = releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path))
+        assert len(files) > len(harms) and again == first
+        assert said.count("cannot be read") == said.count("\n") == 1, said
+        assert releases(ROOT, NUMBA_CACHE_DIR=str(tmp_path)) == (first, ""), "what was broken has been replaced"
+
+
+def test_a_read_only_installation_uses_its_warm_cache_and_no_temporary_folder_stays(copy):
+    # Root may write everywhere unless it gives that up.
+    alone = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()
+    for name in ("home", "tmp"):
+        (copy / name).mkdir()
+    places = {"TMPDIR": str(copy / "tmp"), "XDG_CACHE_HOME": str(copy / "home")}
+    first, _ = releases(copy, **places)
+    kept = [copy / "dpcore" / "kernels" / "__pycache__", copy / "home"]
+    folders = [f for top in kept for f in (top, *top.rglob("*")) if f.is_dir()]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        files = sorted(copy.rglob("*"))
+        assert releases(copy, alone, **places) == (first, "") and sorted(copy.rglob("*")) == files
+        shutil.rmtree(kept[0])
+        kept[0].write_text("not a folder")
+        files = sorted(copy.rglob("*"))
+        assert releases(copy, alone, **places)[0] == first and sorted(copy.rglob("*")) == files
+    finally:
+        for folder in folders:
+            if folder.exists():
+                folder.chmod(0o755)
+
+
+def test_everything_runs_as_plain_python_where_numba_is_told_to_compile_nothing():
+    keys = ("output_gaussian", "noisy_sgd", "frank_wolfe_polytope", "objective_gamma")
+    plain, said = releases(ROOT, keys=keys, NUMBA_DISABLE_JIT="1")
+    assert not said and all(map(np.allclose, plain, releases(ROOT, keys=keys)[0]))

@@ -9,7 +9,7 @@ import pytest
 import dpcore
 from dpcore.data.files import MAX_COLUMNS
 from dpcore.geometry.curves import against_people
-from dpcore.kernels import _choose_cache_folder, config
+from dpcore.kernels.keeping import choose_cache_folder, config
 from dpcore.noises import grid_of
 
 from .harness import ROOT
@@ -50,7 +50,7 @@ def test_sizes_are_those_of_the_code():
 def test_numba_s_cache_is_first_where_its_variable_says(tmp_path, monkeypatch):
     assert "lives where `NUMBA_CACHE_DIR` says" in TEXT
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    assert _choose_cache_folder().parent == tmp_path
+    assert choose_cache_folder().parent == tmp_path
 
 
 def test_limits_that_are_said_are_refused_beyond():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-_OPTIONS = {"cache": True, "nogil": True}
+_OPTIONS = {"nogil": True}
 _BLOCK = 512
 
 

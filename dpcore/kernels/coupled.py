@@ -14,7 +14,7 @@ from .descent import gap
 from .elementary import CONTRACT, ONE, ZERO, single
 from .threefry import counted_normals, counted_uniforms
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 # Sums here must not be reordered.
 _ORDERED = _OPTIONS | {"fastmath": CONTRACT}
 # Normals that are drawn at once stay in a processor's first cache.

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 CONTRACT = {"contract"}
 
@@ -23,39 +20,7 @@ _LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0
 
 
-@intrinsic
-def _bits(typing_context, x):
-    def generate(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return types.int64(types.float64), generate
-
-
-@intrinsic
-def _from_bits(typing_context, x):
-    def generate(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.int64), generate
-
-
-@intrinsic
-def _single_bits(typing_context, x):
-    def generate(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.IntType(32))
-
-    return types.int32(types.float32), generate
-
-
-@intrinsic
-def _from_single_bits(typing_context, x):
-    def generate(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.FloatType())
-
-    return types.float32(types.int32), generate
-
-
-@numba.njit(fastmath=CONTRACT, error_model="numpy", cache=True)
+@numba.njit(fastmath=CONTRACT, error_model="numpy")
 def exp(x):
     """e^x for float64 x; x is clamped to [-708, 709], where the result is a normal number."""
     x = min(max(x, -708.0), 709.0)
@@ -77,10 +42,10 @@ def exp(x):
     s = s * r + 0.5
     s = s * r + 1.0
     s = s * r + 1.0
-    return s * _from_bits((_bits(shifted) + 1023) << 52)
+    return s * np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
 
 
-@numba.njit(fastmath=CONTRACT, error_model="numpy", cache=True)
+@numba.njit(fastmath=CONTRACT, error_model="numpy")
 def log1p_unit(e):
     """log(1 + e) for e in [0, 1], through 2 artanh(e / (2 + e)), whose argument is at most 1/3."""
     s = e / (2.0 + e)
@@ -126,7 +91,7 @@ _HALF = single(0.5)
 _A3, _A5, _A7, _A9, _A11, _A13 = (single(1.0 / k) for k in (3.0, 5.0, 7.0, 9.0, 11.0, 13.0))
 
 
-@numba.njit(fastmath=CONTRACT, error_model="numpy", cache=True)
+@numba.njit(fastmath=CONTRACT, error_model="numpy")
 def single_exp(x):
     """e^x for float32 x; x is clamped to [-87, 88]."""
     x = min(max(x, _LOWEST), _HIGHEST)
@@ -141,10 +106,10 @@ def single_exp(x):
     s = s * r + _E2
     s = s * r + ONE
     s = s * r + ONE
-    return s * _from_single_bits(np.int32(np.int32(_single_bits(shifted) + _BIAS) << _MANTISSA))
+    return s * np.int32(np.int32(np.float32(shifted).view(np.int32) + _BIAS) << _MANTISSA).view(np.float32)
 
 
-@numba.njit(fastmath=CONTRACT, error_model="numpy", cache=True)
+@numba.njit(fastmath=CONTRACT, error_model="numpy")
 def single_log1p_unit(e):
     """log(1 + e) for float32 e in [0, 1], through 2 artanh(e / (2 + e))."""
     s = e / (TWO + e)
@@ -160,12 +125,12 @@ def single_log1p_unit(e):
     return TWO * s * a
 
 
-@numba.njit(fastmath=CONTRACT, error_model="numpy", cache=True)
+@numba.njit(fastmath=CONTRACT, error_model="numpy")
 def single_log(x):
     """ln x for normal float32 x > 0. Source: S. Moshier's logf (Cephes)."""
-    bits = _single_bits(x)
+    bits = np.float32(x).view(np.int32)
     k = np.int32(np.int32(bits - _ROOT_HALF) >> _MANTISSA)
-    f = _from_single_bits(np.int32(bits - np.int32(k << _MANTISSA))) - ONE
+    f = np.int32(bits - np.int32(k << _MANTISSA)).view(np.float32) - ONE
     s = _L8
     s = s * f + _L7
     s = s * f + _L6

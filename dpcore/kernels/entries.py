@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from numba import cfunc
 from numba.core import config, types
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
 
 from .elementary import CONTRACT
-from .keeping import where_there_is_room
+from .keeping import DiskCache
 
 _LOCK = threading.Lock()
 
@@ -27,11 +28,11 @@ class Entry:
 
 
 class Entries(Mapping[str, Any]):
-    """Name -> C function of one signature. To be made while the kernels' cache folder is set; it is remembered."""
+    """Name -> C function of one signature, or Python's own where numba is told to compile nothing."""
 
     def __init__(self, signature: types.Type, functions: Mapping[str, Callable[..., None]]) -> None:
-        self._signature, self._functions, self._folder = signature, dict(functions), config.CACHE_DIR
-        self._loaded: dict[str, Any] = {}
+        self._signature, self._functions = signature, dict(functions)
+        self._loaded: dict[str, Any] = dict(functions) if config.DISABLE_JIT else {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
@@ -52,11 +53,7 @@ class Entries(Mapping[str, Any]):
 
     def _load(self, function: Callable[..., None]) -> Any:
         options = {"fastmath": CONTRACT, "error_model": "numpy"}
-        before = config.CACHE_DIR
-        config.CACHE_DIR = self._folder  # numba reads it when it is given a function
-        try:
-            with where_there_is_room(self._folder):
-                return Entry(cfunc(self._signature, cache=True, **options)(function), self._signature)
-            return Entry(cfunc(self._signature, **options)(function), self._signature)
-        finally:
-            config.CACHE_DIR = before
+        compiled = CFunc(function, normalize_signature(self._signature), locals={}, options=options)
+        compiled._cache = DiskCache(function)
+        compiled.compile()
+        return Entry(compiled, self._signature)

@@ -1,50 +1,156 @@
-"""Where compiled functions cannot be kept on disk, they are used all the same, and compiled anew by each process."""
+"""Compiled functions on disk. One that cannot be read there or kept there is compiled anew, and nothing else happens.
+
+numba names a cache entry by the file that defines a function and does not notice an edit in *another* file that the
+function calls, so a stale noise scale could survive an edit. The folder is therefore named by a hash of all kernel
+sources.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import hashlib
 import logging
-from collections.abc import Iterator
+import os
+import pickle
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numba
+from numba.core import config
+from numba.core.caching import FunctionCache, IndexDataCacheFile, UserProvidedCacheLocator
 from numba.core.dispatcher import Dispatcher
 
-# What the disk said, for those who were to fill the cache and nothing else.
+_HERE = Path(__file__).resolve().parent
+_PREFIX = "dpcore-numba-"
+
+# What kept functions from being read or written there; the log says the first of each. Those who are to fill the cache
+# and nothing else raise the latter.
+unread: list[str] = []
 unkept: list[OSError] = []
+_LOG = logging.getLogger(__name__)
 
 
-@contextlib.contextmanager
-def where_there_is_room(folder: object) -> Iterator[None]:
-    """A full disk ends what is inside, but nothing else; the log says so once."""
+def source_hash() -> str:
+    """Twelve hex digits that change with any kernel source and with the versions of numba and Python."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag} {platform.machine()}".encode())
+    for file in sorted(_HERE.glob("*.py")):
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _user_cache() -> Path:
+    home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "dpcore"
+
+
+def _usable(folder: Path) -> bool:
+    """Whether functions can be kept in the folder, or have been: an installation may be read-only once it is warm."""
     try:
-        yield
-    except OSError as error:
-        if not unkept:
-            logging.getLogger(__name__).warning(
-                "compiled functions cannot be kept in %s (%s): each process compiles them again", folder, error.strerror
-            )
-        error.filename = str(folder)
-        unkept.append(error)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return any(folder.glob("*.nbi"))
 
 
-class _Kept:
-    """numba's cache of one function; numba itself lets a full disk end the call that was to be compiled."""
+def choose_cache_folder() -> Path:
+    """The first usable of $NUMBA_CACHE_DIR, the package, the user's cache and a temporary folder of this process."""
+    name = f"{_PREFIX}{source_hash()}"
+    parents = [Path(config.CACHE_DIR)] if config.CACHE_DIR else []
+    parents += [_HERE / "__pycache__", _user_cache()]
+    for parent in parents:
+        if _usable(parent / name):
+            return parent / name
+    temporary = tempfile.mkdtemp(prefix="dpcore-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary) / name
 
-    def __init__(self, cache: Any, folder: object) -> None:
-        self._cache, self._folder = cache, folder
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
-
-    def save_overload(self, signature: Any, data: Any) -> None:
-        with where_there_is_room(self._folder):
-            self._cache.save_overload(signature, data)
+CACHE_FOLDER = choose_cache_folder()
 
 
-def keep_where_there_is_room(module: ModuleType, folder: object) -> None:
-    """Give the module's compiled functions such a cache, before any of them is compiled."""
-    functions: list[Any] = [each for each in vars(module).values() if isinstance(each, Dispatcher)]
-    for function in functions:
-        if not isinstance(function._cache, _Kept):  # several modules know the same function
-            function._cache = _Kept(function._cache, folder)
+def prune_old_caches() -> int:
+    """Delete the caches of earlier kernel sources beside `CACHE_FOLDER`; return how many there were."""
+    old = [folder for folder in CACHE_FOLDER.parent.glob(f"{_PREFIX}*") if folder != CACHE_FOLDER]
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(old)
+
+
+class _Locator(UserProvidedCacheLocator):
+    """Our folder for every function, whether it can be written to or not; its name says which sources it belongs to."""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator:
+        return cls(py_func, py_file)
+
+    def get_cache_path(self) -> str:
+        return str(CACHE_FOLDER)
+
+    def get_source_stamp(self) -> str:
+        return CACHE_FOLDER.name
+
+
+class _Implementation(FunctionCache._impl_class):
+    _locator_classes = (_Locator,)
+
+
+class _Files(IndexDataCacheFile):
+    """A digest lies beside each compiled function: machine code that was cut off or changed must not run."""
+
+    def _save_data(self, name: str, data: Any) -> None:
+        code = self._dump(data)
+        super()._save_data(name, (hashlib.sha256(code).digest(), code))
+
+    def _load_data(self, name: str) -> Any:
+        digest, code = super()._load_data(name)
+        if hashlib.sha256(code).digest() != digest:
+            raise ValueError("the file was changed")
+        return pickle.loads(code)
+
+
+class DiskCache(FunctionCache):
+    """numba's cache of one function, where an error is a miss: numba itself lets it end the call."""
+
+    _impl_class = _Implementation
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        self._cache_file = _Files(self.cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:
+            name = self._impl.filename_base
+            if not unread:
+                _LOG.warning("%s in %s cannot be read (%r): compiled again", name, CACHE_FOLDER, error)
+            unread.append(name)
+            with contextlib.suppress(OSError):
+                self.flush()  # or the index that cannot be read would be read again when the function is kept
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            if not unkept:
+                _LOG.warning(
+                    "compiled functions cannot be kept in %s (%s): each process compiles them", CACHE_FOLDER, reason
+                )
+            unkept.append(OSError(getattr(error, "errno", None), reason, str(CACHE_FOLDER)))
+
+
+def keep_on_disk(module: ModuleType) -> None:
+    """Give the module's compiled functions their cache, before any of them is compiled."""
+    for each in vars(module).values():
+        if isinstance(each, Dispatcher) and not isinstance(each._cache, DiskCache):
+            each._cache = DiskCache(each.py_func)

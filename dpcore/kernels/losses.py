@@ -21,7 +21,7 @@ from .entries import Entries
 _VECTOR = float64[::1]
 SIGNATURE = types.void(_VECTOR, _VECTOR, float64, _VECTOR)
 MEAN_SIGNATURE = types.void(_VECTOR, _VECTOR, _VECTOR, float64, _VECTOR)
-_OPTIONS = {"cache": True, "fastmath": CONTRACT, "error_model": "numpy"}
+_OPTIONS = {"fastmath": CONTRACT, "error_model": "numpy"}
 
 
 def logistic_value(z, y, h, out):

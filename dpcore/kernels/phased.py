@@ -7,7 +7,7 @@ from numba import njit
 
 from .norm_balls import project_row
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 
 
 @njit(**_OPTIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_OPTIONS = {"cache": True, "nogil": True}
+_OPTIONS = {"nogil": True}
 
 
 @njit(forceinline=True, **_OPTIONS)

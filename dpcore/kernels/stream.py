@@ -7,7 +7,7 @@ from numba import njit
 from .elementary import exp
 
 # Scores and costs are finite numbers; only sums over arms are reordered.
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "nnan"}}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "nnan"}}
 _SMALL, _LARGE = 1e-100, 1e100
 
 

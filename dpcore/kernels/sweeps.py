@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def sweep(function, X, theta, y, h, rows, z, slopes, pulled):
     """z = X theta [n], slopes[i] = function(z[i]; y[i]) and pulled = slopes X [r], by blocks of `rows` rows."""
     part = np.empty_like(pulled)

@@ -17,7 +17,7 @@ from numba import njit
 
 from .elementary import CONTRACT, ONE, single, single_log
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": CONTRACT}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": CONTRACT}
 
 # numba widens integers of 32 bits to 64 in every operation: each result is cast back, or the loop is half as fast.
 word = np.uint32

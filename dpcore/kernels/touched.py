@@ -26,7 +26,7 @@ from .elementary import exp
 from .sampling import passed
 from .vertices import draw_vertices
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 
 # What bounds |dl/dz| for |z| <= reach: a constant, 2 (reach + y_max), or 1 / (1 + exp(-reach)).
 CONSTANT, AFFINE, SIGMOID = 0, 1, 2

@@ -8,12 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .elementary import _bits as bits
-from .elementary import _from_bits as from_bits
 from .elementary import exp
 
 # Scores are finite numbers; only sums over columns are reordered.
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "nnan"}}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "nnan"}}
 _BLOCK = 64
 
 
@@ -45,9 +43,9 @@ def _farthest(scores, origin):
     """The largest |score - origin|, as the largest of the integers that spell these: only that is vectorised."""
     found = np.int64(0)
     for j in range(scores.size):
-        distance = bits(abs(scores[j] - origin))
+        distance = np.float64(abs(scores[j] - origin)).view(np.int64)
         found = distance if distance > found else found
-    return from_bits(found)
+    return np.int64(found).view(np.float64)
 
 
 @njit(forceinline=True, **_OPTIONS)
