@@ -6,10 +6,13 @@ while they compute: a cell that is lost is given to another worker.
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 from . import __version__
 from .threads import one_blas_thread
@@ -55,7 +58,21 @@ def _threads(workers: int) -> Executor:
 
 def _processes(workers: int) -> Executor:
     # A forked child would inherit locks that threads hold at that moment.
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=one_blas_thread)
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_work)
+
+
+def _begin_work() -> None:
+    """What a worker does first. It ends with its parent, however that ends, and leaves interrupts to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    one_blas_thread()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def version() -> str:

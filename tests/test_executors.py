@@ -10,11 +10,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from distributed import LocalCluster
 
@@ -95,7 +97,9 @@ def test_rows_of_an_executor_come_as_they_are_done_and_stand_in_their_order(monk
     assert set(came[-2:]) == {100} and sorted(came) == list(table.x) and list(table.x.unique()) == list(range(100, 112))
 
 
-def killed_after(cells: int, folder: Path, *more: str) -> dict[int, list[dict]]:
+def killed_after(
+    cells: int, folder: Path, *more: str, kill: Callable[[int], None] = lambda pid: os.killpg(pid, signal.SIGKILL)
+) -> dict[int, list[dict]]:
     """Kill a run once so many cells stand in its journal; what stands there."""
     journal = folder / "out.csv.unfinished"
     arguments = command(folder, *more, experiment=LONG)
@@ -106,7 +110,7 @@ def killed_after(cells: int, folder: Path, *more: str) -> dict[int, list[dict]]:
             assert process.poll() is None and time.monotonic() < deadline, "it was to be killed before its end"
             time.sleep(0.005)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        kill(process.pid)
         process.wait()
     assert not (folder / "out.csv").exists()
     lines = journal.read_bytes().splitlines(keepends=True)[1:]
@@ -131,6 +135,18 @@ def test_a_killed_run_goes_on_where_it_was(executor, tmp_path, capsys, monkeypat
         seconds = table.seconds[table.x == 4000 + place]
         assert np.allclose(seconds, [row["seconds"] for row in rows], rtol=1e-12), "the very rows that were kept"
     assert sorted(it.name for it in tmp_path.iterdir()) == ["e.json", "out.csv"]
+
+
+def test_a_killed_run_leaves_no_worker(tmp_path):
+    left: list[psutil.Process] = []
+
+    def kill_it_alone(pid: int) -> None:
+        left.extend(psutil.Process(pid).children(recursive=True))
+        os.kill(pid, signal.SIGKILL)
+
+    killed_after(1, tmp_path, "--executor", "processes:2", kill=kill_it_alone)
+    gone, alive = psutil.wait_procs(left, timeout=30)
+    assert len(gone) >= 2 and not alive
 
 
 def test_a_cluster_of_two_computes_the_same_and_survives_a_killed_worker(tmp_path, serial):

@@ -195,6 +195,19 @@ def test_row_kernels_match_numpy():
     assert np.array_equal(out, (y * z > 0).mean(axis=1))
 
 
+def test_no_python_runs_between_a_call_and_compiled_code():
+    """An interrupt there would come out as numba's TypeError."""
+    arguments = kernels.VALUE["hinge"], np.ones(3), np.ones(3), 0.0, np.empty(3)
+    kernels.apply(*arguments)
+    called: list[str] = []
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        kernels.apply(*arguments)
+    finally:
+        sys.setprofile(None)
+    assert called == ["apply"], "the call itself"
+
+
 # What a process prints after the first pieces of a warm-up: where the cache is and how often numba had to compile.
 PROBE = """
 import itertools, json, os, pathlib
