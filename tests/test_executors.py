@@ -21,7 +21,7 @@ import pytest
 from distributed import LocalCluster
 
 import dpcore
-from dpcore import Axis, __main__, executors
+from dpcore import Axis, __main__, executors, journals
 from dpcore.executors import executor_of
 from dpcore.experiment import COLUMNS
 from dpcore.journals import Journal
@@ -213,7 +213,7 @@ def test_a_cell_that_its_executor_gives_up_is_no_row(monkeypatch):
         dpcore.run(SWEEP, Forgetful())  # type: ignore[arg-type]
 
 
-def test_a_journal_is_only_for_its_own_run(tmp_path):
+def test_a_journal_is_only_for_its_own_run(tmp_path, monkeypatch):
     place = tmp_path / "t.unfinished"
     with Journal(place, SWEEP) as journal:
         journal.keep(0, [{"mean": np.float64(0.1), "exact": np.bool_(True), "n": np.int64(3), "se": float("nan")}])
@@ -229,18 +229,74 @@ def test_a_journal_is_only_for_its_own_run(tmp_path):
         Journal(place, SWEEP)
     with pytest.raises(ValueError, match="must belong to this experiment, got the cells of another one"):
         Journal(place, replace(SWEEP, seed=1), resume=True)
-    for other in (text.replace(b'"cell": 0', b'"cell": 99'), b"a,b\n1,2\n", b"precious", b"[]\n", b'{"kind": "x"}\n'):
+    for other in (b"a,b\n1,2\n", b"precious", b"[]\n", b'{"kind": "x"}\n', b"\xff\n", 100_000 * b"[" + b"\n"):
         place.write_bytes(other)
         with pytest.raises(ValueError, match="must be what an unfinished run left"):
             Journal(place, SWEEP, resume=True)
         assert place.read_bytes() == other
-    place.write_bytes(text.replace(dpcore.__version__.encode(), b"0.0.0", 1))
-    with pytest.raises(ValueError, match=r"must be of version .*, got cells of 0\.0\.0"):
+    monkeypatch.setattr(journals, "_sources", lambda: "others")
+    place.write_bytes(text)
+    with pytest.raises(ValueError, match="must be of the code that goes on with it, got cells of other sources"):
         Journal(place, SWEEP, resume=True)
+    monkeypatch.undo()
     place.write_bytes(text[:30])  # killed before the first line was whole
     with Journal(place, SWEEP, resume=True) as journal:
         assert journal.known == {}
     assert not place.exists(), "without a cell nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda line: line.replace(b"0.25", b"0.26"),
+        lambda line: line.replace(b'{"mean": 0.25}', b""),
+        lambda line: line.replace(b'"cell": 3', b'"cell": 2'),
+        lambda line: line.replace(b'"cell": 3', b'"cell": 99'),
+        lambda line: line[:20] + b"\n",
+        lambda line: b"\xff" + line,
+        lambda line: b"[]\n",
+        lambda line: b"\n",
+    ],
+)
+def test_what_follows_a_damaged_line_is_computed_again(harm, tmp_path, capsys):
+    place = tmp_path / "out.csv.unfinished"
+    with Journal(place, SWEEP) as journal:
+        for cell in range(5):
+            journal.keep(cell, [{"mean": 0.25 if cell == 3 else 0.5}])
+    lines = place.read_bytes().splitlines(keepends=True)
+    assert harm(lines[4]) != lines[4]
+    place.write_bytes(b"".join([*lines[:4], harm(lines[4]), lines[5]]))
+    with Journal(place, SWEEP, resume=True) as journal:
+        assert sorted(journal.known) == [0, 1, 2] and journal.discarded == 2
+    assert place.read_bytes() == b"".join(lines[:4])
+
+
+def test_a_damaged_journal_is_told_and_mended(tmp_path, capsys, serial):
+    arguments = command(tmp_path)
+    place = tmp_path / "out.csv.unfinished"
+    with Journal(place, SWEEP) as journal:
+        dpcore.run(SWEEP, on_cell=journal.keep)
+    lines = place.read_bytes().splitlines(keepends=True)
+    place.write_bytes(b"".join([*lines[:4], b"nonsense\n", *lines[5:]]))
+    call([*arguments, "--resume"])
+    out, err = capsys.readouterr()
+    assert json.loads(out)["cells_reused"] == 3
+    assert err.strip() == "out.csv.unfinished is damaged from line 5 on; what stood there is computed again."
+    same(pd.read_csv(tmp_path / "out.csv"), serial)
+
+
+def test_two_runs_do_not_write_to_one_journal_and_a_pipe_is_none(tmp_path):
+    place = tmp_path / "t.unfinished"
+    with Journal(place, SWEEP) as journal:
+        journal.keep(0, [{"mean": 0.5}])
+        with pytest.raises(ValueError, match="must be written by one run at a time"):
+            Journal(place, SWEEP, resume=True)
+    assert sorted(Journal(place, SWEEP, resume=True).known) == [0]
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for resume in (False, True):
+        with pytest.raises(ValueError, match="pipe must be a file or not there yet"):
+            Journal(pipe, SWEEP, resume=resume)
 
 
 def test_stopping_by_hand_says_what_is_kept(tmp_path, capsys, monkeypatch):

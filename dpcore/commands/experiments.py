@@ -47,6 +47,9 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
         progress(expected, "points") as bar,
     ):
         reused = len(journal.known)
+        if journal.discarded:
+            told = f"{kept.name} is damaged from line {reused + 2} on; what stood there is computed again."
+            click.echo(told, err=True)
         try:
             table = experiments.run(chosen, workers, on_row, known=journal.known, on_cell=journal.keep)
         except KeyboardInterrupt:
