@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -143,6 +144,13 @@ def test_the_library_installs_alone_into_an_empty_environment_and_works_there(tm
     files = [path for path in (source / "dpcore").rglob("*") if path.is_file()]
     assert sorted(inside) == sorted(path.relative_to(source).as_posix() for path in files)
     assert "dpcore/py.typed" in inside and not (Path(pages.__file__).parent / "py.typed").exists()
+    build = f"from setuptools import build_meta; build_meta.build_sdist({str(tmp_path)!r})"
+    subprocess.run([*pip, "install", "-q", "setuptools>=77"], **away)
+    subprocess.run([python, "-c", build], **away | {"cwd": source})
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as source_distribution:
+        shipped = {name.partition("/")[2] for name in source_distribution.getnames()}
+    assert {"requirements.txt", *inside} <= shipped and not [name for name in shipped if name.startswith("tests")]
     subprocess.run([*pip, "install", "-q", "-c", ROOT / "constraints.txt", wheel], **away)
     done = subprocess.run([python, "-I", "-c", TRY_IT, str(tmp_path)], **away)
     assert done.stdout == f"{dpcore.__version__} (2,) Budget(epsilon=1.0, delta=1e-06)\n"
