@@ -101,7 +101,9 @@ def csv_table(content: bytes, name: str, form: Format) -> tuple[tuple[str, ...],
         )
     if not form.header:
         return tuple(f"column {place}" for place in range(1, len(cells) + 1)), itertools.chain([first], records)
-    columns = tuple(" ".join(cell.split()) or NO_NAME.format(place) for place, cell in enumerate(cells, start=1))
+    columns = tuple(
+        cell.strip().replace("\n", " ") or NO_NAME.format(place) for place, cell in enumerate(cells, start=1)
+    )
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise ValueError(f"columns of {name} must have names of their own, got {shown(twice)} twice")
@@ -167,6 +169,15 @@ def number_in(cell: str, decimal: str = ".") -> float:
         return math.nan
 
 
+def numbers_in(cells: list[str], decimal: str) -> list[float]:
+    """The numbers of a record's cells; rows of plain numbers take a short way."""
+    text = "".join(cells)
+    if decimal == "." and text.isascii() and "_" not in text:
+        with suppress(ValueError):
+            return [*map(float, cells)]
+    return [number_in(cell, decimal) for cell in cells]
+
+
 def in_ascii(number: str) -> str:
     """The text, or ValueError where only Python reads a number in it: 1_0, or digits of other scripts."""
     if "_" in number or not number.strip().isascii():
@@ -212,6 +223,8 @@ def _encoding(content: bytes) -> str:
     for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         if content[first:4:2] == b"\0\0" and b"\0" not in content[1 - first : 4 : 2]:
             return encoding
+    if content.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(content), 2**20):
@@ -301,21 +314,20 @@ _QUOTES = (
 
 
 def _holds_records(cells: list[str], place: int, before: list[str], form: Format) -> bool:
-    """Whether each line of a cell would make a record like the one before, so that its quote was left open."""
+    """Whether the lines of a cell would be records like the one before, so that its quote was left open."""
     first, *others = (line.split(form.separator) for line in cells[place].split("\n"))
     if not others:
         return False
     others[-1] += cells[place + 1 :]
-    return all(
-        len(record) == len(before)
-        and all(
-            is_missing(cell.strip()) or math.isfinite(number_in(cell, form.decimal))
-            for cell, other in zip(record, before, strict=True)
-            if math.isfinite(number_in(other, form.decimal))
-        )
-        for record in (cells[:place] + first, *others)
-        if record != [""]
-    )
+    records = [record for record in (cells[:place] + first, *others) if record != [""]]
+    if any(len(record) != len(before) for record in records):
+        return False
+    numeric = [i for i, cell in enumerate(before) if math.isfinite(number_in(cell, form.decimal))]
+    alike = [
+        all(is_missing(record[i].strip()) or math.isfinite(number_in(record[i], form.decimal)) for i in numeric)
+        for record in records
+    ]
+    return 2 * sum(alike) > len(alike)
 
 
 def _unreadable(name: str, text: str, separator: str, begin: int) -> str:
