@@ -38,6 +38,10 @@ _NOT_WESTERN = re.compile(rb"[\0\x81\x8d\x8f\x90\x9d]")  # bytes that mean nothi
 _LINE_END = re.compile(rb"[\r\n]")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,' \xa0\u2009\u202f]\d{3})+([.,]\d+)?")
 _LARGEST_WHOLE = 2.0**53  # floats tell whole numbers apart up to here
+_QUOTES = (
+    "{} must close each quote at the end of its cell, got one that opens in line {:,} and {}; close it, or double it "
+    "where it is part of a quoted text"
+)
 
 
 @dc.dataclass(frozen=True)
@@ -302,15 +306,12 @@ def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, lis
             for place, cell in enumerate(cells):
                 if _holds_records(cells, place, before, form):
                     opens = begin + "".join(cells[:place]).count("\n")
-                    raise ValueError(_QUOTES.format(name, opens, f"holds {cell.count(chr(10)):,} more records"))
+                    closes = opens + cell.count("\n")
+                    raise ValueError(
+                        _QUOTES.format(name, opens, f"closes in line {closes:,}, after what look like records")
+                    )
         yield begin, cells
         before = cells
-
-
-_QUOTES = (
-    "{} must close each quote at the end of its cell, got one that opens in line {:,} and {}; close it, or double it "
-    "where it is part of a quoted text"
-)
 
 
 def _holds_records(cells: list[str], place: int, before: list[str], form: Format) -> bool:
@@ -319,8 +320,8 @@ def _holds_records(cells: list[str], place: int, before: list[str], form: Format
     if not others:
         return False
     others[-1] += cells[place + 1 :]
-    records = [record for record in (cells[:place] + first, *others) if record != [""]]
-    if any(len(record) != len(before) for record in records):
+    records = [cells[:place] + first, *(record for record in others if record != [""])]
+    if len(records) == 1 or any(len(record) != len(before) for record in records):
         return False
     numeric = [i for i, cell in enumerate(before) if math.isfinite(number_in(cell, form.decimal))]
     alike = [
