@@ -118,8 +118,12 @@ def place_of(label: str, columns: Sequence[str], name: str, form: Format) -> int
     """Where the label's column stands, else ValueError."""
     if label not in columns:
         known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        advice = "" if form.header else "; its first line looks like a record, pass form= if it names the columns"
-        raise ValueError(f"label must be a column of {name} ({known}), got {shown(label)}{advice}")
+        advice = (
+            "; its first line holds numbers and counts as a record: begin the file with a line of names, or pass form="
+        )
+        raise ValueError(
+            f"label must be a column of {name} ({known}), got {shown(label)}{'' if form.header else advice}"
+        )
     return columns.index(label)
 
 
