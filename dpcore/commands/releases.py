@@ -72,7 +72,7 @@ def _section(text: str, name: str) -> str:
     "path",
     required=True,
     type=click.Path(path_type=Path),
-    help="CSV file (separator, decimal mark and encoding are guessed), or LIBSVM file (.libsvm, .svm, .txt, also as .gz).",
+    help="CSV file (separators, decimal commas, encoding are guessed), or LIBSVM file (.libsvm, .svm, .txt, or .gz).",
 )
 @click.option("--label", default=None, help="CSV only: name of the label column (-1 or +1 for classification).")
 @click.option(
