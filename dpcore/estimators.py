@@ -1,28 +1,32 @@
-"""Private models as objects with fit and predict, which scikit-learn's tools accept; scikit-learn is not imported."""
+"""Private models with fit and predict, made on scikit-learn's base classes for its tools."""
 
 from __future__ import annotations
 
 import abc
 import dataclasses as dc
 import threading
-from collections.abc import Sequence
-from types import SimpleNamespace
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .api import release_once
 from .checks import integer, shown
 from .losses import LOSSES, get_loss
 from .mechanisms import make_mechanism
-from .scikit import class_numbers, declared_classes, tags
 from .solvers.ellipsoids import Ellipsoid, ellipsoid_of, features, svec
 from .types import Array, Budget, BudgetExceeded, Data, Domain, Plan, Spec, as_matrix
 
+_LISTED = 10  # labels in a refusal
+
 
 @dc.dataclass(eq=False, kw_only=True)
-class _PrivateEstimator(abc.ABC):
+class _PrivateEstimator(BaseEstimator, abc.ABC):
     """What all estimators share: parameters, the price, what is kept of a fit."""
 
     epsilon: float
@@ -32,37 +36,28 @@ class _PrivateEstimator(abc.ABC):
     theta_norm: float = 10.0
     random_state: int | None = None
 
-    _estimator_type: ClassVar[str]
-    _multi_class: ClassVar[bool] = False
     _model: ClassVar[str] = "coef_"  # the attribute that keeps what was released
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments; `deep` changes nothing, since none of them has parameters of its own."""
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change constructor arguments; what was fitted and spent stays. ValueError names an unknown one."""
-        for name in params:
-            if name not in self._names():
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._names())}")
-        for name, value in params.items():
-            setattr(self, name, value)
-        return self
-
-    def _names(self) -> list[str]:
-        return [field.name for field in dc.fields(self)]
 
     @abc.abstractmethod
     def _plan(self, n: int, p: int) -> Plan:
         """The price and the noise of a fit to n records of p columns; `domain` is one."""
 
-    def _fit(self, X: Any, y: Any, refit: bool, classes: np.ndarray | None = None) -> Self:
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """y [n] as the mechanism takes it."""
+        return y
+
+    def fit(self, X: Any, y: Any, *, refit: bool = False) -> Self:
+        """Release one private model. X: [n, p] as in `dpcore.solve`. y: [n] numbers, or labels among `classes`.
+
+        Raises ValueError, NotApplicable and Unconverged as `solve` does, and BudgetExceeded (see the class); then
+        nothing is spent.
+        """
         if not isinstance(refit, bool):
             raise ValueError(f"refit must be True or False, got {shown(refit)}")
         with _lock_of(self):
-            return self._fit_alone(X, y, refit, classes)
+            return self._fit_alone(X, y, refit)
 
-    def _fit_alone(self, X: Any, y: Any, refit: bool, classes: np.ndarray | None) -> Self:
+    def _fit_alone(self, X: Any, y: Any, refit: bool) -> Self:
         name = type(self).__name__
         if not isinstance(self.domain, Domain):
             raise ValueError(
@@ -77,7 +72,10 @@ class _PrivateEstimator(abc.ABC):
                 f"BudgetExceeded: this {name} has spent epsilon = {earlier.epsilon:g}, delta = {earlier.delta:g} "
                 "already; fit(X, y, refit=True) spends again and adds up"
             )
-        data = Data(X, y)
+        # A clone looks at the columns: a refusal must change nothing here.
+        checked = {"y": _unmasked("y", y), "y_numeric": is_regressor(self), "ensure_min_samples": 2}
+        table, labels = clone(self)._validated(X, **checked)
+        data = Data(table, self._targets(labels))
         plan = self._plan(data.n, data.p)
         spent = plan.spent
         if earlier is not None:
@@ -86,24 +84,26 @@ class _PrivateEstimator(abc.ABC):
         # The price is written down before the model can be seen: an interrupt may overcount, never undercount.
         self.spent_: Budget = spent
         self.plan_: Plan = plan
-        self.n_features_in_: int = data.p
-        if classes is not None:
-            self.classes_: np.ndarray = classes
+        validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
+        if is_classifier(self):
+            self.classes_ = self._declared()
         setattr(self, self._model, theta)
         return self
 
+    def _validated(self, X: Any, **options: Any) -> Any:
+        """X [n, p], or X and y, as arrays or CSR; with reset=False X must have the columns of the fit."""
+        return validate_data(self, _unmasked("X", X), accept_sparse="csr", **options)
+
     def _fitted(self, X: Any) -> tuple[Array, Any]:
         """What was released, and X [n, p] as `Data` keeps it."""
-        if not hasattr(self, self._model):
-            raise ValueError(f"{type(self).__name__} must be fitted before it predicts, got one without fit")
-        X = as_matrix(X)
-        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X must have shape (n, {self.n_features_in_}) as fitted, got {X.shape}")
-        return getattr(self, self._model), X
+        check_is_fitted(self, self._model)
+        return getattr(self, self._model), as_matrix(self._validated(X, reset=False))
 
-    def __sklearn_tags__(self) -> SimpleNamespace:
+    def __sklearn_tags__(self) -> Tags:
         """What scikit-learn asks an estimator about itself."""
-        return tags(self._estimator_type, self._multi_class)
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 # Not in the objects, which are copied and pickled: locks are neither.
@@ -127,7 +127,7 @@ class _LinearEstimator(_PrivateEstimator):
     accounting: str = "tight"
 
     def _plan(self, n: int, p: int) -> Plan:
-        task = "classification" if self._estimator_type == "classifier" else "regression"
+        task = "classification" if is_classifier(self) else "regression"
         if get_loss(self.loss).task != task:
             fitting = [loss.key for loss in LOSSES.values() if loss.task == task]
             raise ValueError(
@@ -143,10 +143,18 @@ class _LinearEstimator(_PrivateEstimator):
         return X @ coef
 
 
-class _Classifier(_PrivateEstimator):
+class _Classifier(ClassifierMixin, _PrivateEstimator):
     """Labels for places in classes_."""
 
-    _estimator_type: ClassVar[str] = "classifier"
+    classes: Sequence[Any]
+
+    _multi_class: ClassVar[bool]
+
+    def _declared(self) -> np.ndarray:
+        return declared_classes(self.classes, two=not self._multi_class)
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        return class_numbers(self._declared(), y)
 
     @abc.abstractmethod
     def _places(self, X: Any) -> np.ndarray:
@@ -157,13 +165,17 @@ class _Classifier(_PrivateEstimator):
         places = self._places(X)
         return self.classes_[places]
 
-    def score(self, X: Any, y: Any) -> float:
-        """Share of rows whose label is predicted right. Not private."""
-        predicted = self._places(X)
-        labels = class_numbers(self.classes_, y)
-        if labels.shape != predicted.shape:
-            raise ValueError(f"y must have shape {predicted.shape} to match X, got {labels.shape}")
-        return float(np.mean(predicted == labels))
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows, or of their weights, whose label is predicted right. Not private."""
+        places = self._places(X)
+        return accuracy_score(class_numbers(self.classes_, y), places, sample_weight=sample_weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn asks an estimator about itself."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self._multi_class
+        tags.classifier_tags.poor_score = True  # noise may outweigh what a small budget learns
+        return tags
 
 
 @dc.dataclass(eq=False, kw_only=True)
@@ -200,14 +212,10 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
     loss: str = "logistic"
     classes: Sequence[Any] = (-1, 1)
 
-    def fit(self, X: Any, y: Any, *, refit: bool = False) -> Self:
-        """Release one private model. X: [n, p] as in `dpcore.solve`. y: [n] labels among `classes`.
+    _multi_class: ClassVar[bool] = False
 
-        Raises ValueError, NotApplicable and Unconverged as `solve` does, and BudgetExceeded (see the class); then
-        nothing is spent.
-        """
-        classes = declared_classes(self.classes, two=True)
-        return self._fit(X, 2.0 * class_numbers(classes, y) - 1.0, refit, classes)
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        return 2.0 * super()._targets(y) - 1.0
 
     def decision_function(self, X: Any) -> Array:
         """<x, coef_> for every row of X [n, p], shape [n]; positive speaks for classes_[1]."""
@@ -218,7 +226,7 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
 
 
 @dc.dataclass(eq=False, kw_only=True)
-class PrivateRegressor(_LinearEstimator):
+class PrivateRegressor(RegressorMixin, _LinearEstimator):
     """A linear regression, released privately; y must lie in [-domain.y_max, domain.y_max].
 
     Arguments, attributes, the price of a second fit and of copies, guarantee and what is not protected are those of
@@ -232,22 +240,15 @@ class PrivateRegressor(_LinearEstimator):
 
     loss: str = "huber"
 
-    _estimator_type: ClassVar[str] = "regressor"
-
-    def fit(self, X: Any, y: Any, *, refit: bool = False) -> Self:
-        """Release one private model. X: [n, p] as in `dpcore.solve`. y: [n]. Raises as `PrivateClassifier.fit`."""
-        return self._fit(X, y, refit)
-
     def predict(self, X: Any) -> Array:
         """<x, coef_> for every row of X [n, p], shape [n]."""
         return self._linear(X)
 
-    def score(self, X: Any, y: Any) -> float:
-        """R^2 = 1 - sum (y - prediction)^2 / sum (y - mean y)^2. Not private. Raises ValueError where y is constant."""
-        truth, predicted = Data(X, y).y, self._linear(X)
-        if (truth == truth[0]).all():
-            raise ValueError(f"y must vary where R^2 is asked for, got {truth[0]:g} in every row")
-        return 1.0 - float(((truth - predicted) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn asks an estimator about itself."""
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # noise may outweigh what a small budget learns
+        return tags
 
 
 @dc.dataclass(eq=False, kw_only=True)
@@ -287,11 +288,6 @@ class PrivateGaussianClassifier(_Classifier):
     _multi_class: ClassVar[bool] = True
     _model: ClassVar[str] = "matrices_"
 
-    def fit(self, X: Any, y: Any, *, refit: bool = False) -> Self:
-        """Release one private model. X: [n, p]. y: [n] labels among `classes`. Raises as `PrivateClassifier.fit`."""
-        classes = declared_classes(self.classes, two=False)
-        return self._fit(X, class_numbers(classes, y), refit, classes)
-
     @property
     def ellipsoids_(self) -> Ellipsoid:
         """Centres [C, p], precisions [C, p, p] and offsets [C] in the units of x; after fit."""
@@ -318,3 +314,54 @@ class PrivateGaussianClassifier(_Classifier):
         problem = (mechanism.usual_loss, n, p, self.lam, self.domain, None, self.theta_norm, mechanism.set)
         spec = Spec(*problem, classes=len(self.classes))  # type: ignore[arg-type]
         return mechanism.calibrate(spec, Budget(self.epsilon, self.delta))
+
+
+def _unmasked(name: str, values: Any) -> Any:
+    """The same values; ValueError for a masked array, whose mask scikit-learn would drop."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must have a value in every place, got a masked array")
+    return values
+
+
+def declared_classes(classes: Any, two: bool) -> np.ndarray:
+    """Declared labels as a sorted array [C], which holds them as they were written; C = 2 if `two`, else C >= 2.
+
+    ValueError for fewer or more, for labels of several kinds, and for what is no list of labels.
+
+    >>> declared_classes(("virginica", "setosa", "versicolor"), two=False).tolist()
+    ['setosa', 'versicolor', 'virginica']
+    """
+    try:
+        array = np.asarray(classes)
+        plain = array.tolist()
+        fitting = len(plain) == 2 if two else len(plain) >= 2
+        if fitting and array.ndim == 1 and plain == list(classes) and len(set(plain)) == len(plain):
+            return np.sort(array)
+    except (TypeError, ValueError):  # labels that numpy cannot hold, sort or hash
+        pass
+    many = "two" if two else "at least two"
+    raise ValueError(f"classes must be {many} different labels of one kind, got {shown(classes)}")
+
+
+def class_numbers(classes: np.ndarray, y: Any) -> np.ndarray:
+    """The place in `classes` of each label of y [n], integers [n]; ValueError for any other label.
+
+    >>> class_numbers(np.array(["no", "yes"]), ["yes", "yes", "no"])
+    array([1, 1, 0])
+    """
+    number_of = {label: number for number, label in enumerate(classes.tolist())}
+    labels = column_or_1d(_unmasked("y", y))
+    numbers = np.empty(len(labels), dtype=int)
+    for i, label in enumerate(labels.tolist()):
+        if not isinstance(label, Hashable) or label not in number_of:
+            raise ValueError(f"y must be one of the declared classes {_listed(list(number_of))}, got {shown(label)}")
+        numbers[i] = number_of[label]
+    return numbers
+
+
+def _listed(labels: list[Any]) -> str:
+    """All of few labels, some of many."""
+    texts = [shown(label) for label in labels]
+    if len(texts) > _LISTED:
+        texts[_LISTED // 2 : -1] = ["..."]
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
