@@ -242,6 +242,16 @@ def test_an_unconverged_solver_releases_nothing(monkeypatch):
         dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=0)
 
 
+@pytest.mark.parametrize("excess, told", [(1.2e-7, "1.2e-07"), (0.25, "0.25"), (30.0, "30")])
+def test_a_refusal_says_by_how_much_rows_are_too_long_and_what_to_do(excess, told):
+    """Rounding to single precision, and rows that were never scaled."""
+    rows = 2.0 * np.eye(3) * np.array([0.5, 1.0 + excess / 2, 1.0 + excess])
+    with pytest.raises(
+        ValueError, match=rf"got 2 of 3 rows beyond it, the longest by {told} R; .*clip=True, or --clip"
+    ):
+        Data(rows, np.ones(3)).check_rows(Domain(R=2.0))
+
+
 def test_domains_are_checked_in_their_norm():
     data = Data(np.array([[0.9, 0.9], [0.1, 0.0]]), [1, -1])
     data.check_domain(Domain(q=np.inf, R=1.0))
