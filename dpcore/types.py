@@ -38,6 +38,10 @@ class BudgetExceeded(ValueError):
     """A second release was asked for where the caller has agreed to pay for one."""
 
 
+class LargeDelta(UserWarning):
+    """A guarantee has delta >= 1/n, which even publishing a record drawn at random would satisfy."""
+
+
 class Unconverged(RuntimeError):
     """A solver could not certify the accuracy that the privacy proof needs; nothing was released."""
 
@@ -297,8 +301,8 @@ class Data:
         self.check_rows(domain)
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
             raise ValueError(
-                f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}; clip y to these "
-                "public bounds or raise y_max"
+                f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}; clip y to "
+                "these public bounds or raise y_max"
             )
 
 
