@@ -10,13 +10,17 @@ from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.sparse import hstack
+from scipy.special import log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from .api import release_once
+from .api import release_once, warn_of_large_delta
 from .checks import integer, shown
+from .data import clip_rows
 from .losses import LOSSES, get_loss
 from .mechanisms import make_mechanism
 from .solvers.ellipsoids import Ellipsoid, ellipsoid_of, features, svec
@@ -34,6 +38,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
     lam: float | str = "auto"
     domain: Domain | None = None
     theta_norm: float = 10.0
+    clip: bool = False
     random_state: int | None = None
 
     _model: ClassVar[str] = "coef_"  # the attribute that keeps what was released
@@ -46,12 +51,21 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         """y [n] as the mechanism takes it."""
         return y
 
-    def fit(self, X: Any, y: Any, *, refit: bool = False) -> Self:
+    def fit(self, X: Any, y: Any, *, refit: bool = False, **unsupported: Any) -> Self:
         """Release one private model. X: [n, p] as in `dpcore.solve`. y: [n] numbers, or labels among `classes`.
 
         Raises ValueError, NotApplicable and Unconverged as `solve` does, and BudgetExceeded (see the class); then
-        nothing is spent.
+        nothing is spent. Warns with LargeDelta where all fits together have delta >= 1/n. sample_weight is refused; it
+        is no argument by name, which tells scikit-learn's tools to do without weights.
         """
+        for argument, value in unsupported.items():
+            if argument != "sample_weight":
+                raise TypeError(f"{type(self).__name__}.fit() got an unexpected keyword argument {argument!r}")
+            if value is not None:
+                raise ValueError(
+                    "sample_weight must be left out, got weights: the noise covers records that all weigh 1/n, and a "
+                    "record that weighs more would move the model further than that"
+                )
         if not isinstance(refit, bool):
             raise ValueError(f"refit must be True or False, got {shown(refit)}")
         with _lock_of(self):
@@ -64,6 +78,8 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
                 f"domain must be a dpcore.Domain, the public promise about every record, for {name}.fit, "
                 f"got {shown(self.domain)}"
             )
+        if not isinstance(self.clip, bool):
+            raise ValueError(f"clip must be True or False, got {shown(self.clip)}")
         if self.random_state is not None:
             integer("random_state", self.random_state, at_least=0)
         earlier: Budget | None = getattr(self, "spent_", None)
@@ -80,15 +96,32 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
         spent = plan.spent
         if earlier is not None:
             spent = Budget(earlier.epsilon + spent.epsilon, earlier.delta + spent.delta)
-        theta = release_once(plan, data, seed=self.random_state).theta
+        warn_of_large_delta(data.n, spent.delta)
+        clipped = 0
+        if self.clip:
+            data, clipped = clip_rows(data, self.domain.R, self.domain.q)
+        theta = release_once(plan, self._stored(data), seed=self.random_state).theta
         # The price is written down before the model can be seen: an interrupt may overcount, never undercount.
         self.spent_: Budget = spent
         self.plan_: Plan = plan
         validate_data(self, X, skip_check_array=True)  # sets n_features_in_ and feature_names_in_
         if is_classifier(self):
             self.classes_ = self._declared()
-        setattr(self, self._model, theta)
+        self.clipped_: int = clipped
+        self._keep(theta)
         return self
+
+    def _stored(self, data: Data) -> Data:
+        """The records as `_plan` expects them."""
+        return data
+
+    def _keep(self, theta: Array) -> None:
+        """Set what was released as attributes, `_model` last."""
+        setattr(self, self._model, theta)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the number of clipped rows: a pickle may be given away, and the number is not private."""
+        return {name: value for name, value in super().__getstate__().items() if name != "clipped_"}
 
     def _validated(self, X: Any, **options: Any) -> Any:
         """X [n, p], or X and y, as arrays or CSR; with reset=False X must have the columns of the fit."""
@@ -124,9 +157,12 @@ class _LinearEstimator(_PrivateEstimator):
     mechanism: str = "output_gaussian"
     loss: str
     radius: float | None = None
+    fit_intercept: bool = False
     accounting: str = "tight"
 
     def _plan(self, n: int, p: int) -> Plan:
+        if not isinstance(self.fit_intercept, bool):
+            raise ValueError(f"fit_intercept must be True or False, got {shown(self.fit_intercept)}")
         task = "classification" if is_classifier(self) else "regression"
         if get_loss(self.loss).task != task:
             fitting = [loss.key for loss in LOSSES.values() if loss.task == task]
@@ -134,13 +170,29 @@ class _LinearEstimator(_PrivateEstimator):
                 f"loss must be one of {', '.join(fitting)} for {type(self).__name__}, got {shown(self.loss)}"
             )
         mechanism = make_mechanism(self.mechanism, accounting=self.accounting)
-        problem = (self.loss, n, p, self.lam, self.domain, self.radius, self.theta_norm, mechanism.set)
+        domain: Domain = self.domain  # type: ignore[assignment]
+        if self.fit_intercept:
+            p, domain = p + 1, dc.replace(domain, R=domain.R * 2.0 ** (1.0 / domain.q))
+        problem = (self.loss, n, p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
         return mechanism.calibrate(Spec(*problem), Budget(self.epsilon, self.delta))  # type: ignore[arg-type]
 
+    def _stored(self, data: Data) -> Data:
+        """With a last column R for the intercept: it may not hide that a row is too long."""
+        if not self.fit_intercept:
+            return data
+        data.check_rows(self.domain)  # type: ignore[arg-type]
+        column = np.full((data.n, 1), self.domain.R)  # type: ignore[union-attr]
+        return Data(hstack([data.X, column], format="csr") if data.sparse else np.hstack([data.X, column]), data.y)
+
+    def _keep(self, theta: Array) -> None:
+        p = self.n_features_in_
+        self.intercept_ = self.domain.R * float(theta[p]) if self.fit_intercept else 0.0  # type: ignore[union-attr]
+        super()._keep(theta[:p])
+
     def _linear(self, X: Any) -> Array:
-        """<x, coef_> for every row of X, shape [n]."""
+        """<x, coef_> + intercept_ for every row of X, shape [n]."""
         coef, X = self._fitted(X)
-        return X @ coef
+        return X @ coef + self.intercept_
 
 
 class _Classifier(ClassifierMixin, _PrivateEstimator):
@@ -186,10 +238,14 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
     radius, theta_norm, accounting: as in `dpcore.calibrate`. domain: the public promise about every record; it has no
     default, because a bound measured on the data is not private. classes: the two labels, in any order; declared,
     never inferred, and any other label is refused. random_state: None for a private release; an integer repeats the
-    noise, and then there is no promise. There is no intercept: give X a constant column (it counts in ||x||_2).
+    noise, and then there is no promise. clip: scale rows beyond domain.R down to it, instead of refusing them.
+    fit_intercept: give every record one more column that is always R. Its coefficient is regularised and blurred like
+    the others, and the noise grows as if R were 2^(1/q) R, the bound on ||(x, R)||_q: sqrt(2) R for q = 2, R for inf.
 
-    After fit: coef_ [p], plan_ (the last one), spent_ (a `Budget`), n_features_in_, classes_ [2] (sorted, as
-    scikit-learn's scores take them).
+    After fit: coef_ [p], intercept_ (0 without fit_intercept), plan_ (the last one), spent_ (a `Budget`), classes_ [2]
+    (sorted, as scikit-learn's scores take them), n_features_in_, feature_names_in_ where X names its columns, and
+    clipped_, how many rows were scaled down; that number is not private, and a pickle leaves it out. predict_proba and
+    predict_log_proba are there for logistic loss alone.
 
     A second fit raises BudgetExceeded; fit(X, y, refit=True) pays again, and spent_ then adds up all fits (basic
     composition: epsilons and deltas add), whatever data they saw. Copies (scikit-learn's clone, copy, pickle) spend
@@ -218,8 +274,28 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
         return 2.0 * super()._targets(y) - 1.0
 
     def decision_function(self, X: Any) -> Array:
-        """<x, coef_> for every row of X [n, p], shape [n]; positive speaks for classes_[1]."""
+        """<x, coef_> + intercept_ for every row of X [n, p], shape [n]; positive speaks for classes_[1]."""
         return self._linear(X)
+
+    def _has_probabilities(self) -> bool:
+        loss = self.plan_.spec.loss if hasattr(self, "plan_") else self.loss
+        if loss != "logistic":
+            raise AttributeError(f"probabilities need a model fitted with loss = 'logistic', got {shown(loss)}")
+        return True
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of classes_ for every row of X [n, p], shape [n, 2]; for the second, 1 / (1 + exp(-decision)).
+
+        They are the released model's: noise spoils probabilities long before it spoils labels. For logistic loss only.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithms of `predict_proba`, which stay finite where a probability is too small for a float."""
+        decision = self._linear(X)
+        return log_expit(np.stack([-decision, decision], axis=1))
 
     def _places(self, X: Any) -> np.ndarray:
         return (self._linear(X) > 0.0).astype(int)
@@ -241,7 +317,7 @@ class PrivateRegressor(RegressorMixin, _LinearEstimator):
     loss: str = "huber"
 
     def predict(self, X: Any) -> Array:
-        """<x, coef_> for every row of X [n, p], shape [n]."""
+        """<x, coef_> + intercept_ for every row of X [n, p], shape [n]."""
         return self._linear(X)
 
     def __sklearn_tags__(self) -> Tags:
@@ -257,15 +333,15 @@ class PrivateGaussianClassifier(_Classifier):
 
     score_c(x) = (x - centre_c)' precision_c (x - centre_c) + offset_c. The mechanism is `gaussian_classifier`, and
     noise, perturbed are its knobs: the law of the noise ("gaussian" or "gamma", which has delta = 0), and what it is
-    added to ("objective" or "output"). epsilon, delta, lam, theta_norm, random_state: as for `PrivateClassifier`.
+    added to ("objective" or "output"). epsilon, delta, lam, theta_norm, clip, random_state: as for `PrivateClassifier`.
     domain: the public promise ||x||_2 <= R; its y_max is not used. classes: all labels that could occur, text or
     numbers, in any order; they have no default, are never inferred, and any other label is refused. Nothing is added
     for an intercept: the ellipsoids have centres.
 
     After fit: matrices_ [C, p + 1, p + 1] (symmetric, no eigenvalue below 0, in the coordinates (x / R, 1) / sqrt2),
     ellipsoids_ (the same as an `Ellipsoid` in the units of x), classes_ [C] (sorted; matrices_[c] is of classes_[c]),
-    plan_, spent_ and n_features_in_. A second fit, copies and cross-validation cost what they do for
-    `PrivateClassifier`.
+    plan_, spent_, n_features_in_, feature_names_in_ and clipped_. A second fit, copies and cross-validation cost what
+    they do for `PrivateClassifier`.
 
     Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, its class included, as
         `python -m dpcore info gaussian_classifier` says; all fits of one object together, (spent_.epsilon,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,18 +15,21 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, Normalizer
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import has_fit_parameter
 
 import dpcore
 from dpcore import (
     Budget,
     BudgetExceeded,
     Domain,
+    LargeDelta,
     PrivateClassifier,
     PrivateGaussianClassifier,
     PrivateRegressor,
@@ -326,6 +330,105 @@ def test_a_grid_search_tries_clones():
     search = GridSearchCV(model, {"lam": [0.01, 10.0]}, cv=2, error_score="raise").fit(DATA.X, WORDS)
     assert search.best_params_["lam"] in (0.01, 10.0) and not hasattr(model, "spent_")
     assert search.best_estimator_.spent_ == Budget(1e4, 1e-3), "only the last fit: the search spent four more"
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_probabilities_are_those_of_the_logistic_model(fit_intercept):
+    model = classifier(**RICH, fit_intercept=fit_intercept, random_state=0).fit(DATA.X, WORDS)
+    second = 1.0 / (1.0 + np.exp(-(DATA.X @ model.coef_ + model.intercept_)))
+    assert np.allclose(model.predict_proba(DATA.X), np.stack([1.0 - second, second], axis=1), rtol=1e-12)
+    assert np.allclose(np.exp(model.predict_log_proba(DATA.X)), model.predict_proba(DATA.X), rtol=1e-12)
+    assert np.isfinite(model.predict_log_proba(1e6 * DATA.X)).all()
+    assert (np.array(["sick", "well"])[model.predict_proba(DATA.X).argmax(1)] == model.predict(DATA.X)).all()
+    losses = cross_val_score(clone(model), DATA.X, WORDS, cv=3, scoring="neg_log_loss", error_score="raise")
+    assert losses.min() > -np.log(2.0), "worse than a coin"
+
+
+@pytest.mark.parametrize("loss", ["hinge", "huber_hinge"])
+@pytest.mark.parametrize("ask", ["predict_proba", "predict_log_proba"])
+def test_losses_without_probabilities_have_none(loss, ask):
+    model = classifier(loss=loss)
+    assert not hasattr(model, ask) and hasattr(classifier(), ask) and not hasattr(regressor(), ask)
+    model.fit(DATA.X, WORDS).set_params(loss="logistic")
+    assert not hasattr(model, ask), "it was fitted with another loss"
+
+
+@pytest.mark.parametrize("key", ["output_gaussian", "noisy_gd", "frank_wolfe_polytope"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("clip", [False, True])
+def test_an_intercept_is_a_column_of_size_R_within_a_wider_promise(key, form, clip):
+    q, R = dpcore.make_mechanism(key).q, 0.4 if clip else 1.0
+    short = DATA.X * np.minimum(1.0, R / np.linalg.norm(DATA.X, q, axis=1))[:, None]
+    facts = dict(epsilon=0.7, delta=1e-5, lam=0.0 if key in UNREGULARISED else 0.2, loss="logistic")
+    model = classifier(mechanism=key, fit_intercept=True, clip=clip, random_state=4, domain=Domain(q, R), **facts)
+    model.fit(form(DATA.X), WORDS)
+    wide = form(np.column_stack([short, np.full(DATA.n, R)]))
+    release = dpcore.solve(key, wide, DATA.y, R=R * {2.0: 2.0**0.5, np.inf: 1.0}[q], q=q, seed=4, **facts)
+    assert model.plan_ == release.plan and model.n_features_in_ == DATA.p
+    assert np.allclose([*model.coef_, model.intercept_ / R], release.theta, atol=1e-7) and model.intercept_ != 0.0
+    assert np.allclose(model.decision_function(form(DATA.X)), DATA.X @ model.coef_ + model.intercept_)
+    assert model.clipped_ == np.count_nonzero(np.linalg.norm(DATA.X, q, axis=1) > R) and (model.clipped_ > 9) is clip
+
+
+def test_an_intercept_finds_a_threshold_and_does_not_hide_long_rows():
+    facts = dict(RICH, random_state=0, domain=Domain(R=1.0, y_max=1.0))
+    high = DATA.X[:, 0] > np.quantile(DATA.X[:, 0], 0.8)
+    scores = [
+        classifier(**facts, classes=(False, True), fit_intercept=on).fit(DATA.X, high).score(DATA.X, high)
+        for on in (False, True)
+    ]
+    assert scores[1] > scores[0] + 0.1
+    assert regressor(**facts, fit_intercept=True).fit(DATA.X, TARGET + 0.5).intercept_ == pytest.approx(0.5, abs=0.1)
+    assert classifier(**facts).fit(DATA.X, WORDS).intercept_ == 0.0
+    long = np.vstack([1.01 * DATA.X[:1] / np.linalg.norm(DATA.X[0]), 0.1 * DATA.X[1:]])
+    with pytest.raises(ValueError, match=r"<= R = 1 in every row, got 1 of 120 rows beyond it, the longest by 0.01 R"):
+        classifier(fit_intercept=True).fit(long, WORDS)
+
+
+def test_rows_that_rounding_made_too_long_are_clipped_where_that_is_asked_for():
+    X = np.random.default_rng(0).normal(size=(500, 5)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, "well", "sick")
+    pipe = Pipeline([("unit", Normalizer()), ("model", classifier(random_state=1))])
+    with pytest.raises(ValueError, match=r"the longest by .*e-0[78] R; scale such rows down to R \(clip=True"):
+        pipe.fit(X, y)
+    model = pipe.set_params(model__clip=True).fit(X, y)["model"]
+    Z = Normalizer().fit_transform(X)
+    release = dpcore.solve(
+        "output_gaussian", Z, 2.0 * (y == "well") - 1, epsilon=1.0, delta=1e-5, lam=0.1, clip=True, seed=1
+    )
+    assert np.array_equal(model.coef_, release.theta) and model.clipped_ == release.clipped > 100
+    kept = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(kept.coef_, model.coef_) and not hasattr(kept, "clipped_"), "a pickle may be given away"
+    with pytest.raises(ValueError, match="clip must be True or False, got 'yes'"):
+        classifier(clip="yes").fit(DATA.X, WORDS)
+
+
+def test_weights_are_refused_where_noise_does_not_cover_them_and_counted_in_scores():
+    weights = np.random.default_rng(0).uniform(0.0, 1.0, DATA.n)
+    for model, y in ((classifier(**RICH, random_state=0), WORDS), (regressor(**RICH, random_state=0), TARGET)):
+        with pytest.raises(ValueError, match=r"^sample_weight must be left out, got weights: the noise covers records"):
+            model.fit(DATA.X, y, sample_weight=weights)
+        assert not hasattr(model, "spent_") and not has_fit_parameter(model, "sample_weight")
+        model.fit(DATA.X, y, sample_weight=None)
+        with pytest.raises(TypeError, match="got an unexpected keyword argument 'weights'"):
+            model.fit(DATA.X, y, refit=True, weights=weights)
+        measure = accuracy_score if y is WORDS else r2_score
+        expected = measure(y, model.predict(DATA.X), sample_weight=weights)
+        assert model.score(DATA.X, y, weights) == expected != model.score(DATA.X, y)
+    # Bags are drawn as rows where an estimator takes no weights.
+    assert (
+        BaggingClassifier(classifier(**RICH, classes=(0, 1)), n_estimators=2).fit(DATA.X, WORDS).score(DATA.X, WORDS)
+        > 0.6
+    )
+
+
+def test_fits_that_together_have_a_large_delta_warn():
+    model = classifier(delta=0.6 / DATA.n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(DATA.X, WORDS)
+    with pytest.warns(LargeDelta, match="delta = 0.01 is not below 1/n = 0.00833"):
+        model.fit(DATA.X, WORDS, refit=True)
 
 
 def test_only_their_own_module_imports_scikit_learn():

@@ -37,6 +37,9 @@ def test_a_fit_is_one_release_of_solve(noise, delta, perturbed, lam):
     release = dpcore.solve(KEY, DATA.X, DATA.y, R=1.5, classes=4, seed=4, **facts)
     assert np.array_equal(model.matrices_, release.theta) and model.plan_ == release.plan
     assert model.spent_ == Budget(0.7, delta) and model.n_features_in_ == 3
+    clipped = classifier(domain=Domain(R=0.4), clip=True, random_state=4, **facts).fit(DATA.X, WORDS)
+    release = dpcore.solve(KEY, DATA.X, DATA.y, R=0.4, classes=4, seed=4, clip=True, **facts)
+    assert np.array_equal(clipped.matrices_, release.theta) and clipped.clipped_ == release.clipped > 0
     free = [classifier().fit(DATA.X, WORDS).matrices_ for _ in range(2)]
     assert not np.array_equal(*free), "only a seeded fit repeats itself"
 
