@@ -24,8 +24,8 @@ _HOMES = {
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "reports": ("AuditReport",),
     "types": (
-        *("Bound", "Budget", "BudgetExceeded", "Data", "Domain", "NotApplicable", "Plan", "Release", "Spec"),
-        "Unconverged",
+        *("Bound", "Budget", "BudgetExceeded", "Data", "Domain", "LargeDelta", "NotApplicable", "Plan", "Release"),
+        *("Spec", "Unconverged"),
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -40,7 +40,19 @@ if TYPE_CHECKING:
     from .mechanisms import list_mechanisms, make_mechanism
     from .odds import Odds, odds_of
     from .reports import AuditReport
-    from .types import Bound, Budget, BudgetExceeded, Data, Domain, NotApplicable, Plan, Release, Spec, Unconverged
+    from .types import (
+        Bound,
+        Budget,
+        BudgetExceeded,
+        Data,
+        Domain,
+        LargeDelta,
+        NotApplicable,
+        Plan,
+        Release,
+        Spec,
+        Unconverged,
+    )
 
 
 def __getattr__(name: str) -> object:

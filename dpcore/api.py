@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from types import FrameType
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +14,7 @@ from .data import clip_rows
 from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism, mechanism_class
 from .sets import ConvexSet, SetName, get_set
-from .types import Bound, Budget, Data, Domain, NotApplicable, Plan, Release, Spec, as_matrix
+from .types import Bound, Budget, Data, Domain, LargeDelta, NotApplicable, Plan, Release, Spec, as_matrix
 
 
 def calibrate(
@@ -45,7 +48,8 @@ def calibrate(
     is everywhere for the L2 ball, 1 for the simplex, theta_norm for others. theta_norm: public guess of a good model's
     norm. accounting, knobs: see the mechanism.
 
-    Raises ValueError for arguments out of range and NotApplicable where no guarantee exists.
+    Raises ValueError for arguments out of range and NotApplicable where no guarantee exists; warns with LargeDelta
+    where the guarantee has delta >= 1/n.
 
     >>> plan = calibrate("output_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5, lam=0.1)
     >>> round(plan.scale, 6), plan.spent.epsilon, plan.steps
@@ -63,7 +67,24 @@ def calibrate(
         raise ValueError(f"classes must be {rule} for {get_loss(loss).label}, got {shown(classes)}")
     facts = (n, p, lam, domain, radius, theta_norm, where, 2 if classes is None else classes)
     spec = Spec(loss, *facts)  # type: ignore[arg-type]
-    return mechanism.calibrate(spec, Budget(epsilon, delta))
+    plan = mechanism.calibrate(spec, Budget(epsilon, delta))
+    warn_of_large_delta(n, plan.spent.delta)
+    return plan
+
+
+def warn_of_large_delta(n: int, delta: float) -> None:
+    """Warn, at the line that called dpcore, where delta >= 1/n."""
+    if delta < 1.0 / n:
+        return
+    frame: FrameType | None = sys._getframe()
+    level = 1
+    while frame and frame.f_globals["__name__"].split(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    sentence = (
+        f"delta = {delta:g} is not below 1/n = {1.0 / n:.3g}: even publishing a record drawn at random would satisfy "
+        f"this guarantee; choose delta below 1/n^2 = {1.0 / n**2:.3g}"
+    )
+    warnings.warn(sentence, LargeDelta, stacklevel=level)
 
 
 def solve(
@@ -100,7 +121,8 @@ def solve(
 
     The numbers of theta are rounded to a grid of about a millionth of their noise (`dpcore.noises.on_grid`).
 
-    Raises ValueError, NotApplicable, and Unconverged where the solver cannot certify what the proof needs.
+    Raises ValueError, NotApplicable, and Unconverged where the solver cannot certify what the proof needs; warns as
+    `calibrate` does.
 
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     >>> release = solve("output_gaussian", X, [1, 1, -1, -1], epsilon=1.0, delta=1e-5, lam=1.0, seed=0)

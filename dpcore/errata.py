@@ -21,9 +21,10 @@ from .classes.published import existence
 from .composition import lecture_multiplier
 from .huber_pairs import pair_plan, worst_for_gamma, worst_for_gaussian
 from .lp_noise import quoted_noise
+from .mechanisms import make_mechanism
 from .streams import counterexample_regret
 from .subsampling import subsampled_epsilon
-from .types import Budget
+from .types import Budget, Domain, Spec
 
 # broken: costs more than is printed, which a pair of data sets shows. unproved: what is proved is more than is printed,
 # and nobody knows whether it is safe. false: a statement that is no promise does not hold. wasteful: private, with more
@@ -148,8 +149,8 @@ def _objective_gaussian() -> tuple[float, float]:
 
 def _simplex_draws() -> tuple[float, float]:
     n, lam, R, delta = 1000, 3.0, 64.0, 1e-3
-    facts = {"n": n, "p": 2, "epsilon": 1.0, "delta": delta, "loss": "linear", "lam": lam, "R": R}
-    plan = calibrate("simplex_sampling", accounting="published", **facts)  # type: ignore[arg-type]
+    spec = Spec("linear", n, 2, lam, Domain(math.inf, R), set="simplex")
+    plan = make_mechanism("simplex_sampling", accounting="published").calibrate(spec, Budget(1.0, delta))
     return delta, two_column_delta(plan.steps, 4.0 * R / (n * lam), 1.0)
 
 

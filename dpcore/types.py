@@ -38,6 +38,10 @@ class BudgetExceeded(ValueError):
     """A second release was asked for where the caller has agreed to pay for one."""
 
 
+class LargeDelta(UserWarning):
+    """A guarantee has delta >= 1/n, which even publishing a record drawn at random would satisfy."""
+
+
 class Unconverged(RuntimeError):
     """A solver could not certify the accuracy that the privacy proof needs; nothing was released."""
 
@@ -288,14 +292,18 @@ class Data:
         if beyond:
             raise ValueError(
                 f"X must have ||x||_{domain.q:g} <= R = {domain.R:g} in every row, got {beyond} of {self.n} rows "
-                "beyond it; scale by a public constant or raise R"
+                f"beyond it, the longest by {norms.max() / domain.R - 1:.3g} R; scale such rows down to R (clip=True, "
+                "or --clip), scale all rows by a public constant, or raise R"
             )
 
     def check_domain(self, domain: Domain) -> None:
         """Raise ValueError when a record breaks the public promise; nothing is clipped."""
         self.check_rows(domain)
         if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
-            raise ValueError(f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}")
+            raise ValueError(
+                f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}; clip y to "
+                "these public bounds or raise y_max"
+            )
 
 
 @dc.dataclass(frozen=True)

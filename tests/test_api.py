@@ -1,6 +1,7 @@
 """The public faces: calibrate, solve, bounds_of, and the values they take."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -240,6 +241,34 @@ def test_an_unconverged_solver_releases_nothing(monkeypatch):
     monkeypatch.setattr(solvers, "tolerance", lambda *facts: 1e-40)
     with pytest.raises(Unconverged, match="nothing was released"):
         dpcore.solve("output_gaussian", DATA.X, DATA.y, **GOOD, seed=0)
+
+
+@pytest.mark.parametrize("excess, told", [(1.2e-7, "1.2e-07"), (0.25, "0.25"), (30.0, "30")])
+def test_a_refusal_says_by_how_much_rows_are_too_long_and_what_to_do(excess, told):
+    """Rounding to single precision, and rows that were never scaled."""
+    rows = 2.0 * np.eye(3) * np.array([0.5, 1.0 + excess / 2, 1.0 + excess])
+    with pytest.raises(
+        ValueError, match=rf"got 2 of 3 rows beyond it, the longest by {told} R; .*clip=True, or --clip"
+    ):
+        Data(rows, np.ones(3)).check_rows(Domain(R=2.0))
+
+
+@pytest.mark.parametrize("times, warned", [(0.999, 0), (1.0, 1), (30.0, 1)])
+def test_a_delta_of_one_over_n_or_more_warns_at_the_line_that_asked(times, warned):
+    facts = GOOD | {"delta": times / DATA.n}
+
+    def told(ask):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ask()
+        return [(warning.category, warning.filename) for warning in caught]
+
+    told_here = [(dpcore.LargeDelta, __file__)] * warned
+    assert told(lambda: dpcore.calibrate("output_gaussian", n=DATA.n, p=DATA.p, **facts)) == told_here
+    assert told(lambda: dpcore.solve("output_gaussian", DATA.X, DATA.y, **facts)) == told_here
+    assert told(lambda: dpcore.solve("output_gamma", DATA.X, DATA.y, **facts)) == [], "its guarantee is pure"
+    curve = dpcore.Experiment(n=DATA.n, delta=facts["delta"], repetitions=2)
+    assert told(lambda: dpcore.run(curve)) == [], "a curve is many calibrations"
 
 
 def test_domains_are_checked_in_their_norm():

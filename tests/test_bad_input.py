@@ -111,7 +111,7 @@ CSV = {
     "inf": ("a,sick\n-inf,1\n0.1,-1\n", ["column 'a' of people.csv must hold a number", "got '-inf' in line 2"]),
     "text labels": ("a,sick\n0.5,yes\n0.2,no\n", ["column 'sick' of people.csv", "'yes'", "np.where(", "1, -1)"]),
     "labels 0 and 1": ("a,sick\n0.5,0\n0.2,1\n", ["y must be -1 or +1 for logistic loss, got 0", "2 * y - 1"]),
-    "labels 1 and 2": ("a,sick\n0.5,1\n0.2,2\n", ["y must lie in [-1, 1], got 2"]),
+    "labels 1 and 2": ("a,sick\n0.5,1\n0.2,2\n", ["y must be -1 or +1 for logistic loss, got 2"]),
     "labels only": ("sick\n1\n-1\n", ["people.csv must have", "feature"]),
     "no such label": ("a,ill\n0.5,1\n0.2,-1\n", ["label must be a column of people.csv (a, ill), got 'sick'"]),
     "one class": ("a,sick\n0.5,1\n0.2,1\n", ["y must hold two classes, got 1 in every row"]),

@@ -249,6 +249,17 @@ def test_clipping_is_printed_with_its_count(capsys, csv):
     assert "scaled down" not in call(capsys, *SOLVE, "--data", csv, "--clip")[1]
 
 
+def test_a_large_delta_is_a_line_on_stderr_and_a_field(capsys, csv):
+    words = ["0.5" if word == "1e-5" else word for word in SOLVE]
+    sentence = "delta = 0.5 is not below 1/n = 0.00833: even publishing a record drawn at random would satisfy"
+    code, out, err = call(capsys, *words, "--data", csv)
+    assert code == 0 and err.startswith(f"Warning: {sentence}") and err.count("\n") == 1 and "delta = 0.5 (" in out
+    code, out, _ = call(capsys, *words, "--data", csv, "--json")
+    assert [told.startswith(sentence) for told in json.loads(out)["warnings"]] == [True]
+    code, out, err = call(capsys, *SOLVE, "--data", csv, "--json")
+    assert err == "" and json.loads(out)["warnings"] == []
+
+
 def test_the_losses_of_linear_predictions_are_offered(capsys, csv):
     for loss in LINEAR:
         code, out, err = call(capsys, *SOLVE, "--data", csv, "--lam", "0.1", "--loss", loss, "--json")

@@ -7,6 +7,7 @@ import dataclasses as dc
 import inspect
 import json
 import re
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..data import ClassTable, Table, check_learnable, number_classes, read_clas
 from ..losses import LOSSES, Loss, get_loss
 from ..mechanisms import list_mechanisms, mechanism_class
 from ..solvers.ellipsoids import ellipsoid_of
-from ..types import LAM_RULES, Release
+from ..types import LAM_RULES, LargeDelta, Release
 from .options import JSON
 
 
@@ -132,7 +133,12 @@ def solve(
     arguments["classes"] = None if names is None else len(names)
     arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
     data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}
-    plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments, **_knobs(knobs, arguments))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LargeDelta)
+        plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments, **_knobs(knobs, arguments))
+    told = [str(warning.message) for warning in caught]
+    for sentence in told:
+        click.echo(f"Warning: {sentence}", err=True)
     release = api.release_once(plan, data, **draw)
     columns = [*records.columns, *(str(number + 1) for number in range(data.active, data.p))]
     facts = {
@@ -141,6 +147,7 @@ def solve(
         "spent": dc.asdict(release.spent),
         "seeded": release.seeded,
         "clipped": release.clipped,
+        "warnings": told,
         "mechanism": plan.mechanism.key,
         "loss": plan.spec.loss,
         "lam": plan.spec.lam,

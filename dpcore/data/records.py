@@ -90,10 +90,10 @@ def check_records(data: Data, spec: Spec) -> None:
         if wrong.size:
             raise ValueError(f"y must be whole numbers from 0 to {spec.classes - 1}, got {wrong[0]:g}")
         return
-    data.check_domain(spec.domain)
     if get_loss(spec.loss).classification:
         other = data.y[np.abs(data.y) != 1.0]
         if other.size:
             zero_one = np.isin(data.y, (0.0, 1.0)).all()
             advice = "; labels 0 and 1 become -1 and +1 by 2 * y - 1" if zero_one else ""
             raise ValueError(f"y must be -1 or +1 for {get_loss(spec.loss).label}, got {other[0]:g}{advice}")
+    data.check_domain(spec.domain)

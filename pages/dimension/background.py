@@ -81,8 +81,9 @@ def small_p_line(experiment: Experiment, n: int) -> str:
 
     def size(key: str, epsilon: float) -> float:
         """How far the noise moves a prediction, root mean square."""
-        plan = dpcore.calibrate(key, n=n, p=p, epsilon=epsilon, delta=experiment.delta, lam=experiment.lam)
-        return plan.scale * math.sqrt(dpcore.make_mechanism(key).law.reach(p)[1])
+        mechanism, budget = dpcore.make_mechanism(key), dpcore.Budget(epsilon, experiment.delta)
+        plan = mechanism.calibrate(dpcore.Spec("logistic", n, p, experiment.lam), budget)  # type: ignore[arg-type]
+        return plan.scale * math.sqrt(mechanism.law.reach(p)[1])
 
     smaller = [size("output_gamma", epsilon) < size("output_gaussian", epsilon) for epsilon in dpcore.EPSILON_GRID]
     count = "every" if all(smaller) else f"{sum(smaller)} of {len(smaller)}"

@@ -35,8 +35,8 @@ _SAME = 0.05
 
 def one_lam(n: int, epsilon: float, delta: float, lam: float | str) -> float:
     """λ for every p and every noise: a rule is resolved as Gaussian output perturbation does, which ignores p."""
-    plan = dpcore.calibrate("output_gaussian", n=n, p=8, epsilon=epsilon, delta=delta, lam=lam)
-    return float(plan.spec.lam)
+    spec = dpcore.Spec("logistic", n, 8, lam)  # type: ignore[arg-type]
+    return float(dpcore.make_mechanism("output_gaussian").calibrate(spec, dpcore.Budget(epsilon, delta)).spec.lam)
 
 
 def axis_title(source: Source) -> str:
