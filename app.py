@@ -25,6 +25,6 @@ app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
     routes=assets.routes(),
     lifespan=upload_server.lifespan,
-    middleware=[Middleware(doorman.Doorman)],
+    middleware=[Middleware(doorman.Doorman), Middleware(upload_server.Door)],
     on_script_error=apologise,
 )

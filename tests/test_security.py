@@ -6,8 +6,12 @@ import ast
 import asyncio
 import contextlib
 import http.client
+import json
+import shutil
+import time
 import tomllib
-from collections.abc import Iterator
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,9 +20,10 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from pages.ui import upload_server
 from pages.ui.doorman import HEADERS
 
-from .harness import ROOT, Server
+from .harness import ROOT, Server, serve
 
 SETTINGS = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
 MEGABYTE = 10**6
@@ -110,38 +115,186 @@ def form(size: int) -> tuple[bytes, str]:
     return start + b"1" * size + b"\r\n--x--\r\n", "multipart/form-data; boundary=x"
 
 
+def tokens_of(server: Server) -> dict[str, str]:
+    cookie = ask(server, "/_stcore/health")[1]["Set-Cookie"].split(";")[0]
+    return {"Cookie": cookie, "X_Xsrftoken": cookie.split("=", 1)[1]}
+
+
+@contextlib.asynccontextmanager
+async def a_session(server: Server) -> AsyncIterator[str]:
+    """The id of a session whose page runs once; it is left at the end."""
+    async with open_stream(server, origin=server.url) as stream:
+        await stream.send(BackMsg(rerun_script={}).SerializeToString())
+        session = ""
+        while not session:
+            message = ForwardMsg.FromString(await stream.recv())
+            session = message.new_session.initialize.session_id
+        yield session
+
+
+def place(session: str, file: str = "one") -> str:
+    return f"/_stcore/upload_file/{session}/{file}"
+
+
+async def put(
+    server: Server, session: str, size: int, *, file: str = "one", chunked: bool = False, **headers: str
+) -> int:
+    body, kind = form(size)
+    pieces = (body[at : at + 2**20] for at in range(0, len(body), 2**20))
+    sent = pieces if chunked else body
+    return (await asyncio.to_thread(ask, server, place(session, file), "PUT", sent, Content_Type=kind, **headers))[0]
+
+
+MOST = SETTINGS["server"]["maxUploadSize"] * 2**20
+
+
 def test_uploads_need_a_session_a_token_and_a_bounded_size(server):
     """In this order: what has no token is refused before its session is looked up, and its body before it is read."""
-    cookie = ask(server, "/_stcore/health")[1]["Set-Cookie"].split(";")[0]
-    tokens = {"Cookie": cookie, "X_Xsrftoken": cookie.split("=", 1)[1]}
-    most = SETTINGS["server"]["maxUploadSize"] * 2**20
-
-    def put(session: str, size: int, *, chunked: bool = False, **headers: str) -> int:
-        body, kind = form(size)
-        pieces = (body[at : at + 2**20] for at in range(0, len(body), 2**20))
-        path = f"/_stcore/upload_file/{session}/one"
-        return ask(server, path, "PUT", pieces if chunked else body, Content_Type=kind, **headers)[0]
+    tokens = tokens_of(server)
+    cookie = tokens["Cookie"]
 
     async def talk() -> None:
-        async with open_stream(server, origin=server.url) as stream:
-            await stream.send(BackMsg(rerun_script={}).SerializeToString())
-            session = ""
-            while not session:
-                message = ForwardMsg.FromString(await stream.recv())
-                session = message.new_session.initialize.session_id
-
-            def tried(*arguments, **options):
-                return asyncio.to_thread(put, *arguments, **options)
-
-            assert await tried(session, 1000, **tokens) == 204
-            assert await tried(session, 1000) == 403, "without a token"
-            assert await tried(session, 1000, Cookie=cookie) == 403, "with the cookie, which browsers send unasked"
-            assert await tried(session, 1000, **{**tokens, "X_Xsrftoken": "2|0|0|0"}) == 403
-            assert await tried("nobody", 1000, **tokens) == 400
-            assert await tried(session, most + 1, **tokens) == 413
-            assert await tried(session, most + 2**21, chunked=True, **tokens) == 413, "a length that is not said"
+        async with a_session(server) as session:
+            assert await put(server, session, 1000, **tokens) == 204
+            assert await put(server, session, 1000) == 403, "without a token"
+            assert await put(server, session, 1000, Cookie=cookie) == 403, (
+                "with the cookie, which browsers send unasked"
+            )
+            assert await put(server, session, 1000, **{**tokens, "X_Xsrftoken": "2|0|0|0"}) == 403
+            assert await put(server, "nobody", 1000, **tokens) == 400
+            assert await put(server, session, MOST, **tokens) == 204, "the form around a file does not count"
+            assert await put(server, session, MOST + 1, **tokens) == 413
+            assert await put(server, session, MOST + 2**21, chunked=True, **tokens) == 413, "a length that is not said"
 
     asyncio.run(talk())
+
+
+async def begun(server: Server, path: str, length: int, **headers: str) -> tuple[StreamReader, StreamWriter]:
+    """An upload whose head alone has been sent."""
+    reader, writer = await asyncio.open_connection("localhost", urlsplit(server.url).port)
+    said = {"Host": "localhost", "Content-Length": length, "Content-Type": form(0)[1], **headers}
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in said.items()]
+    writer.write("\r\n".join([f"PUT {path} HTTP/1.1", *lines, "", ""]).encode())
+    return reader, writer
+
+
+async def status_of(reader: StreamReader) -> int:
+    return int((await asyncio.wait_for(reader.readline(), 20)).split()[1])
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP"])
+def test_whom_a_proxy_announces_is_refused_before_the_body_is_read(server, name):
+    async def talk() -> None:
+        async with a_session(server) as session:
+            headers = {**tokens_of(server), name: "192.0.2.1"}
+            reader, writer = await begun(server, place(session), 9 * 2**20, **headers)
+            assert await status_of(reader) == 403
+            await asyncio.wait_for(reader.readuntil(b"because you reach it from another computer"), 20)
+            writer.close()
+
+    asyncio.run(talk())
+
+
+def test_where_uploads_are_off_nothing_is_taken(monkeypatch):
+    monkeypatch.setenv(upload_server.SETTING, "off")
+    with serve(ROOT / "app.py") as server:
+
+        async def talk() -> list[int]:
+            async with a_session(server) as session:
+                reader, writer = await begun(server, place(session), 9 * 2**20, **tokens_of(server))
+                early = await status_of(reader)
+                writer.close()
+                return [early, await put(server, session, 1000, **tokens_of(server))]
+
+        assert asyncio.run(talk()) == [403, 403]
+
+
+def altered_app(folder: Path, before: str, routes: str = "assets.routes()") -> Path:
+    """app.py in a folder of its own, with lines before it and other routes."""
+    text = (ROOT / "app.py").read_text()
+    for old, new in {"Path(__file__).resolve().parent": f"Path({str(ROOT)!r})", "assets.routes()": routes}.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (folder / "app.py").write_text(f"{before}\n{text}")
+    shutil.copytree(ROOT / ".streamlit", folder / ".streamlit")
+    return folder / "app.py"
+
+
+# As the server is, but it looks after closed pages ten times as often, and tells how many bytes each session holds.
+IN_HASTE = """
+import json
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from streamlit import runtime
+from pages.ui import upload_server
+upload_server.LEFT_SECONDS, upload_server.CHECK_SECONDS = 2.0, 0.5
+def held(request):
+    files = runtime.get_instance().uploaded_file_mgr.file_storage
+    return JSONResponse({s: {f: len(r.data) for f, r in of.items()} for s, of in files.items()})
+"""
+
+
+@pytest.fixture(scope="module")
+def in_haste(tmp_path_factory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("haste")
+    with serve(altered_app(folder, IN_HASTE, '[*assets.routes(), Route("/held", held)]')) as running:
+        yield running
+
+
+async def held(server: Server) -> dict[str, dict[str, int]]:
+    return json.loads((await asyncio.to_thread(ask, server, "/held"))[2])
+
+
+def test_a_session_has_one_file_the_last_one(in_haste):
+    tokens = tokens_of(in_haste)
+
+    async def talk() -> None:
+        async with a_session(in_haste) as session:
+            for size in (1000, 2000, 3000):
+                assert await put(in_haste, session, size, file=f"of%20{size}", **tokens) == 204
+            assert (await held(in_haste))[session] == {"of 3000": 3000}
+            # Of those that are on their way the last one counts, and the others end at once.
+            waiting = []
+            for k in range(4):
+                waiting.append(await begun(in_haste, place(session, f"f{k}"), 2**20, **tokens))
+                await asyncio.sleep(0.2)
+            assert [await status_of(reader) for reader, _ in waiting[:3]] == [409] * 3
+            body, _ = form(5)
+            waiting[3][1].write(body + b"-" * (2**20 - len(body)))
+            assert await status_of(waiting[3][0]) == 204
+            assert (await held(in_haste))[session] == {"f3": 5}
+            for _, writer in waiting:
+                writer.close()
+
+    asyncio.run(talk())
+    assert "Traceback" not in in_haste.log.read_text()
+
+
+def test_a_file_goes_with_its_session_in_every_case(in_haste):
+    """Left at once; left while the file was on its way; and an upload that was broken off."""
+    tokens = tokens_of(in_haste)
+
+    async def talk() -> None:
+        async with a_session(in_haste) as session:
+            assert await put(in_haste, session, 1000, **tokens) == 204
+        async with a_session(in_haste) as slow:
+            _, late = await begun(in_haste, place(slow), len(form(7)[0]), **tokens)
+            _, broken = await begun(in_haste, place(slow, "two"), 2**20, **tokens)
+            await asyncio.sleep(0.2)
+            broken.close()
+            _, late = await begun(in_haste, place(slow), len(form(7)[0]), **tokens)
+            await asyncio.sleep(0.2)
+        await asyncio.sleep(3.0)  # by now the session is closed, and its file comes
+        late.write(form(7)[0])
+        seen, until = set(), time.monotonic() + 10
+        while (now := await held(in_haste)) or slow not in seen:
+            seen |= set(now)
+            assert time.monotonic() < until, now
+            await asyncio.sleep(0.05)
+        assert seen <= {session, slow}
+
+    asyncio.run(talk())
+    assert "Traceback" not in in_haste.log.read_text()
 
 
 def test_a_message_beyond_the_bound_ends_the_connection(server):
