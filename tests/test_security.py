@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import errno
 import http.client
 import json
+import logging
+import os
 import shutil
+import socket
 import time
 import tomllib
 from asyncio import StreamReader, StreamWriter
@@ -21,7 +25,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.ui import upload_server
-from pages.ui.doorman import HEADERS
+from pages.ui.assets import PLOTLY_JS_URL
+from pages.ui.connections import Damper
+from pages.ui.doorman import HEADERS, METRICS
 
 from .harness import ROOT, Server, serve
 
@@ -110,9 +116,32 @@ def test_every_answer_says_what_browsers_must_not_do(server, path):
     )
 
 
-def form(size: int) -> tuple[bytes, str]:
+def test_what_is_no_origin_is_refused(server):
+    for origin in ("http://[", "http://]:80", "//[x"):
+        assert refusal(server, origin=origin) == 403
+        for path in ("/", "/_stcore/health", "/_stcore/host-config", "/media/x"):
+            assert ask(server, path, Origin=origin)[0] == 403
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_metrics_are_closed_unless_they_are_asked_for(server, in_haste):
+    """They tell how large other visitors' files are."""
+    for path in ("/_stcore/metrics", "/_stcore/metrics?families=cache_memory_bytes", "/_stcore/%6Detrics"):
+        status, _, text = ask(server, path)
+        assert status == 403 and METRICS in text and text.count("\n") == 1
+    status, _, text = ask(in_haste, "/_stcore/metrics")
+    assert status == 200 and "active_sessions" in text
+
+
+def test_what_one_visitor_may_see_is_kept_by_nobody(server):
+    for path in ("/media/0.html", "/ahead/nothing"):
+        assert ask(server, path)[1]["Cache-Control"] == "no-store"
+    assert "no-store" not in ask(server, f"/{PLOTLY_JS_URL}")[1]["Cache-Control"]
+
+
+def form(size: int, fill: bytes = b"1") -> tuple[bytes, str]:
     start = b'--x\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\n\r\n'
-    return start + b"1" * size + b"\r\n--x--\r\n", "multipart/form-data; boundary=x"
+    return start + (fill * (size // len(fill) + 1))[:size] + b"\r\n--x--\r\n", "multipart/form-data; boundary=x"
 
 
 def tokens_of(server: Server) -> dict[str, str]:
@@ -137,9 +166,16 @@ def place(session: str, file: str = "one") -> str:
 
 
 async def put(
-    server: Server, session: str, size: int, *, file: str = "one", chunked: bool = False, **headers: str
+    server: Server,
+    session: str,
+    size: int,
+    *,
+    file: str = "one",
+    chunked: bool = False,
+    fill: bytes = b"1",
+    **headers: str,
 ) -> int:
-    body, kind = form(size)
+    body, kind = form(size, fill)
     pieces = (body[at : at + 2**20] for at in range(0, len(body), 2**20))
     sent = pieces if chunked else body
     return (await asyncio.to_thread(ask, server, place(session, file), "PUT", sent, Content_Type=kind, **headers))[0]
@@ -221,16 +257,18 @@ def altered_app(folder: Path, before: str, routes: str = "assets.routes()") -> P
 
 
 # As the server is, but it looks after closed pages ten times as often, and tells how many bytes each session holds.
-IN_HASTE = """
-import json
+IN_HASTE = f"""
+import os
+os.environ[{METRICS!r}] = "on"
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from streamlit import runtime
 from pages.ui import upload_server
+from pages.ui.assets import PLOTLY_JS_URL
 upload_server.LEFT_SECONDS, upload_server.CHECK_SECONDS = 2.0, 0.5
 def held(request):
     files = runtime.get_instance().uploaded_file_mgr.file_storage
-    return JSONResponse({s: {f: len(r.data) for f, r in of.items()} for s, of in files.items()})
+    return JSONResponse({{s: {{f: len(r.data) for f, r in of.items()}} for s, of in files.items()}})
 """
 
 
@@ -307,6 +345,132 @@ def test_a_message_beyond_the_bound_ends_the_connection(server):
         return closed.value.rcvd.code
 
     assert asyncio.run(code()) == 1009  # message too big
+
+
+# What it can hold
+
+
+# As the server is where 200 descriptors are allowed, with less patience.
+SMALL = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200))
+from pages.ui import connections
+connections.HEAD_SECONDS, connections.REQUEST_SECONDS = 2.0, 4.0
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Iterator[Server]:
+    pytest.importorskip("resource")
+    with serve(altered_app(tmp_path_factory.mktemp("small"), SMALL)) as running:
+        yield running
+
+
+def test_idle_connections_do_not_use_up_the_descriptors(small):
+    with contextlib.ExitStack() as idle:
+        for k in range(300):
+            idle.enter_context(socket.create_connection(("localhost", urlsplit(small.url).port)))
+            if k % 20 == 0:
+                time.sleep(0.05)
+        deadline = time.monotonic() + 20
+        while True:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                assert ask(small, "/_stcore/health")[0] == 200
+                break
+            assert time.monotonic() < deadline
+    log = small.log.read_text()
+    assert "Traceback" not in log and "the server is full" not in log and len(log) < 1_000
+
+
+def test_as_many_pages_as_there_are_descriptors_for(small):
+    async def talk() -> None:
+        async with contextlib.AsyncExitStack() as pages:
+            for _ in range(19):
+                await pages.enter_async_context(open_stream(small))
+            async with open_stream(small):
+                for _ in range(30):
+                    with pytest.raises(websockets.InvalidStatus) as refused:
+                        await open_stream(small)
+                    answer = refused.value.response
+                    assert answer.status_code == 503 and answer.headers["Retry-After"] == "60"
+                    assert b"it serves 20 pages at a time" in answer.body
+            await asyncio.sleep(1)
+            async with open_stream(small):  # the one that left made room
+                assert (await asyncio.to_thread(ask, small, "/"))[0] == 200
+
+    asyncio.run(talk())
+    log = small.log.read_text()
+    assert "Traceback" not in log and len(log) < 1_000
+
+
+HEAD = "GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "begin, goes_on, most",
+    [
+        ("", "", 2),
+        ("GET /", "x", 2),
+        (HEAD, "X-a: b\r\n", 2),
+        (f"{HEAD}\r\n{HEAD}", "X-a: b\r\n", 2),
+        (f"{HEAD}Content-Length: 1000\r\n\r\n", "x", 2),  # answered, but the body does not end
+        ("PUT {place} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n{tokens}\r\n{form}", "1", 4),
+        (f"GET /{PLOTLY_JS_URL} HTTP/1.1\r\nHost: localhost\r\n\r\n", None, 4),  # an answer that nobody reads
+    ],
+    ids=["silent", "line", "head", "second head", "body", "upload", "answer"],
+)
+def test_a_request_that_does_not_end_is_ended(small, begin, goes_on, most):
+    """Bytes that come one by one do not help."""
+    tokens = {**tokens_of(small), "Content-Type": form(0)[1]}
+    said = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in tokens.items())
+    start = form(0)[0].decode().removesuffix("\r\n--x--\r\n")
+
+    async def talk() -> None:
+        async with a_session(small) as session, open_stream(small) as page:
+            with socket.socket() as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                connection.connect(("localhost", urlsplit(small.url).port))
+                connection.sendall(begin.format(place=place(session), tokens=said, form=start).encode())
+                started = time.monotonic()
+                while is_held(connection):
+                    assert time.monotonic() - started < most + 6  # a busy machine takes its time
+                    with contextlib.suppress(OSError):
+                        connection.sendall((goes_on or "").encode())
+                    await asyncio.sleep(0.2)
+                assert time.monotonic() - started > most - 0.5
+            await page.send(BackMsg(rerun_script={}).SerializeToString())
+            assert await page.recv(), "a page that is left alone stays"
+
+    asyncio.run(talk())
+    assert "Traceback" not in small.log.read_text()
+
+
+def is_held(connection: socket.socket) -> bool:
+    """Whether the server still holds its end, as Linux has it."""
+    mine = f"{connection.getsockname()[1]:04X}"
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(row[2].endswith(f":{mine}") and row[3] == "01" for row in rows)
+
+
+def test_an_exhausted_system_is_one_line_a_minute(monkeypatch, caplog):
+    logger, now = logging.getLogger("test of the damper"), [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(logger, "filters", [Damper()])
+
+    def fail(number: int) -> None:
+        try:
+            raise OSError(number, os.strerror(number))
+        except OSError:
+            logger.exception("socket.accept() out of system resource")
+
+    for second in range(90):
+        now[0] = 1000.0 + second
+        for _ in range(100):
+            fail(errno.EMFILE)
+    lines = caplog.text.splitlines()
+    assert len(lines) == 2 and "Too many open files" in lines[0] and "5999 such errors" in lines[1]
+    fail(errno.EPERM)
+    assert "Traceback" in caplog.text, "other errors are told whole"
 
 
 # The sources
