@@ -9,10 +9,12 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.ui import ahead, assets, doorman, upload_server
+from pages.ui import ahead, assets, connections, doorman, upload_server
 
 ahead.start()
 upload_server.keep_in_memory()
+connections.bound_connections()
+connections.damp_log()
 
 
 def apologise(error: Exception) -> bool:
@@ -25,6 +27,6 @@ app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
     routes=assets.routes(),
     lifespan=upload_server.lifespan,
-    middleware=[Middleware(doorman.Doorman)],
+    middleware=[Middleware(doorman.Doorman), Middleware(upload_server.Door)],
     on_script_error=apologise,
 )

@@ -256,7 +256,10 @@ def test_the_documents_say_how_long_a_closed_page_keeps_its_records(document):
 
 def test_left_sessions_are_closed_and_no_others(monkeypatch):
     closed: list[str] = []
-    server = SimpleNamespace(is_active_session=lambda session: session == "open", close_session=closed.append)
+    files = SimpleNamespace(file_storage={}, remove_session_files=lambda session: None)
+    server = SimpleNamespace(
+        is_active_session=lambda session: session == "open", close_session=closed.append, uploaded_file_mgr=files
+    )
     monkeypatch.setattr(upload_server.runtime, "get_instance", lambda: server)
     monkeypatch.setattr(upload_server, "CHECK_SECONDS", 0.01)
     monkeypatch.setattr(upload_server, "LEFT_SECONDS", 0.2)

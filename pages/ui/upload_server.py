@@ -1,4 +1,4 @@
-"""What the server does for uploads: whether it takes any, keeps them in memory, and lets them go with their page."""
+"""What the server does for uploads: whether it takes any, one a session, in memory, and gone with its page."""
 
 from __future__ import annotations
 
@@ -7,27 +7,37 @@ import contextlib
 import gc
 import os
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
+from typing import cast
 from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.formparsers import MultiPartParser
+from starlette.requests import ClientDisconnect
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 SETTING = "PRICE_OF_PRIVACY_UPLOADS"
 _HERE = ("localhost", "127.0.0.1", "::1")
+# By any of these a proxy says that it passes on somebody's request; and by all that begin with x-forwarded-.
+_PASSED_ON = ("forwarded", "via", "x-real-ip")
+_FRAME_BYTES = 2**20  # what Streamlit, too, allows for the form around a file
 # A closed page may come back within this time (a short break of the network), and then has its records still.
 LEFT_SECONDS = 20.0
 CHECK_SECONDS = 5.0
 _LAST_SEEN: dict[str, float] = {}  # of each session that holds records
+_ARRIVING: dict[str, asyncio.Timeout] = {}  # of each session: the upload that is on its way
 
 
-def why_off() -> str:
+def why_off(headers: Mapping[str, str] | None = None) -> str:
     """Why this server takes no uploads, in one sentence; "" where it does.
 
     The setting decides; without one only a server that listens to its own computer takes them, and no visitor whom a
-    proxy announces.
+    proxy announces. headers: of a request; without them, of the session whose script runs here.
     """
     setting = os.environ.get(SETTING, "")
     if setting:
@@ -35,10 +45,16 @@ def why_off() -> str:
     remedy = f"Whoever runs it can set {SETTING}=on, or run it on your own computer."
     if st.get_option("server.address") not in _HERE:
         return f"This server takes no files, because it can be reached from other computers. {remedy}"
-    asked = urlsplit("//" + st.context.headers.get("Host", "localhost")).hostname
-    if asked not in _HERE or "X-Forwarded-For" in st.context.headers:
+    if headers is None:
+        headers = st.context.headers
+    asked = urlsplit("//" + headers.get("Host", "localhost")).hostname
+    if asked not in _HERE or any(map(_passes_on, headers)):
         return f"This server takes no files, because you reach it from another computer. {remedy}"
     return ""
+
+
+def _passes_on(header: str) -> bool:
+    return header.lower() in _PASSED_ON or header.lower().startswith("x-forwarded-")
 
 
 def uploads_allowed() -> bool:
@@ -61,6 +77,73 @@ def note_holder() -> None:
         _LAST_SEEN[context.session_id] = time.monotonic()
 
 
+class Door:
+    """Middleware before Streamlit's uploads, which would take any number of files, also where no page asks for one.
+
+    It refuses before the body is read, and keeps one file a session: the last one.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(place := _place()):
+            return await self.app(scope, receive, send)
+        headers = Headers(scope=scope)
+        if off := why_off(headers):
+            return await PlainTextResponse(f"{off}\n", 403)(scope, receive, send)
+        if scope["method"] != "PUT":
+            return await self.app(scope, receive, send)
+        most = st.get_option("server.maxUploadSize")
+        if int(headers.get("content-length", 0)) > most * 2**20 + _FRAME_BYTES:
+            return await PlainTextResponse(f"A file must have at most {most} MB.\n", 413)(scope, receive, send)
+        # Streamlit would compare the length of the whole form with what a file may have; it counts what arrives, too.
+        scope = dict(scope)
+        del MutableHeaders(scope=scope)["content-length"]
+        session, _, file = scope["path"].removeprefix(place).partition("/")
+        await self._take(session, file, scope, receive, send)
+
+    async def _take(self, session: str, file: str, scope: Scope, receive: Receive, send: Send) -> None:
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _ARRIVING.pop(session, None)
+                if message["status"] == 204:
+                    _keep_only(session, file)
+            await send(message)
+
+        if earlier := _ARRIVING.pop(session, None):
+            earlier.reschedule(0.0)
+        try:
+            async with asyncio.timeout(None) as until:
+                _ARRIVING[session] = until
+                await self.app(scope, receive, answer)
+        except TimeoutError:
+            if not until.expired():
+                raise
+            await PlainTextResponse("Another file of this page has come since.\n", 409)(scope, receive, send)
+        except ClientDisconnect:
+            pass  # whoever sent it has gone, and no answer is awaited
+        finally:
+            if _ARRIVING.get(session) is until:
+                del _ARRIVING[session]
+
+
+def _place() -> str:
+    """Below which path Streamlit takes uploads."""
+    base = st.get_option("server.baseUrlPath").strip("/")
+    return f"/{base}/_stcore/upload_file/".replace("//", "/")
+
+
+def _files() -> MemoryUploadedFileManager:
+    return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)
+
+
+def _keep_only(session: str, file: str) -> None:
+    for other in list(_files().file_storage[session]):
+        if other != file:
+            _files().remove_file(session, other)
+
+
 @contextlib.asynccontextmanager
 async def lifespan(app: st.App) -> AsyncGenerator[None]:
     """While the server runs: end sessions that hold records soon after their page was closed."""
@@ -76,10 +159,12 @@ async def _close_left_sessions() -> None:
     while True:
         await asyncio.sleep(CHECK_SECONDS)
         server, now = runtime.get_instance(), time.monotonic()
-        for session, seen in list(_LAST_SEEN.items()):
+        for session in {*_LAST_SEEN, *_files().file_storage}:
             if server.is_active_session(session):
                 _LAST_SEEN[session] = now
-            elif now - seen > LEFT_SECONDS:
+            # A file may have come and its page have gone since the last look.
+            elif now - _LAST_SEEN.setdefault(session, now - CHECK_SECONDS) > LEFT_SECONDS:
                 del _LAST_SEEN[session]
                 server.close_session(session)
+                _files().remove_session_files(session)  # those that came after the session had ended
                 gc.collect()  # a session is full of references to itself
