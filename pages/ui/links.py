@@ -182,7 +182,7 @@ def hide_controls(keys: Iterable[str]) -> None:
 
 
 def prepare(control: Control) -> None:
-    """Before a control is drawn: hide it if that is wanted, and give it the value that a link says."""
+    """Before a control is drawn: hide it if that is wanted, and put what a link says of it into Streamlit's words."""
     if control.key in st.session_state.get(_HIDDEN, ()):
         st.html(f"<style>.st-key-block_{control.key}, .st-key-{control.key} {{ display: none }}</style>")
     texts, in_address = _said(control.key)
@@ -192,9 +192,12 @@ def prepare(control: Control) -> None:
         value = control.read(texts)
     except ValueError:
         return
-    # What stands in the address as Streamlit writes it, Streamlit reads.
-    if value != control.default if not in_address else texts != control.written(value):
-        st.session_state[control.key] = value
+    # Streamlit reads the words on the screen; anything else it drops from the address, so that a reload has lost it.
+    written = control.written(value) or [""]
+    if value != control.default and (texts != written or not in_address):
+        st.query_params[control.key] = written
+        st.session_state[_ARRIVAL].said[control.key] = written, True
+        st.rerun()
 
 
 def note(control: Control, value: Any) -> None:
