@@ -36,7 +36,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     )
     accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
     with bound.block("steps_of_stream", width=230):
-        steps = bound.slider("steps_of_stream", "**T** steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
+        steps = bound.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
     stream = words.Stream(adversary, steps, accounting)
     return lambda: _show(headline, stream)
 

@@ -110,16 +110,16 @@ def sidebar(
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
-        epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format, reason=unused.get("epsilon"))
+        epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, reason=unused.get("epsilon"))
         with bound.block("delta_and_note", gap="xsmall"):
-            delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text, reason=unused.get("delta"))
+            delta = _slider("delta", "δ failure chance", DELTAS, delta_text, reason=unused.get("delta"))
             note = st.empty()
-        n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
+        n = _slider("n", "n people", people, "{:,}".format, default_people, unused.get("n"))
         if not {"delta", "n"} & set(unused) and (text := delta_note(delta, n)):
             note.caption(text)
         p = _dimension(letter, columns, max_columns, default_columns, unused.get("p"))
-        lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text, reason=unused.get("lam"))
-        m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
+        lam = _slider("lam", "λ regularisation", LAMBDAS, lam_text, reason=unused.get("lam"))
+        m = _slider("m", "m samples", SAMPLES, reason=unused.get("m"))
         seed = _seed(unused.get("seed"))
     return Controls(epsilon, delta, n, p, lam, m, seed)
 
@@ -131,7 +131,7 @@ def _seed(reason: str | None) -> int:
     with bound.block("seed", gap="xsmall"):
         number, reroll = st.columns([3, 2], vertical_alignment="bottom")
         with number:
-            numbers, label = range(LARGEST_SEED + 1), "**seed** of chance"
+            numbers, label = range(LARGEST_SEED + 1), "seed of chance"
             seed = bound.whole_number("seed", label, numbers, DEFAULTS["seed"], disabled=reason is not None)
         drawn["seed"] = Drawn(DEFAULTS["seed"], seed, seed)
         reroll.button(
@@ -198,7 +198,7 @@ def _settle(key: str, value: Any, default: Any, last: Drawn | None) -> None:
 
 
 def _dimension(letter: str, columns: int | None, max_columns: int, default: int | None, reason: str | None) -> int:
-    label = f"**{letter}** dimension"
+    label = f"{letter} dimension"
     if columns is None:
         columns_to = [p for p in DIMENSIONS if p <= max_columns]
         return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default, reason)

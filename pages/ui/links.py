@@ -311,7 +311,7 @@ def offer() -> None:
         "Controls that whoever opens it does not see",
         keys,
         [key for key in keys if key in st.session_state[_HIDDEN]],
-        format_func=lambda key: drawn[key][0].label.replace("**", ""),
+        format_func=lambda key: drawn[key][0].label,
         key="hide_in_link",
     )
     st.code(link_to_here(hide), language=None, wrap_lines=True)
