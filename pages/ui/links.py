@@ -29,8 +29,10 @@ DEFAULTS, VERSION, HIDE, LECTURE = "defaults", "v", "hide", ("lecture", "step")
 UPLOAD = "upload-"  # how the key of a data set begins that only this session has
 BEHIND = "behind"  # the row in which the link itself is offered
 LONGEST, MOST = 40, 6  # characters of a name or a value, and things ignored, that the note shows
-# In the session: what its first address said; the controls of this run with their values; what this run hides.
+# In the session: what its first address said; the controls of this run with their values; what this run hides; the
+# controls that each page has drawn so far.
 _ARRIVAL, _DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
+_KNOWN = "controls of each page"
 
 
 @dc.dataclass(frozen=True)
@@ -203,6 +205,7 @@ def prepare(control: Control) -> None:
 def note(control: Control, value: Any) -> None:
     """After a control was drawn: note its value for the page's link, and what a link said about it in vain."""
     st.session_state.setdefault(_DRAWN, {})[control.key] = control, value
+    st.session_state.setdefault(_KNOWN, {}).setdefault(_title(), {})[control.key] = control
     texts, _ = _said(control.key)
     if texts is None:
         return
@@ -222,6 +225,20 @@ def note(control: Control, value: Any) -> None:
         scale = isinstance(control.options[-1], int | float)
         reason = f"not {'on the scale' if scale else 'to be chosen'}: {shown} is shown"
     held.ignored.append(remark(control.key, texts, reason))
+
+
+def reset() -> None:
+    """Set all controls of this page to their defaults, of all its views; a file that the reader brought stays."""
+    for key, control in st.session_state.get(_KNOWN, {}).get(_title(), {}).items():
+        kept = key == BEHIND or str(st.session_state.get(key)).startswith(UPLOAD)
+        if not kept:
+            st.session_state[key] = list(control.default) if control.many else control.default
+
+
+def _title() -> str:
+    """Of the page that was drawn last; "" for a page by itself."""
+    page, _ = st.session_state.get(_PAGE, ("", {}))
+    return str(page)
 
 
 def control_of(key: str) -> Control:
