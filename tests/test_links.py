@@ -10,13 +10,14 @@ import re
 import time
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
 from dpcore.decisions import curves
+from pages.decide.words import MECHANISMS
 from pages.ui import links
 from pages.ui.links import Control
 from tests.harness import ROOT
@@ -246,6 +247,29 @@ def test_nonsense_of_every_kind_crashes_nothing(page):
     for nonsense in every if page == "start" else every[:2]:
         app = follow(page, "&".join([f"{key}={nonsense}&{key}={nonsense}" for key in keys]))
         assert 0 < len(re.findall(" = ", remarks(app))) <= links.MOST
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "taken"),
+    [
+        (
+            "doors",
+            "delta=1e-5&n=2000&records=breast_cancer&layers=bias&lam=population&seed=08",
+            {"delta": "10⁻⁵", "n": "2,000", "lam": "theory", "seed": "8", "layers": "without noise"},
+        ),
+        ("decide", "way=objective_gaussian&give_up=5.0", {"way": MECHANISMS["objective_gaussian"], "give_up": "5"}),
+        ("doors", "defaults=side:Path~m:20&n=300", {"side": "Path", "m": "20"}),  # as another version had them
+    ],
+)
+def test_a_link_written_by_hand_says_after_one_run_what_a_reload_understands(page, query, taken, monkeypatch):
+    monkeypatch.setattr(curves, "SPLITS", 2)
+    app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=LASTING)
+    app.query_params.update(parse_qs(query))
+    app.switch_page(script(page)).run()
+    address = {key: said for key, said in app.query_params.items() if key != "defaults"}
+    assert {key: "".join(address[key]) for key in taken} == taken
+    reloaded = follow(page, urlencode(address, doseq=True))
+    assert values(reloaded) == values(settled(app)) and remarks(reloaded) == ""
 
 
 def hidden(app: AppTest) -> set[str]:

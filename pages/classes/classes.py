@@ -38,9 +38,9 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
             )
         if source == DRAWN:
             with bound.block("C", width=105):
-                C = bound.slider("C", "**C** classes", words.CLASSES, C)
+                C = bound.slider("C", "C classes", words.CLASSES, C)
             with bound.block("columns", width=105):
-                d = bound.slider("columns", "**d** columns", words.COLUMNS, d)
+                d = bound.slider("columns", "d columns", words.COLUMNS, d)
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")

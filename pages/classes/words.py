@@ -36,10 +36,6 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("iris", {"classifier": "repaired", "price_against": "epsilon", "class_records": "iris"}),
     ("a bound nearly met", {"classifier": "repaired", "price_against": "excess", "class_records": "gaussian_classes"}),
     ("as printed", {"classifier": "printed"}),
-    (
-        "back to the start",
-        {"classifier": "repaired", "price_against": "classes", "C": FIRST_CLASSES, "columns": 2, "epsilon": 1.0},
-    ),
 )
 
 FORMULA = r"""

@@ -115,7 +115,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
 st.title("Which privacy budget can we sign?", anchor=False)
 headline = st.empty()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
-    source = pick_source_or_file("synthetic", "at_hand", MOST_PEOPLE)
+    source = pick_source_or_file("synthetic", "at_hand")
     way = bound.select(
         "way",
         "How privacy is kept",

@@ -30,8 +30,8 @@ def show(state: State) -> None:
     """Draw the view."""
     chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
     with text:
-        k = bound.slider("releases", "**releases** planned", RELEASES, 4)
-        g = bound.slider("per_person", "**records** of one person", RECORDS, 3)
+        k = bound.slider("releases", "releases planned", RELEASES, 4)
+        g = bound.slider("per_person", "records of one person", RECORDS, 3)
     if state.plan is None:
         text.markdown(f"Nothing is released at ε = {state.epsilon:g}.")
         return

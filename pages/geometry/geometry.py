@@ -35,7 +35,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("Excess risk against", words.VIEWS, "order", key="view")
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
     with bound.block("p_norm", width=250):
-        name = bound.slider("p_norm", "**p** norm order of the ball", names, "1")
+        name = bound.slider("p_norm", "p norm order of the ball", names, "1")
     knobs = {}
     if view == "n" and words.learner(name) == "tree_frank_wolfe":
         knobs = {

@@ -28,7 +28,6 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Euclid against n", {"view": "n", "p_norm": "2"}),
     ("the box against n", {"view": "n", "p_norm": "∞"}),
     ("who was in the data?", {"beside_geometry": "Tracing", "p_norm": "1.5"}),
-    ("back to the start", {"view": "order", "p_norm": "1", "p": 1_024, "n": 2_000, "epsilon": 1.0}),
 )
 NAMES = {1.0: "Lasso", 2.0: "Euclid", math.inf: "box"}
 

@@ -35,9 +35,9 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     against = switch("Excess risk against", words.AXES, "T", key="against")
     accounting = switch("Noise", words.ACCOUNTINGS, "tight", key="vertex_noise")
     with bound.block("T", width=135):
-        T = bound.slider("T", "**T** steps", STEPS, "auto")
+        T = bound.slider("T", "T steps", STEPS, "auto")
     with bound.block("radius", width=125):
-        radius = bound.slider("radius", "**C** size", RADII, 1.0, "{:g}".format)
+        radius = bound.slider("radius", "C size", RADII, 1.0, "{:g}".format)
     return lambda: _show(headline, against, words.Choice(accounting, T, radius))
 
 

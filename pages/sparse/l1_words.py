@@ -25,7 +25,6 @@ CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ε = 0.1", {"epsilon": 0.1}),
     ("as printed", {"vertex_noise": "published"}),
     ("who was in the data?", {"beside_ball": "Tracing"}),
-    ("back to the start", {"against": "T", "T": "auto", "vertex_noise": "tight", "epsilon": 1.0, "p": 256}),
 )
 # A power law is read off from this many people on: below, few steps are affordable.
 _LEAST_PEOPLE = 1_000

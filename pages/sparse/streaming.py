@@ -36,7 +36,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     )
     accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
     with bound.block("steps_of_stream", width=230):
-        steps = bound.slider("steps_of_stream", "**T** steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
+        steps = bound.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
     stream = words.Stream(adversary, steps, accounting)
     return lambda: _show(headline, stream)
 
@@ -48,6 +48,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         columns=None,
         max_columns=MOST_ARMS,
         unused={"n": "a stream has steps, T, not people", "m": "one draw a step"},
+        rules=("auto",),  # the other one is for fresh records, which a stream has not
     )
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 
@@ -55,7 +56,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         return {
             "epsilon": controls.epsilon,
             "delta": controls.delta,
-            "lam": "auto" if controls.lam == "population" else controls.lam,
+            "lam": controls.lam,
             "repetitions": REPETITIONS,
             "seed": controls.seed,
             "accounting": stream.accounting,

@@ -42,7 +42,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
         "version", "Version of the code", versions, "missing_factor_2", words.version_name, width=200
     )
     with bound.block("runs", width=150):
-        runs = bound.slider("runs", "**runs**", RUNS, 20_000, "{:,}".format)
+        runs = bound.slider("runs", "runs", RUNS, 20_000, "{:,}".format)
     return lambda: _show(headline, mechanism, None if version == words.HONEST else version, runs)
 
 

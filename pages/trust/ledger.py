@@ -34,9 +34,9 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
         "noise_of", "Noise for the label ε", list(words.NOISES), "lecture", words.NOISES.__getitem__
     )
     with bound.block("steps", width=230):
-        steps = bound.slider("steps", "**T** steps", STEPS, words.SQUARE, _count)
+        steps = bound.slider("steps", "T steps", STEPS, words.SQUARE, _count)
     with bound.block("batch", width=230):
-        batch = bound.slider("batch", "**batch**, records a step", BATCHES, 1, _count)
+        batch = bound.slider("batch", "batch, records a step", BATCHES, 1, _count)
         remark = st.empty()
     return lambda: _show(headline, remark, noise_of == "lecture", steps, batch)
 

@@ -3,9 +3,9 @@
 A page says which controls it uses; the others stay visible, disabled, with the page's reason. Sliders walk frozen
 grids, so that every position has a finished curve behind it.
 
-What the address says goes along from page to page (see `pages.ui.navigation`). A control that stands at its page's
-default is not in the address, and takes the next page's default; a value that is not on the next page's grid is
-replaced there by the nearest one, with a note, until the reader moves that control or returns to a grid that has it.
+What the reader sets goes along to every page and tab (see `pages.ui.navigation`); what nobody has set stands at each
+page's default. A page that does not use a control shows it unchanged; a value that is not on a page's grid is replaced
+there by the nearest one, with a note, until the reader moves that control or returns to a grid that has it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, cast
 import streamlit as st
 
 from dpcore import EPSILON_GRID
-from pages.ui import bound
+from pages.ui import bound, links
 
 DELTAS = tuple(10.0**-k for k in range(10, 2, -1))
 PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -31,6 +31,7 @@ LAMBDAS: tuple[float | str, ...] = (
 SAMPLES: tuple[int | str, ...] = ("auto", *(m * 10**k for k in range(4) for m in (1, 2, 5)), 10_000)
 LARGEST_SEED = 10**6
 DEFAULTS: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "p": 8, "lam": "auto", "m": "auto", "seed": 7}
+GOES_ALONG = "What you set here goes with you to every page. Choosing other records sets n to theirs."
 
 
 @dc.dataclass(frozen=True)
@@ -53,11 +54,15 @@ class Controls:
 
 @dc.dataclass(frozen=True)
 class Drawn:
-    """A control as it was last drawn; asked differs from shown where the grid lacks what was asked for."""
+    """A control as it was last drawn; asked differs from shown where the grid lacks what was asked for.
 
-    default: Any
+    by_hand: whether the reader asked for it, or nobody did. text: what was asked for, as the sidebar repeats it.
+    """
+
     asked: Any
     shown: Any
+    by_hand: bool
+    text: str = ""
 
 
 def superscript(power: int) -> str:
@@ -101,39 +106,46 @@ def sidebar(
     unused: Mapping[str, str],
     default_columns: int | None = None,
     letter: str = "p",
+    rules: tuple[str, ...] = ("auto", "population"),
 ) -> Controls:
     """Draw the sidebar and return its state.
 
     people: sizes n can take, default_people the one to start with. columns: of the data set where it fixes them, else
     the slider decides up to max_columns, starting at default_columns. unused: control -> reason, for controls that
-    this page does not use. letter: what the page calls the dimension.
+    this page does not use. letter: what the page calls the dimension. rules: for lam, beside numbers.
     """
     with st.sidebar:
         st.markdown("### Price of Privacy")
-        epsilon = _slider("epsilon", "**ε** privacy budget", EPSILON_GRID, "{:g}".format, reason=unused.get("epsilon"))
+        epsilon = _slider("epsilon", "ε privacy budget", EPSILON_GRID, "{:g}".format, reason=unused.get("epsilon"))
         with bound.block("delta_and_note", gap="xsmall"):
-            delta = _slider("delta", "**δ** failure chance", DELTAS, delta_text, reason=unused.get("delta"))
+            delta = _slider("delta", "δ failure chance", DELTAS, delta_text, reason=unused.get("delta"))
             note = st.empty()
-        n = _slider("n", "**n** people", people, "{:,}".format, default_people, unused.get("n"))
+        n = _slider("n", "n people", people, "{:,}".format, default_people, unused.get("n"))
         if not {"delta", "n"} & set(unused) and (text := delta_note(delta, n)):
             note.caption(text)
         p = _dimension(letter, columns, max_columns, default_columns, unused.get("p"))
-        lam = _slider("lam", "**λ** regularisation", LAMBDAS, lam_text, reason=unused.get("lam"))
-        m = _slider("m", "**m** samples", SAMPLES, reason=unused.get("m"))
+        lams = (*rules, *(lam for lam in LAMBDAS if not isinstance(lam, str)))
+        lam = _slider("lam", "λ regularisation", lams, lam_text, reason=unused.get("lam"))
+        m = _slider("m", "m samples", SAMPLES, reason=unused.get("m"))
         seed = _seed(unused.get("seed"))
+        _reset_all()
     return Controls(epsilon, delta, n, p, lam, m, seed)
 
 
 def _seed(reason: str | None) -> int:
     """The seed and the button that draws another one; with a reason both are disabled and say so."""
-    drawn = _drawn()
-    _settle("seed", st.session_state.get("seed", DEFAULTS["seed"]), DEFAULTS["seed"], drawn.get("seed"))
+    drawn, default = _drawn(), DEFAULTS["seed"]
+    last = drawn.get("seed")
+    asked, by_hand = wanted(st.session_state.get("seed", default), last, default)
+    _settle("seed", asked, default, last)
     with bound.block("seed", gap="xsmall"):
         number, reroll = st.columns([3, 2], vertical_alignment="bottom")
         with number:
-            numbers, label = range(LARGEST_SEED + 1), "**seed** of chance"
-            seed = bound.whole_number("seed", label, numbers, DEFAULTS["seed"], disabled=reason is not None)
-        drawn["seed"] = Drawn(DEFAULTS["seed"], seed, seed)
+            numbers, label = range(LARGEST_SEED + 1), "seed of chance"
+            seed = bound.whole_number("seed", label, numbers, default, disabled=reason is not None)
+        if seed != asked:  # the address decided otherwise
+            by_hand = seed != default
+        drawn["seed"] = Drawn(seed, seed, by_hand, f"seed {seed}")
         reroll.button(
             "Re-roll", on_click=_reroll, width="stretch", help="New data and new noise.", disabled=reason is not None
         )
@@ -154,31 +166,74 @@ def _slider(
     if default is None:
         default = DEFAULTS[key]
     drawn = _drawn()
-    asked, fitting = fitted(st.session_state.get(key, default), drawn.get(key), options, default)
-    _settle(key, fitting, default, drawn.get(key))
+    last = drawn.get(key)
+    asked, by_hand = wanted(st.session_state.get(key, default), last, default)
+    if reason and asked not in options:
+        options = sorted({*options, asked})
+    fitting = nearest(asked, options, default)
+    _settle(key, fitting, default, last)
     with bound.block(key, gap="xsmall"):
         shown = bound.slider(key, label, options, default, text, disabled=reason is not None)
         if shown != fitting:  # the address decided otherwise
-            asked = shown
-        drawn[key] = Drawn(default, asked, shown)
+            asked, by_hand = shown, shown != default
+        drawn[key] = Drawn(asked, shown, by_hand, f"{label.split()[0]} = {text(asked)}")
         if reason:
             st.caption(reason)
         elif asked != shown:
-            st.caption(f"{text(asked)} is not on this page's scale; {text(shown)} is the nearest.")
+            replaced = "takes its place" if isinstance(asked, str) else "is the nearest"
+            st.caption(f"{text(asked)} is not on this page's scale; {text(shown)} {replaced}.")
     return shown
 
 
-def fitted(value: Any, last: Drawn | None, options: Sequence[Any], default: Any) -> tuple[Any, Any]:
-    """What a slider was asked for and what it can show, given its value and how it was last drawn (None: never).
+def wanted(value: Any, last: Drawn | None, default: Any) -> tuple[Any, bool]:
+    """What a control is asked for, and whether by the reader, given its value and how it was last drawn (None: never).
 
-    >>> fitted(398, Drawn(398, 398, 398), (200, 500, 2000), 2000), fitted(700, None, (200, 500, 2000), 2000)
-    ((2000, 2000), (700, 500))
+    >>> wanted(398, Drawn(398, 398, by_hand=False), 2000), wanted(398, Drawn(398, 398, by_hand=True), 2000)
+    ((2000, False), (398, True))
     """
-    asked = last.asked if last and value == last.shown else value
-    if last and asked == last.default:
-        asked = default
-    shown = asked if asked in options else min(options, key=lambda option: abs(math.log(option / asked)))
-    return asked, shown
+    if last is None:
+        return value, value != default
+    if value != last.shown:
+        return value, True
+    return (last.asked, True) if last.by_hand else (default, False)
+
+
+def nearest(asked: Any, options: Sequence[Any], default: Any) -> Any:
+    """What a slider can show of what was asked for: the nearest number in ratio, the default for a rule.
+
+    >>> nearest(700, (200, 500, 2000), 2000), nearest("population", ("auto", 0.1), "auto")
+    (500, 'auto')
+    """
+    if asked in options:
+        return asked
+    return default if isinstance(asked, str) else min(options, key=lambda option: abs(math.log(option / asked)))
+
+
+def release(key: str) -> None:
+    """Forget that the reader set this control: it takes the page's default in the next run."""
+    if key in _drawn():
+        _drawn()[key] = dc.replace(_drawn()[key], shown=st.session_state.get(key), by_hand=False)
+
+
+def _reset_all() -> None:
+    """The button that sets all back, the rule of what goes along, and what the reader has set."""
+    drawn = _drawn()
+    in_order = [drawn[key] for key in ("epsilon", "delta", "n", "p", "lam", "m", "seed") if key in drawn]
+    kept = [control.text for control in in_order if control.by_hand]
+    with st.container(key="reset_all", gap="xsmall"):
+        st.button(
+            "Reset all",
+            on_click=_reset,
+            width="stretch",
+            help="Sets the sidebar and all other controls of this page to their defaults. A file of yours stays.",
+        )
+        st.caption(f"{GOES_ALONG} Set by you: {', '.join(kept)}." if kept else GOES_ALONG)
+
+
+def _reset() -> None:
+    links.reset()
+    for key in _drawn():
+        release(key)
 
 
 def _drawn() -> dict[str, Drawn]:
@@ -198,10 +253,11 @@ def _settle(key: str, value: Any, default: Any, last: Drawn | None) -> None:
 
 
 def _dimension(letter: str, columns: int | None, max_columns: int, default: int | None, reason: str | None) -> int:
-    label = f"**{letter}** dimension"
+    label = f"{letter} dimension"
     if columns is None:
         columns_to = [p for p in DIMENSIONS if p <= max_columns]
-        return _slider("p", f"{label} (to {max_columns:,})", columns_to, "{:,}".format, default, reason)
+        label = label if reason else f"{label} (to {max_columns:,})"
+        return _slider("p", label, columns_to, "{:,}".format, default, reason)
     # Its own key: the free slider keeps its value for data sets that have no columns of their own.
     with bound.block("p", gap="xsmall"):
         st.select_slider(label, sorted({*DIMENSIONS, columns}), columns, key=f"p_{columns}", disabled=True)

@@ -29,8 +29,10 @@ DEFAULTS, VERSION, HIDE, LECTURE = "defaults", "v", "hide", ("lecture", "step")
 UPLOAD = "upload-"  # how the key of a data set begins that only this session has
 BEHIND = "behind"  # the row in which the link itself is offered
 LONGEST, MOST = 40, 6  # characters of a name or a value, and things ignored, that the note shows
-# In the session: what its first address said; the controls of this run with their values; what this run hides.
+# In the session: what its first address said; the controls of this run with their values; what this run hides; the
+# controls that each page has drawn so far.
 _ARRIVAL, _DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
+_KNOWN = "controls of each page"
 
 
 @dc.dataclass(frozen=True)
@@ -182,7 +184,7 @@ def hide_controls(keys: Iterable[str]) -> None:
 
 
 def prepare(control: Control) -> None:
-    """Before a control is drawn: hide it if that is wanted, and give it the value that a link says."""
+    """Before a control is drawn: hide it if that is wanted, and put what a link says of it into Streamlit's words."""
     if control.key in st.session_state.get(_HIDDEN, ()):
         st.html(f"<style>.st-key-block_{control.key}, .st-key-{control.key} {{ display: none }}</style>")
     texts, in_address = _said(control.key)
@@ -192,14 +194,18 @@ def prepare(control: Control) -> None:
         value = control.read(texts)
     except ValueError:
         return
-    # What stands in the address as Streamlit writes it, Streamlit reads.
-    if value != control.default if not in_address else texts != control.written(value):
-        st.session_state[control.key] = value
+    # Streamlit reads the words on the screen; anything else it drops from the address, so that a reload has lost it.
+    written = control.written(value) or [""]
+    if value != control.default and (texts != written or not in_address):
+        st.query_params[control.key] = written
+        st.session_state[_ARRIVAL].said[control.key] = written, True
+        st.rerun()
 
 
 def note(control: Control, value: Any) -> None:
     """After a control was drawn: note its value for the page's link, and what a link said about it in vain."""
     st.session_state.setdefault(_DRAWN, {})[control.key] = control, value
+    st.session_state.setdefault(_KNOWN, {}).setdefault(_title(), {})[control.key] = control
     texts, _ = _said(control.key)
     if texts is None:
         return
@@ -219,6 +225,20 @@ def note(control: Control, value: Any) -> None:
         scale = isinstance(control.options[-1], int | float)
         reason = f"not {'on the scale' if scale else 'to be chosen'}: {shown} is shown"
     held.ignored.append(remark(control.key, texts, reason))
+
+
+def reset() -> None:
+    """Set all controls of this page to their defaults, of all its views; a file that the reader brought stays."""
+    for key, control in st.session_state.get(_KNOWN, {}).get(_title(), {}).items():
+        kept = key == BEHIND or str(st.session_state.get(key)).startswith(UPLOAD)
+        if not kept:
+            st.session_state[key] = list(control.default) if control.many else control.default
+
+
+def _title() -> str:
+    """Of the page that was drawn last; "" for a page by itself."""
+    page, _ = st.session_state.get(_PAGE, ("", {}))
+    return str(page)
 
 
 def control_of(key: str) -> Control:
@@ -308,7 +328,7 @@ def offer() -> None:
         "Controls that whoever opens it does not see",
         keys,
         [key for key in keys if key in st.session_state[_HIDDEN]],
-        format_func=lambda key: drawn[key][0].label.replace("**", ""),
+        format_func=lambda key: drawn[key][0].label,
         key="hide_in_link",
     )
     st.code(link_to_here(hide), language=None, wrap_lines=True)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dpcore.figures import MUTED, Theme
 
+# Sliders whose label begins with a symbol. The label itself holds no Markdown: Streamlit makes it the accessible name.
+_SIDEBAR = ("epsilon", "delta", "n", "p", "lam", "m")
+SYMBOLS = (*_SIDEBAR, "p_norm", "T", "radius", "C", "columns", "steps", "steps_of_stream")
+
 
 def look(theme: Theme) -> str:
     """A style sheet as HTML, for every page.
@@ -14,6 +18,7 @@ def look(theme: Theme) -> str:
     True
     """
     muted = MUTED[theme]
+    symbols = ", ".join(f".st-key-block_{key} label p::first-letter" for key in SYMBOLS)
     return f"""<style>
 /* Streamlit's own sides waste a sixth of a projector's width. */
 .stMainBlockContainer {{ padding-left: 2.5rem; padding-right: 2.5rem }}
@@ -21,6 +26,7 @@ def look(theme: Theme) -> str:
 [data-testid=stTopNav] + div {{ min-width: 0 }}
 [data-testid=stCaptionContainer], label[disabled] p, [data-testid=stSliderThumbValue][disabled] p {{
     color: {muted} !important; opacity: 1 !important }}
+{symbols} {{ font-weight: 700 }}
 /* Streamlit draws nothing around the place that Page Down scrolls. */
 [data-testid=stMain]:focus-visible {{ outline: 2px solid {muted} !important; outline-offset: -2px }}
 /* A chart's tools are seen while the keyboard is at them, not only below a mouse. */

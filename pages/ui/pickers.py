@@ -10,6 +10,7 @@ import streamlit as st
 from dpcore import data
 from dpcore.data import Source
 from pages.ui import bound
+from pages.ui.controls import release
 from pages.ui.links import UPLOAD
 
 # Data sets with two classes; idle columns have a page of their own.
@@ -23,35 +24,27 @@ def pick_source(default: str, key: str, most: int = 100_000) -> tuple[Source, in
 
     key: of the picker and in the address; pages with different defaults need different ones.
     """
-    source = data.get_source(_pick(SHOWN, default, key, most))
+    source = data.get_source(_pick(SHOWN, default, key))
     return source, min(source.people, most)
 
 
-def pick_source_or_file(default: str, key: str, most: int) -> Source | None:
+def pick_source_or_file(default: str, key: str) -> Source | None:
     """The data set that the reader chose; None stands for a file of their own."""
-    chosen = _pick([*SHOWN, OWN_FILE], default, key, most)
+    chosen = _pick([*SHOWN, OWN_FILE], default, key)
     return None if chosen == OWN_FILE else data.get_source(chosen)
 
 
-def _pick(options: Sequence[str], default: str, key: str, most: int) -> str:
+def _pick(options: Sequence[str], default: str, key: str) -> str:
     return bound.select(
         key,
         "Records",
         options,
         default,
         lambda option: "a file of your own" if option == OWN_FILE else data.SOURCES[option].label,
-        on_change=_reset_people,
-        args=(key, most),
+        on_change=release,
+        args=("n",),  # it takes the number of these records
         width=290,
     )
-
-
-def _reset_people(key: str, most: int) -> None:
-    chosen = st.session_state[key]
-    if chosen == OWN_FILE:
-        st.session_state.pop("n", None)  # all of its records, which nobody knows yet
-    else:
-        st.session_state.n = min(data.get_source(chosen).people, most)
 
 
 def preset(**values: object) -> None:

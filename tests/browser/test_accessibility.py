@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -97,6 +98,24 @@ def test_every_page_is_free_of_serious_violations_and_fits_a_phone(server: Serve
 @pytest.mark.parametrize("address", (*VIEWS, *PAGES))
 def test_so_is_every_view(server: Server, new_page: NewPage, address: str):
     check(new_page, f"{server.url}/{address}", SCREENS)
+
+
+NAMES = """() => [...document.querySelectorAll("[aria-label]")].map(it => it.getAttribute("aria-label"))"""
+# Labels that begin with a symbol, and how heavy it is.
+SYMBOLS = """() => Object.fromEntries([...document.querySelectorAll("[data-testid=stWidgetLabel] p")]
+    .filter(it => /^[^I\\s] /.test(it.innerText))
+    .map(it => [it.innerText, getComputedStyle(it, "::first-letter").fontWeight]))"""
+
+
+@pytest.mark.parametrize(
+    "address", (*PAGES, "sparse?tab=Streaming", "trust?check=add+it+up", "decide?more=several+releases")
+)
+def test_names_are_read_aloud_without_markup_and_symbols_are_bold(server: Server, page: Page, address: str):
+    page.goto(f"{server.url}/{address}")
+    settled(page, "light")
+    names, symbols = page.evaluate(NAMES), page.evaluate(SYMBOLS)
+    assert len(names) > 5 and [name for name in names if re.search(r"[*_$`]", name)] == []
+    assert (symbols or address == "sources") and set(symbols.values()) <= {"700"}, symbols
 
 
 def test_the_check_sees_what_is_wrong_and_no_page_is_forgotten(server: Server, page: Page):

@@ -155,3 +155,24 @@ def test_an_address_that_lost_its_parameters_is_mended_by_the_next_move(dashboar
     page.evaluate("history.replaceState({}, '', '/doors')")
     press(page, "p", "ArrowRight")
     expect_state(page, "doors: epsilon 0.1, delta 1e-06, n 2000, p 16, lam", "/doors?epsilon=0.1&seed=9&p=16")
+
+
+def test_n_set_by_hand_comes_back_from_the_audit_page_until_all_is_reset(server: Server, page: Page):
+    thumb, told = page.locator(".st-key-n [data-testid=stSliderThumbValue]"), page.locator(".st-key-reset_all")
+    page.goto(server.url)
+    expect(thumb).to_have_text("398")
+    for n in ("500", "700", "1,000", "2,000"):
+        press(page, "n", "ArrowRight")
+        expect(thumb).to_have_text(n)
+    page.wait_for_url("**n=2%2C000*")
+    go(page, "Trust")  # whose default it is
+    expect(page.get_by_text("an audit picks two data sets of its own").first).to_be_visible()
+    expect(thumb).to_have_text("2,000")
+    go(page, "Start")
+    expect(told).to_contain_text("Set by you: n = 2,000.")
+    expect(thumb).to_have_text("2,000")
+    page.wait_for_url("**n=2%2C000*")
+    page.get_by_role("button", name="Reset all").click()
+    expect(thumb).to_have_text("398")
+    expect(told).not_to_contain_text("Set by you")
+    page.wait_for_url(lambda url: "n=" not in url)
