@@ -139,7 +139,7 @@ def test_labels_behind_curves_keep_apart(changes):
     size = HEIGHT - figure.layout.margin.t - figure.layout.margin.b
     labels = [a for a in figure.layout.annotations if a.yref == "y"]
     assert len(labels) >= 5
-    ends = {t.name: math.log10(t.y[-1]) for t in figure.data if t.name}
+    ends = {t.name: math.log10(t.y[-1]) for t in figure.data if t.name and len(t.y)}
     assert all(a.y == pytest.approx(ends[a.text]) for a in labels), "each at the end of its own curve"
     boxes = sorted(((a.y - low) / (high - low) * size + a.yshift, 16 * (1 + a.text.count("<br>"))) for a in labels)
     for (one, tall), (other, taller) in itertools.pairwise(boxes):

@@ -9,6 +9,7 @@ import pytest
 
 import dpcore
 from dpcore import Experiment, figures
+from dpcore.figures.style import end_labels
 
 LARGE_TEXT_CONTRAST = 3.0
 LEAST_DIFFERENCE = 15.9
@@ -137,11 +138,41 @@ def test_everything_positive_is_inside_the_axes(theme, changes):
         shown = excess[column][excess[column] > 1e-5 * excess.bound.max()]
         assert (np.log10(shown) > low).all() and (np.log10(shown) < high).all()
     accuracy = table[table.metric == "accuracy"]
-    assert figure.layout.yaxis.range[0] == 50.0, "accuracy starts at a coin's 50 and the title says so"
+    assert figure.layout.yaxis.range[0] <= min(50.0, 100 * accuracy.q10.min()), "the band is not cut"
     assert 100 * accuracy.q90.max() < figure.layout.yaxis.range[1]
     assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
     assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"
     json.loads(figure.to_json())
+
+
+def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_value():
+    table, _ = draw()
+    rows = table.metric == "excess_empirical_risk"
+    for column in ("mean", "q10", "q90", "noiseless"):
+        table.loc[rows & (table.x > 2.0), column] = -0.00123
+    figure = figures.cost_figure(table, epsilon=5.0, accuracy_title="", theme="light", height=500)
+    floor = figure.layout.yaxis2.range[0]
+    (below,) = [t for t in figure.data if t.name == "private, on average: 0 or below"]
+    assert set(below.x) == set(table.x[table.x > 2.0]) and set(below.customdata) == {-0.00123}
+    assert np.log10(below.y) == pytest.approx(floor) and below.showlegend
+    labels = {a.text: a for a in figure.layout.annotations}
+    for text in ("private, on average", "regularisation alone"):
+        label = labels[f"↓ {text}<br>−0.0012"]
+        assert label.yref == "y2" and label.y == pytest.approx(floor)
+    band = [t for t in figure.data if t.yaxis == "y2" and t.line.width == 0]
+    assert len(band) == 2 and all((np.log10(t.y) >= floor - 1e-9).all() for t in band), "no edge is left out"
+
+
+def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
+    ends = [("y", 3000.0, "above", "#000000"), ("y", 3e-7, "below", "#000000"), ("y", 1.0, "inside", "#000000")]
+    labels = end_labels([*ends, ("y", math.nan, "nowhere", "#000000")], {"y": ((-2.0, 1.0), 300.0)}, ("y",))
+    assert {(label["text"], label["y"]) for label in labels} == {
+        ("↑ above<br>3k", 1.0),
+        ("↓ below<br>3·10<sup>−7</sup>", -2.0),
+        ("inside", 0.0),
+    }
+    lowest = min(labels, key=lambda label: label["y"])
+    assert lowest["yshift"] == 8, "its second line does not lie below the axis"
 
 
 def test_a_mechanism_that_stops_applying_leaves_a_gap():

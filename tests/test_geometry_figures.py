@@ -51,6 +51,9 @@ def test_against_the_norm_order(orders, theme):
     assert np.array_equal(named(figure, "best by its bound, d = 100").y, other.mean)
     assert np.array_equal(named(figure, "nothing learned").y, found.signal)
     assert figure.layout.shapes[0].x0 == 0.5 and "Euclid" in words(figure) and "d = 100" in words(figure)
+    assert {"gradient: proved bound", "corner: proved bound"} <= {
+        w.strip("↑ ").partition("<br>")[0] for w in words(figure)
+    }
     assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     low, high = (10.0**edge for edge in figure.layout.yaxis.range)
     for side in (found.vertices, found.gaussian):

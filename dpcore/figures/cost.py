@@ -27,6 +27,7 @@ from .style import (
     note,
     plain_number,
     vertical,
+    zero_or_below,
 )
 
 _TOP, _BOTTOM, _RIGHT, _LEFT, _GAP = 30, 54, 150, 52, 62
@@ -59,14 +60,16 @@ def cost_figure(
     budgets = table.x.unique()
     percent = _accuracy_range(accuracy)
     powers = decades(excess)
+    floor = 10.0 ** powers[0]
     traces = [
         *band(accuracy, main, "y", 100.0),
         line(accuracy.x, 100 * accuracy["mean"], main, "private, on average", "y", width=3),
         line(budgets, [100 * _reference(accuracy)] * len(budgets), colours["reference"], "without privacy", "y"),
-        *band(excess, main, "y2", 1.0),
+        *band(excess, main, "y2", 1.0, floor),
         line(excess.x, excess["mean"], main, "private, on average", "y2", width=3, legend=False),
         line(excess.x, excess.bound, main, "upper bound, proved", "y2", dash="dash"),
         line(excess.x, excess.noiseless, colours["reference"], "regularisation alone", "y2", dash="dot"),
+        zero_or_below(excess.x, excess["mean"], main, "private, on average", "y2", floor),
         dot(accuracy, epsilon, main, theme, "y", 100.0),
         dot(excess, epsilon, main, theme, "y2", 1.0),
         _decision(accuracy, decision, main, theme),
@@ -112,9 +115,10 @@ def cost_figure(
 
 
 def _accuracy_range(rows: pd.DataFrame) -> tuple[float, float]:
-    """From a coin's 50% to a round number above everything that is drawn."""
+    """From a coin's 50%, or a round number below everything that is drawn, to one above it."""
     top = 100 * max(rows["mean"].max(), rows.q90.max(), _reference(rows)) if len(rows) else 100.0
-    return 50.0, min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
+    low = 100 * min(rows["mean"].min(), rows.q10.min()) if len(rows) else 50.0
+    return min(50.0, 10.0 * math.floor(low / 10)), min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
 
 
 def _reference(rows: pd.DataFrame) -> float:

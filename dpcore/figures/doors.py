@@ -39,6 +39,7 @@ from .style import (
     plain_number,
     vertical,
     with_opacity,
+    zero_or_below,
 )
 
 _TOP, _BOTTOM, _LEFT, _RIGHT = 30, 54, 58, 156
@@ -102,6 +103,7 @@ class _Curves:
         self.shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
         columns = ("mean", *(["bound"] if bounds else []), *(["noiseless"] if bias else []))
         self.powers = decades(excess, columns, _DEPTH)
+        floor = 10.0 ** self.powers[0]
         self.traces: list[dict[str, Any]] = []
         self.ends: list[tuple[str, float, str, str]] = []
         self.closed = [_closed(table, door) for door in DOORS.values()]
@@ -113,9 +115,10 @@ class _Curves:
             colour, door = colours[family_of(key)], door_of(key)
             name = f"{door}, {NOISES[noise_of(key)]}" if several else f"noise in {place_of(key)}"
             if not several:
-                self.traces += [edge | {"showlegend": False} for edge in band(rows, colour, "y", 1.0)]
+                self.traces += [edge | {"showlegend": False} for edge in band(rows, colour, "y", 1.0, floor)]
             self._curve(rows, "mean", colour, name, width=3, dash="solid" if noise_of(key) == "gaussian" else "dashdot")
             self.traces[-1] |= {"mode": "lines+markers", "marker": marker_of(key, colour, theme, 7)}
+            self.traces.append(zero_or_below(rows.x, rows["mean"], colour, name, "y", floor, over=self.name))
             if bounds:
                 words = f"{name}: bound" if several else f"{door}: proved bound"
                 self._curve(rows, "bound", colour, words, dash="dash")

@@ -78,8 +78,8 @@ def order_figure(
         (found.gaussian, "noise in the gradient", gradient, "triangle-up"),
         (found.vertices, "a random corner", corner, "diamond"),
     ):
-        inside = np.where(side.bound >= 10.0 ** powers[0], side.bound, np.nan)
-        traces.append(_curve(x, inside, found.p_norm, ink, f"{name}: proved bound", width=1.5, dash="dash"))
+        ends.append(("y", last_drawn(side.bound), f"{name.rpartition(' ')[2]}: proved bound", ink))
+        traces.append(_curve(x, side.bound, found.p_norm, ink, f"{name}: proved bound", width=1.5, dash="dash"))
         shown = _curve(x, side.mean, found.p_norm, ink, f"{name}, mean", width=3.0, dash="solid")
         marker = {"symbol": symbol, "size": np.where(found.p_norm == p_norm, 13.0, 8.0), "color": ink, "opacity": 1}
         marker["line"] = {"width": 0}
@@ -186,7 +186,7 @@ def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
     ]
     rows = LEGEND_ROW * len(traces)
     reach = 1.15 * max(1.0, float(np.quantile(np.abs(found.noisy), 0.97)))
-    both = axis(theme) | {"range": [-reach, reach], "dtick": 1.0}
+    both = axis(theme) | {"range": [-reach, reach], "tickvals": _ticks(reach)}
     layout = frame(theme, height) | {
         "margin": {"l": 34, "r": 16, "t": TOP, "b": 30 + rows},
         "showlegend": True,
@@ -196,6 +196,19 @@ def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
         "annotations": [note("in two dimensions", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
     }
     return Figure(traces, layout | {"meta": {"narrow": {}}})
+
+
+def _ticks(reach: float) -> list[float]:
+    """3 or 5 ticks of an axis from -reach to reach, round and a little inside its ends.
+
+    >>> _ticks(1.15), _ticks(5.0), _ticks(52.0)
+    ([-1.0, 0.0, 1.0], [-4.0, -2.0, 0.0, 2.0, 4.0], [-40.0, -20.0, 0.0, 20.0, 40.0])
+    """
+    inside = reach / 1.149
+    power = 10.0 ** math.floor(math.log10(inside))
+    step = max(step * power for step in (1.0, 2.0, 5.0) if step * power <= inside)
+    most = int(inside / step)
+    return [k * step for k in range(-most, most + 1)]
 
 
 def learners_figure(found: AgainstPeople, *, n: int, theme: Theme, height: int) -> Figure:

@@ -28,6 +28,7 @@ from .style import (
     thinned,
     vertical,
     with_opacity,
+    zero_or_below,
 )
 
 TOP, BOTTOM, LEFT, RIGHT = 30, 54, 58, 156
@@ -91,28 +92,8 @@ def means(
     marker = {"symbol": symbol, "size": np.where(x == cursor, 13.0, 7.0), "color": colour, "opacity": 1}
     # Plotly outlines markers of several sizes.
     marker["line"] = {"width": 2 if symbol.endswith("-open") else 0, "color": colour}
-    hidden = mean <= 0
-    below = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x[hidden],
-        "y": np.full(int(hidden.sum()), floor),
-        "yaxis": "y",
-        "customdata": mean[hidden],
-        "name": f"{name}: 0 or below",
-        "showlegend": bool(hidden.any()),
-        "cliponaxis": False,
-        "marker": {"symbol": "triangle-down-open", "size": 11, "color": colour, "line": {"width": 2}},
-        "hovertemplate": f"{over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
-    }
+    below = zero_or_below(x, mean, colour, name, "y", floor, over=over)
     return [curve | {"mode": "lines+markers", "marker": marker, "cliponaxis": False}, below]
-
-
-def leaving(x: Array, inside: Array, text: str, colour: str) -> dict[str, Any]:
-    """A label where a curve leaves the chart through its lower edge."""
-    last = np.flatnonzero(np.isfinite(inside))[-1]
-    place = {"xref": "x", "x": math.log10(x[last]), "yref": "y", "y": math.log10(inside[last]), "yanchor": "bottom"}
-    return note(text, x=0, y=0, colour=colour, size=13, xshift=8, yshift=2) | place
 
 
 def cursor_axis(theme: Theme, span: Sequence[float], cursor: float, width: float) -> dict[str, Any]:
@@ -167,10 +148,10 @@ def curves_chart(
     for name, label, places, heights, ink, width, dash in lines:
         inside = np.where(heights >= floor, heights, np.nan)
         traces.append(line(places, inside, ink, name, "y", width=width, dash=dash, over=over))
-        ends.append(("y", last_drawn(inside), label, ink))
+        ends.append(("y", last_drawn(heights), label, ink))
     for name, label, values, ink, symbol, dash in measured:
         traces += means(x, values, name, ink, floor, cursor or -1, theme, symbol, over, dash)
-        ends.append(("y", last_drawn(np.where(values.mean > 0.0, values.mean, np.nan)), label, ink))
+        ends.append(("y", last_drawn(values.mean), label, ink))
     span = [float(x[0]), float(x[-1])]
     notes = [note(heading, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
     if cursor is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..mixtures import On, PriceOfColumns, Valley
 from .figure import Figure
-from .measured import BOTTOM, LEFT, RIGHT, TOP, band_of, cursor_axis, leaving, means, powers_of, through, with_legend
+from .measured import BOTTOM, LEFT, RIGHT, TOP, band_of, cursor_axis, means, powers_of, through, with_legend
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -19,6 +19,7 @@ from .style import (
     end_labels,
     flag,
     frame,
+    last_drawn,
     line,
     log_axis,
     note,
@@ -52,14 +53,11 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         ("proved bound", bound, colour, 2.0, "dash"),
         ("θ̂, before the draws", measured.noiseless, FAMILIES[theme]["reference"], 1.5, "solid"),
     ]
-    traces, ends, departures = band_of(valley.m, measured, colour, floor), [], []
+    traces, ends = band_of(valley.m, measured, colour, floor), []
     for name, values, ink, width, dash in curves:
         inside = np.where(values >= floor, values, np.nan)
         traces.append(line(valley.m, inside, ink, name, "y", width=width, dash=dash, over="m"))
-        if math.isfinite(inside[-1]):
-            ends.append(("y", float(inside[-1]), name, ink))
-        elif np.isfinite(inside).any():
-            departures.append(leaving(valley.m, inside, name, ink))
+        ends.append(("y", last_drawn(values), name, ink))
     traces += means(valley.m, measured, "measured mean", colour, floor, m, theme, _SYMBOL, "m")
     ends.append(("y", float(measured.mean[-1]), "measured mean", colour))
 
@@ -95,7 +93,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
         "yaxis": log_axis(theme, *powers) | {"domain": [split, 1]},
         "yaxis2": log_axis(theme, *lower_powers) | {"domain": [0, low_top]},
         "shapes": [*closed, vertical(m, muted)],
-        "annotations": [*titles, cursor, *refusals, *departures, *labels],
+        "annotations": [*titles, cursor, *refusals, *labels],
     }
     narrow = with_legend(traces, height) | {
         "xaxis": cursor_axis(theme, span, m, 300) | {"anchor": "y2", "title": title},

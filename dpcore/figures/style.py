@@ -138,6 +138,19 @@ def plain_number(value: float) -> str:
     return f"{value:.10f}".rstrip("0").rstrip(".")
 
 
+def short_number(value: float) -> str:
+    """Two digits for a label, far from 1 with a power of ten.
+
+    >>> short_number(-0.00123), short_number(123456.0), short_number(3e-7)
+    ('−0.0012', '120k', '3·10<sup>−7</sup>')
+    """
+    digits, power = f"{value:.1e}".split("e")
+    short = plain_number(abs(float(f"{value:.2g}")))
+    if value and not 1e-4 <= abs(value) < 1e12:
+        short = f"{abs(float(digits)):g}·10<sup>{int(power)}</sup>"
+    return (("-" if value < 0 else "") + short).replace("-", "−")
+
+
 def frame(theme: Theme, height: int) -> dict[str, Any]:
     """The layout that every figure starts from."""
     return {
@@ -232,19 +245,41 @@ def line(
     }
 
 
-def band(rows: pd.DataFrame, colour: str, axis: str, unit: float) -> list[dict[str, Any]]:
+def band(rows: pd.DataFrame, colour: str, axis: str, unit: float, floor: float = -math.inf) -> list[dict[str, Any]]:
+    """8 of 10 runs, cut at `floor`: a log axis would leave out what is at or below 0, and the band's edge with it."""
     edge = {"type": "scatter", "mode": "lines", "yaxis": axis, "line": {"width": 0}, "hoverinfo": "skip"}
     x = rows.x.to_numpy(float)
-    upper = edge | {"x": x, "y": unit * rows.q90.to_numpy(float), "showlegend": False}
+    upper = edge | {"x": x, "y": np.maximum(unit * rows.q90.to_numpy(float), floor), "showlegend": False}
     lower = edge | {
         "x": x,
-        "y": unit * rows.q10.to_numpy(float),
+        "y": np.maximum(unit * rows.q10.to_numpy(float), floor),
         "fill": "tonexty",
         "fillcolor": with_opacity(colour, 0.2),
         "name": "8 of 10 runs",
         "showlegend": axis == "y",
     }
     return [upper, lower]
+
+
+def zero_or_below(
+    x: Any, values: Any, colour: str, name: str, axis: str, floor: float, *, legend: bool = True, over: str = "ε"
+) -> dict[str, Any]:
+    """Triangles on the lower edge of a log axis where a curve is at or below 0; the hover text has the true value."""
+    x, heights = np.asarray(x, float), np.asarray(values, float)
+    hidden = heights <= 0
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": x[hidden],
+        "y": np.full(int(hidden.sum()), floor),
+        "yaxis": axis,
+        "customdata": heights[hidden],
+        "name": f"{name}: 0 or below",
+        "showlegend": legend and bool(hidden.any()),
+        "cliponaxis": False,
+        "marker": {"symbol": "triangle-down-open", "size": 11, "color": colour, "line": {"width": 2}},
+        "hovertemplate": f"{over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
+    }
 
 
 def dot(rows: pd.DataFrame, epsilon: float | None, colour: str, theme: Theme, axis: str, unit: float) -> dict[str, Any]:
@@ -289,19 +324,26 @@ def end_labels(
     """One label behind the right end of each curve, pushed apart where they would overlap.
 
     ends: (axis, value, text, colour). panels: axis -> (its range, its height in px). logarithmic: axes that are.
+    A curve that ends outside its axis has its label at the edge, with an arrow and its last value.
     """
     labels = []
     for axis, ((low, high), size) in panels.items():
         placed = []
         for on, value, text, colour in ends:
-            if on == axis and not math.isnan(value) and (axis not in logarithmic or value > 0):
-                position = math.log10(value) if axis in logarithmic else value
-                placed.append(((position - low) / (high - low) * size, position, text, colour))
+            if on != axis or math.isnan(value):
+                continue
+            position = value
+            if axis in logarithmic:
+                position = math.log10(value) if value > 0 else -math.inf
+            if not low - 1e-9 <= position <= high + 1e-9:
+                text = f"{'↑' if position > high else '↓'} {text}<br>{short_number(value)}"
+                position = min(max(position, low), high)
+            placed.append(((position - low) / (high - low) * size, position, text, colour))
         placed.sort()
         heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, _ in placed]
-        for (pixel, position, text, colour), shown in zip(
-            placed, spread([p[0] for p in placed], heights, size), strict=True
-        ):
+        # None reaches further below the axis than one line would.
+        centres = [max(p[0], (height - LABEL_HEIGHT) / 2) for p, height in zip(placed, heights, strict=True)]
+        for (pixel, position, text, colour), shown in zip(placed, spread(centres, heights, size), strict=True):
             place = {"yref": axis, "y": position, "align": "left", "yanchor": "middle", "xshift": 6}
             labels.append(note(text, x=1, y=0, colour=colour, size=13, yshift=shown - pixel) | place)
     return labels

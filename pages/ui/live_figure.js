@@ -11,6 +11,8 @@ const CONFIG = {
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
   toImageButtonOptions: { scale: 3 },
 };
+// A finger that moves on a chart scrolls the page, and tools would lie over the titles all the time.
+const BY_FINGER = window.matchMedia("(pointer: coarse)");
 
 // One promise per page, shared by all figures.
 function loadPlotly(src) {
@@ -243,7 +245,8 @@ async function drawNow(Plotly, node) {
   node.drawnWidth = width || Infinity;
   unfollow(node);
   keepZoom(node, fitting);
-  await Plotly.react(node, data, fitting, CONFIG);
+  if (BY_FINGER.matches) fitting.dragmode = false;
+  await Plotly.react(node, data, fitting, { ...CONFIG, displayModeBar: BY_FINGER.matches ? false : "hover" });
   for (const [name, { range }] of Object.entries(node.own)) {
     const axis = node._fullLayout[name];
     [axis._rangeInitial0, axis._rangeInitial1] = range; // where "Reset axes" leads; plotly keeps its first figure's

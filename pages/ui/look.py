@@ -1,4 +1,5 @@
-"""What theme options cannot say: the sides of the page, readable small print, a visible focus, a chart's table."""
+"""What theme options cannot say: the sides of the page, readable small print, a visible focus, a chart's table, and
+where a phone has the slider of epsilon."""
 
 from __future__ import annotations
 
@@ -7,6 +8,23 @@ from dpcore.figures import MUTED, Theme
 # Sliders whose label begins with a symbol. The label itself holds no Markdown: Streamlit makes it the accessible name.
 _SIDEBAR = ("epsilon", "delta", "n", "p", "lam", "m")
 SYMBOLS = (*_SIDEBAR, "p_norm", "T", "radius", "C", "columns", "steps", "steps_of_stream")
+
+# On a phone the open sidebar covers the chart. While it is closed, its slider of epsilon stands below the page, so that
+# headline and chart are seen as it moves. A lecture puts the controls of its step above the chart.
+_PINNED = """@media (max-width: 768px) {
+.stAppViewContainer:has(.stSidebar[data-collapsed=true] .st-key-epsilon input:enabled):not(:has(.st-key-lecture)) {
+    flex-direction: column;
+    > :has(> .stMain) { position: relative; flex: 1 }
+    .stMain { height: auto }
+    .stSidebar { order: 1; transform: none !important; width: 100% !important; max-width: none;
+        padding-bottom: env(safe-area-inset-bottom) }
+    [data-testid=stSidebarContent] { height: auto }
+    [data-testid=stSidebarUserContent] { padding: 0.5rem 2rem }
+    [data-testid=stSidebarHeader], [data-testid=stSidebarNav], [data-testid=stSidebarUserContent] :is(
+        .stElementContainer, [data-testid=stLayoutWrapper]
+    ):not(.st-key-block_epsilon *, :has(.st-key-block_epsilon)) { display: none }
+}
+}"""
 
 
 def look(theme: Theme) -> str:
@@ -37,4 +55,5 @@ def look(theme: Theme) -> str:
 .live-figure-numbers caption {{ text-align: left; font-weight: 600; padding-top: 0.5rem; caption-side: top }}
 .live-figure-numbers th, .live-figure-numbers td {{ text-align: left; font-weight: 400; padding: 0 1.5rem 0 0 }}
 .live-figure-numbers td {{ font-variant-numeric: tabular-nums }}
+{_PINNED}
 </style>"""

@@ -219,6 +219,57 @@ def test_a_slider_moves_by_arrows_and_the_chart_follows(server: Server, page: Pa
     expect(page.locator(".live-figure")).to_have_attribute("aria-label", page.get_by_text("and ε = 1.5,").inner_text())
 
 
+class Finger:
+    """Makes a page that of a phone, and touches it; Playwright's own phones cannot share the browser of all tests."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.session = page, page.context.new_cdp_session(page)
+        screen = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+        self.session.send("Emulation.setDeviceMetricsOverride", screen)
+        self.session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+
+    def swipe(self, x: float, y: float, right: float, down: float) -> None:
+        for k in range(11):
+            kind, at = ("touchMove" if k else "touchStart"), {"x": x + right * k / 10, "y": y + down * k / 10}
+            self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [at]})
+        self.session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+CHART_ON_A_PHONE = "document.querySelector('.live-figure')"
+RANGES = f"(it => JSON.stringify([it.xaxis.range, it.yaxis.range]))({CHART_ON_A_PHONE}._fullLayout)"
+
+
+@pytest.mark.parametrize("address", each(9, PAGES[:-1]), ids=lambda address: address or "start")  # Sources has no ε
+def test_on_a_phone_a_finger_scrolls_over_a_chart_and_moves_epsilon_beside_it(
+    server: Server, new_page: NewPage, address: str
+):
+    page = new_page()
+    finger = Finger(page)
+    page.goto(f"{server.url}/{address}")
+    settled(page, "light")
+    main, slider = page.get_by_test_id("stMain"), page.locator(".st-key-epsilon [data-testid=stSlider]")
+    assert page.locator(".modebar-btn").count() == 0, "tools would lie over the titles"
+
+    page.evaluate(f"{CHART_ON_A_PHONE}.scrollIntoView({{ block: 'end' }})")
+    ranges, scrolled = page.evaluate(RANGES), main.evaluate("it => it.scrollTop")
+    panel = page.locator(".nsewdrag").first.bounding_box()
+    assert panel
+    for x in (panel["x"] + panel["width"] / 2, panel["x"] - 10):  # on the curves, and on the ticks of their axis
+        finger.swipe(x, panel["y"] + panel["height"] / 2, 60, -150)
+        page.wait_for_function("([it, was]) => it.scrollTop > was + 100", arg=[main.element_handle(), scrolled])
+        main.evaluate("(it, to) => it.scrollTo(0, to)", scrolled)
+    assert page.evaluate(RANGES) == ranges, "and zooms nothing"
+
+    track, bottom = slider.bounding_box(), main.evaluate("it => it.getBoundingClientRect().bottom")
+    assert track and track["y"] >= bottom and track["y"] + track["height"] <= 844, "below the chart, on the screen"
+    value = slider.locator("input").get_attribute("aria-valuetext")
+    thumb = slider.get_by_role("slider").locator("..").bounding_box()
+    assert value == "1" and thumb
+    finger.swipe(thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2, -80, 0)
+    expect(slider.locator("input")).not_to_have_attribute("aria-valuetext", value)
+    expect(page).to_have_url(re.compile("epsilon=0"))
+
+
 def test_the_numbers_below_a_chart_are_those_of_its_curves(server: Server, page: Page):
     page.goto(server.url)
     settled(page, "light")
