@@ -27,6 +27,7 @@ from dpcore.briefings import (
     slides_available,
     words,
 )
+from dpcore.data import SOURCES
 from dpcore.evaluate import smallest_epsilon
 
 from .briefings import EPSILONS, EVIL, MEAN, Reader, evil, example, plain, untrue
@@ -103,9 +104,12 @@ def test_odds_are_rounded_to_the_safe_side():
     [
         (
             {"budget": Interval(None, None, None, "Too few.")},
-            "No privacy budget looked at loses at most 5.5 points. Too",
+            "With 4,321 patients drawn with replacement from 398 (a what-if) no privacy budget looked at loses at most "
+            "5.5 points. Too",
         ),
-        ({"budget": Interval(0.01, 0.01, 0.02)}, "Any privacy budget from ε = 0.01 on"),
+        ({"budget": Interval(0.01, 0.01, 0.02)}, "any privacy budget from ε = 0.01 on"),
+        ({"source": SOURCES["synthetic"]}, "With 4,321 people the smallest privacy budget"),
+        ({"needed": Interval(2_345.0, 1_876.0, 3_141.0)}, "Only 398 exist: this is a what-if, from copies of them."),
         ({"budget": Interval(0.5, 0.01, None)}, "95% sure: from below the scale to beyond the scale"),
         ({"needed": Interval(None, None, None, "None would do.")}, "cannot be told. None would do."),
         (

@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpcore import list_mechanisms
+from dpcore.data import Declared, PrivateRecords, read_sheet
 from dpcore.decisions import curves
 from dpcore.decisions.budget import smallest_budget
 from dpcore.decisions.crossings import Answer
@@ -19,7 +20,10 @@ from dpcore.decisions.curves import Setting, lost_curve
 from dpcore.decisions.deployments import DEPLOYMENTS
 from dpcore.decisions.price import price_in_people
 from pages.decide import words
+from pages.ui import uploads
+from pages.ui.pickers import OWN_FILE
 from tests.pages import captions, charts, finished, open_app, open_script, said, texts
+from tests.upload_page import people
 
 PAGE = "decide/decide.py"
 SMALL: dict[str, Any] = {"n": 500}
@@ -47,7 +51,7 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     found = smallest_budget(curve, 5.0)
     assert found.reachable
     right = 100 * curve.reference.mean() - 5.0
-    assert f"A privacy budget of {words.number(found.value)} is the smallest" in said(page)
+    assert f"With 500 people, a privacy budget of {words.number(found.value)} is the smallest" in said(page)
     assert f"{right:.1f} of 100 people" in said(page)
     budget, lost, price, needed = readouts(page)
     assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
@@ -67,8 +71,38 @@ def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
 
 def test_a_what_if_is_named_and_has_no_price_in_people():
     page = opened(at_hand="iris", n=2_000)
-    assert "A what-if: 2,000" in captions(page)
+    assert "2,000 flowers drawn with replacement from 105 (a what-if)" in said(page)
     assert "no price in people" in readouts(page)[2]
+
+
+def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float) -> PrivateRecords:
+    """400 records, 280 of them to learn from, as if their holder had declared ages from 0 to `oldest`."""
+    declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
+    records = PrivateRecords(read_sheet(people(400), "people.csv", "sick"), declared, "people.csv")
+    monkeypatch.setattr(uploads, "upload_source", lambda: records.source)
+    return records
+
+
+@pytest.mark.parametrize("before", [{}, {"n": 1_000}, {"at_hand": "breast_cancer", "n": 398}])
+def test_n_is_that_of_a_file_whatever_it_was_before_and_more_is_called_a_what_if(monkeypatch, before):
+    held = own_file(monkeypatch, 100.0)
+    page = open_script(PAGE, **before)
+    page.selectbox(key="at_hand").select(OWN_FILE).run()
+    n = page.select_slider(key="n")
+    assert n.value == 280 and max(int(option.replace(",", "")) for option in n.options) == 100_000
+    assert "With 280 records, a privacy budget" in said(finished(page))
+    n.set_value(1_000).run()
+    assert "With 1,000 records drawn with replacement from 280 (a what-if)" in said(finished(page))
+    page.select_slider(key="n").set_value(200).run()
+    assert "with 200 of 280 records" in said(finished(page)) and "clip" not in said(page)
+    assert held.source.size == 280
+
+
+def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
+    held = own_file(monkeypatch, 50.0)
+    page = finished(open_script(PAGE, at_hand=OWN_FILE))
+    share = held.report.clipped["age"] / 400
+    assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} of the records") and share > 0.3
 
 
 def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():

@@ -186,8 +186,9 @@ class Briefing:
         """
         plain = dc.asdict(self)
         plain["source"] = {
-            name: getattr(self.source, name) for name in ("key", "label", "record", "records", "things", "outcome")
-        }
+            name: getattr(self.source, name)
+            for name in ("key", "label", "record", "records", "things", "outcome", "size")
+        } | {"drawn": self.source.drawn(self.n)}
         plain["promise"]["unit"] = f"one {self.source.record} replaced by another"
         plain["odds_of_100"] = dict(zip(("certified", "limit", "cap"), self.odds.of_100, strict=True))
         return json.loads(json.dumps(plain | {"lost": self.lost}, allow_nan=False))

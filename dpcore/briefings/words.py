@@ -89,13 +89,18 @@ def fill(
 def budget(document: Document) -> str:
     """The answer to the budget question."""
     if document["budget"]["value"] is None:
-        return "No privacy budget looked at loses at most {at_most:points}. {budget.reason:text}" + _sure_of_none(
-            document
+        return (
+            "With {source.drawn:text} no privacy budget looked at loses at most {at_most:points}. {budget.reason:text}"
+            + _sure_of_none(document)
         )
     if document["budget"]["value"] == document["curve"]["epsilons"][0]:
-        return "Any privacy budget from ε = {budget.value:two} on loses at most {at_most:points}, and smaller ones may."
-    return "The smallest privacy budget that loses at most {at_most:points} is **ε = {budget.value:two}**" + _sure(
-        document
+        return (
+            "With {source.drawn:text} any privacy budget from ε = {budget.value:two} on loses at most "
+            "{at_most:points}, and smaller ones may."
+        )
+    return (
+        "With {source.drawn:text} the smallest privacy budget that loses at most {at_most:points} is "
+        "**ε = {budget.value:two}**" + _sure(document)
     )
 
 
@@ -160,7 +165,7 @@ def promise(document: Document) -> str:
 
 
 def data(document: Document) -> str:
-    return "{source.label:text}: {n:count} {source.records:text}"
+    return "{source.label:text}: {source.drawn:text}"
 
 
 def people(document: Document) -> str:
@@ -188,9 +193,12 @@ def needed(document: Document) -> str:
         )
     low, high = document["needed"]["low"], document["needed"]["high"]
     ends = ("fewer" if low is None else "{needed.low:about}", "more" if high is None else "{needed.high:about}")
+    size = document["source"]["size"]
+    copies = " Only {source.size:count} exist: this is a what-if, from copies of them."
     return (
         "To lose at most {at_most:points} at ε = {promise.epsilon:plain} takes about **{needed.value:about}** "
         f"{{source.records:text}} ({{confidence:percent}} sure: {ends[0]} to {ends[1]})."
+        + (copies if size is not None and document["needed"]["value"] > size else "")
     )
 
 

@@ -42,6 +42,11 @@ class State:
         return self.controls.n
 
     @property
+    def drawn(self) -> str:
+        """The n records in words."""
+        return self.source.drawn(self.n)
+
+    @property
     def epsilon(self) -> float:
         return self.controls.epsilon
 

@@ -18,6 +18,7 @@ from pages.decide import background, words
 from pages.decide.state import State
 from pages.ui import links
 from pages.ui.text import readable
+from pages.ui.uploads import clipping_warning
 
 QUESTION = "Which privacy budget can we sign?"
 MOST_ASSUMPTIONS = 6  # on a slide; the page has all
@@ -98,6 +99,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         version=dpcore.__version__,
         seed=state.controls.seed,
         snippet=background.snippet(state),
+        warnings=tuple(filter(None, [clipping_warning(state.source)])),
     )
 
 

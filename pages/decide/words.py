@@ -79,19 +79,20 @@ def interval(found: Answer) -> str:
 def takeaway(state: State) -> str:
     """The answer in one sentence, or why there is none."""
     if state.refusal:
-        return f"**No release** at any budget: {readable(state.refusal)}."
+        return f"**No release** at any budget with {state.drawn}: {readable(state.refusal)}."
     if state.curve is None:
         return "The first records are being split …"
     found, source = state.found, state.source
     if not found.reachable:
         return (
-            f"**Not reachable:** with {state.n:,} {source.records} no privacy budget up to {found.last:g} keeps "
-            f"the loss within {points(state.at_most)}."
+            f"**Not reachable:** with {state.drawn} no privacy budget up to {found.last:g} keeps the loss within "
+            f"{points(state.at_most)}."
         )
     budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
     right = 100 * state.reference - state.lost_at(found.value)
     return (
-        f"A privacy budget of **{budget}** is the smallest that gives up at most {points(state.at_most)}: "
+        f"With {state.drawn}, a privacy budget of **{budget}** is the smallest that gives up at most "
+        f"{points(state.at_most)}: "
         f"**{right:.1f}** of 100 {source.things} are {source.outcome}, without privacy {100 * state.reference:.1f}."
     )
 
@@ -101,13 +102,10 @@ def caption(state: State) -> str:
     assert state.curve is not None
     source, splits = state.source, state.curve.splits
     counted = "all" if splits == state.setting.splits else f"{splits} of"
-    said = (
+    return (
         f"Points lost: of 100 {source.things}, so many fewer are {source.outcome} than by the best model without "
         f"privacy; the mean of {counted} {state.setting.splits} splits, made falling. {SPENDS}"
     )
-    if source.size is not None and state.n > source.size:
-        said = f"A what-if: {state.n:,} {source.records} drawn with replacement from {source.size} real ones. {said}"
-    return said
 
 
 def readouts(state: State) -> list[tuple[str, str]]:
@@ -151,7 +149,9 @@ def _needed(state: State) -> tuple[str, str]:
     if not found.reachable:
         return f"over {found.last:,.0f}", f"{state.source.records} are needed to make {what}"
     count = f"{found.first:,.0f} or fewer" if found.at_first else people(found.value)
-    return count, f"{state.source.records} make {what} ({interval(found)})"
+    size = state.source.size
+    copies = f"; a what-if, from copies of {size:,}" if size is not None and found.value > size else ""
+    return count, f"{state.source.records} make {what} ({interval(found)}{copies})"
 
 
 def playing(state: State) -> str:

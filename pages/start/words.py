@@ -46,7 +46,7 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
     else:
         price = f"privacy costs **{points(lost)}**"
     return (
-        f"With {row.n:,} {source.records} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are "
+        f"With {source.drawn(row.n)} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are "
         f"{source.outcome} instead of {best:.1f}: {price}."
     )
 
@@ -59,23 +59,20 @@ def answer(found: Odds) -> str:
     )
 
 
-def caption(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
-    """What the curves are, in small print below the chart; more records than exist are called a what-if."""
+def caption(experiment: Experiment) -> str:
+    """What the curves are, in small print below the chart."""
     said = (
         f"Best model, without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}. "
         f"Averages are exact; the band holds the middle 80% of {experiment.repetitions} releases."
     )
     if isinstance(experiment.lam, str):
         said += " λ is set without a look at the records; *Assumptions* says what the best λ would win."
-    n = table.n.iloc[0]
-    if source.size is not None and n > source.size:
-        said = f"A what-if: {n:,} {source.records} drawn with replacement from the {source.size} real ones. {said}"
     return said
 
 
-def refusal(row: pd.Series) -> str:
+def refusal(row: pd.Series, source: Source) -> str:
     """Why nothing is released at the cursor."""
-    return f"**No release** at ε = {row.epsilon:g}: {row.reason}."
+    return f"**No release** with {source.drawn(row.n)} at ε = {row.epsilon:g}: {row.reason}."
 
 
 def axis_title(source: Source) -> str:
@@ -129,7 +126,7 @@ def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, sou
     if enough is None:
         last = accuracy.iloc[-1]
         return (
-            f"**Not reachable** up to ε = {last.epsilon:g} with {last.n:,} {source.records}: "
+            f"**Not reachable** up to ε = {last.epsilon:g} with {source.drawn(last.n)}: "
             f"there privacy still costs {points(lost[-1])}."
         )
     row = accuracy[accuracy.x == enough].iloc[0]
