@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import list_mechanisms
@@ -75,10 +76,10 @@ def test_a_what_if_is_named_and_has_no_price_in_people():
     assert "no price in people" in readouts(page)[2]
 
 
-def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float) -> PrivateRecords:
-    """400 records, 280 of them to learn from, as if their holder had declared ages from 0 to `oldest`."""
+def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = people(400)) -> PrivateRecords:
+    """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
     declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
-    records = PrivateRecords(read_sheet(people(400), "people.csv", "sick"), declared, "people.csv")
+    records = PrivateRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
     monkeypatch.setattr(uploads, "upload_source", lambda: records.source)
     return records
 
@@ -96,6 +97,36 @@ def test_n_is_that_of_a_file_whatever_it_was_before_and_more_is_called_a_what_if
     page.select_slider(key="n").set_value(200).run()
     assert "with 200 of 280 records" in said(finished(page)) and "clip" not in said(page)
     assert held.source.size == 280
+
+
+def rarely_sick(old_only: bool) -> bytes:
+    """2,000 records, about a ninth of them sick: those beyond 90, more or less, or anybody."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(0.0, 100.0, 2_000)
+    sick = np.where(rng.random(2_000) < (expit((age - 90.0) / 3.0) if old_only else 0.11), "yes", "no")
+    lines = [f"{a:.1f},{d:.2f},{s}" for a, d, s in zip(age, rng.random(2_000), sick, strict=True)]
+    return "\n".join(["age,dose,sick", *lines, ""]).encode()
+
+
+@pytest.mark.parametrize(
+    "old_only, give_up, phrase",
+    [
+        (True, 3.0, "points there are to learn above it, 3.0 are given up ("),
+        (True, 20.0, "no better than always answering with the larger class"),
+        (False, 2.0, "Nothing to learn from 1,400 records: always answering with the larger class is right"),
+    ],
+)
+def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, old_only, give_up, phrase):
+    held = own_file(monkeypatch, 100.0, rarely_sick(old_only))
+    page = finished(open_script(PAGE, at_hand=OWN_FILE, give_up=give_up, epsilon=0.3))
+    curve = lost_curve(Setting(held.key, n=1_400, p=3, seed=7, splits=FEW))
+    assert phrase in said(page) and f"{100 * curve.floor.mean():.1f}" in said(page)
+    assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
+    lost = curve.smooth[np.flatnonzero(curve.epsilons == 0.3)[0]]
+    there = f"{100 * lost / curve.learnable:.0f}% of the {curve.learnable:.1f} points there are to learn"
+    assert (there in readouts(page)[1]) == (curve.learnable >= 0.05)
+    (chart,) = [c["figure"] for c in charts(page).values() if "larger class" in c["figure"]]
+    assert f"always the larger class: {curve.learnable:.1f} lost" in [t.get("name") for t in json.loads(chart)["data"]]
 
 
 def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):

@@ -97,7 +97,7 @@ def test_the_palette_is_readable_and_distinct(theme):
 
 def draw(epsilon=1.0, theme="light", decision=None, **changes):
     table = dpcore.run(Experiment(source="synthetic", n=400, repetitions=5, **changes))
-    title = "people classified correctly, % (a coin: 50)"
+    title = "people classified correctly, %"
     figure = figures.cost_figure(
         table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision
     )
@@ -113,6 +113,7 @@ def test_curves_are_the_table():
     accuracy = table[table.metric == "accuracy"]
     assert np.array_equal(traces["private, on average", "y"].y, 100 * accuracy["mean"])
     assert set(traces["without privacy", "y"].y) == {100 * accuracy.reference.iloc[0]}
+    assert set(traces["always the larger class", "y"].y) == {100 * accuracy.larger_class.iloc[0]}
     assert traces["upper bound, proved", "y2"].line.dash == "dash"
 
 
@@ -137,7 +138,7 @@ def test_everything_positive_is_inside_the_axes(theme, changes):
         shown = excess[column][excess[column] > 1e-5 * excess.bound.max()]
         assert (np.log10(shown) > low).all() and (np.log10(shown) < high).all()
     accuracy = table[table.metric == "accuracy"]
-    assert figure.layout.yaxis.range[0] == 50.0, "accuracy starts at a coin's 50 and the title says so"
+    assert figure.layout.yaxis.range[0] == 50.0, "no larger class is below"
     assert 100 * accuracy.q90.max() < figure.layout.yaxis.range[1]
     assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
     assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"

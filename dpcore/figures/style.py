@@ -232,6 +232,9 @@ def line(
     }
 
 
+LARGER = "always the larger class"
+
+
 def band(rows: pd.DataFrame, colour: str, axis: str, unit: float) -> list[dict[str, Any]]:
     edge = {"type": "scatter", "mode": "lines", "yaxis": axis, "line": {"width": 0}, "hoverinfo": "skip"}
     x = rows.x.to_numpy(float)

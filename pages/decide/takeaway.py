@@ -90,6 +90,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         curve=Curve(*(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))),
         reference=state.reference,
         score=float(curve.private[:, at].mean()),
+        floor=state.floor,
         budget=_interval(state.found, f"no budget up to {state.found.last:g} loses so little"),
         odds=state.odds,
         people=_people(state),

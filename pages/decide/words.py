@@ -10,6 +10,7 @@ from typing import Any, cast
 import pandas as pd
 
 from dpcore import Odds, figures
+from dpcore.briefings import words as briefings
 from dpcore.decisions.attack import OddsQuestion
 from dpcore.decisions.crossings import Answer
 from dpcore.decisions.deployments import Deployment
@@ -83,17 +84,22 @@ def takeaway(state: State) -> str:
     if state.curve is None:
         return "The first records are being split …"
     found, source = state.found, state.source
+    told = state.learned(found.value if found.reachable else found.last)
+    if none := briefings.nothing(told):
+        return briefings.fill(none, told)
+    right = (
+        f"**{100 * told['score']:.1f}** of 100 {source.things} are {source.outcome}, without privacy "
+        f"{100 * state.reference:.1f}. {briefings.fill(briefings.floor(told), told)}"
+    ).strip()
     if not found.reachable:
         return (
             f"**Not reachable:** with {state.drawn} no privacy budget up to {found.last:g} keeps the loss within "
-            f"{points(state.at_most)}."
+            f"{points(state.at_most)}; there, {right}"
         )
     budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
-    right = 100 * state.reference - state.lost_at(found.value)
     return (
         f"With {state.drawn}, a privacy budget of **{budget}** is the smallest that gives up at most "
-        f"{points(state.at_most)}: "
-        f"**{right:.1f}** of 100 {source.things} are {source.outcome}, without privacy {100 * state.reference:.1f}."
+        f"{points(state.at_most)}: {right}"
     )
 
 
@@ -125,7 +131,8 @@ def _lost(state: State) -> tuple[str, str]:
     lost, low, high = state.lost
     if math.isnan(lost):
         return "no release", f"at ε = {state.epsilon:g}"
-    return points(lost), f"lost at ε = {state.epsilon:g} (95% sure: {rounded(low, 2)} to {rounded(high, 2)})"
+    share = briefings.share(state.learned(state.epsilon))
+    return points(lost), f"lost at ε = {state.epsilon:g} (95% sure: {rounded(low, 2)} to {rounded(high, 2)}){share}"
 
 
 def _price(state: State) -> tuple[str, str]:

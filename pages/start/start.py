@@ -105,6 +105,8 @@ if len(here):
     plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
     found = dpcore.odds_of(plan, seed=controls.seed)
     sentences.append(words.answer(found))
+    if told := words.larger_class(here.iloc[0], source):
+        sentences.insert(1, told)
     text = words.odds(found)
     with odds, st.container(key="odds"):
         st.markdown(f"**{words.ODDS_QUESTION}**")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Experiment, NotApplicable, Odds
+from dpcore.briefings import words as briefings
 from dpcore.data import Source
 from dpcore.regret import regret_at
 from pages.ui.controls import delta_text
@@ -51,6 +52,17 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
     )
 
 
+def _learned(row: pd.Series, source: Source) -> briefings.Document:
+    found = briefings.learned(row["mean"], row.reference, row.larger_class)
+    return found | {"measure": "accuracy", "source": {"drawn": source.drawn(row.n)}}
+
+
+def larger_class(row: pd.Series, source: Source) -> str:
+    """How that stands to always answering with the larger class, or "" where it is far above."""
+    told = _learned(row, source)
+    return briefings.fill(briefings.nothing(told) or briefings.floor(told), told)
+
+
 def answer(found: Odds) -> str:
     """How often an attacker could be right, in one sentence beside the takeaway; the share is rounded up."""
     return (
@@ -77,7 +89,7 @@ def refusal(row: pd.Series, source: Source) -> str:
 
 def axis_title(source: Source) -> str:
     """What the upper panel counts."""
-    return f"{source.things} {source.outcome}, % (a coin: 50)"
+    return f"{source.things} {source.outcome}, %"
 
 
 ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
@@ -98,7 +110,8 @@ def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
     return [
         (
             points(100 * (row.reference - row["mean"])),
-            _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless)),
+            _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless))
+            + briefings.share(_learned(row, source)),
         ),
         (f"{100 * row.q10:.0f} to {100 * row.q90:.0f} of 100", f"{source.outcome} in 8 of 10 releases"),
         (
@@ -132,8 +145,9 @@ def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, sou
     row = accuracy[accuracy.x == enough].iloc[0]
     return (
         f"Smallest good ε: **{enough:g}**. It costs {points(100 * (row.reference - row['mean']))}; "
-        f"an attacker is right at most {math.ceil(100 * row.attack_limit)} times of 100."
-    )
+        f"an attacker is right at most {math.ceil(100 * row.attack_limit)} times of 100. "
+        f"{larger_class(row, source)}"
+    ).strip()
 
 
 def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
@@ -152,8 +166,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
     lines = [
         f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
-        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on. "
-        "The axis starts at a coin's 50.",
+        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on; always "
+        f"answering with the larger class is right on {100 * table.larger_class.max():.1f} of 100 of them.",
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
         f"all models with ‖θ‖ ≤ {experiment.theta_norm:g} (certified within {max(row.reference_gap, 1e-15):.0e}). "
         "That model is also the line without privacy.",

@@ -49,8 +49,8 @@ def test_moving_what_can_be_given_up_moves_the_answer_in_place(server: Server, p
     chart = open_decide(page, server.url, "?n=1%2C000&give_up=2")
     complete(page)
     chart.look("it.mark = 'same node'")
-    before = chart.look("it._fullData[6].x[0]")
-    chart.press("give_up", "ArrowRight", f"it._fullData[6].x[0] < {before}")
+    before = chart.look("it._fullData[7].x[0]")
+    chart.press("give_up", "ArrowRight", f"it._fullData[7].x[0] < {before}")
     assert chart.look("it.mark") == "same node" and "give_up=3" in page.url and complaints == []
 
 
