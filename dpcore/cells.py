@@ -170,6 +170,7 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
         limit = plan.mechanism.attack_limit(plan)
         for curve in curves:
             about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
+            about["larger_class"] = evaluate.larger_class(split.test) if curve.metric == "accuracy" else None
             rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, limit, curve, k) | about)
     return sorted(rows, key=lambda row: row["epsilon"])
 

@@ -67,6 +67,16 @@ def accuracy(theta: Array, data: Data) -> float:
     return float(np.mean(data.y * (data.X @ theta) > 0.0))
 
 
+def larger_class(data: Data) -> float:
+    """The share of the larger class: the accuracy of whoever always answers with it.
+
+    >>> larger_class(Data(np.ones((4, 1)), np.array([1.0, -1.0, -1.0, -1.0])))
+    0.75
+    """
+    positive = float(np.mean(data.y > 0.0))
+    return max(positive, 1.0 - positive)
+
+
 def r_squared(theta: Array, data: Data) -> float:
     """1 - mean squared error / variance of y: the share of the variance of y that theta explains."""
     return 1.0 - risk(_SQUARED, theta, data) / float(data.y.var())

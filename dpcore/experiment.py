@@ -35,7 +35,7 @@ EPSILON_GRID = (
 
 COLUMNS = (
     *("mechanism", "label", "accounting", "rule", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
-    *("q10", "q50", "q90", "noiseless", "reference", "reference_gap"),
+    *("q10", "q50", "q90", "noiseless", "reference", "reference_gap", "larger_class"),
     *("bound", "bound_form", "bound_source", "one_run_bound"),
     *("epsilon", "delta", "spent_epsilon", "spent_delta", "attack_limit", "attack_cap"),
     *("n", "test_records", "p", "lam", "steps", "scale", "seconds", "status", "reason"),

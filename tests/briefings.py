@@ -42,6 +42,7 @@ def example(**changes: object) -> Briefing:
         ),
         "reference": 0.95721,
         "score": 0.95721 - MEAN[4] / 100,
+        "floor": 0.62741,
         "budget": Interval(0.571, 0.437, 0.683),
         "odds": Odds(cap=0.73106, limit=0.6043, right=0.5921, certified=0.5839, runs=20_000),
         "people": People("accuracy on fresh patients", Interval(1_234.0, 1_111.0, 1_357.0), EPSILONS, worth, low, high),

@@ -27,6 +27,7 @@ from dpcore.briefings import (
     slides_available,
     words,
 )
+from dpcore.data import SOURCES
 from dpcore.evaluate import smallest_epsilon
 
 from .briefings import EPSILONS, EVIL, MEAN, Reader, evil, example, plain, untrue
@@ -47,6 +48,7 @@ def test_the_page_says_what_the_download_says():
     assert plain(drawn["as measured"]["x"]) == document["curve"]["epsilons"]
     assert plain(drawn["as measured"]["y"]) == document["curve"]["mean"]
     assert plain(drawn["points lost, on average"]["y"]) == document["curve"]["smooth"]
+    assert set(plain(drawn["always the larger class: 33.0 lost"]["y"])) == {document["learnable"]}
     assert plain(drawn["95% sure"]["y"]) == document["curve"]["low"]
     assert plain(drawn["smallest budget, 95% sure"]["x"]) == [document["budget"]["low"], document["budget"]["high"]]
     assert plain(drawn["smallest budget"]["x"]) == [document["budget"]["value"]]
@@ -103,15 +105,24 @@ def test_odds_are_rounded_to_the_safe_side():
     [
         (
             {"budget": Interval(None, None, None, "Too few.")},
-            "No privacy budget looked at loses at most 5.5 points. Too",
+            "With 4,321 patients drawn with replacement from 398 (a what-if) no privacy budget looked at loses at most "
+            "5.5 points. Too",
         ),
-        ({"budget": Interval(0.01, 0.01, 0.02)}, "Any privacy budget from ε = 0.01 on"),
+        ({"budget": Interval(0.01, 0.01, 0.02)}, "any privacy budget from ε = 0.01 on"),
+        ({"source": SOURCES["synthetic"]}, "With 4,321 people the smallest privacy budget"),
+        ({"needed": Interval(2_345.0, 1_876.0, 3_141.0)}, "Only 398 exist: this is a what-if, from copies of them."),
         ({"budget": Interval(0.5, 0.01, None)}, "95% sure: from below the scale to beyond the scale"),
         ({"needed": Interval(None, None, None, "None would do.")}, "cannot be told. None would do."),
         (
             {"people": People("accuracy", Interval(None, None, None, "Nobody knows."))},
             "cannot be told here. Nobody knows.",
         ),
+        (
+            {"floor": 0.9262},
+            "right 92.6 times of 100: of the 3.1 points there are to learn above it, 2.3 are given up (74%)",
+        ),
+        ({"floor": 0.94}, "no better than always answering with the larger class (94.0): all of the 1.7 points"),
+        ({"floor": 0.957}, "Nothing to learn from 4,321 patients drawn with replacement from 398 (a what-if): always"),
         ({"promise": Promise(1.0, 0.0, 1.0, 0.0)}, "without slack (δ = none)"),
         ({"measure": "r_squared"}, "of 100 parts of what differs"),
     ],
@@ -123,7 +134,7 @@ def test_what_cannot_be_told_is_said(changes, said):
     assert untrue(html_page(briefing), briefing.document()) == []
 
 
-SENTENCES = (words.budget, words.cost, words.people, words.needed, words.promise)
+SENTENCES = (words.budget, words.cost, words.floor, words.people, words.needed, words.promise)
 
 
 @pytest.mark.parametrize(

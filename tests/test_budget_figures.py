@@ -21,7 +21,7 @@ USES = [
 ]
 
 
-def budget(theme="light", lost=LOST, at_most=5.0, answer=Range(0.8, 0.6, 1.2), epsilon=1.0):  # noqa: B008
+def budget(theme="light", lost=LOST, at_most=5.0, answer=Range(0.8, 0.6, 1.2), epsilon=1.0, learnable=9.0):  # noqa: B008
     return figures.budget_figure(
         EPSILONS,
         lost,
@@ -33,6 +33,7 @@ def budget(theme="light", lost=LOST, at_most=5.0, answer=Range(0.8, 0.6, 1.2), e
         family="output",
         theme=theme,
         height=400,
+        learnable=learnable,
     )
 
 
@@ -77,6 +78,17 @@ def test_the_budget_s_answer_stands_where_the_curve_meets_what_can_be_given_up()
     sure = named(figure, "the budget")
     assert list(sure.x) == [0.6, 1.2] and set(sure.y) == {5.0}
     assert any("smallest budget: 0.8" in note.text for note in figure.layout.annotations)
+
+
+@pytest.mark.parametrize(
+    "learnable, text, edge", [(9.0, "9.0 lost", 9.0), (45.2, "45.2 lost ↑", 30.0), (-1.5, "-1.5 lost", -1.5)]
+)
+def test_all_that_there_is_to_learn_is_a_line_or_its_label_at_the_edge(learnable, text, edge):
+    figure = budget(learnable=learnable)
+    low, high = figure.layout.yaxis.range
+    assert set(named(figure, "always the larger class").y) == {learnable} and low < edge <= high
+    (label,) = [a for a in figure.layout.annotations if "larger class" in a.text]
+    assert label.text.endswith(text) and label.y == edge
 
 
 def test_an_interval_without_an_upper_end_goes_to_the_end_of_the_axis():

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import list_mechanisms
+from dpcore.data import Declared, PrivateRecords, read_sheet
 from dpcore.decisions import curves
 from dpcore.decisions.budget import smallest_budget
 from dpcore.decisions.crossings import Answer
@@ -19,7 +21,10 @@ from dpcore.decisions.curves import Setting, lost_curve
 from dpcore.decisions.deployments import DEPLOYMENTS
 from dpcore.decisions.price import price_in_people
 from pages.decide import words
+from pages.ui import uploads
+from pages.ui.pickers import OWN_FILE
 from tests.pages import captions, charts, finished, open_app, open_script, said, texts
+from tests.upload_page import people
 
 PAGE = "decide/decide.py"
 SMALL: dict[str, Any] = {"n": 500}
@@ -47,7 +52,7 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     found = smallest_budget(curve, 5.0)
     assert found.reachable
     right = 100 * curve.reference.mean() - 5.0
-    assert f"A privacy budget of {words.number(found.value)} is the smallest" in said(page)
+    assert f"With 500 people, a privacy budget of {words.number(found.value)} is the smallest" in said(page)
     assert f"{right:.1f} of 100 people" in said(page)
     budget, lost, price, needed = readouts(page)
     assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
@@ -67,8 +72,68 @@ def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
 
 def test_a_what_if_is_named_and_has_no_price_in_people():
     page = opened(at_hand="iris", n=2_000)
-    assert "A what-if: 2,000" in captions(page)
+    assert "2,000 flowers drawn with replacement from 105 (a what-if)" in said(page)
     assert "no price in people" in readouts(page)[2]
+
+
+def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = people(400)) -> PrivateRecords:
+    """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
+    declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
+    records = PrivateRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
+    monkeypatch.setattr(uploads, "upload_source", lambda: records.source)
+    return records
+
+
+@pytest.mark.parametrize("before", [{}, {"n": 1_000}, {"at_hand": "breast_cancer", "n": 398}])
+def test_n_is_that_of_a_file_whatever_it_was_before_and_more_is_called_a_what_if(monkeypatch, before):
+    held = own_file(monkeypatch, 100.0)
+    page = open_script(PAGE, **before)
+    page.selectbox(key="at_hand").select(OWN_FILE).run()
+    n = page.select_slider(key="n")
+    assert n.value == 280 and max(int(option.replace(",", "")) for option in n.options) == 100_000
+    assert "With 280 records, a privacy budget" in said(finished(page))
+    n.set_value(1_000).run()
+    assert "With 1,000 records drawn with replacement from 280 (a what-if)" in said(finished(page))
+    page.select_slider(key="n").set_value(200).run()
+    assert "with 200 of 280 records" in said(finished(page)) and "clip" not in said(page)
+    assert held.source.size == 280
+
+
+def rarely_sick(old_only: bool) -> bytes:
+    """2,000 records, about a ninth of them sick: those beyond 90, more or less, or anybody."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(0.0, 100.0, 2_000)
+    sick = np.where(rng.random(2_000) < (expit((age - 90.0) / 3.0) if old_only else 0.11), "yes", "no")
+    lines = [f"{a:.1f},{d:.2f},{s}" for a, d, s in zip(age, rng.random(2_000), sick, strict=True)]
+    return "\n".join(["age,dose,sick", *lines, ""]).encode()
+
+
+@pytest.mark.parametrize(
+    "old_only, give_up, phrase",
+    [
+        (True, 3.0, "points there are to learn above it, 3.0 are given up ("),
+        (True, 20.0, "no better than always answering with the larger class"),
+        (False, 2.0, "Nothing to learn from 1,400 records: always answering with the larger class is right"),
+    ],
+)
+def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, old_only, give_up, phrase):
+    held = own_file(monkeypatch, 100.0, rarely_sick(old_only))
+    page = finished(open_script(PAGE, at_hand=OWN_FILE, give_up=give_up, epsilon=0.3))
+    curve = lost_curve(Setting(held.key, n=1_400, p=3, seed=7, splits=FEW))
+    assert phrase in said(page) and f"{100 * curve.floor.mean():.1f}" in said(page)
+    assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
+    lost = curve.smooth[np.flatnonzero(curve.epsilons == 0.3)[0]]
+    there = f"{100 * lost / curve.learnable:.0f}% of the {curve.learnable:.1f} points there are to learn"
+    assert (there in readouts(page)[1]) == (curve.learnable >= 0.05)
+    (chart,) = [c["figure"] for c in charts(page).values() if "larger class" in c["figure"]]
+    assert f"always the larger class: {curve.learnable:.1f} lost" in [t.get("name") for t in json.loads(chart)["data"]]
+
+
+def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
+    held = own_file(monkeypatch, 50.0)
+    page = finished(open_script(PAGE, at_hand=OWN_FILE))
+    share = held.report.clipped["age"] / 400
+    assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} of the records") and share > 0.3
 
 
 def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpcore import EPSILON_GRID, NotApplicable, make_mechanism
+from dpcore.data import load
 from dpcore.decisions.budget import smallest_budget
 from dpcore.decisions.crossings import answer, band, crossing, falling, limits
 from dpcore.decisions.curves import LostCurve, Setting, lost_curve
@@ -128,14 +129,21 @@ def test_what_refuses_is_left_out_with_its_reason():
 def test_regression_counts_explained_variance():
     curve = lost_curve(Setting("synthetic_regression", loss="squared", n=3_000, splits=3))
     assert curve.setting.metric == "r_squared" and curve.smooth[-1] < curve.smooth[0]
-    assert 0.5 < curve.reference.mean() < 1.0
+    assert 0.5 < curve.reference.mean() < 1.0 and curve.learnable == 100 * curve.reference.mean()
+
+
+def test_the_floor_is_the_larger_class_of_each_split_s_own_test_records():
+    curve = lost_curve(Setting("wine", splits=3))
+    shares = [(load("wine", 125, 14, seed).test.y < 0).mean() for seed in curve.setting.seeds]
+    assert curve.floor == pytest.approx(shares) and len(set(shares)) > 1
+    assert curve.learnable == pytest.approx(100 * (curve.reference.mean() - np.mean(shares)))
 
 
 def made_up(lost) -> LostCurve:
     """A curve with these points lost on the grid of epsilons."""
     setting = Setting("synthetic", n=100)
-    ones = np.ones(np.shape(lost)[1])
-    return LostCurve(setting, np.array(EPSILON_GRID), -0.01 * np.array(lost), np.zeros(len(lost)), ones, ones, {})
+    ones, zeros = np.ones(np.shape(lost)[1]), np.zeros(len(lost))
+    return LostCurve(setting, np.array(EPSILON_GRID), -0.01 * np.array(lost), zeros, zeros, ones, ones, {})
 
 
 def test_answers_at_the_ends_of_the_grid():

@@ -43,7 +43,8 @@ def test_accuracy_and_distance_are_the_table_s_and_the_plans():
         assert np.array_equal(trace(figure, name).y, 100 * rows["mean"])
         assert np.array_equal(trace(figure, name, "y2").y, grown[key].distance)
     assert set(trace(figure, "without privacy").y) == {100 * table.reference[0]}
-    assert set(trace(figure, "a coin").y) == {50.0}
+    larger = 100 * table.larger_class.dropna().unique()
+    assert set(trace(figure, "always the larger class").y) == set(larger) and 50.0 < larger[0] < 51.0
     assert set(trace(figure, "‖θ̂‖, its own length", "y2").y) == {grown["output_gaussian"].length}
 
 
@@ -149,7 +150,7 @@ def test_a_refusal_leaves_the_others_and_nothing_at_all_is_no_error():
     _, _, figure = draw(BOTH, lam=1e-4, epsilon=0.1)
     assert [t.name for t in figure.data if t.yaxis == "y"][2:] == ["Gaussian noise", "Gamma noise"]
     _, _, empty = draw(("objective_gaussian",), lam=1e-4, epsilon=0.1)
-    assert [t.name for t in empty.data] == ["without privacy", "a coin"]
+    assert [t.name for t in empty.data] == ["without privacy", "always the larger class"]
 
 
 def test_the_phone_has_a_legend_instead_of_labels():
@@ -157,7 +158,13 @@ def test_the_phone_has_a_legend_instead_of_labels():
     narrow = figure.layout.meta["narrow"]
     assert narrow["showlegend"] and len(narrow["annotations"]) == 3 < len(figure.layout.annotations)
     named = [t.name for t in figure.data if t.showlegend is not False]
-    assert named == ["without privacy", "a coin", "Gaussian noise", "Gamma noise", "‖θ̂‖, its own length"]
+    assert named == [
+        "without privacy",
+        "always the larger class",
+        "Gaussian noise",
+        "Gamma noise",
+        "‖θ̂‖, its own length",
+    ]
 
 
 def test_the_corner_s_curves_are_the_corner():

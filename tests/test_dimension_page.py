@@ -48,7 +48,7 @@ def test_the_default_state_teaches_without_a_click():
     assert said == plain(words.takeaway(table, grown, 2**20, SOURCE))
     accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
     assert f"{100 * accuracy['output_gaussian']:.1f} of 100 people" in said and "as at p\u00a0=\u00a08" in said
-    assert f"Gamma noise leaves {100 * accuracy['output_gamma']:.1f}, hardly more than a coin" in said
+    assert f"Gamma noise leaves {100 * accuracy['output_gamma']:.1f}, hardly more than the" in said
     assert f"{grown['output_gaussian'].distance[-1]:,.0f} away" in said
     for value, label in words.readouts(table, grown, 2**20, SOURCE):
         assert value in texts(page) and label in texts(page)
@@ -219,13 +219,15 @@ def test_changes_are_told_as_they_are():
     lost = table.copy()
     lost.loc[(lost.mechanism == "output_gaussian") & (lost.x == 2**20), "mean"] -= 0.02
     assert ", 2.0 points fewer than at p" in words.takeaway(lost, grown, 2**20, SOURCE)
-    for accuracy, coin in ((0.5099, True), (0.5101, False)):
+    larger = table.larger_class.max()
+    told = f"hardly more than the {100 * larger:.1f} of always answering with the larger class"
+    for above, hardly in ((0.0099, True), (0.0101, False)):
         near = table.copy()
-        near.loc[near.mechanism == "output_gamma", "mean"] = accuracy
-        assert ("hardly more than a coin" in words.takeaway(near, grown, 2**20, SOURCE)) is coin
-    coin = table.copy()
-    coin.loc[coin.mechanism == "output_gaussian", "mean"] = 0.505
-    assert "and **50.5** of 100" in words.takeaway(coin, grown, 2**20, SOURCE)
+        near.loc[near.mechanism == "output_gamma", "mean"] = larger + above
+        assert (told in words.takeaway(near, grown, 2**20, SOURCE)) is hardly
+    gaussian = table.copy()
+    gaussian.loc[gaussian.mechanism == "output_gaussian", "mean"] = larger + 0.005
+    assert f"and **{100 * larger + 0.5:.1f}** of 100" in words.takeaway(gaussian, grown, 2**20, SOURCE)
 
 
 def test_a_silent_slope_is_a_dash_and_the_note_says_why():

@@ -98,7 +98,7 @@ def test_the_palette_is_readable_and_distinct(theme):
 
 def draw(epsilon=1.0, theme="light", decision=None, **changes):
     table = dpcore.run(Experiment(source="synthetic", n=400, repetitions=5, **changes))
-    title = "people classified correctly, % (a coin: 50)"
+    title = "people classified correctly, %"
     figure = figures.cost_figure(
         table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision
     )
@@ -114,6 +114,7 @@ def test_curves_are_the_table():
     accuracy = table[table.metric == "accuracy"]
     assert np.array_equal(traces["private, on average", "y"].y, 100 * accuracy["mean"])
     assert set(traces["without privacy", "y"].y) == {100 * accuracy.reference.iloc[0]}
+    assert set(traces["always the larger class", "y"].y) == {100 * accuracy.larger_class.iloc[0]}
     assert traces["upper bound, proved", "y2"].line.dash == "dash"
 
 

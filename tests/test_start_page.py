@@ -46,7 +46,8 @@ def test_the_default_state_teaches_without_a_click():
     row = table_of().query("metric == 'accuracy' and x == 1.0").iloc[0]
     found = odds_at_cursor()
     said = re.sub(r"<[^>]+>", "", headline(page))
-    lost = plain(words.takeaway(row, data.get_source("breast_cancer"), by_hand=False))
+    source = data.get_source("breast_cancer")
+    lost = plain(words.takeaway(row, source, by_hand=False) + words.larger_class(row, source))
     assert said == lost + plain(words.answer(found)), "what is lost, and how often an attacker could be right"
     cost = 100 * (row.reference - row["mean"])
     assert f"{cost:.1f} points" in said and "398 patients" in said
@@ -103,12 +104,26 @@ def test_random_states_show_no_error_and_true_numbers(case):
     by_hand = not isinstance(chosen["lam"], str)
     refused = here.status != "ok"
     if refused:
-        expected = [words.refusal(here)]
+        expected = [words.refusal(here, data.SOURCES[source])]
     else:
         found = odds_at_cursor(**{k: chosen[k] for k in ("epsilon", "proof", "seed", "source", "delta", "n", "lam")})
-        expected = [words.takeaway(here, data.SOURCES[source], by_hand=by_hand), words.answer(found)]
+        larger = [sentence for sentence in [words.larger_class(here, data.SOURCES[source])] if sentence]
+        expected = [words.takeaway(here, data.SOURCES[source], by_hand=by_hand), *larger, words.answer(found)]
     assert headline(page) == "".join(emphasised(sentence, "#CB7513") for sentence in expected)
     assert not re.search(r"\bnan\b", texts(page).lower())
+
+
+def test_what_is_hardly_better_than_the_larger_class_says_so():
+    """Almost two thirds of the tumours are benign: an accuracy of 60 of 100 is worth nothing, though a coin has 50."""
+    page = open_page(epsilon=0.1)
+    row = table_of().query("metric == 'accuracy' and x == 0.1").iloc[0]
+    assert row["mean"] < row.larger_class < row.reference and row.larger_class > 0.6
+    larger = f"no better than always answering with the larger class ({100 * row.larger_class:.1f})"
+    assert larger in re.sub(r"<[^>]+>", "", headline(page))
+    there = 100 * (row.reference - row.larger_class)
+    share = (row.reference - row["mean"]) / (row.reference - row.larger_class)
+    assert f"{100 * share:.0f}% of the {there:.1f} points there are to learn above the larger class" in texts(page)
+    assert "coin: 50" not in texts(page)
 
 
 def test_another_data_set_starts_with_its_own_people():
@@ -123,8 +138,8 @@ def test_another_data_set_starts_with_its_own_people():
 def test_chips_set_the_controls():
     page = open_page()
     next(b for b in page.button if b.label == "5,000 patients").click().run()
-    assert page.session_state["n"] == 5000 and "With 5,000 patients" in headline(page)
-    assert "drawn with replacement from the 398 real ones" in "\n".join(c.value for c in page.caption)
+    assert page.session_state["n"] == 5000
+    assert "With 5,000 patients drawn with replacement from 398 (a what-if)" in headline(page)
     next(b for b in page.button if b.label == "ε = 0.1").click().run()
     assert "ε = 0.1" in headline(page)
 
@@ -183,7 +198,12 @@ def test_words_for_costs():
     said = words.takeaway(row, source, by_hand=True)
     assert "of the **1.0 point** lost nearly all go to the λ set by hand, not to noise" in said
     assert "privacy costs **1.0 point**" in words.takeaway(row, source, by_hand=False), "a rule sets λ for the noise"
-    assert words.readouts(row, source)[0] == ("1.0 point", "lost: 0.0 to noise, 1.0 to regularisation")
+    assert words.readouts(row, source)[0] == (
+        "1.0 point",
+        "lost: 0.0 to noise, 1.0 to regularisation; "
+        f"{1 / (0.79 - row.larger_class):.0f}% of the {100 * (0.79 - row.larger_class):.1f} points there are to learn "
+        "above the larger class",
+    )
 
 
 @pytest.mark.parametrize("lam", ["auto", "population", 0.5])

@@ -134,6 +134,26 @@ def test_the_words_of_a_file_show_no_markup():
     assert "Without any number, and not to be used: \\:red\\[x\\]." in said(page)
 
 
+@pytest.mark.parametrize(
+    "highs, warning",
+    [
+        ((99.0, 1.0), ""),  # 1% and no more
+        ((98.0, 1.0), "Your bounds clip 'age' in 2.0% of the records: every result below is about the clipped values."),
+        (
+            (98.0, 0.4),
+            "Your bounds clip 2 of 2 columns in more than 1% of the records, most of all 'dose' in 60.0% of the "
+            "records: every result below is about the clipped values.",
+        ),
+    ],
+)
+def test_a_headline_can_say_what_bounds_clip_in_more_than_1_percent(highs, warning):
+    content = "age,dose,sick\n" + "".join(f"{i},{i / 100},{i % 2}\n" for i in range(1, 101))
+    said = data.Declared(("age", "dose"), (0.0, 0.0), highs, "1")
+    records = private.PrivateRecords(data.read_sheet(content.encode(), CSV, "sick"), said, CSV)
+    assert uploads.clipping_warning(records.source) == warning
+    assert uploads.clipping_warning(data.get_source("iris")) == ""
+
+
 # Nobody else, and not for ever
 
 

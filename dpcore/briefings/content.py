@@ -14,6 +14,7 @@ from ..checks import check_real, integer, one_of, positive, shown
 from ..data import Source
 from ..figures import FAMILIES
 from ..odds import Odds
+from .words import learned
 
 # Said on every briefing: what the label cannot know.
 UNCOUNTED = (
@@ -108,10 +109,11 @@ class Briefing:
 
     title: the question. source: words for records and outcomes. mechanism, family: its label, and its colour's key in
     `figures.FAMILIES`. n: records. measure: what points are counted of. at_most: points that can be given up. budget:
-    the smallest epsilon that does. reference, score: the measure, in [-1, 1], of the best model without privacy and on
-    average of the releases at promise.epsilon. people: the price in people. needed: records that would make
-    promise.epsilon lose no more than at_most. confidence: of all intervals. assumptions, warnings: sentences; UNCOUNTED
-    is always among the warnings. link: restores the state. version, seed, snippet: to compute everything again.
+    the smallest epsilon that does. reference, score, floor: the measure, in [-1, 1], of the best model without privacy,
+    on average of the releases at promise.epsilon, and of the larger class (0 of r_squared). people: the price in
+    people. needed: records that would make promise.epsilon lose no more than at_most. confidence: of all intervals.
+    assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state. version, seed,
+    snippet: to compute everything again.
 
     Raises ValueError for numbers that contradict one another, or texts that fit on no page.
     """
@@ -126,6 +128,7 @@ class Briefing:
     curve: Curve
     reference: float
     score: float
+    floor: float
     budget: Interval
     odds: Odds
     people: People
@@ -150,7 +153,7 @@ class Briefing:
         integer("seed", self.seed, at_least=0)
         check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0)
         check_real("confidence", self.confidence, "between 0 and 1", lambda v: 0.0 < v < 1.0)
-        for name in ("reference", "score"):
+        for name in ("reference", "score", "floor"):
             check_real(name, getattr(self, name), "at most 1", lambda v: v <= 1.0)
         object.__setattr__(self, "warnings", (UNCOUNTED, *(w for w in self.warnings if w != UNCOUNTED)))
         for name in ("assumptions", "warnings"):
@@ -181,16 +184,17 @@ class Briefing:
     def document(self) -> dict[str, Any]:
         """Everything as JSON's own types: what the page, the slides and the download say, and nothing else.
 
-        `lost` and `odds_of_100` are the record's numbers in the units that sentences use; of the odds, what an attack
-        surely reaches is rounded down, and what none can exceed is rounded up.
+        `lost`, `learnable`, `lost_share` and `odds_of_100` are the record's numbers in the units that sentences use; of
+        the odds, what an attack surely reaches is rounded down, and what none can exceed is rounded up.
         """
         plain = dc.asdict(self)
         plain["source"] = {
-            name: getattr(self.source, name) for name in ("key", "label", "record", "records", "things", "outcome")
-        }
+            name: getattr(self.source, name)
+            for name in ("key", "label", "record", "records", "things", "outcome", "size")
+        } | {"drawn": self.source.drawn(self.n)}
         plain["promise"]["unit"] = f"one {self.source.record} replaced by another"
         plain["odds_of_100"] = dict(zip(("certified", "limit", "cap"), self.odds.of_100, strict=True))
-        return json.loads(json.dumps(plain | {"lost": self.lost}, allow_nan=False))
+        return json.loads(json.dumps(plain | learned(self.score, self.reference, self.floor), allow_nan=False))
 
     def to_json(self) -> str:
         """`document` as text, readable by people too."""

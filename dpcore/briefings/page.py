@@ -107,7 +107,7 @@ def _question(write: _Writer) -> str:
     return (
         _heading(write, "question")
         + f'<p class="lead">{write(words.budget(document))}</p>'
-        + f'<p class="lead">{write(words.cost(document))}</p>'
+        + f'<p class="lead">{write(words.cost(document))} {write(words.floor(document))}</p>'
         + f"<p>{write(words.attacker(document))}</p>"
         + '<dl class="facts">'
         + f"<dt>Data</dt><dd>{write(words.data(document))}</dd>"
@@ -193,6 +193,7 @@ def _lost_chart(document: words.Document) -> dict[str, Any]:
     figure = lost_on_wall(
         **curve,
         at_most=document["at_most"],
+        learnable=document["learnable"] if document["measure"] == "accuracy" else None,
         budget=(answer["value"], answer["low"], answer["high"]),
         epsilon=document["promise"]["epsilon"],
         sure=_sure(document),

@@ -140,7 +140,8 @@ class _Deck:
 def _question(deck: _Deck) -> None:
     document = deck.document
     deck.start("question")
-    deck.text([words.budget(document), words.cost(document)], 1.5, 2.6, size=26)
+    lead = [words.budget(document), words.cost(document), words.floor(document)]
+    deck.text([sentence for sentence in lead if sentence], 1.5, 2.6, size=22 if lead[-1] else 26)
     facts = [words.data(document), "Method: {mechanism:text}", words.promise(document)]
     deck.text([words.attacker(document), *facts], 4.2, 2.8)
 

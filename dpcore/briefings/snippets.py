@@ -56,6 +56,7 @@ figure = figures.lost_on_wall(
     epsilon={epsilon!r},
     sure="no interval",
     family={family_of(mechanism.key)!r},
+    learnable=100 * float((accuracy.reference - accuracy.larger_class).mean()),
 )
 figure.show()
 """

@@ -13,6 +13,8 @@ from typing import Any
 from ..figures import plain_number
 
 Document = dict[str, Any]
+_NOTHING = 0.05  # points that are shown as none
+_NEAR = 5.0  # points above the larger class within which its accuracy is said
 _PLACE = re.compile(r"\{([\w.]+):(\w+)\}")
 
 
@@ -50,6 +52,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "points": _points,
     "of_100": lambda value: _tenths(100 * value),
     "percent": lambda value: f"{100 * value:g}%",
+    "share": lambda value: f"{100 * value:.0f}%",
     "one_in": _one_in,
 }
 
@@ -88,14 +91,21 @@ def fill(
 
 def budget(document: Document) -> str:
     """The answer to the budget question."""
+    if none := nothing(document):
+        return none
     if document["budget"]["value"] is None:
-        return "No privacy budget looked at loses at most {at_most:points}. {budget.reason:text}" + _sure_of_none(
-            document
+        return (
+            "With {source.drawn:text} no privacy budget looked at loses at most {at_most:points}. {budget.reason:text}"
+            + _sure_of_none(document)
         )
     if document["budget"]["value"] == document["curve"]["epsilons"][0]:
-        return "Any privacy budget from ε = {budget.value:two} on loses at most {at_most:points}, and smaller ones may."
-    return "The smallest privacy budget that loses at most {at_most:points} is **ε = {budget.value:two}**" + _sure(
-        document
+        return (
+            "With {source.drawn:text} any privacy budget from ε = {budget.value:two} on loses at most "
+            "{at_most:points}, and smaller ones may."
+        )
+    return (
+        "With {source.drawn:text} the smallest privacy budget that loses at most {at_most:points} is "
+        "**ε = {budget.value:two}**" + _sure(document)
     )
 
 
@@ -122,6 +132,59 @@ def cost(document: Document) -> str:
     return (
         "At ε = {promise.epsilon:plain}, **{score:of_100}** of 100 {source.things:text} are {source.outcome:text}, "
         "instead of {reference:of_100} without privacy: privacy costs **{lost:points}**."
+    )
+
+
+def learned(score: float, reference: float, floor: float) -> Document:
+    """What is lost and what there is to learn above `floor`, in points, with the shares that they come from.
+
+    score, reference, floor: accuracy with privacy, without it, and of the larger class. lost_share: of what there is to
+    learn; None where that is nothing.
+
+    >>> found = learned(0.870, 0.890, 0.859)
+    >>> round(found["lost"], 9), round(found["learnable"], 9), round(found["lost_share"], 2)
+    (2.0, 3.1, 0.65)
+    """
+    lost, learnable = 100.0 * (reference - score), 100.0 * (reference - floor)
+    share = lost / learnable if learnable >= _NOTHING else None
+    known = {"score": score, "reference": reference, "floor": floor}
+    return known | {"lost": lost, "learnable": learnable, "lost_share": share}
+
+
+def nothing(document: Document) -> str:
+    """That there is nothing to learn above the larger class; "" where there is."""
+    if document["measure"] == "r_squared" or document["lost_share"] is not None:
+        return ""
+    return (
+        "**Nothing to learn** from {source.drawn:text}: always answering with the larger class is right "
+        "{floor:of_100} times of 100, the model without privacy {reference:of_100} times."
+    )
+
+
+def floor(document: Document) -> str:
+    """How the accuracy stands to that of the larger class; "" where it is far above."""
+    above = 100.0 * (document["score"] - document["floor"])
+    if document["measure"] == "r_squared" or document["lost_share"] is None or above > _NEAR:
+        return ""
+    if above < _NOTHING:
+        return (
+            "That is **no better** than always answering with the larger class ({floor:of_100}): all of the "
+            "{learnable:tenths} points there are to learn above it are lost."
+        )
+    given_up = "none is" if document["lost"] < _NOTHING else "{lost:tenths} are"
+    share = "" if document["lost"] < _NOTHING else " ({lost_share:share})"
+    return (
+        "Always answering with the larger class is right {floor:of_100} times of 100: of the {learnable:tenths} points "
+        f"there are to learn above it, {given_up} given up{share}."
+    )
+
+
+def share(document: Document) -> str:
+    """The share lost of what there is to learn, after a number of points lost; "" where there is nothing."""
+    if document["lost_share"] is None or document["lost"] < _NOTHING:
+        return ""
+    return fill(
+        "; {lost_share:share} of the {learnable:tenths} points there are to learn above the larger class", document
     )
 
 
@@ -160,7 +223,7 @@ def promise(document: Document) -> str:
 
 
 def data(document: Document) -> str:
-    return "{source.label:text}: {n:count} {source.records:text}"
+    return "{source.label:text}: {source.drawn:text}"
 
 
 def people(document: Document) -> str:
@@ -188,9 +251,12 @@ def needed(document: Document) -> str:
         )
     low, high = document["needed"]["low"], document["needed"]["high"]
     ends = ("fewer" if low is None else "{needed.low:about}", "more" if high is None else "{needed.high:about}")
+    size = document["source"]["size"]
+    copies = " Only {source.size:count} exist: this is a what-if, from copies of them."
     return (
         "To lose at most {at_most:points} at ε = {promise.epsilon:plain} takes about **{needed.value:about}** "
         f"{{source.records:text}} ({{confidence:percent}} sure: {ends[0]} to {ends[1]})."
+        + (copies if size is not None and document["needed"]["value"] > size else "")
     )
 
 

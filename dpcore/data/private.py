@@ -56,6 +56,16 @@ class Report:
     dropped: int
     clipped: dict[str, int]
 
+    def heavily_clipped(self, share: float = 0.01) -> dict[str, float]:
+        """The columns in which more than this share of the records was clipped, with theirs, the largest first.
+
+        >>> Report(110, 10, {"age": 1, "dose": 2, "weight": 40}).heavily_clipped()
+        {'weight': 0.4, 'dose': 0.02}
+        """
+        whole = self.read - self.dropped
+        shares = {column: count / whole for column, count in self.clipped.items() if count > share * whole}
+        return dict(sorted(shares.items(), key=lambda item: -item[1]))
+
 
 class PrivateRecords:
     """Scaled records, their source and report, and the caches of what is computed from them; never pickled or copied.

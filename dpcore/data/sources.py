@@ -40,6 +40,14 @@ class Source:
         """How many training records to take where nobody says: all there are, or 5,000."""
         return self.size or 5_000
 
+    def drawn(self, n: int) -> str:
+        """n training records in words, which say whether they are all, some, or copies."""
+        if self.size is None or n == self.size:
+            return f"{n:,} {self.records}"
+        if n < self.size:
+            return f"{n:,} of {self.size:,} {self.records}"
+        return f"{n:,} {self.records} drawn with replacement from {self.size:,} (a what-if)"
+
 
 @dc.dataclass(frozen=True)
 class Split:

@@ -101,13 +101,15 @@ class LostCurve:
 
     epsilons: [K], those of the grid at which the mechanism has a guarantee; refused: the reasons of the others.
     private: `Setting.metric` of the private releases, the mean over their noise, [S, K], and reference [S], that of the
-    best model without privacy. loss: mean loss of the private releases on the test records, [S, K]. lam: [K].
+    best model without privacy. floor: [S], of whoever learns nothing, from the same test records: the share of their
+    larger class, or 0 of r_squared. loss: mean loss of the private releases on the test records, [S, K]. lam: [K].
     """
 
     setting: Setting
     epsilons: Array
     private: Array
     reference: Array
+    floor: Array
     loss: Array
     lam: Array
     refused: dict[float, str]
@@ -120,6 +122,11 @@ class LostCurve:
     def lost(self) -> Array:
         """Points lost, of 100: [S, K]."""
         return 100.0 * (self.reference[:, None] - self.private)
+
+    @property
+    def learnable(self) -> float:
+        """Points above `floor` without privacy; nothing where they are 0 or fewer."""
+        return 100.0 * float((self.reference - self.floor).mean())
 
     @property
     def mean(self) -> Array:
@@ -155,11 +162,12 @@ def check_applicable(curve: LostCurve) -> None:
 
 @dc.dataclass(frozen=True, eq=False)
 class _Measured:
-    """Of one split: private, loss, lam: [K]; reference: a number."""
+    """Of one split: private, loss, lam: [K]; reference, floor: numbers."""
 
     epsilons: Array
     private: Array
     reference: float
+    floor: float
     loss: Array
     lam: Array
     refused: dict[float, str]
@@ -173,6 +181,7 @@ def _measured(setting: Setting, cell: Cell, cancelled: Callable[[], bool]) -> _M
         epsilons=np.array([row["epsilon"] for row in right]),
         private=np.array([row["mean"] for row in right]),
         reference=right[0]["reference"] if right else np.nan,
+        floor=(right[0]["larger_class"] or 0.0) if right else np.nan,
         loss=np.array([row["mean"] for row in fresh]),
         lam=np.array([row["lam"] for row in right]),
         refused={row["epsilon"]: row["reason"] for row in rows if row["status"] != "ok"},
@@ -186,6 +195,7 @@ def _curve_of(setting: Setting, measured: Sequence[_Measured]) -> LostCurve:
         epsilons=first.epsilons,
         private=np.stack([m.private for m in measured]),
         reference=np.array([m.reference for m in measured]),
+        floor=np.array([m.floor for m in measured]),
         loss=np.stack([m.loss for m in measured]),
         lam=first.lam,
         refused=first.refused,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..types import Array
+from .budgets import all_lost
 from .figure import Figure
 from .style import (
     BACKGROUND,
@@ -47,11 +48,13 @@ def lost_on_wall(
     family: str,
     theme: Theme = "light",
     height: int = 460,
+    learnable: float | None = None,
 ) -> Figure:
     """Points lost, of 100, against epsilon, with what can be given up and the smallest budget that does.
 
     mean: dots; smooth, low, high: the line and its interval; [K] each. budget: (value, low, high), None where beyond
     the axis. epsilon: where the cursor stands. sure: of the interval, in words. height: px.
+    learnable: points above the larger class.
     """
     colour, reference = FAMILIES[theme][family], FAMILIES[theme]["reference"]
     x, heights = _numbers(epsilons), _numbers(mean)
@@ -65,6 +68,7 @@ def lost_on_wall(
         line(
             x[[0, -1]], [at_most] * 2, reference, f"can be given up: {plain_number(at_most)}", "y", width=3, dash="dash"
         ),
+        *all_lost(x, learnable, MUTED[theme]),
         line(ends, [at_most] * len(ends), colour, f"smallest budget, {sure}", "y", width=12) | {"opacity": 0.5},
         _dots(answer, [at_most] * len(answer), colour, "smallest budget", _open(colour, theme)),
     ]

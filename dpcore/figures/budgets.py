@@ -13,6 +13,7 @@ from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
+    LARGER,
     LEGEND,
     LEGEND_ROW,
     MUTED,
@@ -67,11 +68,13 @@ def budget_figure(
     family: str,
     theme: Theme,
     height: int,
+    learnable: float | None = None,
 ) -> Figure:
     """Points lost against epsilon with their interval, what can be given up, and the smallest budget that does.
 
     lost, low, high: points, [K] as epsilons; nan where nothing is released. at_most: points. answer: of the budget
-    question. epsilon: where the cursor stands. family: of colours. height: px.
+    question. epsilon: where the cursor stands. family: of colours. height: px. learnable: points above the larger
+    class, at which all that there is to learn is lost.
     """
     colour, reference = FAMILIES[theme][family], FAMILIES[theme]["reference"]
     given_up = f"can be given up: {plain_number(at_most)}"
@@ -79,18 +82,22 @@ def budget_figure(
         *_band(epsilons, low, high, colour, "95% sure"),
         line(epsilons, lost, colour, "points lost, on average", "y", width=3),
         line([epsilons[0], epsilons[-1]], [at_most] * 2, reference, given_up, "y", dash="dash"),
+        *all_lost(epsilons, learnable, MUTED[theme]),
         _sure(answer, at_most, float(epsilons[-1]), colour),
         _dot(epsilon, _at(epsilons, lost, epsilon), colour, theme),
         _answer(answer.value, at_most, colour, theme),
     ]
     top = _top(lost, high, at_most, _at(epsilons, lost, epsilon))
-    bottom = min(0.0, float(np.nanmin(np.concatenate([low, [0.0]]))))
+    bottom = min(0.0, float(np.nanmin(np.concatenate([low, [0.0, learnable or 0.0]]))))
     panel = (bottom - 0.02 * top, top)
     drawing = height - _TOP - _BOTTOM
     ends = [
         ("y", last_drawn(lost), "points lost<br>(band: 95% sure)", colour),
         ("y", at_most, given_up, reference),
     ]
+    if learnable is not None:
+        beyond = " ↑" if learnable > top else ""
+        ends.append(("y", min(learnable, top), f"{LARGER}:<br>{learnable:.1f} lost{beyond}", MUTED[theme]))
     title = note("points lost, of 100", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])
     words = _words(answer.value, at_most, colour, panel, theme)
@@ -204,6 +211,14 @@ def uses_figure(uses: Sequence[Use], *, epsilon: float, theme: Theme) -> Figure:
         },
     }
     return Figure([dots], layout)
+
+
+def all_lost(epsilons: Array, learnable: float | None, ink: str) -> list[dict[str, Any]]:
+    """The accuracy of the larger class as points lost; no line where it is not known."""
+    if learnable is None:
+        return []
+    name = f"{LARGER}: {learnable:.1f} lost"
+    return [line([epsilons[0], epsilons[-1]], [learnable] * 2, ink, name, "y", dash="dot")]
 
 
 def _band(x: Array, low: Array, high: Array, colour: str, name: str) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from .figure import Figure
 from .style import (
     BACKGROUND,
     FAMILIES,
+    LARGER,
     MUTED,
     TEXT,
     Theme,
@@ -43,7 +44,7 @@ def cost_figure(
     height: int,
     decision: float | None = None,
 ) -> Figure:
-    """Accuracy against epsilon over excess empirical risk against epsilon, with band, bound and a cursor.
+    """Accuracy against epsilon over excess empirical risk against epsilon, with band, larger class, bound and a cursor.
 
     table: of one mechanism swept over epsilon, as `dpcore.run` gives it. epsilon: where the cursor stands.
     accuracy_title: what is counted, in words. decision: epsilon to mark as the budget question's answer. height: px.
@@ -64,7 +65,10 @@ def cost_figure(
     traces = [
         *band(accuracy, main, "y", 100.0),
         line(accuracy.x, 100 * accuracy["mean"], main, "private, on average", "y", width=3),
-        line(budgets, [100 * _reference(accuracy)] * len(budgets), colours["reference"], "without privacy", "y"),
+        line(
+            budgets, [100 * _first(accuracy, "reference")] * len(budgets), colours["reference"], "without privacy", "y"
+        ),
+        line(budgets, [100 * _first(accuracy, "larger_class")] * len(budgets), MUTED[theme], LARGER, "y", dash="dot"),
         *band(excess, main, "y2", 1.0, floor),
         line(excess.x, excess["mean"], main, "private, on average", "y2", width=3, legend=False),
         line(excess.x, excess.bound, main, "upper bound, proved", "y2", dash="dash"),
@@ -75,7 +79,8 @@ def cost_figure(
         _decision(accuracy, decision, main, theme),
     ]
     ends = [
-        ("y", 100 * _reference(accuracy), "without privacy", colours["reference"]),
+        ("y", 100 * _first(accuracy, "reference"), "without privacy", colours["reference"]),
+        ("y", 100 * _first(accuracy, "larger_class"), LARGER, MUTED[theme]),
         ("y", 100 * _last(accuracy, "mean"), "private, on average<br>(band: 8 of 10 runs)", main),
         ("y2", _last(excess, "bound"), "upper bound, proved", main),
         ("y2", _last(excess, "mean"), "private, on average", main),
@@ -115,14 +120,14 @@ def cost_figure(
 
 
 def _accuracy_range(rows: pd.DataFrame) -> tuple[float, float]:
-    """From a coin's 50%, or a round number below everything that is drawn, to one above it."""
-    top = 100 * max(rows["mean"].max(), rows.q90.max(), _reference(rows)) if len(rows) else 100.0
+    """From 50%, below which no larger class is, or a round number below everything that is drawn, to one above it."""
+    top = 100 * max(rows["mean"].max(), rows.q90.max(), _first(rows, "reference")) if len(rows) else 100.0
     low = 100 * min(rows["mean"].min(), rows.q10.min()) if len(rows) else 50.0
     return min(50.0, 10.0 * math.floor(low / 10)), min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
 
 
-def _reference(rows: pd.DataFrame) -> float:
-    return float(rows.reference.iloc[0]) if len(rows) else math.nan
+def _first(rows: pd.DataFrame, column: str) -> float:
+    return float(rows[column].iloc[0]) if len(rows) else math.nan
 
 
 def _last(rows: pd.DataFrame, column: str) -> float:

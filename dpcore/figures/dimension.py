@@ -17,6 +17,7 @@ from .style import (
     BACKGROUND,
     DOORS,
     FAMILIES,
+    LARGER,
     MUTED,
     SYMBOLS,
     TEXT,
@@ -38,7 +39,6 @@ Lower = Literal["distance", "damage"]
 
 _TOP, _BOTTOM, _RIGHT, _LEFT, _GAP = 30, 54, 156, 52, 62
 _SHARE = 0.5  # of the drawing height for the upper panel
-_COIN = 50.0
 _PROMISES = {"gaussian": "promise (ε, δ)", "gamma": "promise pure ε"}
 _LOWER_TITLES = {
     "distance": "distance from the model without privacy",
@@ -74,12 +74,13 @@ def dimension_figure(
     low_top = (1 - _SHARE) * drawing / (height - _TOP - _BOTTOM)
     span = [float(table.x.min()), float(table.x.max())] if len(table) else [8.0, 8.0]
 
-    best = 100 * float(ok[ok.metric == "accuracy"].reference.iloc[0]) if len(keys) else math.nan
+    right = ok[ok.metric == "accuracy"]
+    best, larger = 100 * right[["reference", "larger_class"]].iloc[0] if len(keys) else (math.nan, math.nan)
     traces = [
         line(span, [best, best], colours["reference"], "without privacy", "y", over="p"),
-        line(span, [_COIN, _COIN], MUTED[theme], "a coin", "y", dash="dot", over="p"),
+        line(span, [larger, larger], MUTED[theme], LARGER, "y", dash="dot", over="p"),
     ]
-    ends = [("y", best, "without privacy", colours["reference"]), ("y", _COIN, "a coin", MUTED[theme])]
+    ends = [("y", best, "without privacy", colours["reference"]), ("y", larger, LARGER, MUTED[theme])]
     shown: list[Array] = []  # what the lower panel must hold
     for key in keys:
         colour, name = colours[family_of(key)], curve_name(key, both)

@@ -245,6 +245,9 @@ def line(
     }
 
 
+LARGER = "always the larger class"
+
+
 def band(rows: pd.DataFrame, colour: str, axis: str, unit: float, floor: float = -math.inf) -> list[dict[str, Any]]:
     """8 of 10 runs, cut at `floor`: a log axis would leave out what is at or below 0, and the band's edge with it."""
     edge = {"type": "scatter", "mode": "lines", "yaxis": axis, "line": {"width": 0}, "hoverinfo": "skip"}

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpcore import Budget, NotApplicable, figures
 from dpcore.cells import spec_of
-from dpcore.data import Source, is_private
+from dpcore.data import MAX_VALUES, Source, is_private
 from dpcore.decisions import curves
 from dpcore.decisions.attack import OddsQuestion
 from dpcore.decisions.curves import Setting
@@ -27,11 +27,11 @@ from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, pick_source_or_file, switch
 from pages.ui.readout import cards
 from pages.ui.text import emphasised, plain
-from pages.ui.uploads import upload_source
+from pages.ui.uploads import clipping_warning, upload_source
 
 HEIGHT = 390
 MAX_COLUMNS = 32
-MOST_PEOPLE = 20_000
+FILE_SIZE = "size of the file that n was set from"
 POINTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
@@ -77,7 +77,8 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
     state = State(held, source, setting, controls, at_most, error, no_price, theme)
     sentence = words.takeaway(state)
-    headline.html(emphasised(sentence, figures.FAMILIES[theme][state.family]))
+    told = (plain(clipping_warning(source)), sentence)
+    headline.html("".join(emphasised(line, figures.FAMILIES[theme][state.family]) for line in told if line))
     if state.curve is None:
         behind_nothing()
         keep_alive(held)
@@ -128,14 +129,22 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
         at_most = bound.slider("give_up", "I can give up at most (points)", POINTS, 2.0, "{:g}".format)
 if source is None:
     source = upload_source()
-people = min(source.people, MOST_PEOPLE) if source else PEOPLE[0]
+people = source.people if source else PEOPLE[0]
+size = people if source and is_private(source.key) else None
+another = st.session_state.get(FILE_SIZE) != size
+if another and size is not None:  # whatever n was before: it belonged to other records
+    st.session_state["n"] = size
+most = MAX_VALUES // ((source and source.p) or MAX_COLUMNS)
 controls = sidebar(
-    people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), people})),
+    people=tuple(sorted({*(n for n in PEOPLE if n <= most), people})),
     default_people=people,
     columns=source.p if source else None,
     max_columns=MAX_COLUMNS,
     unused={"m": "nothing here draws samples"},
 )
+if another and size not in (None, controls.n):
+    st.rerun()  # a slider with another scale is a new one, which at first says what the address says
+st.session_state[FILE_SIZE] = size
 if source is None:
     headline.html(emphasised(words.NO_FILE, figures.MUTED["light"]))
     behind_nothing()

@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from dpcore import Odds, Plan, figures
+from dpcore.briefings.words import Document, learned
 from dpcore.data import Source
 from dpcore.decisions.attack import Attack, OddsQuestion
 from dpcore.decisions.budget import smallest_budget
@@ -40,6 +41,11 @@ class State:
     @property
     def n(self) -> int:
         return self.controls.n
+
+    @property
+    def drawn(self) -> str:
+        """The n records in words."""
+        return self.source.drawn(self.n)
 
     @property
     def epsilon(self) -> float:
@@ -85,6 +91,16 @@ class State:
     def reference(self) -> float:
         """Accuracy without privacy, a share."""
         return float(self._known.reference.mean())
+
+    @property
+    def floor(self) -> float:
+        """Accuracy of the larger class, a share."""
+        return float(self._known.floor.mean())
+
+    def learned(self, epsilon: float) -> Document:
+        """What is lost there, and what there is to learn above the larger class."""
+        found = learned(self.reference - 0.01 * self.lost_at(epsilon), self.reference, self.floor)
+        return found | {"measure": self.setting.metric, "source": {"drawn": self.drawn}}
 
     def lost_at(self, epsilon: float) -> float:
         """Points lost there on the smoothed curve; nan where nothing is released."""

@@ -18,6 +18,7 @@ from pages.decide import background, words
 from pages.decide.state import State
 from pages.ui import links
 from pages.ui.text import readable
+from pages.ui.uploads import clipping_warning
 
 QUESTION = "Which privacy budget can we sign?"
 MOST_ASSUMPTIONS = 6  # on a slide; the page has all
@@ -89,6 +90,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         curve=Curve(*(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))),
         reference=state.reference,
         score=float(curve.private[:, at].mean()),
+        floor=state.floor,
         budget=_interval(state.found, f"no budget up to {state.found.last:g} loses so little"),
         odds=state.odds,
         people=_people(state),
@@ -98,6 +100,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         version=dpcore.__version__,
         seed=state.controls.seed,
         snippet=background.snippet(state),
+        warnings=tuple(filter(None, [clipping_warning(state.source)])),
     )
 
 

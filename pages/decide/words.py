@@ -10,6 +10,7 @@ from typing import Any, cast
 import pandas as pd
 
 from dpcore import Odds, figures
+from dpcore.briefings import words as briefings
 from dpcore.decisions.attack import OddsQuestion
 from dpcore.decisions.crossings import Answer
 from dpcore.decisions.deployments import Deployment
@@ -79,20 +80,26 @@ def interval(found: Answer) -> str:
 def takeaway(state: State) -> str:
     """The answer in one sentence, or why there is none."""
     if state.refusal:
-        return f"**No release** at any budget: {readable(state.refusal)}."
+        return f"**No release** at any budget with {state.drawn}: {readable(state.refusal)}."
     if state.curve is None:
         return "The first records are being split …"
     found, source = state.found, state.source
+    told = state.learned(found.value if found.reachable else found.last)
+    if none := briefings.nothing(told):
+        return briefings.fill(none, told)
+    right = (
+        f"**{100 * told['score']:.1f}** of 100 {source.things} are {source.outcome}, without privacy "
+        f"{100 * state.reference:.1f}. {briefings.fill(briefings.floor(told), told)}"
+    ).strip()
     if not found.reachable:
         return (
-            f"**Not reachable:** with {state.n:,} {source.records} no privacy budget up to {found.last:g} keeps "
-            f"the loss within {points(state.at_most)}."
+            f"**Not reachable:** with {state.drawn} no privacy budget up to {found.last:g} keeps the loss within "
+            f"{points(state.at_most)}; there, {right}"
         )
     budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
-    right = 100 * state.reference - state.lost_at(found.value)
     return (
-        f"A privacy budget of **{budget}** is the smallest that gives up at most {points(state.at_most)}: "
-        f"**{right:.1f}** of 100 {source.things} are {source.outcome}, without privacy {100 * state.reference:.1f}."
+        f"With {state.drawn}, a privacy budget of **{budget}** is the smallest that gives up at most "
+        f"{points(state.at_most)}: {right}"
     )
 
 
@@ -101,13 +108,10 @@ def caption(state: State) -> str:
     assert state.curve is not None
     source, splits = state.source, state.curve.splits
     counted = "all" if splits == state.setting.splits else f"{splits} of"
-    said = (
+    return (
         f"Points lost: of 100 {source.things}, so many fewer are {source.outcome} than by the best model without "
         f"privacy; the mean of {counted} {state.setting.splits} splits, made falling. {SPENDS}"
     )
-    if source.size is not None and state.n > source.size:
-        said = f"A what-if: {state.n:,} {source.records} drawn with replacement from {source.size} real ones. {said}"
-    return said
 
 
 def readouts(state: State) -> list[tuple[str, str]]:
@@ -127,7 +131,8 @@ def _lost(state: State) -> tuple[str, str]:
     lost, low, high = state.lost
     if math.isnan(lost):
         return "no release", f"at ε = {state.epsilon:g}"
-    return points(lost), f"lost at ε = {state.epsilon:g} (95% sure: {rounded(low, 2)} to {rounded(high, 2)})"
+    share = briefings.share(state.learned(state.epsilon))
+    return points(lost), f"lost at ε = {state.epsilon:g} (95% sure: {rounded(low, 2)} to {rounded(high, 2)}){share}"
 
 
 def _price(state: State) -> tuple[str, str]:
@@ -151,7 +156,9 @@ def _needed(state: State) -> tuple[str, str]:
     if not found.reachable:
         return f"over {found.last:,.0f}", f"{state.source.records} are needed to make {what}"
     count = f"{found.first:,.0f} or fewer" if found.at_first else people(found.value)
-    return count, f"{state.source.records} make {what} ({interval(found)})"
+    size = state.source.size
+    copies = f"; a what-if, from copies of {size:,}" if size is not None and found.value > size else ""
+    return count, f"{state.source.records} make {what} ({interval(found)}{copies})"
 
 
 def playing(state: State) -> str:

@@ -50,7 +50,7 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
     if not now:
         return " ".join(_refusals(table, now))
     gaussian, gamma = ([key for key in now if key.endswith(noise)] for noise in ("_gaussian", "_gamma"))
-    useful = int(table.x.min())
+    useful, larger = int(table.x.min()), float(table.larger_class.max())
     if p == useful:
         cheaper = all(now[b] > now[a] for a, b in zip(gaussian, gamma, strict=True))
         end = ": here the stronger promise is even the cheaper one." if gaussian and cheaper else "."
@@ -73,12 +73,13 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
         said.append(
             f"With {p - useful:,} idle columns Gaussian noise in the {places} throws the model {up_to}"
             f"**{' and '.join(map(_number, far))}** away ({' and '.join(map(_number, lengths))} times its own length), "
-            f"{'and' if _coins(now, gaussian) else 'yet'} {_list(now, gaussian)} of 100 {source.things} are "
+            f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of 100 {source.things} are "
             f"{source.outcome}, {_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
         )
     if gamma:
         changes = [100 * (now[key] - first[key]) for key in gamma]
-        end = "hardly more than a coin" if _coins(now, gamma) else _since(changes, useful)
+        near = f"hardly more than the {100 * larger:.1f} of always answering with the larger class"
+        end = near if _near(now, gamma, larger) else _since(changes, useful)
         said.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
     return " ".join([*said, *_refusals(table, now)])
 
@@ -91,8 +92,9 @@ def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
     return [f"**No release** with noise in the {place}: {reason}." for place, reason in places.items()]
 
 
-def _coins(values: Mapping[str, float], keys: list[str]) -> bool:
-    return all(100 * values[key] - 50 < 1 for key in keys)
+def _near(values: Mapping[str, float], keys: list[str], larger: float) -> bool:
+    """Whether they are less than a point above the larger class."""
+    return all(100 * (values[key] - larger) < 1 for key in keys)
 
 
 def _accuracies(table: pd.DataFrame, p: int) -> dict[str, float]:
@@ -144,7 +146,8 @@ def readouts(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
     return [
         (
             " · ".join(f"{100 * value:.1f}" for value in now.values()),
-            f"of 100 {source.outcome} at p = {p:,} ({100 * best:.1f} without privacy): {names}",
+            f"of 100 {source.outcome} at p = {p:,} ({100 * best:.1f} without privacy, "
+            f"{100 * float(table.larger_class.max()):.1f} by always answering with the larger class): {names}",
         ),
         (
             " · ".join(_number(_at(grown[key], p)) for key in now),

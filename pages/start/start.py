@@ -68,7 +68,7 @@ def sentence_of(table: pd.DataFrame, controls: Controls) -> str:
     """What the chart shows with its cursor there."""
     at_cursor = table[table.x == controls.epsilon].set_index("metric")
     if "accuracy" not in at_cursor.index:
-        return words.refusal(at_cursor.iloc[0])
+        return words.refusal(at_cursor.iloc[0], source)
     return words.takeaway(at_cursor.loc["accuracy"], source, by_hand=not isinstance(controls.lam, str))
 
 
@@ -97,7 +97,7 @@ colour = figures.FAMILIES[theme]["output"]
 with chart:
     figure, alt = picture_at(controls)
     live_figure(figure, key="cost", alt=alt, height=HEIGHT, ahead=(picture_at, controls))
-    st.caption(words.caption(table, experiment, source))
+    st.caption(words.caption(experiment))
 sentences = [sentence_of(table, controls)]
 here = accuracy[accuracy.x == controls.epsilon]
 if len(here):
@@ -105,6 +105,8 @@ if len(here):
     plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
     found = dpcore.odds_of(plan, seed=controls.seed)
     sentences.append(words.answer(found))
+    if told := words.larger_class(here.iloc[0], source):
+        sentences.insert(1, told)
     text = words.odds(found)
     with odds, st.container(key="odds"):
         st.markdown(f"**{words.ODDS_QUESTION}**")

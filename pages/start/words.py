@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Experiment, NotApplicable, Odds
+from dpcore.briefings import words as briefings
 from dpcore.data import Source
 from dpcore.regret import regret_at
 from pages.ui.controls import delta_text
@@ -46,9 +47,20 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
     else:
         price = f"privacy costs **{points(lost)}**"
     return (
-        f"With {row.n:,} {source.records} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are "
+        f"With {source.drawn(row.n)} and ε = {row.epsilon:g}, **{now:.1f}** of 100 {source.things} are "
         f"{source.outcome} instead of {best:.1f}: {price}."
     )
+
+
+def _learned(row: pd.Series, source: Source) -> briefings.Document:
+    found = briefings.learned(row["mean"], row.reference, row.larger_class)
+    return found | {"measure": "accuracy", "source": {"drawn": source.drawn(row.n)}}
+
+
+def larger_class(row: pd.Series, source: Source) -> str:
+    """How that stands to always answering with the larger class, or "" where it is far above."""
+    told = _learned(row, source)
+    return briefings.fill(briefings.nothing(told) or briefings.floor(told), told)
 
 
 def answer(found: Odds) -> str:
@@ -59,28 +71,25 @@ def answer(found: Odds) -> str:
     )
 
 
-def caption(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
-    """What the curves are, in small print below the chart; more records than exist are called a what-if."""
+def caption(experiment: Experiment) -> str:
+    """What the curves are, in small print below the chart."""
     said = (
         f"Best model, without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}. "
         f"Averages are exact; the band holds the middle 80% of {experiment.repetitions} releases."
     )
     if isinstance(experiment.lam, str):
         said += " λ is set without a look at the records; *Assumptions* says what the best λ would win."
-    n = table.n.iloc[0]
-    if source.size is not None and n > source.size:
-        said = f"A what-if: {n:,} {source.records} drawn with replacement from the {source.size} real ones. {said}"
     return said
 
 
-def refusal(row: pd.Series) -> str:
+def refusal(row: pd.Series, source: Source) -> str:
     """Why nothing is released at the cursor."""
-    return f"**No release** at ε = {row.epsilon:g}: {row.reason}."
+    return f"**No release** with {source.drawn(row.n)} at ε = {row.epsilon:g}: {row.reason}."
 
 
 def axis_title(source: Source) -> str:
     """What the upper panel counts."""
-    return f"{source.things} {source.outcome}, % (a coin: 50)"
+    return f"{source.things} {source.outcome}, %"
 
 
 ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
@@ -101,7 +110,8 @@ def readouts(row: pd.Series, source: Source) -> list[tuple[str, str]]:
     return [
         (
             points(100 * (row.reference - row["mean"])),
-            _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless)),
+            _split(100 * (row.noiseless - row["mean"]), 100 * (row.reference - row.noiseless))
+            + briefings.share(_learned(row, source)),
         ),
         (f"{100 * row.q10:.0f} to {100 * row.q90:.0f} of 100", f"{source.outcome} in 8 of 10 releases"),
         (
@@ -129,14 +139,15 @@ def decision(accuracy: pd.DataFrame, lost: np.ndarray, enough: float | None, sou
     if enough is None:
         last = accuracy.iloc[-1]
         return (
-            f"**Not reachable** up to ε = {last.epsilon:g} with {last.n:,} {source.records}: "
+            f"**Not reachable** up to ε = {last.epsilon:g} with {source.drawn(last.n)}: "
             f"there privacy still costs {points(lost[-1])}."
         )
     row = accuracy[accuracy.x == enough].iloc[0]
     return (
         f"Smallest good ε: **{enough:g}**. It costs {points(100 * (row.reference - row['mean']))}; "
-        f"an attacker is right at most {math.ceil(100 * row.attack_limit)} times of 100."
-    )
+        f"an attacker is right at most {math.ceil(100 * row.attack_limit)} times of 100. "
+        f"{larger_class(row, source)}"
+    ).strip()
 
 
 def chips(source: Source) -> list[tuple[str, dict[str, Any]]]:
@@ -155,8 +166,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
     lines = [
         f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
-        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on. "
-        "The axis starts at a coin's 50.",
+        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on; always "
+        f"answering with the larger class is right on {100 * table.larger_class.max():.1f} of 100 of them.",
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
         f"all models with ‖θ‖ ≤ {experiment.theta_norm:g} (certified within {max(row.reference_gap, 1e-15):.0e}). "
         "That model is also the line without privacy.",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import streamlit as st
 
 from dpcore import data
+from dpcore.checks import shown
 from dpcore.data import Declared, PrivateRecords, Report, Sheet, Source
 
 from .upload_server import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
@@ -101,6 +102,24 @@ def done(report: Report, source: Source) -> str:
     return f"{'; '.join(told)}. {source.size:,} records to learn from, {whole - (source.size or 0):,} to measure with."
 
 
+def clipping_warning(source: Source) -> str:
+    """A sentence for a headline where bounds clip more than 1% of a column of an upload, else "".
+
+    Plain text with a column's name in it: to be escaped where it is shown.
+    """
+    if not data.is_private(source.key):
+        return ""
+    report = data.held(source.key).report
+    clipped = report.heavily_clipped()
+    if not clipped:
+        return ""
+    worst, share = next(iter(clipped.items()))
+    told = f"{shown(worst)} in {share:.1%} of the records"
+    if len(clipped) > 1:
+        told = f"{len(clipped)} of {len(report.clipped)} columns in more than 1% of the records, most of all {told}"
+    return f"Your bounds clip {told}: every result below is about the clipped values."
+
+
 def _forget() -> None:
     st.session_state.pop(_HELD, None)
 
@@ -144,8 +163,8 @@ def _declared(sheet: Sheet, name: str) -> Declared | None:
         raise ValueError("columns must hold numbers in one column at least beside the label, got none")
     if len(numeric) < len(sheet.columns):
         words = [column for column in sheet.columns if gaps[column] == rows]
-        shown = ", ".join(map(literal, words[:5])) + (", …" if len(words) > 5 else "")
-        st.caption(f"Without any number, and not to be used: {shown}.")
+        named = ", ".join(map(literal, words[:5])) + (", …" if len(words) > 5 else "")
+        st.caption(f"Without any number, and not to be used: {named}.")
     positive = st.selectbox(
         "Which label counts as +1? Any other counts as −1.", sheet.values, None, key=f"upload positive {name}"
     )
@@ -200,9 +219,9 @@ def _drops(sheet: Sheet, used: tuple[str, ...], gaps: dict[str, int], name: str)
         lacking.append(f"the label in {unlabelled:,} rows")
     if not lacking:
         return False
-    shown = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5:,} more" if len(lacking) > 5 else "")
+    told = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5:,} more" if len(lacking) > 5 else "")
     st.markdown(
-        f"Missing: {shown}. Take these columns off the list of features, or leave the rows out. The number of records "
+        f"Missing: {told}. Take these columns off the list of features, or leave the rows out. The number of records "
         "counts as public, and then it depends on who has gaps."
     )
     return st.checkbox("Leave out rows with a gap", key=f"upload drop {name}")

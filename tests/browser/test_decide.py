@@ -36,7 +36,7 @@ def test_a_deep_link_is_the_first_request_of_a_fresh_server(fresh_server: Server
     open_decide(page, fresh_server.url, "?n=1%2C000&give_up=5&epsilon=0.5")
     complete(page)
     expect(
-        page.get_by_text(re.compile(r"A privacy budget of [\d.]+ is the smallest that gives up at most 5.0 points"))
+        page.get_by_text(re.compile(r"a privacy budget of [\d.]+ is the smallest that gives up at most 5.0 points"))
     ).to_be_visible()
     expect(page.get_by_text("of 1,000 people would do as well without privacy")).to_be_visible()
     expect(page.locator("img[alt*='times of 100']")).to_be_visible()
@@ -49,8 +49,8 @@ def test_moving_what_can_be_given_up_moves_the_answer_in_place(server: Server, p
     chart = open_decide(page, server.url, "?n=1%2C000&give_up=2")
     complete(page)
     chart.look("it.mark = 'same node'")
-    before = chart.look("it._fullData[6].x[0]")
-    chart.press("give_up", "ArrowRight", f"it._fullData[6].x[0] < {before}")
+    before = chart.look("it._fullData[7].x[0]")
+    chart.press("give_up", "ArrowRight", f"it._fullData[7].x[0] < {before}")
     assert chart.look("it.mark") == "same node" and "give_up=3" in page.url and complaints == []
 
 
@@ -89,7 +89,7 @@ def test_what_is_taken_away_says_what_the_page_says(
         return tmp_path / waiting.value.suggested_filename
 
     numbers = json.loads(taken("Numbers (JSON)").read_text(encoding="utf-8"))
-    shown = page.get_by_text(re.compile("A privacy budget of")).inner_text()
+    shown = page.get_by_text(re.compile("a privacy budget of")).inner_text()
     budget, reference = float(f"{numbers['budget']['value']:.2g}"), 100 * numbers["reference"]
     assert f"{budget:g}" in shown and f"{reference:.1f}" in shown
     assert numbers["link"].startswith(f"{server.url}/decide?")
