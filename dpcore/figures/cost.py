@@ -113,8 +113,8 @@ def cost_figure(
 
 def _accuracy_range(rows: pd.DataFrame) -> tuple[float, float]:
     """From a coin's 50% to a round number above everything that is drawn."""
-    top = 100 * max(rows["mean"].max(), rows.q90.max(), _reference(rows)) if len(rows) else 100.0
-    return 50.0, min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
+    top = 100 * rows[["mean", "q90", "reference"]].max().max()  # nan where nothing is drawn
+    return 50.0, 101.0 if math.isnan(top) else min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
 
 
 def _reference(rows: pd.DataFrame) -> float:
