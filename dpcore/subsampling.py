@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from .accounting import gaussian_mu
 from .checks import check_real, integer, one_of, positive, shown
 from .types import Array, Budget, NotApplicable
 
@@ -114,6 +113,24 @@ def subsampled_epsilon(z: float, rate: float, times: int, delta: float, sampling
     return _rounded_up(_epsilon(z, rate, integer("times", times, at_least=1), _positive_delta(delta), sampling))
 
 
+def subsampled_delta(z: float, rate: float, times: int, epsilon: Array, sampling: Sampling) -> Array:
+    """delta of `times` adaptive steps at each epsilon >= 0, [e], by the best of many Renyi orders.
+
+    The inverse of `subsampled_epsilon`: exp((a - 1) (times D_a + ln(1 - 1/a) - epsilon) - ln a) at its least over a.
+
+    Source: Canonne, Kamath and Steinke 2020, Proposition 12, for the conversion (constants explicit).
+
+    >>> epsilon = subsampled_epsilon(z=10.0, rate=0.05, times=400, delta=1e-10, sampling="poisson")
+    >>> round(float(subsampled_delta(10.0, 0.05, 400, np.array([epsilon]), "poisson")[0]) / 1e-10, 6)
+    1.0
+    """
+    z, rate, sampling = _checked(z, rate, sampling)
+    spent = integer("times", times, at_least=1) * _divergences(z, rate, sampling, 0, len(_ORDERS), 1)
+    offset = (_ORDERS - 1.0) * (spent + np.log1p(-1.0 / _ORDERS)) - np.log(_ORDERS)
+    least = np.min(offset - np.asarray(epsilon, float)[..., None] * (_ORDERS - 1.0), axis=-1)
+    return np.asarray(np.exp(np.minimum(least, 0.0)) * (1 + _SAFETY))
+
+
 @functools.lru_cache(maxsize=4096)
 def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sampling) -> float:
     """The smallest z whose `times` steps cost at most `budget`; the inverse of `subsampled_epsilon`.
@@ -137,8 +154,10 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
     def at_best(log_z: float) -> float:
         return over(_epsilon(math.exp(log_z), rate, times, delta, sampling))
 
-    # The central limit of the Poisson pair, mu = q sqrt(T) sqrt(4 sinh(1 / z^2)), is near and usually below.
-    mu = gaussian_mu(budget) / (rate * math.sqrt(times))
+    # The central limit of the Poisson pair, mu = q sqrt(T) sqrt(4 sinh(1 / z^2)), is near; mu here by zCDP.
+    surprise = -math.log(delta)
+    mu = math.sqrt(2.0) * budget.epsilon / (math.sqrt(surprise + budget.epsilon) + math.sqrt(surprise))
+    mu /= rate * math.sqrt(times)
     log_z = _crossing(at_best, -0.5 * math.log(math.asinh(0.25 * mu * mu)), _NEAR)
     # One order alone costs little to try, and what is best here meets the budget at a smaller z. Another may be better
     # there, but hardly: near the answer all orders near the best are nearly as good.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore import figures
-from dpcore.ledgers import Run, ledger_of, noise_curves
+from dpcore.ledgers import Curve, Run, ledger_of, noise_curves
 
 STEPS = (1, 10, 1_000, 80_000, 4_000_000, 12_000_000)
 ONE, BATCH, FULL = Run(2000, 1, 100.0, 1e-6), Run(2000, 50, 3.0, 1e-6), Run(2000, 2000, 100.0, 1e-6)
@@ -97,6 +97,15 @@ def test_the_axis_holds_the_label_and_the_curves_near_it(run, label):
     values = np.log10(np.concatenate([c.epsilon[np.isfinite(c.epsilon)] for c in curves]))
     near = values[(values < math.log10(label) + 4) & (values > high - 8)]
     assert (near > low).all() and (near < high).all()
+    json.loads(figure.to_json())
+
+
+def test_where_no_accounting_says_anything_the_label_is_drawn_alone():
+    curves = [Curve(kind, np.full(len(STEPS), math.nan)) for kind in ("basic", "advanced", "exact")]
+    figure = figures.ledger_figure(curves, STEPS, at=1_000, label=3.0, theme="light", height=330)
+    assert [t.name for t in figure.data if t.showlegend] == ["the label, ε = 3"]
+    low, high = figure.layout.yaxis.range
+    assert low < math.log10(3.0) < high
     json.loads(figure.to_json())
 
 

@@ -10,9 +10,10 @@ from scipy.stats import binom
 import dpcore
 from dpcore import Budget, NotApplicable
 from dpcore.accounting import gaussian_epsilon, gaussian_mu
-from dpcore.composition import basic_epsilon
+from dpcore.composition import basic_epsilon, zcdp_epsilon
 from dpcore.decisions import several as sev
 from dpcore.losses import get_loss
+from dpcore.subsampling import subsampled_epsilon
 from dpcore.tradeoffs import ChoicesCurve, GaussianCurve, PureCurve, RepeatedChoiceCurve, ZcdpCurve, several_curve
 from dpcore.tradeoffs.several import PureReleasesCurve, RecordsCurve, ReleasesCurve
 
@@ -170,6 +171,39 @@ def test_what_each_release_may_spend(key):
         again = plan.mechanism.calibrate(plan.spec, Budget(factor * each.epsilon, each.delta))
         assert (sev.several(again, 6, 2, total.delta).epsilon <= total.epsilon) == kept
     assert sev.budget_each(plan.mechanism, plan.spec, total, 1, 1) == total
+
+
+@pytest.mark.parametrize(
+    ("n", "delta", "releases"), [(500, 1e-10, 10), (2000, 1e-10, 30), (2000, 1e-9, 100), (500, 1e-12, 3)]
+)
+def test_steps_on_random_batches_cost_no_more_than_by_renyi_divergences(n, delta, releases):
+    plan = dpcore.calibrate("noisy_sgd", n=n, p=10, epsilon=1.0, delta=delta)
+    (event,) = plan.ledger
+    z, steps = 2.0 * event.scale / event.sensitivity, releases * plan.steps
+    found, renyi = sev.several(plan, releases), subsampled_epsilon(z, event.rate, steps, delta, "poisson")
+    assert renyi / 1.2 < found.exact <= renyi * (1 + 1e-6) and found.epsilon <= found.exact
+    # A chain of records starts from the same curve, and stays finite where the transform's rounding exceeds delta.
+    assert found.epsilon < sev.several(plan, releases, records=2).epsilon < math.inf
+
+
+@pytest.mark.parametrize("key", dpcore.list_mechanisms())
+def test_several_cost_at_most_what_basic_composition_of_the_label_says(key):
+    plan = plan_of(key)
+    for k, g in ((3, 1), (10, 1), (1000, 1), (2, 3), (1, 5)):
+        label = sev.label_alone(plan.spent, k, g)
+        assert sev.several(plan, k, g, delta=label.delta).epsilon <= label.epsilon
+    assert sev.label_alone(plan.spent, 10, 1).delta == 10 * plan.spent.delta
+
+
+@pytest.mark.parametrize("key", ["frank_wolfe_polytope", "simplex_sampling", "polyhedral_frank_wolfe"])
+def test_many_releases_by_choices_cost_no_more_than_by_zcdp(key):
+    """The transform charges its rounding to delta, and at 1e-12 nothing would be left."""
+    plan = dpcore.calibrate(key, n=1000, p=8, epsilon=1.0, delta=1e-12)
+    one = plan.mechanism.claimed_curve(plan)
+    readings = one.readings if isinstance(one, ChoicesCurve) else ((1.0,) * one.times,)
+    rho = max(one.mu**2 * sum(each**2 for each in ranges) for ranges in readings) / 8.0
+    found = sev.several(plan, 100, delta=1e-12)
+    assert found.exact <= zcdp_epsilon(100 * rho, 1e-12) * (1 + 1e-6) < 99.0
 
 
 def test_where_nothing_is_proved():

@@ -102,6 +102,8 @@ def label_alone(label: Budget, releases: int, records: int) -> Budget | None:
     k, g = _planned(releases, records)
     if label.pure or k == g == 1:
         return Budget(g * k * label.epsilon, label.delta)
+    if g == 1:
+        return Budget(k * label.epsilon, k * label.delta) if k * label.delta < 1.0 else None
     log = math.log(k * label.delta) + (g - 1) * label.epsilon
     log += math.log(math.expm1(-g * label.epsilon) / math.expm1(-label.epsilon))
     return Budget(g * k * label.epsilon, math.exp(log) * (1 + _SAFETY)) if log < -_SAFETY else None

@@ -101,7 +101,7 @@ def _lowest(found: Accuracies) -> float:
     """Of the vertical axis: the least that is drawn, in steps of 5%."""
     lines = [found.chance, found.plain, found.logistic, found.bayes]
     every = np.concatenate([*lines, *(curve for m in found.learners.values() for curve in (m.mean, m.q10))])
-    return math.floor(20.0 * float(np.nanmin(every))) / 20.0
+    return math.floor(20.0 * float(np.min(every, where=np.isfinite(every), initial=0.95))) / 20.0
 
 
 def _across(

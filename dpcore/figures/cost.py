@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .figure import Figure
@@ -121,8 +122,8 @@ def cost_figure(
 
 def _accuracy_range(rows: pd.DataFrame) -> tuple[float, float]:
     """From 50%, below which no larger class is, or a round number below everything that is drawn, to one above it."""
-    top = 100 * max(rows["mean"].max(), rows.q90.max(), _first(rows, "reference")) if len(rows) else 100.0
-    low = 100 * min(rows["mean"].min(), rows.q10.min()) if len(rows) else 50.0
+    drawn = 100 * rows[["mean", "q10", "q90", "reference"]].to_numpy(float)
+    low, top = (np.nanmin(drawn), np.nanmax(drawn)) if np.isfinite(drawn).any() else (50.0, 100.0)
     return min(50.0, 10.0 * math.floor(low / 10)), min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
 
 

@@ -90,7 +90,7 @@ def work_figure(made: Work, *, theme: Theme, height: int) -> Figure:
         )
     drawn = np.concatenate([trace["y"] for trace in traces])
     drawn = drawn[np.isfinite(drawn)]
-    low, high = math.log10(drawn.min()), math.log10(drawn.max())
+    low, high = (math.log10(drawn.min()), math.log10(drawn.max())) if len(drawn) else (-3.0, 0.0)
     words = {"text": "gradients of one record, computed so far", "standoff": 10, "font": {"size": 14}}
 
     made_layout = frame(theme, height) | _with_legend(2, height)

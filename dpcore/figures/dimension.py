@@ -233,8 +233,8 @@ def _p_axis(theme: Theme, span: Sequence[float], p: int, width: float) -> dict[s
 def _top(ok: pd.DataFrame) -> float:
     """A round number above everything in the accuracy panel."""
     rows = ok[ok.metric == "accuracy"]
-    top = 100 * max(rows["mean"].max(), rows.reference.max()) if len(rows) else 95.0
-    return min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
+    top = 100 * rows[["mean", "reference"]].max().max()  # nan where nothing is drawn
+    return 101.0 if math.isnan(top) else min(101.0, 5 * math.ceil((top + 1) / 5) + 0.5)
 
 
 def _decades(curves: Sequence[Array]) -> tuple[float, float]:

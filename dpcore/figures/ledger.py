@@ -153,6 +153,7 @@ def noise_figure(
     ]
     traces.append(_dots([epsilon] * len(here), list(here.values()), colour, theme))
     x, y = (np.concatenate([curve[k] for curve in noises.values()]) for k in (0, 1))
+    y = y[np.isfinite(y)] if np.isfinite(y).any() else np.array([1.0, 10.0])
     bottom = 36 + LEGEND_ROW * len(noises)
     title = note("noise, in parts of one record (z)", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"ε = {epsilon:g}", epsilon, TEXT[theme], BACKGROUND[theme])
@@ -200,11 +201,11 @@ def _dots(x: list[float], y: list[float], colour: str, theme: Theme) -> dict[str
 
 
 def _powers(curves: Sequence[Curve], label: float) -> tuple[float, float]:
-    """Exponents of an axis that holds the label and the curves near it."""
-    values = np.log10(np.concatenate([curve.epsilon for curve in curves]))
-    values, middle = values[np.isfinite(values)], math.log10(label)
-    high = min(max(values.max(), middle), middle + _ABOVE)
-    low = max(min(values.min(), middle), high - _DEEPEST)
+    """Exponents of an axis that holds the label and the curves near it; the label alone where no curve has a point."""
+    values, middle = np.log10(np.concatenate([curve.epsilon for curve in curves])), math.log10(label)
+    values = np.append(values[np.isfinite(values)], middle)
+    high = min(values.max(), middle + _ABOVE)
+    low = max(values.min(), high - _DEEPEST)
     return low - 0.3, high + 0.3
 
 

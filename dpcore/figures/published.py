@@ -44,8 +44,9 @@ def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -
         line(draws.n, values, colour, name, "y", width=width, dash=dash, over="n")
         for name, values, dash, width in curves
     ]
-    low = math.log10(draws.published.min()) - 0.3
-    powers = low, math.log10(max(draws.ours.max(), draws.published.max(), 10.0)) + 0.3
+    both = np.concatenate([draws.ours, draws.published])
+    low = math.log10(np.min(both, where=np.isfinite(both), initial=1.0)) - 0.3
+    powers = low, math.log10(np.max(both, where=np.isfinite(both), initial=10.0)) + 0.3
     span = math.log10(draws.n[0]) - 0.05, math.log10(draws.n[-1]) + 0.05
     less = {
         "type": "rect",

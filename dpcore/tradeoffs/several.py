@@ -20,7 +20,7 @@ from ..adaptive_choices import MOST_CHOICES
 from ..checks import integer
 from ..loss_distributions import Losses, added_losses, pure_losses
 from ..types import Array
-from .composed import BatchCurve, ChoicesCurve, RepeatedChoiceCurve, ZcdpCurve
+from .composed import BatchCurve, ChoicesCurve, RepeatedChoiceCurve, ZcdpCurve, summed_curve
 from .curves import Curve, GaussianCurve, PureCurve, lowest_profile
 
 _FARTHEST = 300.0
@@ -72,7 +72,7 @@ class RecordsCurve(Curve):
 
 @dc.dataclass(frozen=True)
 class ReleasesCurve(Curve):
-    """`releases` adaptive releases that each have the curve `one` at mu.
+    """`releases` adaptive releases that each have the curve `one` at mu; of choices, zCDP's where that is less.
 
     >>> curve = ReleasesCurve(0.3, one=GaussianCurve(0.3), releases=9)
     >>> round(curve.attack_limit(), 4), round(GaussianCurve(0.9).attack_limit(), 4)
@@ -87,7 +87,13 @@ class ReleasesCurve(Curve):
         return f"{self.releases} releases: {self.one.at(self.mu).words}"
 
     def delta(self, epsilon: Array) -> Array:
-        return _added(self.one.at(self.mu), self.releases).delta(epsilon)
+        one = self.one.at(self.mu)
+        found = _added(one, self.releases).delta(epsilon)
+        # The grid charges its rounding to every delta, which zCDP does not.
+        for total, root in _ranges(one):
+            summed = summed_curve(self.releases * total, math.sqrt(self.releases) * root)
+            found = np.minimum(found, summed.delta(epsilon))
+        return found
 
 
 def several_curve(one: Curve, releases: int, records: int) -> Curve:
@@ -124,6 +130,17 @@ def several_curve(one: Curve, releases: int, records: int) -> Curve:
     return ReleasesCurve(far.mu, far, k) if k > 1 else far
 
 
+def _ranges(one: Curve) -> tuple[tuple[float, float], ...]:
+    """What the ranges of a release's choices, and the root of their squares, add up to at most; nothing of others."""
+    match one:
+        case ChoicesCurve(pure=False):
+            most = max(map(math.fsum, one.readings)), max(math.hypot(*ranges) for ranges in one.readings)
+            return ((one.mu * most[0], one.mu * most[1]),)
+        case RepeatedChoiceCurve():
+            return ((one.times * one.mu, math.sqrt(one.times) * one.mu),)
+    return ()
+
+
 @functools.lru_cache(maxsize=64)
 def _added(one: Curve, releases: int) -> Losses:
     def profile(grid: Array) -> Array:
@@ -132,20 +149,20 @@ def _added(one: Curve, releases: int) -> Losses:
     return added_losses(profile, _last(one), releases)
 
 
-def _last(curve: Curve) -> float:
-    """From where on the profile falls no more."""
+def _last(curve: Curve, records: int = 1) -> float:
+    """From where on the profile falls no more, nor what a chain of so many records makes of it."""
     if isinstance(curve, PureCurve):
         return curve.mu
     grid = np.geomspace(1e-4, _FARTHEST, 400)
     known = curve.delta(grid)
-    return float(grid[np.argmax(known <= known[-1] + _SPREAD)])
+    return float(grid[np.argmax(known <= known[-1] + _SPREAD * np.exp(-(records - 1) * grid))])
 
 
 @functools.lru_cache(maxsize=64)
 def _chain(one: Curve, records: int) -> tuple[float, Array]:
     """The width of a grid from 0, and the profile for `records` records on it."""
     points = records * max(math.ceil(_POINTS / records), _WITHIN)
-    width = min(records * _last(one), _FARTHEST) / points
+    width = min(records * _last(one, records), _FARTHEST) / points
     grid = np.asarray(width * np.arange(points + 1), float)
     found = alone = one.delta(grid)
     for digit in f"{records:b}"[1:]:
