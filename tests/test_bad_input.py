@@ -92,7 +92,7 @@ CSV = {
     "one class": ("a,sick\n0.5,1\n0.2,1\n", ["y must hold two classes, got 1 in every row"]),
     "constant": ("a,b,sick\n0.5,0.1,1\n0.5,0.1,-1\n", ["X must have a column that varies, got 2 constant columns"]),
     "binary": ("a,sick\n\x00\x01,1\n", ["people.csv must be a text file"]),
-    "not UTF-8": (b"a,sick\n\xff\xfe,1\n", ["people.csv must be a text file"]),
+    "half UTF-16": ("a,sick\n1,1\n".encode("utf-16")[:-1], ["people.csv must be a text file in UTF-16"]),
     "huge numbers": ("a,sick\n1e300,1\n0.1,-1\n", ["X must have ||x||_2 <= R = 1", "got 1 of 2 rows beyond it"]),
 }
 LIBSVM = {

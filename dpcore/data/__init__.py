@@ -18,6 +18,7 @@ from ..types import Data
 from .bundled import BUNDLED, load_bundled
 from .classes import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
+from .lines import Format, sniff
 from .mixture import Mixture
 from .population import Population
 from .private import Declared, PrivateRecords, Report, held, is_gone, is_private, kept_with
@@ -34,6 +35,7 @@ __all__ = [
     "ClassSplit",
     "ClassTable",
     "Declared",
+    "Format",
     "Mixture",
     "Population",
     "PrivateRecords",
@@ -59,6 +61,7 @@ __all__ = [
     "read_sheet",
     "scale",
     "sheet_columns",
+    "sniff",
 ]
 
 SOURCES = BUNDLED | RECIPES

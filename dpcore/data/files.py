@@ -16,7 +16,20 @@ import numpy as np
 
 from ..checks import integer, shown
 from ..types import Data
-from .lines import existing_file, header_of, in_ascii, number_in, place_of, text_lines
+from .lines import (
+    Format,
+    class_in,
+    csv_table,
+    existing_file,
+    has_thousands,
+    in_ascii,
+    number_in,
+    numbered_lines,
+    opened,
+    place_of,
+    sniff,
+    word_of,
+)
 
 MAX_COLUMNS = 2**20  # of a problem, in whatever form
 _CSV_COLUMNS, _CSV_BYTES = 10_000, 100_000_000
@@ -39,11 +52,11 @@ class ClassTable(Table):
     names: tuple[str, ...]
 
 
-def read_csv(path: Path, label: str) -> Table:
-    """Numeric records from a CSV file (UTF-8, commas) with a header line; `label` names the column of y.
+def read_csv(path: Path, label: str, form: Format | None = None) -> Table:
+    """Numeric records from a CSV file; `label` names the column of y. form: how it is written, else `sniff` guesses.
 
-    Raises ValueError, naming the line and column, where a field is missing or is no finite number, and for files beyond
-    100 MB or 10,000 columns, before they are loaded.
+    Cells may be in quotes. Raises ValueError, naming the line and column, where a field is missing or is no finite
+    number or a quote is never closed, and for files beyond 100 MB or 10,000 columns, before they are read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,10 +64,10 @@ def read_csv(path: Path, label: str) -> Table:
     ...     read_csv(Path(folder) / "people.csv", "sick").columns
     ('age',)
     """
-    return Table(*_read_dense(path, label))
+    return Table(*_read_dense(path, label, form))
 
 
-def read_classes(path: Path, label: str, names: Sequence[str | float]) -> ClassTable:
+def read_classes(path: Path, label: str, names: Sequence[str | float], form: Format | None = None) -> ClassTable:
     """Records with classes from a CSV file as `read_csv` takes it; features must be numbers and stay as they stand.
 
     label: the column of classes, as text, in quotes or without, or as numbers: 1 and 1.0 are one class. names: the
@@ -67,7 +80,7 @@ def read_classes(path: Path, label: str, names: Sequence[str | float]) -> ClassT
     ...     read_classes(Path(folder) / "flowers.csv", "kind", ("setosa", "versicolor", "virginica")).data.y.tolist()
     [0.0, 2.0]
     """
-    return ClassTable(*_read_dense(path, label, _numbers(names)), tuple(str(name).strip() for name in names))
+    return ClassTable(*_read_dense(path, label, form, _numbers(names)), tuple(str(name).strip() for name in names))
 
 
 def number_classes(table: Table, names: Sequence[str | float]) -> ClassTable:
@@ -79,59 +92,51 @@ def number_classes(table: Table, names: Sequence[str | float]) -> ClassTable:
     [2.0, 0.0]
     """
     numbers = _numbers(names)
-    text = next((name for name in numbers if isinstance(name, str)), None)
+    text = next((name for name in numbers if math.isnan(number_in(name))), None)
     if text is not None:
         raise ValueError(f"names must be numbers where labels are, got {shown(text)}")
-    y = np.array([numbers.get(label, math.nan) for label in table.data.y.tolist()])
+    y = np.array([numbers.get(word_of(label), math.nan) for label in table.data.y.tolist()])
     if np.isnan(y).any():
         wrong = table.data.y[np.isnan(y)][0]
         raise ValueError(f"labels must be one of the {len(numbers)} declared classes in every record, got {wrong:g}")
     return ClassTable(dc.replace(table.data, y=y), table.columns, tuple(str(name).strip() for name in names))
 
 
-def _numbers(names: Sequence[str | float]) -> dict[str | float, float]:
+def _numbers(names: Sequence[str | float]) -> dict[str, float]:
     """The number of each class."""
     if isinstance(names, str) or not isinstance(names, Sequence) or len(names) < 2:
         raise ValueError(f"names must be a list of at least two classes, got {shown(names)}")
-    numbers: dict[str | float, float] = {}
+    numbers: dict[str, float] = {}
     for number, name in enumerate(names):
-        if numbers.setdefault(_class(str(name)), float(number)) != number:
+        if numbers.setdefault(class_in(str(name)), float(number)) != number:
             raise ValueError(f"names must differ from each other, got {shown(name)} twice")
     return numbers
 
 
 def _read_dense(
-    path: Path, label: str, classes: dict[str | float, float] | None = None
+    path: Path, label: str, form: Format | None, classes: dict[str, float] | None = None
 ) -> tuple[Data, tuple[str, ...]]:
     """Records of a CSV file and the names of its features; the label is looked up in `classes` where there are any."""
     path = existing_file(path)
-    if path.suffix.lower() == ".gz":
-        raise ValueError(f"{path.name} must be a plain CSV file, got a compressed one")
     if path.stat().st_size > _CSV_BYTES:
         raise ValueError(
             f"{path.name} must be at most {_CSV_BYTES // 10**6} MB as a dense table, "
             f"got {path.stat().st_size / 1e6:.0f} MB; {_USE_LIBSVM}"
         )
-    columns = header_of(path.name, text_lines(path))
+    content = path.read_bytes()
+    form = form or sniff(content, path.name)
+    columns, rows = csv_table(content, path.name, form)
     if len(columns) > _CSV_COLUMNS:
         raise ValueError(
             f"{path.name} must have at most {_CSV_COLUMNS:,} columns as a dense table, "
             f"got {len(columns):,}; {_USE_LIBSVM}"
         )
-    at = place_of(label, columns, path.name)
+    at = place_of(label, columns, path.name, form)
     values, records = array("d"), 0
-    for number, line in text_lines(path):
-        if number == 1 or not line.strip():
-            continue
-        cells = line.split(",")
-        if len(cells) != len(columns):
-            raise ValueError(
-                f"{path.name} must be a CSV table with {len(columns)} fields in each line, "
-                f"got {len(cells)} in line {number}"
-            )
-        row = [number_in(cell) for cell in cells]
+    for number, cells in rows:
+        row = [number_in(cell, form.decimal) for cell in cells]
         if classes is not None:
-            row[at] = classes.get(_class(cells[at]), math.nan)
+            row[at] = classes.get(class_in(cells[at], form.decimal), math.nan)
             if math.isnan(row[at]):
                 raise ValueError(
                     f"column {label!r} of {path.name} must hold one of the {len(classes)} declared classes in every "
@@ -164,7 +169,7 @@ def read_libsvm(path: Path, p: int | None = None) -> Table:
     if p is not None and integer("p", p, at_least=1) > MAX_COLUMNS:
         raise ValueError(f"p must be at most {MAX_COLUMNS:,}, got {p:,}")
     path = existing_file(path)
-    return libsvm_table(path.name, text_lines(path), p)
+    return libsvm_table(path.name, numbered_lines(path.name, opened(path)), p)
 
 
 def libsvm_table(name: str, lines: Iterable[tuple[int, str]], p: int | None = None) -> Table:
@@ -215,13 +220,6 @@ def check_learnable(table: Table, classification: bool) -> None:
         raise ValueError(f"X must have a column that varies, got {X.shape[1]} constant columns")
 
 
-def _class(cell: str) -> str | float:
-    """What tells classes apart: a number where there is one, text without quotes where there is none."""
-    text = cell.strip().strip('"').strip()
-    number = number_in(text)
-    return text if math.isnan(number) else number
-
-
 def _no_number(
     path: Path, columns: tuple[str, ...], label: str, number: int, cells: list[str], row: list[float]
 ) -> str:
@@ -229,6 +227,8 @@ def _no_number(
     wrong = next(i for i, value in enumerate(row) if not math.isfinite(value))
     name, found = columns[wrong], cells[wrong].strip()
     sentence = f"column {name!r} of {path.name} must hold a number in every row, got {shown(found)} in line {number}"
+    if has_thousands(found):
+        return f"{sentence}; write numbers without separators of thousands"
     return sentence + (_text_label_advice(found) if name == label and found else "")
 
 

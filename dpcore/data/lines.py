@@ -1,18 +1,120 @@
-"""Text files line by line, from disk or from memory, and what stands in a cell.
+"""Text files, from disk or from memory: their lines, the records of a CSV file, and what stands in a cell.
 
 What cannot be read ends in a ValueError of one sentence that names the file, the place and the rule.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
+import dataclasses as dc
 import gzip
+import io
+import itertools
 import math
+import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
-from ..checks import shown
+from ..checks import one_of, shown
+
+ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
+SEPARATORS = (",", ";", "\t", "|")
+DECIMALS = (".", ",")
+NO_NAME = "column {} (no name)"
+GZIP = b"\x1f\x8b"
+_UNPACKED_BYTES = 100_000_000
+_LONGEST_CELL = csv.field_size_limit()
+_SNIFFED_BYTES, _SNIFFED_RECORDS = 2**16, 100
+# What pandas reads as missing (STR_NA_VALUES), in small letters, with "?" of the UCI repository's files and a dash.
+_MISSING = frozenset(
+    ["", "#n/a", "#n/a n/a", "#na", "-1.#ind", "-1.#qnan", "-nan", "1.#ind", "1.#qnan", "<na>", "n/a", "na", "nan"]
+).union(["none", "null", "?", "-"])
+_DECIMAL = tuple(re.compile(rf"[+-]?\d*{re.escape(mark)}\d+(e[+-]?\d+)?", re.IGNORECASE) for mark in DECIMALS)
+_NOT_WESTERN = re.compile(rb"[\0\x81\x8d\x8f\x90\x9d]")  # bytes that mean nothing in cp1252
+_LINE_END = re.compile(rb"[\r\n]")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,' \xa0\u2009\u202f]\d{3})+([.,]\d+)?")
+_LARGEST_WHOLE = 2.0**53  # floats tell whole numbers apart up to here
+
+
+@dc.dataclass(frozen=True)
+class Format:
+    """How a CSV file is written. header: whether its first line names the columns."""
+
+    encoding: str
+    separator: str
+    decimal: str
+    header: bool
+
+    def __post_init__(self) -> None:
+        one_of("encoding", self.encoding, ENCODINGS)
+        one_of("separator", self.separator, SEPARATORS)
+        one_of("decimal", self.decimal, DECIMALS)
+
+
+def sniff(content: bytes, name: str) -> Format:
+    """The likely format of a CSV file, guessed from its first records; the encoding from all of it.
+
+    UTF-8 and UTF-16 are recognised, anything else counts as Western European (cp1252, which holds Latin-1). The
+    separator is the one that splits most records into as many cells as the first. A decimal comma needs a cell that
+    cannot be thousands: 0,5 or 1,25, not 1,250. The first line is no header where it holds numbers, unless these count
+    up like names do (0, 1, 2) or a name stands above a column of numbers.
+
+    >>> sniff(b"age;sick\\n50,5;yes\\n", "people.csv")
+    Format(encoding='utf-8-sig', separator=';', decimal=',', header=True)
+    """
+    encoding = _encoding(content)
+    end = _LINE_END.search(content, _SNIFFED_BYTES)
+    text = content[: end.start() if end else None].decode(encoding, "replace")
+    samples = {separator: _sample(text, separator) for separator in SEPARATORS}
+    # A decimal comma splits like a separator; hardly anything else splits every record as often as another one.
+    separator = max(SEPARATORS, key=lambda separator: (_fit(samples[separator]), separator != ","))
+    records = samples[separator]
+    cells = [cell.strip() for record in records[1:] or records for cell in record]
+    points, commas = (
+        sum(bool(written.fullmatch(cell)) and not has_thousands(cell) for cell in cells) for written in _DECIMAL
+    )
+    decimal = "," if commas > points else "."
+    return Format(encoding, separator, decimal, not records or _is_header(records, decimal))
+
+
+def csv_table(content: bytes, name: str, form: Format) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
+    """The column names of a CSV file, and its records with the number of the line in which each begins.
+
+    Lines with nothing in them are skipped. A column without a name is called by its place. Raises ValueError for fewer
+    than two columns or two of one name, and, while records are taken, for one of another length than the first.
+    """
+    if content.startswith(GZIP):
+        raise ValueError(f"{name} must be a plain CSV file, got a compressed one")
+    records = _records(content, name, form)
+    first = next(records, None)
+    if first is None:
+        raise ValueError(f"{name} must be a CSV table with a header line and at least 2 records, got an empty file")
+    _, cells = first
+    if len(cells) == 1:
+        raise ValueError(
+            f"{name} must have a label and at least one feature, separated by commas, semicolons, tabs or |, "
+            "got one column"
+        )
+    if not form.header:
+        return tuple(f"column {place}" for place in range(1, len(cells) + 1)), itertools.chain([first], records)
+    columns = tuple(" ".join(cell.split()) or NO_NAME.format(place) for place, cell in enumerate(cells, start=1))
+    if len(set(columns)) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
+        raise ValueError(f"columns of {name} must have names of their own, got {shown(twice)} twice")
+    return columns, records
+
+
+def place_of(label: str, columns: Sequence[str], name: str, form: Format) -> int:
+    """Where the label's column stands, else ValueError."""
+    if label not in columns:
+        known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
+        advice = "" if form.header else "; its first line looks like a record, pass form= if it names the columns"
+        raise ValueError(f"label must be a column of {name} ({known}), got {shown(label)}{advice}")
+    return columns.index(label)
 
 
 def existing_file(path: Path) -> Path:
@@ -26,52 +128,39 @@ def existing_file(path: Path) -> Path:
     return path
 
 
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file, plain or gzip, numbered from 1."""
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
+def opened(path: Path) -> BinaryIO:
+    """A file's bytes, unpacked where its name ends in .gz; ValueError where that is more than 100 MB."""
+    if path.suffix.lower() != ".gz":
+        return path.open("rb")
     try:
-        with opened(path, "rt", encoding="utf-8-sig") as file:
-            yield from numbered_lines(path.name, file)
+        with gzip.open(path) as file:
+            content = file.read(_UNPACKED_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} must be a whole gzip file, got one that cannot be unpacked ({error})") from None
+    if len(content) > _UNPACKED_BYTES:
+        raise ValueError(
+            f"{path.name} must unpack to at most {_UNPACKED_BYTES // 10**6} MB, got more; unpack it and read that file"
+        )
+    return io.BytesIO(content)
 
 
-def numbered_lines(name: str, file: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The lines of an open text file, numbered from 1; ValueError where it holds no text."""
+def numbered_lines(name: str, file: BinaryIO, encoding: str = "utf-8-sig") -> Iterator[tuple[int, str]]:
+    """The lines of an open file, numbered from 1; ValueError where it holds no text."""
     try:
-        for number, line in enumerate(file, start=1):
-            if "\0" in line:
-                raise ValueError(f"{name} must be a text file, got binary content in line {number}")
-            yield number, line
-    except UnicodeDecodeError:
-        raise ValueError(f"{name} must be a text file in UTF-8, got binary content or another encoding") from None
+        with io.TextIOWrapper(file, encoding) as text:
+            for number, line in enumerate(text, start=1):
+                if "\0" in line:
+                    raise ValueError(f"{name} must be a text file, got binary content in line {number}")
+                yield number, line
+    except UnicodeError:
+        written = encoding.removesuffix("-sig").upper()
+        raise ValueError(f"{name} must be a text file in {written}, got binary content or another encoding") from None
 
 
-def header_of(name: str, lines: Iterator[tuple[int, str]]) -> tuple[str, ...]:
-    """The column names of a CSV file; nothing beyond its first line is read."""
-    _, line = next(lines, (0, ""))
-    if not line.strip():
-        found = "an empty first line" if line else "an empty file"
-        raise ValueError(f"{name} must be a CSV table with a header line and at least 2 records, got {found}")
-    columns = tuple(column.strip() for column in next(csv.reader([line])))
-    if len(columns) == 1:
-        raise ValueError(f"{name} must have a label and at least one feature, separated by commas, got one column")
-    if len(set(columns)) < len(columns):
-        twice = next(column for column in columns if columns.count(column) > 1)
-        raise ValueError(f"columns of {name} must have names of their own, got {shown(twice)} twice")
-    return columns
-
-
-def place_of(label: str, columns: Sequence[str], name: str) -> int:
-    """Where the label's column stands, else ValueError."""
-    if label not in columns:
-        known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        raise ValueError(f"label must be a column of {name} ({known}), got {shown(label)}")
-    return columns.index(label)
-
-
-def number_in(cell: str) -> float:
-    """The cell's number; not a number where there is none."""
+def number_in(cell: str, decimal: str = ".") -> float:
+    """The cell's number; not a number where there is none, or where it has separators of thousands."""
+    if decimal == ",":
+        cell = cell.replace(".", "_").replace(",", ".")
     try:
         return float(in_ascii(cell))
     except ValueError:
@@ -83,3 +172,157 @@ def in_ascii(number: str) -> str:
     if "_" in number or not number.strip().isascii():
         raise ValueError
     return number
+
+
+def class_in(cell: str, decimal: str = ".") -> str:
+    """A label as classes are told apart: equal numbers are one, however they are written.
+
+    >>> class_in(" +1.0 "), class_in("-0"), class_in(".50"), class_in("yes")
+    ('1', '0', '0.5', 'yes')
+    """
+    number = number_in(cell, decimal)
+    return word_of(number) if abs(number) < _LARGEST_WHOLE else cell.strip()
+
+
+def word_of(label: float) -> str:
+    return str(int(label)) if label.is_integer() else repr(label)
+
+
+def is_missing(label: str) -> bool:
+    """Whether a label is one of the words for a missing one.
+
+    >>> is_missing("NA"), is_missing("?"), is_missing("no")
+    (True, True, False)
+    """
+    return label.casefold() in _MISSING
+
+
+def has_thousands(cell: str) -> bool:
+    """Whether separators of thousands, or what may be such, are why a cell is no number.
+
+    >>> has_thousands("1,234"), has_thousands("1.234.567,8"), has_thousands("1,5")
+    (True, True, False)
+    """
+    return _THOUSANDS.fullmatch(cell.strip()) is not None
+
+
+def _encoding(content: bytes) -> str:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if content[first:4:2] == b"\0\0" and b"\0" not in content[1 - first : 4 : 2]:
+            return encoding
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(content), 2**20):
+            decoder.decode(content[start : start + 2**20])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return "utf-8-sig" if _NOT_WESTERN.search(content) else "cp1252"
+    return "utf-8-sig"
+
+
+def _sample(text: str, separator: str) -> list[list[str]]:
+    records: list[list[str]] = []
+    with suppress(csv.Error):  # whoever reads the file says so
+        for record in csv.reader(io.StringIO(text, newline=None), delimiter=separator):
+            if any(cell.strip() for cell in record):
+                records.append(record)
+            if len(records) == _SNIFFED_RECORDS:
+                break
+    return records
+
+
+def _fit(records: list[list[str]]) -> tuple[bool, int, float, int]:
+    """How well a separator splits records: first by equal lengths, then by the share of cells that are numbers."""
+    if not records:
+        return False, 0, 0.0, 0
+    width = len(records[0])
+    cells = [cell.strip() for record in records for cell in record]
+    numbers = sum(math.isfinite(number_in(cell)) or bool(_DECIMAL[1].fullmatch(cell)) for cell in cells)
+    return width > 1, sum(len(record) == width for record in records), numbers / len(cells), width
+
+
+def _is_header(records: list[list[str]], decimal: str) -> bool:
+    first, rest = [cell.strip() for cell in records[0]], records[1:]
+    numbers = [number for cell in first if math.isfinite(number := number_in(cell, decimal))]
+    if not numbers:
+        return True
+    words_return = False
+    for place, cell in enumerate(first):
+        if math.isfinite(number_in(cell, decimal)) or is_missing(cell):
+            continue
+        below = [record[place].strip() for record in rest if place < len(record)]
+        filled = [number_in(other, decimal) for other in below if not is_missing(other)]
+        if filled and all(map(math.isfinite, filled)):
+            return True
+        words_return |= cell in below
+    counts_up = all(after - before == 1 for before, after in itertools.pairwise(numbers))
+    return len(numbers) > 2 and counts_up and not words_return
+
+
+def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, list[str]]]:
+    """The records of a CSV file, all of one length, each with the number of the line in which it begins."""
+
+    def lines() -> Iterator[str]:
+        return (line for _, line in numbered_lines(name, io.BytesIO(content), form.encoding))
+
+    rows = csv.reader(lines(), delimiter=form.separator, strict=True)
+    before: list[str] = []
+    while True:
+        begin = rows.line_num + 1
+        try:
+            cells = next(rows, None)
+        except csv.Error:
+            text = "".join(itertools.islice(lines(), begin - 1, rows.line_num))
+            raise ValueError(_unreadable(name, text, form.separator, begin)) from None
+        if cells is None:
+            return
+        if len(cells) <= 1 and not "".join(cells).strip():
+            continue
+        before = before or cells
+        if len(cells) != len(before):
+            raise ValueError(
+                f"{name} must be a CSV table with {len(before)} fields in each line, got {len(cells)} in line {begin}"
+            )
+        if rows.line_num > begin:
+            for place, cell in enumerate(cells):
+                if _holds_records(cells, place, before, form):
+                    opens = begin + "".join(cells[:place]).count("\n")
+                    raise ValueError(_QUOTES.format(name, opens, f"holds {cell.count(chr(10)):,} more records"))
+        yield begin, cells
+        before = cells
+
+
+_QUOTES = (
+    "{} must close each quote at the end of its cell, got one that opens in line {:,} and {}; close it, or double it "
+    "where it is part of a quoted text"
+)
+
+
+def _holds_records(cells: list[str], place: int, before: list[str], form: Format) -> bool:
+    """Whether each line of a cell would make a record like the one before, so that its quote was left open."""
+    first, *others = (line.split(form.separator) for line in cells[place].split("\n"))
+    if not others:
+        return False
+    others[-1] += cells[place + 1 :]
+    return all(
+        len(record) == len(before)
+        and all(
+            is_missing(cell.strip()) or math.isfinite(number_in(cell, form.decimal))
+            for cell, other in zip(record, before, strict=True)
+            if math.isfinite(number_in(other, form.decimal))
+        )
+        for record in (cells[:place] + first, *others)
+        if record != [""]
+    )
+
+
+def _unreadable(name: str, text: str, separator: str, begin: int) -> str:
+    """The sentence for a record that cannot be read, of which `text` is what was seen."""
+    mark = re.escape(separator)
+    quoted = rf'(?<![^{mark}\n])"[^"]*(?:""[^"]*)*("(?!")(?=[{mark}\n]|\Z))?'
+    opened = next((found.start() for found in re.finditer(quoted, text) if not found[1]), None)
+    if opened is None:
+        return f"{name} must have at most {_LONGEST_CELL:,} characters in a cell, got more in line {begin:,}"
+    return _QUOTES.format(name, begin + text.count("\n", 0, opened), "does not")

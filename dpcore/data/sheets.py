@@ -1,122 +1,140 @@
 """Tables as their holder hands them over, in memory: cells that may be empty or text, labels that may be words.
 
-Nothing is guessed, scaled, clipped or dropped here; `private.py` does what the holder declares.
+Nothing is scaled, clipped or dropped here; `private.py` does what the holder declares. How a CSV file is written is
+guessed where it is not said.
 """
 
 from __future__ import annotations
 
-import csv
 import dataclasses as dc
 import io
 import math
 from array import array
-from collections.abc import Iterator
 
 import numpy as np
 
 from ..types import Array
 from .files import libsvm_table
-from .lines import header_of, number_in, numbered_lines, place_of
+from .lines import (
+    GZIP,
+    NO_NAME,
+    Format,
+    class_in,
+    csv_table,
+    has_thousands,
+    is_missing,
+    number_in,
+    numbered_lines,
+    place_of,
+    sniff,
+    word_of,
+)
 
 MAX_SHEET_BYTES = 10 * 2**20
+MAX_SHEET_ROWS = 1_000_000
 MAX_SHEET_COLUMNS = 1_000
 MAX_SHEET_CELLS = 5_000_000  # as numbers: 40 MB
 MAX_LABELS = 50  # from which one can be picked
-_GZIP = b"\x1f\x8b"
+_MAX_SPELLINGS = 1_000
+_MANY_LABELS = f"the label of {{}} must take at most {MAX_LABELS} different values, got more"
+_FEWEST_NUMBERED = 10
 
 
 @dc.dataclass(frozen=True, eq=False, repr=False)
 class Sheet:
     """A table in memory. columns: names of all but the label's. numbers: [rows, columns], nan where there is none.
 
-    values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 where it has none.
+    values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 where it has none. suspects:
+    columns that are hardly features, each with the reason.
     """
 
     columns: tuple[str, ...]
     numbers: Array
     values: tuple[str, ...]
     labels: Array
+    suspects: dict[str, str]
 
     @property
     def gaps(self) -> Array:
         """How many rows have no number in each column, [columns]."""
-        return np.isnan(self.numbers).sum(axis=0)
+        return np.array([np.count_nonzero(np.isnan(column)) for column in self.numbers.T])
 
 
-def sheet_columns(content: bytes, name: str) -> tuple[str, ...]:
+def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tuple[str, ...]:
     """The column names of a CSV file in memory, one of them to be picked as the label.
 
-    Raises ValueError for what is no text in UTF-8, for more than 10 MB or 1,000 features, and for a header line that
-    names fewer than two columns or one twice.
+    form: how it is written, else `sniff` guesses. Raises ValueError for what is no text, for more than 10 MB or 1,000
+    features, and for fewer than two columns or two of one name.
 
     >>> sheet_columns(b"age,sick\\n50,yes\\n", "people.csv")
     ('age', 'sick')
     """
-    columns = header_of(name, _lines(content, name))
+    _at_most_bytes(content, name)
+    columns, _ = csv_table(content, name, form or sniff(content, name))
     _at_most_columns(name, len(columns) - 1)
     return columns
 
 
-def read_sheet(content: bytes, name: str, label: str) -> Sheet:
-    """A CSV file in memory (UTF-8, commas, a header line); `label` names the column of labels.
+def read_sheet(content: bytes, name: str, label: str, form: Format | None = None) -> Sheet:
+    """A CSV file in memory; `label` names the column of labels. form: how it is written, else `sniff` guesses.
 
-    A cell without a finite number is nan, and text in quotes may hold commas. Lines with nothing in them are skipped.
-    Raises ValueError for what `sheet_columns` refuses, for lines of another length than the header, for more than
-    `MAX_LABELS` different labels or `MAX_SHEET_CELLS` cells, and for fewer than two rows.
+    A cell without a finite number is nan, and a label that is empty or a word like NA, null or ? is missing. Labels
+    that are equal as numbers are one. Lines with nothing in them are skipped. Raises ValueError for what
+    `sheet_columns` refuses, for lines of another length than the first, for a quote that is never closed, for more than
+    `MAX_LABELS` different labels, `MAX_SHEET_ROWS` rows or `MAX_SHEET_CELLS` cells, and for fewer than two rows.
 
     >>> sheet = read_sheet(b"age,sick\\n50,yes\\n,no\\n", "people.csv", "sick")
     >>> sheet.numbers.tolist(), sheet.values, sheet.labels.tolist()
     ([[50.0], [nan]], ('no', 'yes'), [1, 0])
     """
-    columns = sheet_columns(content, name)
-    at = place_of(label, columns, name)
-    numbers, words = array("d"), []
-    rows = csv.reader(line for _, line in _lines(content, name))
-    try:
-        next(rows)
-        for cells in rows:
-            if len(cells) <= 1 and not "".join(cells).strip():
-                continue
-            if len(cells) != len(columns):
-                raise ValueError(
-                    f"{name} must be a CSV table with {len(columns)} fields in each line, "
-                    f"got {len(cells)} in line {rows.line_num}"
-                )
-            words.append(cells.pop(at).strip())
-            numbers.extend(map(_finite, cells))
-            if len(numbers) > MAX_SHEET_CELLS:
-                raise ValueError(f"{name} must have at most {MAX_SHEET_CELLS:,} cells, got more")
-    except csv.Error as error:
-        raise ValueError(
-            f"{name} must be a CSV table, got one that cannot be read in line {rows.line_num} ({error})"
-        ) from None
-    return _sheet(name, columns[:at] + columns[at + 1 :], np.frombuffer(numbers), words)
+    _at_most_bytes(content, name)
+    form = form or sniff(content, name)
+    columns, rows = csv_table(content, name, form)
+    _at_most_columns(name, len(columns) - 1)
+    at = place_of(label, columns, name, form)
+    features = columns[:at] + columns[at + 1 :]
+    suspects = {column: "has no name" for i, column in enumerate(columns, start=1) if column == NO_NAME.format(i)}
+    numbers, labels = array("d"), array("h")
+    spellings: dict[str, int] = {}
+    for _, cells in rows:
+        labels.append(spellings.setdefault(cells[at], len(spellings)))
+        cells = cells[:at] + cells[at + 1 :]
+        row = [number_in(cell, form.decimal) for cell in cells]
+        numbers.extend(row)
+        if any(map(math.isnan, row)):
+            for column, cell, value in zip(features, cells, row, strict=True):
+                if math.isnan(value) and has_thousands(cell):
+                    suspects.setdefault(column, "has separators of thousands")
+        if len(spellings) > _MAX_SPELLINGS:
+            raise ValueError(_MANY_LABELS.format(name))
+        _at_most_cells(name, len(labels), len(numbers))
+    table = np.frombuffer(numbers).reshape(len(labels), len(features))
+    words = [class_in(spelling, form.decimal) for spelling in spellings]
+    return _sheet(name, features, table, np.frombuffer(labels, np.int16), words, suspects)
 
 
 def read_libsvm_sheet(content: bytes, name: str) -> Sheet:
     """A LIBSVM file in memory as a table: columns are named by their indices, what is not written is 0.
 
     Raises ValueError for what `read_libsvm` and `sheet_columns` refuse, and for more than `MAX_LABELS` different
-    labels.
+    labels, `MAX_SHEET_ROWS` rows or `MAX_SHEET_CELLS` cells.
 
     >>> read_libsvm_sheet(b"-1 2:0.5\\n+1 1:0.25\\n", "people.txt").numbers.tolist()
     [[0.0, 0.5], [0.25, 0.0]]
     """
-    table = libsvm_table(name, _lines(content, name))
-    _at_most_columns(name, len(table.columns))
-    if table.data.n * len(table.columns) > MAX_SHEET_CELLS:
-        raise ValueError(
-            f"{name} must have at most {MAX_SHEET_CELLS:,} cells, got {table.data.n * len(table.columns):,}"
-        )
-    return _sheet(name, table.columns, table.data.X.toarray(), [_word(y) for y in table.data.y.tolist()])  # type: ignore[union-attr]
-
-
-def _lines(content: bytes, name: str) -> Iterator[tuple[int, str]]:
-    if content.startswith(_GZIP):
+    _at_most_bytes(content, name)
+    if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain text file, got a compressed one")
+    table = libsvm_table(name, numbered_lines(name, io.BytesIO(content)))
+    _at_most_columns(name, len(table.columns))
+    _at_most_cells(name, table.data.n, table.data.n * len(table.columns))
+    labels, places = np.unique(table.data.y, return_inverse=True)
+    return _sheet(name, table.columns, table.data.X.toarray(), places, [*map(word_of, labels.tolist())], {})  # type: ignore[union-attr]
+
+
+def _at_most_bytes(content: bytes, name: str) -> None:
     if len(content) > MAX_SHEET_BYTES:
         raise ValueError(f"{name} must be at most {MAX_SHEET_BYTES // 2**20} MB, got {len(content) / 2**20:.1f} MB")
-    return numbered_lines(name, io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig"))
 
 
 def _at_most_columns(name: str, features: int) -> None:
@@ -124,23 +142,42 @@ def _at_most_columns(name: str, features: int) -> None:
         raise ValueError(f"{name} must have at most {MAX_SHEET_COLUMNS:,} columns beside the label, got {features:,}")
 
 
-def _word(label: float) -> str:
-    return str(int(label)) if label.is_integer() else repr(label)
+def _at_most_cells(name: str, rows: int, cells: int) -> None:
+    if rows > MAX_SHEET_ROWS:
+        raise ValueError(f"{name} must have at most {MAX_SHEET_ROWS:,} rows, got more; a sample of them will do")
+    if cells > MAX_SHEET_CELLS:
+        raise ValueError(f"{name} must have at most {MAX_SHEET_CELLS:,} cells, got more; leave columns out")
 
 
-def _finite(cell: str) -> float:
-    number = number_in(cell)
-    return number if math.isfinite(number) else math.nan
-
-
-def _sheet(name: str, columns: tuple[str, ...], numbers: Array, words: list[str]) -> Sheet:
-    if len(words) < 2:
-        raise ValueError(f"{name} must hold at least 2 records, got {len(words)}")
-    values = tuple(sorted({word for word in words if word}))
+def _sheet(
+    name: str, columns: tuple[str, ...], numbers: Array, places: Array, words: list[str], suspects: dict[str, str]
+) -> Sheet:
+    """The table whose row i has the label words[places[i]]."""
+    if len(places) < 2:
+        raise ValueError(f"{name} must hold at least 2 records, got {len(places)}")
+    # Where some labels are +, a dash is no gap.
+    values = tuple(sorted({word for word in words if not is_missing(word) or (word == "-" and "+" in words)}))
     if len(values) > MAX_LABELS:
-        raise ValueError(f"the label of {name} must take at most {MAX_LABELS} different values, got {len(values):,}")
+        raise ValueError(_MANY_LABELS.format(name))
     if not values:
         raise ValueError(f"the label of {name} must have a value in some row, got none")
-    places = {word: place for place, word in enumerate(values)} | {"": -1}
-    labels = np.array([places[word] for word in words])
-    return Sheet(columns, numbers.reshape(len(words), len(columns)), values, labels)
+    numbers[np.isinf(numbers)] = math.nan
+    for column, cells in zip(columns, numbers.T, strict=True):
+        if reason := _numbering(cells):
+            suspects.setdefault(column, reason)
+    labels = np.array([values.index(word) if word in values else -1 for word in words], np.int8)[places]
+    return Sheet(columns, numbers, values, labels, suspects)
+
+
+def _numbering(cells: Array) -> str | None:
+    """Why a column seems to number the rows and not to describe them, if it does."""
+    rows = np.flatnonzero(~np.isnan(cells))
+    known = cells[rows]
+    if len(known) < _FEWEST_NUMBERED:
+        return None
+    step = (known[-1] - known[0]) / (rows[-1] - rows[0])
+    if step and np.allclose(known, known[0] + step * (rows - rows[0]), rtol=0.0, atol=abs(step) / 1e3):
+        return "counts the rows"
+    if (known == np.rint(known)).all() and len(np.unique(known)) == len(known):
+        return "has a different value in every row"
+    return None
