@@ -96,12 +96,12 @@ def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
     page = opened()
     assert uploads.STAYS in said(page) and "0 in memory" in said(page)
     chosen(page, people())
-    assert [box.label for box in page.selectbox] == ["Which column is the label?"]
-    page.selectbox[0].select("sick").run()
+    assert page.selectbox[-1].label == "Which column is the label?"
+    page.selectbox[-1].select("sick").run()
     assert named(page, "Which columns").value == ["age", "dose"], "a column of words is no feature"
     assert "Without any number, and not to be used: name." in said(page)
-    assert page.selectbox[1].options == ["no", "yes"]
-    page.selectbox[1].select("yes").run()
+    assert page.selectbox[-1].options == ["no", "yes"]
+    page.selectbox[-1].select("yes").run()
     assert "still without: dose." in said(page) and "Proposed because of the column's name: age." in said(page)
     bounded(page, 0.0, 1.0)
     assert table_of(page) == {"age": [0.0, 120.0], "dose": [0.0, 1.0]}
@@ -148,8 +148,8 @@ def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all()
     assert "1 in memory" in said(page) and not page.selectbox
     page.toggle[0].set_value(False).run()
     assert key_of(page) == key and table_of(page) == table == {"age": [0.0, 100.0]}
-    assert "**people\\.csv**, 2 kB" in said(page) and "Read 61 rows; 1 left out" in said(page)
-    assert [box.value for box in page.selectbox] == ["sick", "yes"] and named(page, "Guess").value == 3.5
+    assert "**people\\.csv**, 1 kB" in said(page) and "Read 61 rows; 1 left out" in said(page)
+    assert [box.value for box in page.selectbox[-2:]] == ["sick", "yes"] and named(page, "Guess").value == 3.5
     named(page, "Which columns").select("dose").run()
     assert table_of(page) == {"age": [0.0, 100.0], "dose": [0.0, 100.0]}
     named(page, "Remove people").click().run()
@@ -218,14 +218,14 @@ def test_a_libsvm_file_has_its_labels_first():
 def test_a_file_that_cannot_be_read_is_told_in_one_sentence(content):
     page = opened(content)
     if not page.error:
-        page.selectbox[0].select_index(0).run()
+        named(page, "Which column").select_index(0).run()
     assert len(page.error) == 1 and not page.exception and "0 in memory" in said(page)
     assert "people\\.csv" in page.error[0].value
 
 
 def test_the_words_of_a_file_show_no_markup():
     page = opened(b"**b**,:red[x],$y$\n" + b"1,a,2\n1,b,2\n")
-    page.selectbox[0].select("$y$").run()
+    named(page, "Which column").select("$y$").run()
     assert "Without any number, and not to be used: \\:red\\[x\\]." in said(page)
 
 
@@ -247,6 +247,60 @@ def test_a_headline_can_say_what_bounds_clip_in_more_than_1_percent(highs, warni
     records = private.PrivateRecords(data.read_sheet(content.encode(), CSV, "sick"), said, CSV)
     assert uploads.clipping_warning(records.source) == warning
     assert uploads.clipping_warning(data.get_source("iris")) == ""
+
+
+@pytest.mark.parametrize(
+    "separator, decimal, encoding, told",
+    [
+        (";", ",", "cp1252", "separated by semicolons, decimal commas, Latin-1"),
+        ("\t", ".", "utf-16", "separated by tabs, decimal points, UTF-16"),
+        (",", ".", "utf-8-sig", "separated by commas, decimal points, UTF-8"),
+    ],
+)
+def test_how_a_file_is_written_is_seen_said_and_changed(separator, decimal, encoding, told):
+    lines = [f"{i % 7}.25,{7 * i % 40}.5,{'krank' if i % 2 else 'gesund'}" for i in range(40)]
+    text, bounds = (
+        "\n".join(part).replace(",", separator).replace(".", decimal)
+        for part in (["größe,alter,zustand", *lines], ["größe,-1.5,9", "alter,0,60"])
+    )
+    page = labelled(opened(text.encode(encoding)), "zustand", "krank")
+    assert f"Read as: {told}, the first line is a header." in said(page) and not page.error
+    named(page, "A line for each").set_value(bounds)
+    named(page, "Take over").click().run()
+    confirmed(page)
+    assert held(page).report == data.Report(40, 0, {"größe": 0, "alter": 0}) and table_of(page)["größe"] == [-1.5, 9.0]
+    named(page, "The first line").uncheck().run()
+    assert "0 in memory" in said(page) and "the first line is a record" in said(page)
+    assert named(page, "Which column").options == ["column 1", "column 2", "column 3"]
+    named(page, "The first line").check().run()
+    named(page, "Columns are separated").select("|").run()
+    assert "got one column" in said(page), "a mistake is told, and can be changed back"
+    named(page, "Columns are separated").select(separator).run()
+    labelled(page, "zustand", "krank")
+    assert held(page).report.read == 40
+
+
+def test_a_first_line_like_a_record_is_asked_about_and_no_record_is_lost():
+    content = "".join(f"{39 + i % 20},{1000 + 7 * i % 90},{'yes' if i % 2 else 'no'}\n" for i in range(60))
+    page = labelled(opened(content.encode()), "column 3")
+    assert "Is the first line a header?" in said(page)
+    confirmed(bounded(page, 0.0, 2000.0))
+    assert held(page).report.read == 60
+    named(page, "The first line").check().run()
+    assert named(page, "Which column").options == ["39", "1000", "no"]
+
+
+def test_columns_that_number_the_rows_are_off_until_they_are_chosen():
+    content = ",age,ticket,income,sick\n" + "".join(f'{i},{i % 50},{7 * i % 60},"1,234",{i % 2}\n' for i in range(60))
+    page = labelled(opened(content.encode()), positive="1")
+    columns = named(page, "Which columns")
+    assert columns.value == ["age"] and columns.options == ["column 1 (no name)", "age", "ticket"]
+    warned = page.warning[0].value.replace("\\", "")
+    assert warned.startswith("No feature unless you choose it below: column 1 (no name) has no name, ticket has a")
+    assert "not to be used: income has separators of thousands." in said(page)
+    assert list(table_of(page)) == ["age"]
+    columns.select("ticket").run()
+    assert list(table_of(page)) == ["age", "ticket"]
 
 
 # Nobody else, and not for ever
@@ -282,16 +336,16 @@ def test_the_records_are_gone_when(how, monkeypatch):
 
 
 def test_of_a_file_that_was_read_only_its_bytes_and_its_records_are_kept(monkeypatch):
-    """Not what Streamlit received, and not the table between."""
+    """Not what Streamlit received, and not the table between, which is read anew when something else is declared."""
     tables, read_sheet = [], data.read_sheet
     monkeypatch.setattr(data, "read_sheet", lambda *said: tables.append(sheet := read_sheet(*said)) or sheet)
     page = declared(opened(people()))
-    watched = [weakref.ref(table.numbers) for table in tables]
-    assert len(tables) == 2, "for the controls and for the records"
-    tables.clear()
+    assert len(tables) == 1
+    watched = weakref.ref(tables.pop().numbers)
     gc.collect()
-    assert not any(ref() for ref in watched)
-    assert page.session_state[uploads._HELD].content == people()
+    assert watched() is None and page.session_state[uploads._HELD].content == people()
+    named(page, "Which columns").unselect("dose").run()
+    assert len(tables) == 1 and data.get_source(key_of(page)).p == 2
 
 
 def test_an_error_that_nobody_foresaw_says_its_kind_only(monkeypatch, caplog):
@@ -301,7 +355,7 @@ def test_an_error_that_nobody_foresaw_says_its_kind_only(monkeypatch, caplog):
     monkeypatch.setattr(data, "read_sheet", fail)
     page = opened(people())
     with caplog.at_level(logging.DEBUG):
-        page.selectbox[0].select("sick").run()
+        named(page, "Which column").select("sick").run()
     assert page.exception and "0.123456" not in caplog.text
     assert "an upload could not be read (TypeError)" in caplog.text
 

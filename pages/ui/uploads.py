@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore import data
 from dpcore.checks import shown
-from dpcore.data import Declared, PrivateRecords, Report, Sheet, Source
+from dpcore.data import Declared, Format, PrivateRecords, Report, Sheet, Source
 from dpcore.data.lines import number_in
 
 from .upload_server import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
@@ -41,6 +41,15 @@ _CHOSEN = "upload"
 _CONTROLS = "upload "  # how the keys of all controls begin that ask something about the file
 _LIBSVM = ("txt", "svm", "libsvm")
 _LABEL = "label"
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
+_DECIMALS = {".": "decimal points", ",": "decimal commas"}
+_ENCODINGS = {
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16 (little-endian)",
+    "utf-16-be": "UTF-16 (big-endian)",
+    "cp1252": "Latin-1",
+}
 _NO_BOUNDS: Bounds = (math.nan, math.nan)
 _PERCENT, _SHARE = "percent|percentage|pct", "probability|fraction|proportion"
 # Bounds that are public knowledge: what a column's name must be in small letters, smallest and largest value.
@@ -77,10 +86,11 @@ class _Upload:
 
 
 class _Facts(NamedTuple):
-    """What the controls must know of a table, so that it need not be held while they are used.
+    """What the controls must know of a table, so that it need not be held once there are records.
 
     columns: those with a number in some row. words: the others. gaps: rows without a number, of each column.
-    unlabelled: rows without a label. values: the labels that occur.
+    unlabelled: rows without a label. values: the labels that occur. suspects: as in `Sheet`. decimal: how numbers are
+    written.
     """
 
     columns: tuple[str, ...]
@@ -88,6 +98,8 @@ class _Facts(NamedTuple):
     gaps: dict[str, int]
     unlabelled: int
     values: tuple[str, ...]
+    suspects: dict[str, str]
+    decimal: str
 
 
 def upload_source() -> Source | None:
@@ -103,9 +115,7 @@ def upload_source() -> Source | None:
     held: _Upload | None = st.session_state.get(_HELD)
     if held is None:
         types = ["csv", *_LIBSVM]
-        st.file_uploader(
-            "Your own records: CSV with a header line, or LIBSVM", type=types, key=_CHOSEN, on_change=_take
-        )
+        st.file_uploader("Your own records: CSV or LIBSVM", type=types, key=_CHOSEN, on_change=_take)
         st.caption(STAYS)
         return None
     note_holder()
@@ -188,11 +198,11 @@ def proposed_bounds(column: str) -> Bounds:
     return next(((low, high) for name, low, high in _PROPOSED if re.fullmatch(name, words)), _NO_BOUNDS)
 
 
-def pasted_bounds(text: str, columns: Sequence[str]) -> dict[str, Bounds]:
+def pasted_bounds(text: str, columns: Sequence[str], decimal: str = ".") -> dict[str, Bounds]:
     """The bounds in lines of "column, smallest, largest", with tabs or semicolons as well.
 
-    columns: the names that there are. A first line without a number is a heading. Raises ValueError with the line that
-    is none of these.
+    columns: the names that there are. decimal: as the file writes numbers. A first line without a number is a heading.
+    Raises ValueError with the line that is none of these.
 
     >>> pasted_bounds("age\\t0\\t120\\nsize, cm; 40; 250", ["age", "size, cm"])
     {'age': (0.0, 120.0), 'size, cm': (40.0, 250.0)}
@@ -201,11 +211,14 @@ def pasted_bounds(text: str, columns: Sequence[str]) -> dict[str, Bounds]:
     for number, line in enumerate(text.splitlines(), start=1):
         separator = next((mark for mark in "\t;" if mark in line), ",")
         column, *ends = (cell.strip().strip('"') for cell in line.rsplit(separator, 2))
-        numbers = [number_in(end) for end in ends]
+        numbers = [number_in(end, decimal) for end in ends]
         if not line.strip() or (number == 1 and len(ends) == 2 and all(map(math.isnan, numbers))):
             continue
         if len(ends) < 2 or not all(map(math.isfinite, numbers)):
-            raise ValueError(f"line {number} must be a column, its smallest and its largest value, got {shown(line)}")
+            written = " with decimal commas, as in the file" if decimal == "," else ""
+            raise ValueError(
+                f"line {number} must be a column, its smallest and its largest value{written}, got {shown(line)}"
+            )
         if column not in columns:
             raise ValueError(f"line {number} must begin with a column of numbers of this file, got {shown(column)}")
         if column in found:
@@ -224,7 +237,7 @@ def _take() -> None:
     file, context = st.session_state[_CHOSEN], get_script_run_ctx()
     if file is not None and context is not None:
         st.session_state[_HELD] = _Upload(file.name, file.getvalue())
-        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+        context.uploaded_file_mgr.remove_session_files(context.session_id)
 
 
 def _forget() -> None:
@@ -243,61 +256,110 @@ def _kept(held: _Upload, name: str, key: Hashable, make: Callable[[], Value]) ->
 
 def _records(held: _Upload) -> PrivateRecords | None:
     """The records as declared by the controls; None while something is left to declare."""
+    form, label, place = None, _LABEL, 0
     if held.name.lower().endswith(".csv"):
-        columns = data.sheet_columns(held.content, held.name)
-        label = st.selectbox(
+        form = _format(held)
+        columns = data.sheet_columns(held.content, held.name, form)
+        chosen = st.selectbox(
             "Which column is the label?", columns, None, key=f"{_CONTROLS}label", persist_state="session"
         )
-        if label is None:
+        if chosen is None:
             return None
-    else:
-        label = _LABEL
-    facts = _kept(held, "facts", label, lambda: _facts(_sheet(held, label)))
-    declared = _declared(held, facts, label)
+        label, place = chosen, columns.index(chosen)
+
+    def sheet() -> Sheet:
+        return _kept(held, "sheet", (label, form), lambda: _sheet(held, label, form))
+
+    facts = _kept(held, "facts", (label, form), lambda: _facts(sheet(), form.decimal if form else "."))
+    declared = _declared(held, facts, f"{place} {form}")
     if declared is None:
         return None
-    return _kept(held, "records", (label, declared), lambda: PrivateRecords(_sheet(held, label), declared, held.name))
+    records = _kept(held, "records", (label, form, declared), lambda: PrivateRecords(sheet(), declared, held.name))
+    held.kept.pop("sheet", None)  # read again where something else is declared
+    return records
 
 
-def _sheet(held: _Upload, label: str) -> Sheet:
-    if held.name.lower().endswith(".csv"):
-        return data.read_sheet(held.content, held.name, label)
+def _format(held: _Upload) -> Format:
+    """How the file is written: as it seems, unless its holder says otherwise."""
+    guess = _kept(held, "guess", None, lambda: data.sniff(held.content, held.name))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        told = st.empty()
+        change = st.popover("Read it differently")
+    with change:
+        chosen = [
+            st.selectbox(
+                label,
+                names,
+                list(names).index(seems),
+                names.__getitem__,
+                key=key,
+                persist_state="session",
+            )
+            for label, names, seems, key in (
+                ("Columns are separated by", _SEPARATORS, guess.separator, f"{_CONTROLS}separator"),
+                ("Numbers are written with", _DECIMALS, guess.decimal, f"{_CONTROLS}decimal"),
+                ("Text is written in", _ENCODINGS, guess.encoding, f"{_CONTROLS}encoding"),
+            )
+        ]
+    separator, decimal, encoding = chosen
+    if not guess.header:
+        st.warning(
+            "Is the first line a header? It holds values like the lines below, so it is read as a record, and columns "
+            "are called by their places."
+        )
+    with change if guess.header else st.container():
+        header = st.checkbox(
+            "The first line is a header", guess.header, key=f"{_CONTROLS}header", persist_state="session"
+        )
+    first = "the first line is a header" if header else "the first line is a record"
+    told.caption(
+        f"Read as: separated by {_SEPARATORS[separator]}, {_DECIMALS[decimal]}, {_ENCODINGS[encoding]}, {first}.",
+        width="content",
+    )
+    return Format(encoding, separator, decimal, header)
+
+
+def _sheet(held: _Upload, label: str, form: Format | None) -> Sheet:
+    if form is not None:
+        return data.read_sheet(held.content, held.name, label, form)
     return data.read_libsvm_sheet(held.content, held.name)
 
 
-def _facts(sheet: Sheet) -> _Facts:
+def _facts(sheet: Sheet, decimal: str) -> _Facts:
     gaps, rows = dict(zip(sheet.columns, sheet.gaps.tolist(), strict=True)), len(sheet.labels)
     columns = tuple(column for column in sheet.columns if gaps[column] < rows)
     if not columns:
         raise ValueError("columns must hold numbers in one column at least beside the label, got none")
     words = tuple(column for column in sheet.columns if gaps[column] == rows)
-    return _Facts(columns, words, gaps, int((sheet.labels < 0).sum()), sheet.values)
+    return _Facts(columns, words, gaps, int((sheet.labels < 0).sum()), sheet.values, sheet.suspects, decimal)
 
 
-def _declared(held: _Upload, facts: _Facts, label: str) -> Declared | None:
+def _declared(held: _Upload, facts: _Facts, name: str) -> Declared | None:
     """What the holder says of a table, None while something is left to say.
 
-    label: tells the controls of different tables apart.
+    name: tells the controls of different tables apart.
     """
     if facts.words:
-        st.caption(f"Without any number, and not to be used: {_named(facts.words)}.")
+        st.caption(f"Without any number, and not to be used: {_named(facts.words, facts.suspects)}.")
     positive = st.selectbox(
         "Which label counts as +1? Any other counts as −1.",
         facts.values,
         None,
-        key=f"{_CONTROLS}positive {label}",
+        key=f"{_CONTROLS}positive {name}",
         persist_state="session",
     )
+    if doubtful := [column for column in facts.columns if column in facts.suspects]:
+        st.warning(f"No feature unless you choose it below: {_named(doubtful, facts.suspects)}.")
     used = tuple(
         st.multiselect(
             "Which columns are features?",
             facts.columns,
-            facts.columns,
-            key=f"{_CONTROLS}columns {label}",
+            [column for column in facts.columns if column not in facts.suspects],
+            key=f"{_CONTROLS}columns {name}",
             persist_state="session",
         )
     )
-    confirmed = bool(used) and _bounds(held, used, facts.columns)
+    confirmed = bool(used) and _bounds(held, used, facts)
     theta_norm = st.number_input(
         "Guess of a good model's norm, made without looking (0: by the rule of the bundled sets)",
         min_value=0.0,
@@ -320,11 +382,8 @@ def _declared(held: _Upload, facts: _Facts, label: str) -> Declared | None:
     )
 
 
-def _bounds(held: _Upload, used: tuple[str, ...], columns: tuple[str, ...]) -> bool:
-    """Ask for the smallest and largest value of each column that is used; whether all were confirmed.
-
-    columns: all that could be used.
-    """
+def _bounds(held: _Upload, used: tuple[str, ...], facts: _Facts) -> bool:
+    """Ask for the smallest and largest value of each column that is used; whether all were confirmed."""
     import pandas as pd
 
     st.markdown("**Smallest and largest value of each column**")
@@ -335,7 +394,7 @@ def _bounds(held: _Upload, used: tuple[str, ...], columns: tuple[str, ...]) -> b
     for column in used:
         held.bounds.setdefault(column, proposed_bounds(column))
     _set_several(held, used)
-    _paste(held, columns)
+    _paste(held, facts)
     key = f"{_CONTROLS}bounds {held.tables}"
     if held.table is None or tuple(held.table.index) != used or key not in st.session_state:
         held.tables += 1
@@ -391,7 +450,7 @@ def _set_several(held: _Upload, used: tuple[str, ...]) -> None:
     held.table = None
 
 
-def _paste(held: _Upload, columns: tuple[str, ...]) -> None:
+def _paste(held: _Upload, facts: _Facts) -> None:
     """Ask for a table of bounds as text."""
     with st.expander("Paste bounds from a spreadsheet"), st.form(f"{_CONTROLS}paste", border=False):
         text = st.text_area(
@@ -401,7 +460,7 @@ def _paste(held: _Upload, columns: tuple[str, ...]) -> None:
         )
         if st.form_submit_button("Take over this table"):
             try:
-                found = pasted_bounds(text, columns)
+                found = pasted_bounds(text, facts.columns, facts.decimal)
             except ValueError as error:
                 st.error(literal(f"Nothing was taken over: {error}."))
                 return
@@ -414,10 +473,16 @@ def _lacking(held: _Upload, used: Sequence[str]) -> list[str]:
     return [column for column in used if any(map(math.isnan, held.bounds[column]))]
 
 
-def _named(columns: Sequence[str]) -> str:
-    """Names of columns as Markdown, the first five."""
+def _named(columns: Sequence[str], reasons: Mapping[str, str] | None = None) -> str:
+    """Names of columns as Markdown, the first five, each with its reason where it has one.
+
+    >>> _named(["a", "b"], {"b": "counts the rows"})
+    'a, b counts the rows'
+    """
+    reasons = reasons or {}
+    told = [f"{literal(column)} {reasons.get(column, '')}".rstrip() for column in columns[:5]]
     more = f" and {len(columns) - 5:,} more" if len(columns) > 5 else ""
-    return ", ".join(map(literal, columns[:5])) + more
+    return ", ".join(told) + more
 
 
 def _drops(facts: _Facts, used: tuple[str, ...]) -> bool:
