@@ -66,6 +66,31 @@ def test_the_good_case_is_good_in_both_faces(capsys, people):
     assert call(capsys, *solve_words(people))[0] == 0
 
 
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        lambda text: "\n".join(",".join(f'"{cell}"' for cell in line.split(",")) for line in text.split()).encode(),
+        lambda text: text.replace(",", ";").replace(".", ",").encode("utf-16"),
+        lambda text: text.replace(",", "\t").replace("a", "ä", 1).encode("latin-1"),
+    ],
+    ids=["quoted", "decimal commas in UTF-16", "tabs in Latin-1"],
+)
+def test_a_file_that_is_written_differently_gives_the_same_model(capsys, people, rewrite):
+    words = solve_words(people, seed=7)
+    told = call(capsys, *words)
+    people.write_bytes(rewrite(people.read_text()))
+    again = call(capsys, *words)
+    assert again[0] == 0 and again[1].replace("ä", "a") == told[1]
+
+
+def test_classes_that_hold_a_comma_are_named_in_quotes(capsys, people):
+    people.write_text('w,k\n0.1,"a, b"\n0.2,c\n0.3,c\n')
+    words = f"solve gaussian_classifier --data {people} --label k --epsilon 1 --delta 1e-6 --R 1 --lam 1 --json".split()
+    code, out, err = call(capsys, *words, "--classes", '"a, b",c')
+    assert code == 0 and '"classes": ["a, b", "c"]' in out, err
+    assert_refused(call(capsys, *words, "--classes", "a, b,c"), "'a, b' in line 2")
+
+
 @pytest.mark.parametrize("name, value, sentence", ARGUMENTS, ids=lambda value: str(value)[:24])
 def test_bad_arguments_in_both_faces(capsys, people, name, value, sentence):
     with pytest.raises(ValueError) as caught:

@@ -22,6 +22,7 @@ def written(tmp_path: Path, content: str) -> Path:
         ((2, 1, 3), ("1.0", "2", "3", "1e0")),
         (("2", "1", "none"), ("1", "2.0", '"none"', '"1"')),
         ((0.5, -1, "nan"), ("-1", ".5", "nan", "-1.0")),
+        ((1, 0, "a, b"), ("-0", "+1", '"a, b"', '"0.0"')),
     ],
 )
 def test_a_file_s_classes_are_numbered_as_declared(tmp_path, names, cells):

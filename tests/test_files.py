@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
 from dpcore import Data, Spec, data
+from dpcore.data import Format
 
 # CSV
 
@@ -96,6 +98,156 @@ def test_a_table_too_large_to_be_dense_is_refused_before_it_is_loaded(tmp_path):
         data.read_csv(wide, "0")
     with pytest.raises(ValueError, match=r"a.csv.gz must be a plain CSV file, got a compressed one"):
         data.read_csv(written(tmp_path, gzip.compress(b"a,sick\n"), "a.csv.gz"), "sick")
+
+
+# How a CSV file is written
+
+PLAIN = "age,dose,sick\n50,0.5,1\n20,1250,-1\n30,.75,1\n"
+GERMAN = PLAIN.replace(",", ";").replace(".", ",")
+
+
+@pytest.mark.parametrize(
+    "content, form",
+    [
+        (PLAIN.encode(), Format("utf-8-sig", ",", ".", True)),
+        (PLAIN.replace("50,0.5,1", '"50","0.5","1"').encode("utf-8-sig"), Format("utf-8-sig", ",", ".", True)),
+        (PLAIN.replace("\n", "\r").replace(",", "\t").encode(), Format("utf-8-sig", "\t", ".", True)),
+        (PLAIN.replace(",", "|").encode("utf-16"), Format("utf-16", "|", ".", True)),
+        (GERMAN.encode("utf-16-le"), Format("utf-16-le", ";", ",", True)),
+        (GERMAN.encode("utf-16-be"), Format("utf-16-be", ";", ",", True)),
+        (GERMAN.replace("age", "âge").encode("latin-1"), Format("cp1252", ";", ",", True)),
+        (GERMAN.replace("age", "height, cm").encode(), Format("utf-8-sig", ";", ",", True)),
+        (GERMAN.replace(";", ",").replace("0,5,", '"0,5",').replace(",75", '",75"').encode(), None),
+        (PLAIN.partition("\n")[2].encode(), Format("utf-8-sig", ",", ".", False)),
+        (GERMAN.partition("\n")[2].encode(), Format("utf-8-sig", ";", ",", False)),
+    ],
+)
+def test_files_that_are_written_differently_are_the_same_table(tmp_path, content, form):
+    """Both readers, by the guess and by what is said."""
+    form = form or Format("utf-8-sig", ",", ",", True)
+    assert data.sniff(content, "people.csv") == form
+    names = data.sheet_columns(content, "people.csv")
+    label = "sick" if form.header else "column 3"
+    assert len(names) == 3 and names[2] == label
+    expected = [[50.0, 0.5], [20.0, 1250.0], [30.0, 0.75]]
+    for said in (None, form):
+        sheet = data.read_sheet(content, "people.csv", label, said)
+        assert sheet.numbers.tolist() == expected and sheet.columns == names[:2]
+        assert sheet.values == ("-1", "1") and sheet.labels.tolist() == [1, 0, 1]
+        table = data.read_csv(written(tmp_path, content), label, said)
+        assert table.data.X.tolist() == expected and table.data.y.tolist() == [1.0, -1.0, 1.0]
+        assert table.columns == names[:2]
+
+
+@pytest.mark.parametrize(
+    "first, rest, header",
+    [
+        ("39,1000,yes", "40,1001,no\n41,1002,yes", False),
+        ("39,?,yes", "40,1001,no\n41,1002,yes", False),
+        ("5.1,3.5,setosa", "4.9,3.0,setosa", False),
+        ("1,2,yes", "3,4,no\n5,6,yes", False),
+        ("0,1,2,3", "5,6,7,1\n8,9,1,0", True),
+        ("grower,1,2,3", "one,5,6,7\ntwo,1,2,3", True),
+        ("yes,1,2,3", "no,5,6,7\nyes,1,2,3", False),
+        ("id,2019,2021", "1,5,6\n2,3,4", True),
+        ("age,remark", "1,tall\n2,thin", True),
+        ("blue,yes", "red,no\nblue,no", True),
+    ],
+)
+def test_a_first_line_of_numbers_is_a_record(first, rest, header):
+    content = f"{first}\n{rest}\n".encode()
+    assert data.sniff(content, "a.csv").header == header
+    names = data.sheet_columns(content, "a.csv")
+    rows = len(rest.split("\n")) + (not header)
+    assert len(data.read_sheet(content, "a.csv", names[-1]).labels) == rows
+
+
+OPEN_QUOTES = [
+    ({60: 'yes,80,"tall'}, 62, "does not"),
+    ({60: 'yes,80,"tall', 70: '"no",30,ok'}, 62, "does not"),
+    ({60: 'yes,80,"tall', 70: 'no,30,"'}, 62, "closes in line 72, after what look like records"),
+    ({60: 'yes,80,"tall', 61: 'no,NA,"'}, 62, "closes in line 63, after what look like records"),
+    ({60: '"yes,80,tall', 70: 'no",30,ok'}, 62, "closes in line 72, after what look like records"),
+    ({60: 'yes,80,"all\nright"', 90: 'yes,"80,tall'}, 93, "does not"),
+    ({60: 'yes,80,"a ""long"", one', 0: 'yes,20,"a, b"'}, 62, "does not"),
+    ({60: 'yes,80,"tall" man'}, 62, "does not"),
+    ({-1: 'yes,80,"tall'}, 201, "does not"),
+]
+
+
+@pytest.mark.parametrize("rows, line, what", OPEN_QUOTES)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_open_quote_is_refused_where_it_opens(rows, line, what, end):
+    lines = [f"{'yes' if i % 2 else 'no'},{20 + i % 60},ok" for i in range(200)]
+    for place, row in rows.items():
+        lines[place] = row
+    content = end.join(["sick,age,remark", *lines, ""]).encode()
+    message = (
+        rf"^people.csv must close each quote at the end of its cell, got one that opens in line {line} and {what};"
+    )
+    with pytest.raises(ValueError, match=message):
+        data.read_sheet(content, "people.csv", "sick")
+
+
+def test_an_open_quote_in_a_file_of_numbers(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"^people.csv must close each quote .* opens in line 2 and closes in line 3, af"
+    ):
+        data.read_csv(written(tmp_path, 'a,sick\n"1,1\n2",-1\n3,-1\n4,1\n'), "sick")
+
+
+def test_a_quoted_line_break_is_part_of_its_cell():
+    content = b'"a\nb",sick,remark\n1,yes,"one, two\nthree"\n2,no,"\n\n"\n3,"y\nes",""\n4,no,"x\r\ny, z"\n'
+    sheet = data.read_sheet(content, "people.csv", "sick")
+    assert sheet.columns == ("a b", "remark") and sheet.numbers[:, 0].tolist() == [1, 2, 3, 4]
+    assert sheet.values == ("no", "y\nes", "yes")
+
+
+@pytest.mark.parametrize("content", [b'a,"%s"\n1,2\n', b"%s,sick\n1,2\n", b"a,sick\n1,2\n\n1,%s\n"])
+def test_a_cell_of_too_many_characters_is_refused(tmp_path, content):
+    line = content.count(b"\n", 0, content.index(b"%s")) + 1
+    content = content % (b"x" * 131_073)
+    message = rf"^people.csv must have at most 131,072 characters in a cell, got more in line {line}$"
+    for read in (
+        lambda: data.sheet_columns(content, "people.csv") and data.read_sheet(content, "people.csv", "sick"),
+        lambda: data.read_csv(written(tmp_path, content), "sick"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read()
+
+
+@pytest.mark.parametrize(
+    "rows, read",
+    [
+        ('"1,234",1\n5,-1', [np.nan, 5.0]),
+        ('"1,234.5",1\n5,-1', [np.nan, 5.0]),
+        ("1,234;1\n5;-1", [np.nan, 5.0]),
+        ("0,5;1\n1.234;-1", [0.5, np.nan]),
+        ("0,5;1\n1.234,5;-1", [0.5, np.nan]),
+        ("0,5;1\n1,234;-1", [0.5, 1.234]),
+        ("1.234.567;1\n5;-1", [np.nan, 5.0]),
+    ],
+)
+def test_separators_of_thousands_are_never_read_as_decimals(tmp_path, rows, read):
+    content = f"a{';' if ';' in rows else ','}y\n{rows}\n".encode()
+    sheet = data.read_sheet(content, "a.csv", "y")
+    assert np.array_equal(sheet.numbers[:, 0], read, equal_nan=True)
+    path = written(tmp_path, content)
+    if np.isnan(read).any():
+        assert sheet.suspects == {"a": "has separators of thousands"}
+        with pytest.raises(
+            ValueError, match=r"^column 'a' .* got '1.*' in line .; write numbers without separators of"
+        ):
+            data.read_csv(path, "y")
+    else:
+        assert data.read_csv(path, "y").data.X[:, 0].tolist() == read
+
+
+def test_a_label_that_no_header_names_is_explained(tmp_path):
+    with pytest.raises(ValueError, match=r"\(column 1, column 2\), got '2'; its first line holds numbers and counts"):
+        data.read_csv(written(tmp_path, "1,2\n3,1\n5,-1\n"), "2")
+    form = Format("utf-8-sig", ",", ".", True)
+    assert data.read_csv(written(tmp_path, "1,2\n3,1\n5,-1\n"), "2", form).columns == ("1",)
 
 
 # LIBSVM
@@ -194,6 +346,21 @@ def test_a_broken_archive_ends_in_one_sentence(tmp_path):
             ValueError, match=r"people.txt.gz must be a whole gzip file, got one that cannot be unpacked"
         ):
             data.read_libsvm(written(tmp_path, content, "people.txt.gz"))
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_fills_the_memory(tmp_path):
+    for line in (b"\0" * 2**20, b"1 1:1\n" * 2**17):
+        path = tmp_path / "people.txt.gz"
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            for _ in range(400_000_000 // len(line)):
+                file.write(line)
+        tracemalloc.start()
+        try:
+            with pytest.raises(ValueError, match=r"^people.txt.gz must unpack to at most 100 MB, got more; unpack it"):
+                data.read_libsvm(path)
+            assert tracemalloc.get_traced_memory()[1] < 250e6
+        finally:
+            tracemalloc.stop()
 
 
 # A real file

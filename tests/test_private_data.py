@@ -7,6 +7,7 @@ import logging
 import math
 import pickle
 import time
+import tracemalloc
 import weakref
 
 import numpy as np
@@ -89,6 +90,117 @@ def test_a_sheet_of_too_many_cells_is_refused(monkeypatch):
         data.read_libsvm_sheet(b"1 1:1\n" * 101 + b"-1 1:1\n", "a.txt")
     with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000 columns beside the label, got 1,001$"):
         data.read_libsvm_sheet(b"1 1001:1\n1 1:1\n", "a.txt")
+
+
+MISSING = ["NA", "NaN", "?", "null", "N/A", "n/a", "", "-", "none", "None", "#N/A", "<NA>", " nan "]
+
+
+@pytest.mark.parametrize("word", MISSING)
+def test_a_word_for_a_missing_label_or_number_is_a_gap(word):
+    rows = [f"{word if i % 4 == 1 else 20 + i % 9},{word if i % 4 == 0 else i % 2}" for i in range(200)]
+    sheet = data.read_sheet("\n".join(["age,sick", *rows]).encode(), "people.csv", "sick")
+    assert sheet.values == ("0", "1") and sheet.gaps.tolist() == [50]
+    assert np.array_equal(sheet.labels < 0, np.arange(200) % 4 == 0)
+    said = Declared(("age",), (0.0,), (100.0,), "1")
+    with pytest.raises(ValueError, match=r"^every row must have a label and a number .*, got 100 of 200 rows without$"):
+        PrivateRecords(sheet, said, "people.csv")
+    records = PrivateRecords(sheet, dc.replace(said, gaps="drop"), "people.csv")
+    assert (records.report.read, records.report.dropped) == (200, 100) and (records._y < 0).sum() == 50
+
+
+def test_a_dash_is_a_label_where_another_is_a_plus():
+    sheet = data.read_sheet(b"age,sick\n1,+\n2,-\n3,?\n", "people.csv", "sick")
+    assert sheet.values == ("+", "-") and sheet.labels.tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize("form", [",.", ";,"])
+def test_labels_that_are_equal_as_numbers_are_one(form):
+    labels = ["1", "1.0", "+1", '"1"', "1e0", "-0", "0", "0.0", "0.50", ".5", "01", "yes"]
+    text = "\n".join(["age,sick", *(f"{i}.5,{label}" for i, label in enumerate(labels))])
+    content = text.replace(",", form[0]).replace(".", form[1]).encode()
+    sheet = data.read_sheet(content, "people.csv", "sick")
+    assert sheet.values == ("0", "0.5", "1", "yes")
+    assert [sheet.values[place] for place in sheet.labels] == [*"11111000", "0.5", "0.5", "1", "yes"]
+
+
+def test_long_numbers_stay_different_labels():
+    sheet = data.read_sheet(b"age,sick\n1,12345678901234567\n2,12345678901234568\n", "people.csv", "sick")
+    assert sheet.values == ("12345678901234567", "12345678901234568")
+
+
+def test_columns_that_number_the_rows_are_suspects():
+    draw = np.random.default_rng(0)
+    columns = {
+        "": draw.permutation(60),
+        "age": draw.integers(0, 60, 60),
+        "row": np.arange(1, 61),
+        "odd": 2 * np.arange(60)[::-1] + 1,
+        "time": 0.1 * np.arange(60),
+        "id": 10**6 + draw.permutation(900)[:60],
+        "dose": draw.standard_normal(60),
+        "constant": np.ones(60),
+        "id with gaps": [*range(7, 300, 5), "NA"],
+        "sorted": np.sort(draw.integers(0, 60, 60)),
+        "name": [f"person {i}" for i in range(60)],
+        "sick": draw.integers(0, 2, 60),
+    }
+    rows = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    sheet = data.read_sheet("\n".join([",".join(columns), *rows]).encode(), "people.csv", "sick")
+    assert sheet.columns[0] == "column 1 (no name)"
+    assert sheet.suspects == {
+        "column 1 (no name)": "has no name",
+        "row": "counts the rows",
+        "odd": "counts the rows",
+        "time": "counts the rows",
+        "id": "has a different value in every row",
+        "id with gaps": "counts the rows",
+    }
+    two = data.read_sheet(b",,sick,\n1,2,yes,\n1,2,no,\n", "people.csv", "sick")
+    assert [*two.suspects] == ["column 1 (no name)", "column 2 (no name)", "column 4 (no name)"] == [*two.columns]
+
+
+def test_a_sheet_costs_little_more_than_its_numbers():
+    """A table, and what is made of it: nothing is kept for each cell but its number."""
+    rows = 3_000
+    line = b",".join(b"%d" % (j % 10) for j in range(400))
+    content = b",".join([*(b"c%d" % j for j in range(400)), b"y\n"]) + b"".join(
+        b"%b,%d\n" % (line, i % 2) for i in range(rows)
+    )
+    table = 8 * 400 * rows
+    tracemalloc.start()
+    try:
+        sheet = data.read_sheet(content, "people.csv", "y")
+        assert tracemalloc.get_traced_memory()[1] < 1.4 * table
+        columns = sheet.columns
+        records = PrivateRecords(sheet, Declared(columns, (0.0,) * 400, (9.0,) * 400, "1"), "people.csv")
+        assert tracemalloc.get_traced_memory()[1] < 2.4 * table
+        del sheet, records
+        assert tracemalloc.get_traced_memory()[0] < 0.1 * table
+    finally:
+        tracemalloc.stop()
+
+
+def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored():
+    """Two bytes a line: what is told apart row by row would take a hundred times the file."""
+    tracemalloc.start()
+    try:
+        for content, message in (
+            (b"a,y\n" + b",\n" * 4_400_000, r"people.csv must have at most 1,000,000 lines, got 4,400,001; "),
+            (b"a,y\n" + b"1,1\r" * 1_100_000, r"people.csv must have at most 1,000,000 lines, got 1,100,000; "),
+            (
+                b"a,y\n" + b"".join(b"1,%d\n" % i for i in range(900_000)),
+                r"the label of people.csv must take at most 50 ",
+            ),
+        ):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            with pytest.raises(ValueError, match=f"^{message}"):
+                data.read_sheet(content, "people.csv", "y")
+            assert tracemalloc.get_traced_memory()[1] - before < 5e6
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000,000 lines, got 1,250,000; "):
+        data.read_libsvm_sheet(b"1 1:1\n" * 1_250_000, "a.txt")
 
 
 # What is declared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses as dc
 import inspect
 import json
@@ -71,7 +72,7 @@ def _section(text: str, name: str) -> str:
     "path",
     required=True,
     type=click.Path(path_type=Path),
-    help="CSV file with a header line, or LIBSVM file (.libsvm, .svm, .txt, also as .gz).",
+    help="CSV file (separators, decimal commas, encoding are guessed), or LIBSVM file (.libsvm, .svm, .txt, or .gz).",
 )
 @click.option("--label", default=None, help="CSV only: name of the label column (-1 or +1 for classification).")
 @click.option(
@@ -79,7 +80,8 @@ def _section(text: str, name: str) -> str:
     "listed",
     default=None,
     metavar="NAME,NAME,...",
-    help="Names of all classes that could occur, in order, as the label column has them; for gaussian_classifier only.",
+    help="Names of all classes that could occur, in order, as the label column has them, in quotes where they hold a "
+    "comma; for gaussian_classifier only.",
 )
 @click.option(
     "--p",
@@ -181,7 +183,7 @@ def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
         return None
     if listed is None:
         raise ValueError(f"--classes must name all classes, in order and separated by commas, for {key}, got none")
-    names = [name.strip() for name in listed.split(",")]
+    names = [name.strip() for name in next(csv.reader([" ".join(listed.splitlines())], skipinitialspace=True))]
     if len(names) < 2 or not all(names):
         raise ValueError(f"--classes must be at least two names, separated by commas, got {listed!r}")
     return names

@@ -25,6 +25,7 @@ from .lines import (
     in_ascii,
     number_in,
     numbered_lines,
+    numbers_in,
     opened,
     place_of,
     sniff,
@@ -134,7 +135,7 @@ def _read_dense(
     at = place_of(label, columns, path.name, form)
     values, records = array("d"), 0
     for number, cells in rows:
-        row = [number_in(cell, form.decimal) for cell in cells]
+        row = numbers_in(cells, form.decimal)
         if classes is not None:
             row[at] = classes.get(class_in(cells[at], form.decimal), math.nan)
             if math.isnan(row[at]):

@@ -38,6 +38,10 @@ _NOT_WESTERN = re.compile(rb"[\0\x81\x8d\x8f\x90\x9d]")  # bytes that mean nothi
 _LINE_END = re.compile(rb"[\r\n]")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,' \xa0\u2009\u202f]\d{3})+([.,]\d+)?")
 _LARGEST_WHOLE = 2.0**53  # floats tell whole numbers apart up to here
+_QUOTES = (
+    "{} must close each quote at the end of its cell, got one that opens in line {:,} and {}; close it, or double it "
+    "where it is part of a quoted text"
+)
 
 
 @dc.dataclass(frozen=True)
@@ -101,7 +105,9 @@ def csv_table(content: bytes, name: str, form: Format) -> tuple[tuple[str, ...],
         )
     if not form.header:
         return tuple(f"column {place}" for place in range(1, len(cells) + 1)), itertools.chain([first], records)
-    columns = tuple(" ".join(cell.split()) or NO_NAME.format(place) for place, cell in enumerate(cells, start=1))
+    columns = tuple(
+        cell.strip().replace("\n", " ") or NO_NAME.format(place) for place, cell in enumerate(cells, start=1)
+    )
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise ValueError(f"columns of {name} must have names of their own, got {shown(twice)} twice")
@@ -112,8 +118,12 @@ def place_of(label: str, columns: Sequence[str], name: str, form: Format) -> int
     """Where the label's column stands, else ValueError."""
     if label not in columns:
         known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        advice = "" if form.header else "; its first line looks like a record, pass form= if it names the columns"
-        raise ValueError(f"label must be a column of {name} ({known}), got {shown(label)}{advice}")
+        advice = (
+            "; its first line holds numbers and counts as a record: begin the file with a line of names, or pass form="
+        )
+        raise ValueError(
+            f"label must be a column of {name} ({known}), got {shown(label)}{'' if form.header else advice}"
+        )
     return columns.index(label)
 
 
@@ -167,6 +177,15 @@ def number_in(cell: str, decimal: str = ".") -> float:
         return math.nan
 
 
+def numbers_in(cells: list[str], decimal: str) -> list[float]:
+    """The numbers of a record's cells; rows of plain numbers take a short way."""
+    text = "".join(cells)
+    if decimal == "." and text.isascii() and "_" not in text:
+        with suppress(ValueError):
+            return [*map(float, cells)]
+    return [number_in(cell, decimal) for cell in cells]
+
+
 def in_ascii(number: str) -> str:
     """The text, or ValueError where only Python reads a number in it: 1_0, or digits of other scripts."""
     if "_" in number or not number.strip().isascii():
@@ -212,6 +231,8 @@ def _encoding(content: bytes) -> str:
     for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         if content[first:4:2] == b"\0\0" and b"\0" not in content[1 - first : 4 : 2]:
             return encoding
+    if content.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(content), 2**20):
@@ -289,33 +310,29 @@ def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, lis
             for place, cell in enumerate(cells):
                 if _holds_records(cells, place, before, form):
                     opens = begin + "".join(cells[:place]).count("\n")
-                    raise ValueError(_QUOTES.format(name, opens, f"holds {cell.count(chr(10)):,} more records"))
+                    closes = opens + cell.count("\n")
+                    raise ValueError(
+                        _QUOTES.format(name, opens, f"closes in line {closes:,}, after what look like records")
+                    )
         yield begin, cells
         before = cells
 
 
-_QUOTES = (
-    "{} must close each quote at the end of its cell, got one that opens in line {:,} and {}; close it, or double it "
-    "where it is part of a quoted text"
-)
-
-
 def _holds_records(cells: list[str], place: int, before: list[str], form: Format) -> bool:
-    """Whether each line of a cell would make a record like the one before, so that its quote was left open."""
+    """Whether the lines of a cell would be records like the one before, so that its quote was left open."""
     first, *others = (line.split(form.separator) for line in cells[place].split("\n"))
     if not others:
         return False
     others[-1] += cells[place + 1 :]
-    return all(
-        len(record) == len(before)
-        and all(
-            is_missing(cell.strip()) or math.isfinite(number_in(cell, form.decimal))
-            for cell, other in zip(record, before, strict=True)
-            if math.isfinite(number_in(other, form.decimal))
-        )
-        for record in (cells[:place] + first, *others)
-        if record != [""]
-    )
+    records = [cells[:place] + first, *(record for record in others if record != [""])]
+    if len(records) == 1 or any(len(record) != len(before) for record in records):
+        return False
+    numeric = [i for i, cell in enumerate(before) if math.isfinite(number_in(cell, form.decimal))]
+    alike = [
+        all(is_missing(record[i].strip()) or math.isfinite(number_in(record[i], form.decimal)) for i in numeric)
+        for record in records
+    ]
+    return 2 * sum(alike) > len(alike)
 
 
 def _unreadable(name: str, text: str, separator: str, begin: int) -> str:

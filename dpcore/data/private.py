@@ -76,8 +76,10 @@ class PrivateRecords:
 
     def __init__(self, sheet: Sheet, declared: Declared, name: str) -> None:
         """name: of the file. Raises ValueError for declarations that fit no table, or not this one."""
-        numbers, low, high = _declared_columns(sheet, declared)
-        whole = (sheet.labels >= 0) & ~np.isnan(numbers).any(axis=1)
+        places = _declared_places(sheet, declared)
+        whole = sheet.labels >= 0
+        for place in places:
+            whole &= ~np.isnan(sheet.numbers[:, place])
         if declared.gaps == "refuse" and not whole.all():
             raise ValueError(
                 f"every row must have a label and a number in every column that is used, got {(~whole).sum():,} of "
@@ -85,12 +87,16 @@ class PrivateRecords:
             )
         if whole.sum() < MIN_RECORDS:
             raise ValueError(f"a table must hold at least {MIN_RECORDS} whole records, got {whole.sum()}")
-        numbers = numbers[whole]
-        beyond = ((numbers < low) | (numbers > high)).sum(axis=0)
-        self.report = Report(len(whole), int((~whole).sum()), dict(zip(declared.columns, beyond.tolist(), strict=True)))
-        features = scale(np.clip(numbers, low, high), low, high)
-        p = features.shape[1] + 1
-        self._X: Array = np.column_stack([features, np.ones(len(features))]) / math.sqrt(p)
+        p = len(places) + 1
+        self._X: Array = np.ones((int(whole.sum()), p))
+        clipped = {}
+        # One column at a time: a copy of all would take as much memory again for each step.
+        for i, (place, low, high) in enumerate(zip(places, declared.low, declared.high, strict=True)):
+            numbers = sheet.numbers[whole, place]
+            clipped[declared.columns[i]] = int(((numbers < low) | (numbers > high)).sum())
+            self._X[:, i] = scale(np.clip(numbers, low, high), np.array(low), np.array(high))
+        self._X /= math.sqrt(p)
+        self.report = Report(len(whole), int((~whole).sum()), clipped)
         self._y: Array = np.where(sheet.labels[whole] == sheet.values.index(declared.positive), 1.0, -1.0)
         if (self._y == self._y[0]).all():
             raise ValueError("whole records must have two classes, got one of them in every row")
@@ -102,7 +108,7 @@ class PrivateRecords:
             records="records",
             things="records",
             outcome="told apart correctly",
-            size=training_records(len(features)),
+            size=training_records(len(self._X)),
             p=p,
             theta_norm=usual_theta_norm(p) if declared.theta_norm is None else declared.theta_norm,
             scaling=f"{p - 1:,} columns clipped to the declared bounds, mapped to [-1, 1], and a constant 1, all over "
@@ -173,8 +179,8 @@ def kept_with(source: str, cache: BoundedCache[Any]) -> BoundedCache[Any]:
     return held(source).like(cache) if is_private(source) else cache
 
 
-def _declared_columns(sheet: Sheet, declared: Declared) -> tuple[Array, Array, Array]:
-    """The columns that are used [rows, columns], and their bounds."""
+def _declared_places(sheet: Sheet, declared: Declared) -> list[int]:
+    """Where the columns that are used stand; ValueError for a declaration that does not fit the table."""
     if not declared.columns or len(set(declared.columns)) < len(declared.columns):
         raise ValueError(f"columns must be at least one, each once, got {shown(declared.columns)}")
     places = [sheet.columns.index(one_of("columns", column, sheet.columns)) for column in declared.columns]
@@ -192,7 +198,7 @@ def _declared_columns(sheet: Sheet, declared: Declared) -> tuple[Array, Array, A
     one_of("gaps", declared.gaps, ("refuse", "drop"))
     if declared.theta_norm is not None:
         positive("theta_norm", declared.theta_norm)
-    return sheet.numbers[:, places], np.array(declared.low, float), np.array(declared.high, float)
+    return places
 
 
 def _harmless(name: str) -> str:

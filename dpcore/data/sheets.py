@@ -23,15 +23,15 @@ from .lines import (
     csv_table,
     has_thousands,
     is_missing,
-    number_in,
     numbered_lines,
+    numbers_in,
     place_of,
     sniff,
     word_of,
 )
 
 MAX_SHEET_BYTES = 10 * 2**20
-MAX_SHEET_ROWS = 1_000_000
+MAX_SHEET_LINES = 1_000_000
 MAX_SHEET_COLUMNS = 1_000
 MAX_SHEET_CELLS = 5_000_000  # as numbers: 40 MB
 MAX_LABELS = 50  # from which one can be picked
@@ -69,7 +69,7 @@ def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tupl
     >>> sheet_columns(b"age,sick\\n50,yes\\n", "people.csv")
     ('age', 'sick')
     """
-    _at_most_bytes(content, name)
+    _at_most_lines(content, name)
     columns, _ = csv_table(content, name, form or sniff(content, name))
     _at_most_columns(name, len(columns) - 1)
     return columns
@@ -81,13 +81,13 @@ def read_sheet(content: bytes, name: str, label: str, form: Format | None = None
     A cell without a finite number is nan, and a label that is empty or a word like NA, null or ? is missing. Labels
     that are equal as numbers are one. Lines with nothing in them are skipped. Raises ValueError for what
     `sheet_columns` refuses, for lines of another length than the first, for a quote that is never closed, for more than
-    `MAX_LABELS` different labels, `MAX_SHEET_ROWS` rows or `MAX_SHEET_CELLS` cells, and for fewer than two rows.
+    `MAX_LABELS` different labels, `MAX_SHEET_LINES` lines or `MAX_SHEET_CELLS` cells, and for fewer than two rows.
 
     >>> sheet = read_sheet(b"age,sick\\n50,yes\\n,no\\n", "people.csv", "sick")
     >>> sheet.numbers.tolist(), sheet.values, sheet.labels.tolist()
     ([[50.0], [nan]], ('no', 'yes'), [1, 0])
     """
-    _at_most_bytes(content, name)
+    _at_most_lines(content, name)
     form = form or sniff(content, name)
     columns, rows = csv_table(content, name, form)
     _at_most_columns(name, len(columns) - 1)
@@ -99,7 +99,7 @@ def read_sheet(content: bytes, name: str, label: str, form: Format | None = None
     for _, cells in rows:
         labels.append(spellings.setdefault(cells[at], len(spellings)))
         cells = cells[:at] + cells[at + 1 :]
-        row = [number_in(cell, form.decimal) for cell in cells]
+        row = numbers_in(cells, form.decimal)
         numbers.extend(row)
         if any(map(math.isnan, row)):
             for column, cell, value in zip(features, cells, row, strict=True):
@@ -107,7 +107,7 @@ def read_sheet(content: bytes, name: str, label: str, form: Format | None = None
                     suspects.setdefault(column, "has separators of thousands")
         if len(spellings) > _MAX_SPELLINGS:
             raise ValueError(_MANY_LABELS.format(name))
-        _at_most_cells(name, len(labels), len(numbers))
+        _at_most_cells(name, len(numbers))
     table = np.frombuffer(numbers).reshape(len(labels), len(features))
     words = [class_in(spelling, form.decimal) for spelling in spellings]
     return _sheet(name, features, table, np.frombuffer(labels, np.int16), words, suspects)
@@ -117,24 +117,26 @@ def read_libsvm_sheet(content: bytes, name: str) -> Sheet:
     """A LIBSVM file in memory as a table: columns are named by their indices, what is not written is 0.
 
     Raises ValueError for what `read_libsvm` and `sheet_columns` refuse, and for more than `MAX_LABELS` different
-    labels, `MAX_SHEET_ROWS` rows or `MAX_SHEET_CELLS` cells.
+    labels, `MAX_SHEET_LINES` lines or `MAX_SHEET_CELLS` cells.
 
     >>> read_libsvm_sheet(b"-1 2:0.5\\n+1 1:0.25\\n", "people.txt").numbers.tolist()
     [[0.0, 0.5], [0.25, 0.0]]
     """
-    _at_most_bytes(content, name)
+    _at_most_lines(content, name)
     if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain text file, got a compressed one")
     table = libsvm_table(name, numbered_lines(name, io.BytesIO(content)))
     _at_most_columns(name, len(table.columns))
-    _at_most_cells(name, table.data.n, table.data.n * len(table.columns))
+    _at_most_cells(name, table.data.n * len(table.columns))
     labels, places = np.unique(table.data.y, return_inverse=True)
     return _sheet(name, table.columns, table.data.X.toarray(), places, [*map(word_of, labels.tolist())], {})  # type: ignore[union-attr]
 
 
-def _at_most_bytes(content: bytes, name: str) -> None:
+def _at_most_lines(content: bytes, name: str) -> None:
     if len(content) > MAX_SHEET_BYTES:
         raise ValueError(f"{name} must be at most {MAX_SHEET_BYTES // 2**20} MB, got {len(content) / 2**20:.1f} MB")
+    if (lines := max(content.count(b"\n"), content.count(b"\r"))) > MAX_SHEET_LINES:
+        raise ValueError(f"{name} must have at most {MAX_SHEET_LINES:,} lines, got {lines:,}; bring a part of them")
 
 
 def _at_most_columns(name: str, features: int) -> None:
@@ -142,9 +144,7 @@ def _at_most_columns(name: str, features: int) -> None:
         raise ValueError(f"{name} must have at most {MAX_SHEET_COLUMNS:,} columns beside the label, got {features:,}")
 
 
-def _at_most_cells(name: str, rows: int, cells: int) -> None:
-    if rows > MAX_SHEET_ROWS:
-        raise ValueError(f"{name} must have at most {MAX_SHEET_ROWS:,} rows, got more; a sample of them will do")
+def _at_most_cells(name: str, cells: int) -> None:
     if cells > MAX_SHEET_CELLS:
         raise ValueError(f"{name} must have at most {MAX_SHEET_CELLS:,} cells, got more; leave columns out")
 
