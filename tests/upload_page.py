@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .harness import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 # Closed pages are noticed at once, not after half a minute.
 APP = """
@@ -22,7 +26,7 @@ import dpcore
 from dpcore.data import private
 from pages.ui.uploads import upload_source
 
-source = upload_source()
+source = None if st.toggle("another page") else upload_source()
 if source is not None:
     experiment = dpcore.Experiment(
         source=source.key, n=source.size, sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2
@@ -50,3 +54,20 @@ def people(rows: int = 60, seed: int = 0) -> bytes:
     sick = np.where(age / 100 + dose + rng.normal(0, 0.2, rows) > 1, "yes", "no")
     lines = [f'"Doe, {i}",{a:.1f},{d:.3f},{s}' for i, (a, d, s) in enumerate(zip(age, dose, sick, strict=True))]
     return "\n".join(["name,age,dose,sick", *lines, ""]).encode()
+
+
+def hand_over(page: Page, content: bytes) -> None:
+    """Choose the file in the browser."""
+    file = {"name": "people.csv", "mimeType": "text/csv", "buffer": content}
+    page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+
+
+def declare(page: Page) -> None:
+    """Declare such a file in the browser: age has the bounds that are proposed, dose 0 and 1."""
+    for label, option in (("Which column is the label?", "sick"), ("Which label counts as +1?", "yes")):
+        page.get_by_label(label).click()
+        page.get_by_role("option", name=option, exact=True).click()
+    page.get_by_label("Smallest", exact=True).fill("0")
+    page.get_by_label("Largest", exact=True).fill("1")
+    page.get_by_role("button", name="Set bounds").click()
+    page.get_by_role("button", name="Confirm").click()

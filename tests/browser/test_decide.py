@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from dpcore import figures
 
 from ..harness import Server
-from ..upload_page import people
+from ..upload_page import declare, hand_over, people
 from .looks import CUT, Chart, NewPage
 
 pytestmark = pytest.mark.browser
@@ -59,12 +59,8 @@ def test_a_file_of_one_s_own_is_decided_on_and_not_in_the_link(server: Server, p
     page.get_by_label("Records").click()
     page.get_by_role("option", name="a file of your own").click()
     expect(page.get_by_text("Bring records along")).to_be_visible()
-    page.locator("input[type=file]").set_input_files(
-        {"name": "people.csv", "mimeType": "text/csv", "buffer": people(400)}
-    )
-    for label, option in (("Which column is the label?", "sick"), ("Which label counts as +1?", "yes")):
-        page.get_by_label(label).click()
-        page.get_by_role("option", name=option, exact=True).click()
+    hand_over(page, people(400))
+    declare(page)
     Chart(page, "budget").shown()
     expect(page.get_by_text("is itself not private")).to_be_visible()
     expect(page.get_by_text("people (your file)").first).to_be_visible()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ..harness import Server, serve
-from ..upload_page import people, write_app
+from ..upload_page import declare, hand_over, people, write_app
 from .looks import NewPage
 
 pytestmark = pytest.mark.browser
@@ -24,27 +24,17 @@ def said(page: Page, text: str) -> None:
     expect(page.get_by_test_id("stMain").get_by_text(text)).to_be_visible()
 
 
-def choose(page: Page, label: str, option: str) -> None:
-    page.get_by_label(label).click()
-    page.get_by_role("option", name=option, exact=True).click()
-
-
-def hand_over(page: Page, content: bytes, name: str = "people.csv") -> None:
-    said(page, "seconds after you close the page")
-    page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
-
-
 def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page: Page, new_page: NewPage):
     """40,000 rows: more than the server's form parser would keep in memory of itself."""
     content = people(40_000)
     assert len(content) > 2**20
     page.goto(dashboard.url)
     said(page, "0 in memory")
+    said(page, "seconds after you close the page")
     hand_over(page, content)
-    choose(page, "Which column is the label?", "sick")
-    choose(page, "Which label counts as +1?", "yes")
+    declare(page)
     said(page, "people (your file): 28000 to learn from, 2 results")
-    said(page, "values beyond your bounds clipped to them (age")
+    said(page, "nothing was left out or clipped")
     # A bound of one column, in the table: the row of age, the column "largest".
     grid = page.get_by_test_id("stDataFrame").locator("canvas").first
     cell = page.locator("#portal input")
@@ -56,9 +46,11 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
         page.wait_for_timeout(500)
         if cell.count():
             break
-    cell.fill("100.5")
+    cell.fill("50.5")
     page.keyboard.press("Enter")
-    said(page, "nothing was left out or clipped")
+    said(page, "0 in memory")
+    page.get_by_role("button", name="Confirm").click()
+    said(page, "values beyond your bounds clipped to them (age")
     said(page, "1 in memory")
 
     other = new_page()
@@ -80,8 +72,26 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
 def test_a_file_taken_away_is_gone_at_once(dashboard: Server, page: Page):
     page.goto(dashboard.url)
     hand_over(page, people())
-    choose(page, "Which column is the label?", "sick")
-    choose(page, "Which label counts as +1?", "yes")
+    declare(page)
     said(page, "1 in memory")
     page.get_by_role("button", name="Remove people.csv").click()
     said(page, "0 in memory")
+    expect(page.locator("input[type=file]")).to_be_attached()
+
+
+def test_all_is_there_after_a_visit_to_another_page(server: Server, page: Page):
+    """On the real pages, whose picker must come back to the file, too."""
+    page.goto(f"{server.url}/decide?at_hand=a+file+of+your+own")
+    hand_over(page, people(400))
+    declare(page)
+    said(page, "Read 400 rows")
+    page.get_by_role("link", name="Sources").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("come from")
+    page.wait_for_timeout(3_000)
+    page.get_by_role("link", name="Decide").click()
+    said(page, "Read 400 rows; nothing was left out or clipped.")
+    said(page, "You confirmed that these bounds are public knowledge.")
+    expect(page.get_by_role("button", name="Remove people.csv")).to_be_visible()
+    expect(page.get_by_label("Which column is the label?")).to_have_value("sick")
+    expect(page.get_by_label("Which label counts as +1?")).to_have_value("yes")
+    expect(page.locator("[data-testid^=glide-cell]")).to_have_text(["age", "0", "120", "dose", "0", "1"])
