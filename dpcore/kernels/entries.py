@@ -40,7 +40,7 @@ def _address_of(kind: EntryType, entry: Any, code: Any) -> NativeValue:
 class Entry:
     """A C function for kernels to call, with its type, which numba would otherwise work out anew at each call."""
 
-    def __init__(self, function: CFunc, signature: types.Type) -> None:
+    def __init__(self, function: Any, signature: types.Type) -> None:
         self.function = function
         self.address = int(function.address)
         self._numba_type_ = EntryType(signature)
@@ -72,7 +72,7 @@ class Entries(Mapping[str, Any]):
 
     def _load(self, function: Callable[..., None]) -> Any:
         options = {"fastmath": CONTRACT, "error_model": "numpy"}
-        compiled = CFunc(function, normalize_signature(self._signature), locals={}, options=options)
+        compiled: Any = CFunc(function, normalize_signature(self._signature), locals={}, options=options)
         compiled._cache = DiskCache(function)
         compiled.compile()
         return Entry(compiled, self._signature)

@@ -151,6 +151,7 @@ class DiskCache(FunctionCache):
 
 def keep_on_disk(module: ModuleType) -> None:
     """Give the module's compiled functions their cache, before any of them is compiled."""
-    for each in vars(module).values():
-        if isinstance(each, Dispatcher) and not isinstance(each._cache, DiskCache):
+    functions: list[Any] = [each for each in vars(module).values() if isinstance(each, Dispatcher)]
+    for each in functions:
+        if not isinstance(each._cache, DiskCache):
             each._cache = DiskCache(each.py_func)

@@ -29,8 +29,8 @@ def _inline_scripts() -> str:
     return "".join(f" 'sha256-{digest}'" for digest in digests)
 
 
-# A page runs scripts of this server alone and speaks to nobody else. Streamlit makes blob: addresses from the scripts of
-# components, and writes styles into the page.
+# A page runs scripts of this server alone and speaks to nobody else. Streamlit makes blob: addresses from the scripts
+# of components, and writes styles into the page.
 _POLICY = {
     "default-src": "'none'",
     "script-src": "'self' blob:" + _inline_scripts(),
