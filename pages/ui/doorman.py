@@ -30,10 +30,10 @@ def _inline_scripts() -> str:
 
 
 # A page runs scripts of this server alone and speaks to nobody else. Streamlit makes blob: addresses from the scripts
-# of components, and writes styles into the page.
+# of components, writes styles into the page, and counts with 64 bits in WebAssembly.
 _POLICY = {
     "default-src": "'none'",
-    "script-src": "'self' blob:" + _inline_scripts(),
+    "script-src": "'self' blob: 'wasm-unsafe-eval'" + _inline_scripts(),
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",

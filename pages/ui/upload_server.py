@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import os
+import sys
 import time
 from collections.abc import AsyncGenerator, Mapping
 from typing import cast
@@ -167,4 +169,13 @@ async def _close_left_sessions() -> None:
                 del _LAST_SEEN[session]
                 server.close_session(session)
                 _files().remove_session_files(session)  # those that came after the session had ended
-                gc.collect()  # a session is full of references to itself
+                _give_back()
+
+
+def _give_back() -> None:
+    """Return the memory of what has gone to the system."""
+    gc.collect()  # a session is full of references to itself
+    if sys.platform == "linux":  # glibc would keep it for later
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

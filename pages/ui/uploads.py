@@ -140,12 +140,16 @@ def upload_source() -> Source | None:
 
 
 def literal(text: str) -> str:
-    """Text of a file as Markdown shows it letter by letter.
+    """Text of a file as Markdown shows it letter by letter, and makes no link of.
 
     >>> literal("got '**x** $1'")
     "got \\\\'\\\\*\\\\*x\\\\*\\\\* \\\\$1\\\\'"
+    >>> literal("www.example.org").replace("\\u2060", "|")
+    'www|\\\\.example\\\\.org'
     """
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
+    # Markdown looks for addresses after it has taken the backslashes away; a word joiner (no width) breaks them.
+    unlinked = re.sub(r"(?i)(https?(?=://)|www(?=\.)|(?<=@))", "\\1\u2060", " ".join(text.split()))
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", unlinked)
 
 
 def done(report: Report, source: Source) -> str:
