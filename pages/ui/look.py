@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcore.figures import MUTED, Theme
+from dpcore.figures import BACKGROUND, MUTED, Theme
 
 
 def look(theme: Theme) -> str:
@@ -21,6 +21,8 @@ def look(theme: Theme) -> str:
 [data-testid=stTopNav] + div {{ min-width: 0 }}
 [data-testid=stCaptionContainer], label[disabled] p, [data-testid=stSliderThumbValue][disabled] p {{
     color: {muted} !important; opacity: 1 !important }}
+/* Streamlit writes the options that are on in white, on a dark theme's light colour, too. */
+[data-tag] * {{ color: {BACKGROUND[theme]} }}
 /* Streamlit draws nothing around the place that Page Down scrolls. */
 [data-testid=stMain]:focus-visible {{ outline: 2px solid {muted} !important; outline-offset: -2px }}
 /* A chart's tools are seen while the keyboard is at them, not only below a mouse. */
