@@ -1,6 +1,7 @@
 """Files are read exactly, or refused in one sentence that names the place and the rule."""
 
 import gzip
+import itertools
 import os
 import tracemalloc
 from pathlib import Path
@@ -149,12 +150,15 @@ def test_files_that_are_written_differently_are_the_same_table(tmp_path, content
         ("0,1,2,3", "5,6,7,1\n8,9,1,0", True),
         ("grower,1,2,3", "one,5,6,7\ntwo,1,2,3", True),
         ("yes,1,2,3", "no,5,6,7\nyes,1,2,3", False),
-        ("id,2019,2021", "1,5,6\n2,3,4", True),
+        ("id,2019,2020,2021", "1,5,6,7\n2,3,4,5", True),
+        ("id,age,2021", "1,5,6\n2,3,4", True),
+        ('no,2"0,0.5', "yes,21,1.5\nno,22,2.5", False),
         ("age,remark", "1,tall\n2,thin", True),
-        ("blue,yes", "red,no\nblue,no", True),
+        ("blue,yes", "red,no\nblue,no", False),
+        ("age,spam", "1,spam\n2,ham", True),
     ],
 )
-def test_a_first_line_of_numbers_is_a_record(first, rest, header):
+def test_a_first_line_of_numbers_or_of_values_is_a_record(first, rest, header):
     content = f"{first}\n{rest}\n".encode()
     assert data.sniff(content, "a.csv").header == header
     names = data.sheet_columns(content, "a.csv")
@@ -194,6 +198,24 @@ def test_an_open_quote_in_a_file_of_numbers(tmp_path):
         ValueError, match=r"^people.csv must close each quote .* opens in line 2 and closes in line 3, af"
     ):
         data.read_csv(written(tmp_path, 'a,sick\n"1,1\n2",-1\n3,-1\n4,1\n'), "sick")
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_no_two_quotes_make_records_disappear(separator):
+    """Wherever they are put into a file: it is refused, or every record is there."""
+    rows = [f"{'yes' if i % 2 else 'no'},{20 + i},{'ok' if i % 3 else 'NA'},{i}.5" for i in range(4)]
+    text = "\n".join(["sick,age,remark,dose", *rows, ""]).replace(",", separator)
+    read = refused = 0
+    for first, second in itertools.combinations(range(len(text) + 1), 2):
+        content = f'{text[:first]}"{text[first:second]}"{text[second:]}'.encode()
+        try:
+            sheet = data.read_sheet(content, "people.csv", data.sheet_columns(content, "people.csv")[0])
+        except ValueError:
+            refused += 1
+        else:
+            read += 1
+            assert len(sheet.labels) >= len(rows), content
+    assert min(read, refused) > 100
 
 
 def test_a_quoted_line_break_is_part_of_its_cell():

@@ -65,7 +65,7 @@ def sniff(content: bytes, name: str) -> Format:
     UTF-8 and UTF-16 are recognised, anything else counts as Western European (cp1252, which holds Latin-1). The
     separator is the one that splits most records into as many cells as the first. A decimal comma needs a cell that
     cannot be thousands: 0,5 or 1,25, not 1,250. The first line is no header where it holds numbers, unless these count
-    up like names do (0, 1, 2) or a name stands above a column of numbers.
+    up like names do (0, 1, 2), or words that return below them, unless more words stand above columns of numbers.
 
     >>> sniff(b"age;sick\\n50,5;yes\\n", "people.csv")
     Format(encoding='utf-8-sig', separator=';', decimal=',', header=True)
@@ -265,21 +265,19 @@ def _fit(records: list[list[str]]) -> tuple[bool, int, float, int]:
 
 
 def _is_header(records: list[list[str]], decimal: str) -> bool:
+    """Whether the first record names columns: a number in it, or a word that returns below it, speaks against that."""
     first, rest = [cell.strip() for cell in records[0]], records[1:]
     numbers = [number for cell in first if math.isfinite(number := number_in(cell, decimal))]
-    if not numbers:
-        return True
-    words_return = False
+    names, words_return = 0, False
     for place, cell in enumerate(first):
         if math.isfinite(number_in(cell, decimal)) or is_missing(cell):
             continue
         below = [record[place].strip() for record in rest if place < len(record)]
         filled = [number_in(other, decimal) for other in below if not is_missing(other)]
-        if filled and all(map(math.isfinite, filled)):
-            return True
+        names += bool(filled) and all(map(math.isfinite, filled))
         words_return |= cell in below
-    counts_up = all(after - before == 1 for before, after in itertools.pairwise(numbers))
-    return len(numbers) > 2 and counts_up and not words_return
+    counts_up = len(numbers) > 2 and all(after - before == 1 for before, after in itertools.pairwise(numbers))
+    return names > len(numbers) or (not words_return and (not numbers or counts_up))
 
 
 def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, list[str]]]:
@@ -301,7 +299,7 @@ def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, lis
             return
         if len(cells) <= 1 and not "".join(cells).strip():
             continue
-        before = before or cells
+        before = before or [""] * len(cells)
         if len(cells) != len(before):
             raise ValueError(
                 f"{name} must be a CSV table with {len(before)} fields in each line, got {len(cells)} in line {begin}"

@@ -10,8 +10,10 @@ import dataclasses as dc
 import io
 import math
 from array import array
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..types import Array
 from .files import libsvm_table
@@ -51,7 +53,7 @@ class Sheet:
     columns: tuple[str, ...]
     numbers: Array
     values: tuple[str, ...]
-    labels: Array
+    labels: NDArray[np.int8]
     suspects: dict[str, str]
 
     @property
@@ -93,7 +95,8 @@ def read_sheet(content: bytes, name: str, label: str, form: Format | None = None
     _at_most_columns(name, len(columns) - 1)
     at = place_of(label, columns, name, form)
     features = columns[:at] + columns[at + 1 :]
-    suspects = {column: "has no name" for i, column in enumerate(columns, start=1) if column == NO_NAME.format(i)}
+    unnamed = {NO_NAME.format(place) for place in range(1, len(columns) + 1)}
+    suspects = {column: "has no name" for column in features if column in unnamed}
     numbers, labels = array("d"), array("h")
     spellings: dict[str, int] = {}
     for _, cells in rows:
@@ -150,7 +153,12 @@ def _at_most_cells(name: str, cells: int) -> None:
 
 
 def _sheet(
-    name: str, columns: tuple[str, ...], numbers: Array, places: Array, words: list[str], suspects: dict[str, str]
+    name: str,
+    columns: tuple[str, ...],
+    numbers: Array,
+    places: NDArray[np.signedinteger[Any]],
+    words: list[str],
+    suspects: dict[str, str],
 ) -> Sheet:
     """The table whose row i has the label words[places[i]]."""
     if len(places) < 2:
