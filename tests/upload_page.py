@@ -24,8 +24,10 @@ MAIN = """
 import streamlit as st
 import dpcore
 from dpcore.data import private
+from pages.ui.look import look
 from pages.ui.uploads import upload_source
 
+st.html(look("dark" if st.context.theme.type == "dark" else "light"))
 source = None if st.toggle("another page") else upload_source()
 if source is not None:
     experiment = dpcore.Experiment(

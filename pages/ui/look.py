@@ -3,7 +3,7 @@ where a phone has the slider of epsilon."""
 
 from __future__ import annotations
 
-from dpcore.figures import MUTED, Theme
+from dpcore.figures import BACKGROUND, MUTED, Theme
 
 # Sliders whose label begins with a symbol. The label itself holds no Markdown: Streamlit makes it the accessible name.
 _SIDEBAR = ("epsilon", "delta", "n", "p", "lam", "m")
@@ -45,6 +45,8 @@ def look(theme: Theme) -> str:
 [data-testid=stCaptionContainer], label[disabled] p, [data-testid=stSliderThumbValue][disabled] p {{
     color: {muted} !important; opacity: 1 !important }}
 {symbols} {{ font-weight: 700 }}
+/* Streamlit writes the options that are on in white, on a dark theme's light colour, too. */
+[data-tag] * {{ color: {BACKGROUND[theme]} }}
 /* Streamlit draws nothing around the place that Page Down scrolls. */
 [data-testid=stMain]:focus-visible {{ outline: 2px solid {muted} !important; outline-offset: -2px }}
 /* A chart's tools are seen while the keyboard is at them, not only below a mouse. */

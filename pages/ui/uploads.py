@@ -396,7 +396,8 @@ def _bounds(held: _Upload, used: tuple[str, ...], facts: _Facts) -> bool:
         "follow the records give them away. Values beyond are clipped."
     )
     for column in used:
-        held.bounds.setdefault(column, proposed_bounds(column))
+        if column not in held.bounds:
+            held.bounds[column] = proposed_bounds(column)
     _set_several(held, used)
     _paste(held, facts)
     key = f"{_CONTROLS}bounds {held.tables}"
@@ -417,15 +418,14 @@ def _bounds(held: _Upload, used: tuple[str, ...], facts: _Facts) -> bool:
         alt="Smallest and largest value of each column",
     )
     held.bounds |= zip(used, table.itertuples(index=False, name=None), strict=True)
-    if lacking := _lacking(held, used):
-        st.info(f"Nothing is computed before each column has its bounds; still without: {_named(lacking)}.")
-    if proposed := [column for column in used if held.bounds[column] == proposed_bounds(column)]:
-        st.caption(f"Proposed because of the column's name: {_named(proposed)}.")
-    if lacking:
-        return False
     if all(held.confirmed.get(column) == held.bounds[column] for column in used):
         st.caption("You confirmed that these bounds are public knowledge.")
         return True
+    if proposed := [column for column in used if held.bounds[column] == proposed_bounds(column)]:
+        st.caption(f"Proposed because of the column's name: {_named(proposed)}.")
+    if lacking := _lacking(held, used):
+        st.info(f"No result is computed before each column has its bounds; still without: {_named(lacking)}.")
+        return False
     st.button("Confirm: these bounds are public knowledge, not taken from this file", on_click=_confirm)
     return False
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.resources import files
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from dpcore import figures
+
 from ..harness import Server, serve
 from ..upload_page import declare, hand_over, people, write_app
 from .looks import NewPage
+from .test_accessibility import CHECK
 
 pytestmark = pytest.mark.browser
 
@@ -77,6 +81,29 @@ def test_a_file_taken_away_is_gone_at_once(dashboard: Server, page: Page):
     page.get_by_role("button", name="Remove people.csv").click()
     said(page, "0 in memory")
     expect(page.locator("input[type=file]")).to_be_attached()
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), [(1366, 768, "dark"), (390, 844, "light")])
+def test_whoever_cannot_see_the_panel_or_holds_a_phone_declares_too(
+    dashboard: Server, new_page: NewPage, width: int, height: int, scheme: figures.Theme
+):
+    """With a first line like a record and a column that numbers the rows."""
+    page = new_page(width, height, scheme)
+    page.goto(dashboard.url)
+    hand_over(page, "".join(f"{i},{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(60)).encode())
+    page.get_by_label("Which column is the label?").fill("column 3")
+    page.keyboard.press("Enter")
+    said(page, "Is the first line a header?")
+    said(page, "column 1 counts the rows")
+    page.get_by_text("Paste bounds").click()
+    page.get_by_label("A line for each column").fill("column 2, 0, 6")
+    page.get_by_role("button", name="Take over this table").click()
+    page.get_by_role("button", name="Confirm").wait_for()
+    page.get_by_role("button", name="Read it differently").click()
+    page.get_by_label("Columns are separated by").wait_for()
+    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    assert page.evaluate(CHECK) == []
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
 
 
 def test_all_is_there_after_a_visit_to_another_page(server: Server, page: Page):
