@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .checks import integer, shown
+from .checks import boolean, integer, shown
 from .data import clip_rows
 from .losses import get_loss
 from .mechanisms import Mechanism, make_mechanism, mechanism_class
@@ -178,12 +178,10 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
             f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was asked for: an exhibit for audits and docs; "
             "nothing is released"
         )
-    if not isinstance(clip, bool):
-        raise ValueError(f"clip must be True or False, got {shown(clip)}")
     if seed is not None:
         integer("seed", seed, at_least=0)
     clipped = 0
-    if clip:
+    if boolean("clip", clip):
         data, clipped = clip_rows(data, plan.spec.domain.R, plan.spec.domain.q)
     mechanism = cast(Mechanism, plan.mechanism)
     prepared = mechanism.prepare(plan, data)

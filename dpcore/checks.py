@@ -63,6 +63,17 @@ def integer(name: str, value: object, at_least: int) -> int:
     return int(value)
 
 
+def boolean(name: str, value: object) -> bool:
+    """True or False, numpy's too, as a bool, else ValueError.
+
+    >>> boolean("clip", np.True_)
+    True
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
 def one_of(name: str, value: object, choices: Iterable[Value]) -> Value:
     """The choice that equals `value` and is of its kind, else ValueError with all of them.
 

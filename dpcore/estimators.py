@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .api import release_once, warn_of_large_delta
-from .checks import integer, shown
+from .checks import boolean, integer, shown
 from .data import clip_rows
 from .losses import LOSSES, get_loss
 from .mechanisms import make_mechanism
@@ -66,8 +66,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
                     "sample_weight must be left out, got weights: the noise covers records that all weigh 1/n, and a "
                     "record that weighs more would move the model further than that"
                 )
-        if not isinstance(refit, bool):
-            raise ValueError(f"refit must be True or False, got {shown(refit)}")
+        boolean("refit", refit)
         with _lock_of(self):
             return self._fit_alone(X, y, refit)
 
@@ -78,8 +77,6 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
                 f"domain must be a dpcore.Domain, the public promise about every record, for {name}.fit, "
                 f"got {shown(self.domain)}"
             )
-        if not isinstance(self.clip, bool):
-            raise ValueError(f"clip must be True or False, got {shown(self.clip)}")
         if self.random_state is not None:
             integer("random_state", self.random_state, at_least=0)
         earlier: Budget | None = getattr(self, "spent_", None)
@@ -98,7 +95,7 @@ class _PrivateEstimator(BaseEstimator, abc.ABC):
             spent = Budget(earlier.epsilon + spent.epsilon, earlier.delta + spent.delta)
         warn_of_large_delta(data.n, spent.delta)
         clipped = 0
-        if self.clip:
+        if boolean("clip", self.clip):
             data, clipped = clip_rows(data, self.domain.R, self.domain.q)
         theta = release_once(plan, self._stored(data), seed=self.random_state).theta
         # The price is written down before the model can be seen: an interrupt may overcount, never undercount.
@@ -161,8 +158,6 @@ class _LinearEstimator(_PrivateEstimator):
     accounting: str = "tight"
 
     def _plan(self, n: int, p: int) -> Plan:
-        if not isinstance(self.fit_intercept, bool):
-            raise ValueError(f"fit_intercept must be True or False, got {shown(self.fit_intercept)}")
         task = "classification" if is_classifier(self) else "regression"
         if get_loss(self.loss).task != task:
             fitting = [loss.key for loss in LOSSES.values() if loss.task == task]
@@ -171,7 +166,7 @@ class _LinearEstimator(_PrivateEstimator):
             )
         mechanism = make_mechanism(self.mechanism, accounting=self.accounting)
         domain: Domain = self.domain  # type: ignore[assignment]
-        if self.fit_intercept:
+        if boolean("fit_intercept", self.fit_intercept):
             p, domain = p + 1, dc.replace(domain, R=domain.R * 2.0 ** (1.0 / domain.q))
         problem = (self.loss, n, p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
         return mechanism.calibrate(Spec(*problem), Budget(self.epsilon, self.delta))  # type: ignore[arg-type]
@@ -254,8 +249,8 @@ class PrivateClassifier(_Classifier, _LinearEstimator):
 
     Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, as its mechanism says
         (`python -m dpcore info KEY`); all fits of one object together, (spent_.epsilon, spent_.delta).
-    Not protected: the arguments above, n and p are public; choosing them by looking at the data; scores on private
-        records (score and cross-validation); a fit with random_state set; copies count apart.
+    Not protected: the arguments above, n, p and the names of columns are public; choosing them by looking at the data;
+        scores on private records (score and cross-validation); a fit with random_state set; copies count apart.
 
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     >>> model = PrivateClassifier(epsilon=1.0, delta=1e-5, domain=Domain(R=1.0), classes=("no", "yes"), random_state=0)
@@ -346,8 +341,9 @@ class PrivateGaussianClassifier(_Classifier):
     Guarantee: each fit is (epsilon, delta)-differentially private for replacing one record, its class included, as
         `python -m dpcore info gaussian_classifier` says; all fits of one object together, (spent_.epsilon,
         spent_.delta).
-    Not protected: the arguments above, n and p are public; choosing them, the classes included, by looking at the
-        data; scores on private records (score and cross-validation); a fit with random_state set; copies count apart.
+    Not protected: the arguments above, n, p and the names of columns are public; choosing them, the classes included,
+        by looking at the data; scores on private records (score and cross-validation); a fit with random_state set;
+        copies count apart.
 
     >>> X, y = np.array([[0.9], [0.8], [0.1], [-0.1], [-0.8], [-0.9]]), ["warm", "warm", "mild", "mild", "cold", "cold"]
     >>> model = PrivateGaussianClassifier(

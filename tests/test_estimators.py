@@ -327,9 +327,10 @@ def test_a_pipeline_ends_in_a_private_model():
 
 def test_a_grid_search_tries_clones():
     model = classifier(**RICH, random_state=0)
-    search = GridSearchCV(model, {"lam": [0.01, 10.0]}, cv=2, error_score="raise").fit(DATA.X, WORDS)
+    settings = {"lam": np.array([0.01, 10.0]), "fit_intercept": np.array([False, True])}
+    search = GridSearchCV(model, settings, cv=2, error_score="raise").fit(DATA.X, WORDS)
     assert search.best_params_["lam"] in (0.01, 10.0) and not hasattr(model, "spent_")
-    assert search.best_estimator_.spent_ == Budget(1e4, 1e-3), "only the last fit: the search spent four more"
+    assert search.best_estimator_.spent_ == Budget(1e4, 1e-3), "only the last fit: the search spent eight more"
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -399,8 +400,9 @@ def test_rows_that_rounding_made_too_long_are_clipped_where_that_is_asked_for():
     assert np.array_equal(model.coef_, release.theta) and model.clipped_ == release.clipped > 100
     kept = pickle.loads(pickle.dumps(model))
     assert np.array_equal(kept.coef_, model.coef_) and not hasattr(kept, "clipped_"), "a pickle may be given away"
-    with pytest.raises(ValueError, match="clip must be True or False, got 'yes'"):
-        classifier(clip="yes").fit(DATA.X, WORDS)
+    for name in ("clip", "fit_intercept"):
+        with pytest.raises(ValueError, match=f"{name} must be True or False, got 'yes'"):
+            classifier(**{name: "yes"}).fit(DATA.X, WORDS)
 
 
 def test_weights_are_refused_where_noise_does_not_cover_them_and_counted_in_scores():

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import float_array
-from ..checks import check_real, integer, positive, shown
+from ..checks import boolean, check_real, integer, positive
 from ..types import Array
 
 # Numbers that the cache holds.
@@ -289,8 +289,7 @@ class Objective:
         noise = np.zeros((1, C, q)) if self.noise is None else float_array("noise", self.noise)
         if noise.ndim != 3 or noise.shape[1:] != (C, q):
             raise ValueError(f"noise must have shape (R, {C}, {q}), got {noise.shape}")
-        if not isinstance(self.cone, (bool, np.bool_)):
-            raise ValueError(f"cone must be True or False, got {shown(self.cone)}")
+        boolean("cone", self.cone)
         object.__setattr__(self, "noise", noise)
 
     @functools.cached_property
