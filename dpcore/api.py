@@ -65,6 +65,8 @@ def calibrate(
     if (classes is None) == (get_loss(loss).task == "classes"):
         rule = "given" if classes is None else "left out"
         raise ValueError(f"classes must be {rule} for {get_loss(loss).label}, got {shown(classes)}")
+    if get_loss(loss).classification and domain.y_max < 1.0:
+        raise ValueError(f"y_max must be at least 1 for labels of -1 and +1, got {y_max:g}; leave it at 1")
     facts = (n, p, lam, domain, radius, theta_norm, where, 2 if classes is None else classes)
     spec = Spec(loss, *facts)  # type: ignore[arg-type]
     plan = mechanism.calibrate(spec, Budget(epsilon, delta))

@@ -84,7 +84,7 @@ def test_lists_and_integer_labels_are_tables_too():
         ({"lam": "theory"}, "lam must be a finite number >= 0 or one of auto, published, population, got 'theory'"),
         ({"R": 0.0}, "R must be a finite number > 0, got 0.0"),
         ({"R": 0.2}, r"X must have \|\|x\|\|_2 <= R = 0.2 in every row, got .* rows beyond it"),
-        ({"y_max": 0.5}, r"y must lie in \[-0.5, 0.5\], got 1"),
+        ({"y_max": 0.5}, "y_max must be at least 1 for labels of -1 and .1, got 0.5"),
         ({"radius": 0.0}, "radius must be a finite number > 0, got 0.0"),
         ({"R": float("inf")}, "R must be a finite number > 0, got inf"),
         ({"y_max": 0}, "y_max must be a finite number > 0, got 0.0"),

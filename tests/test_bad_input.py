@@ -35,7 +35,7 @@ ARGUMENTS = [
     ("accounting", "loose", "accounting must be one of tight, published, classical, lecture, got 'loose'"),
     ("seed", -1, "seed must be an integer >= 0, got -1"),
     ("R", 0.2, "X must have ||x||_2 <= R = 0.2 in every row, got 4 of 4 rows beyond it"),
-    ("y_max", 0.5, "y must lie in [-0.5, 0.5], got 1"),
+    ("y_max", 0.5, "y_max must be at least 1 for labels of -1 and +1, got 0.5; leave it at 1"),
 ]
 
 

@@ -89,13 +89,25 @@ def test_benign_records_fall_like_1_over_n_hard_ones_like_the_bound():
     assert slope == pytest.approx(-2 / 3, abs=0.02)
 
 
-def test_privacy_is_free_from_the_n_where_the_bounds_meet():
+@pytest.mark.parametrize("accounting", ["tight", "published", "published_safe"])
+def test_every_number_of_steps_is_that_of_the_chosen_accounting(accounting):
+    shared = {**SHARED, "accounting": accounting, "n": 10_000, "p": 256}
+    found = lasso.against_T(**(shared | {"repetitions": 2}))
+    del shared["repetitions"]
+    assert found.auto == lasso.path(T="auto", **shared).plan.steps + 1
+    assert found.tuned == lasso.path(T="bound", **shared).plan.steps + 1
+    near = np.abs(found.T - found.tuned).argmin()
+    assert found.private.bound[near] <= 1.05 * found.private.bound.min()
+
+
+@pytest.mark.parametrize("accounting", ["tight", "published", "published_safe"])
+def test_privacy_is_free_from_the_n_where_the_bounds_meet(accounting):
     budget = Budget(0.5, 1e-6)
     (here,) = lasso.instances((500,), 64, 64, 1.0, 7)
-    n = round(curves.free_from(here, budget))
+    n = round(curves.free_from(here, budget, accounting))
     spec = Spec("squared", n, 64, 0.0, here.domain, 1.0, set="l1_ball")
     land = terrain(spec, from_zero=True)
-    private = bounds.tuned_frank_wolfe_bound(land.curvature, FrankWolfePolytope().selection_rate(spec, budget))
+    private = bounds.tuned_frank_wolfe_bound(land.curvature, FrankWolfePolytope(accounting).selection_rate(spec, budget))
     assert private == pytest.approx(problem.sampling_term(spec, land.extent), rel=1e-3)
     # The term itself: sup over the ball of the difference of two samples' risks, far above what is measured.
     other = data.load(lasso.SOURCE, 500, 64, 8).train

@@ -403,3 +403,19 @@ def test_solve_releases_a_model_of_the_set():
     release = dpcore.solve(KEY, data.X, data.y, **facts)
     assert np.abs(release.theta).sum() <= 0.7 * (1 + 1e-12) and release.spent == Budget(1.0, 1e-5)
     assert np.array_equal(release.theta, dpcore.solve(KEY, data.X, data.y, **facts).theta)
+
+
+@pytest.mark.parametrize("variant", ["minibatch", "tree"])
+@pytest.mark.parametrize(
+    ("knob", "values"),
+    [
+        ("n", np.unique(np.geomspace(20, 50_000, 60).astype(int)).tolist()),
+        ("delta", np.geomspace(1e-10, 0.1, 40).tolist()),
+        ("epsilon", np.geomspace(0.01, 10.0, 40).tolist()),
+    ],
+)
+def test_more_records_and_weaker_guarantees_never_have_a_worse_bound(variant, knob, values):
+    asked = {"n": 2_000, "p": 64, "epsilon": 1.0, "delta": 1e-6, "loss": "logistic", "radius": 1.0, "variant": variant}
+    plans = [dpcore.calibrate("polyhedral_frank_wolfe", **(asked | {knob: value})) for value in values]
+    bounds = [dpcore.bounds_of(plan)[0].value for plan in plans]
+    assert bounds == sorted(bounds, reverse=True) and bounds[-1] < bounds[0]

@@ -53,7 +53,8 @@ class AgainstT:
     """Excess risk on the training records against T [K].
 
     plain: without privacy, at T = 1, ..., max T; plain_bound: its bound, the same. nothing: of theta = 0. auto, tuned:
-    the T that the mechanism chooses and the T of the smallest bound. stored: filled columns.
+    the T that the mechanism chooses with this accounting and the T of its smallest bound; 0 where it has no guarantee.
+    stored: filled columns.
     """
 
     T: Array
@@ -131,7 +132,7 @@ def against_T(
         land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
         plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
         steps = np.arange(1.0, Ts[-1] + 1.0)
-        auto, tuned = (_polytope_plan(here, budget, "tight", T) for T in ("auto", "bound"))
+        auto, tuned = (_polytope_plan(here, budget, accounting, T) for T in ("auto", "bound"))
         return AgainstT(
             T=np.array(Ts, float),
             private=private,
@@ -183,7 +184,7 @@ def against_n(
             nothing=np.array([here.nothing - here.best for here in made]),
             packing=np.array(packing),
             sampling=np.array(sampling),
-            free=free_from(made[-1], budget),
+            free=free_from(made[-1], budget, accounting),
             stored=stored,
             accounting=accounting,
             repetitions=repetitions,
@@ -193,13 +194,15 @@ def against_n(
     return _AGAINST_N.get_unless(cancelled, key, compute)
 
 
-def free_from(here: Instance, budget: Budget) -> float:
+def free_from(here: Instance, budget: Budget, accounting: str = "tight") -> float:
     """The n at which the private bound, tuned in T, falls under `sampling_term`: n^(-2/3) against n^(-1/2).
 
-    Only n of the instance does not matter. The bound is 2.381 Gamma^(1/3) (a / n)^(2/3), the term s / sqrt(n).
+    nan where the accounting has no guarantee. Only n of the instance does not matter. The bound is 2.381 Gamma^(1/3) (a / n)^(2/3), the term s / sqrt(n).
     """
+    if budget.pure and accounting != "tight":
+        return math.nan
     land = terrain(here.spec, from_zero=True)
-    a = FrankWolfePolytope().selection_rate(here.spec, budget) * here.n
+    a = FrankWolfePolytope(accounting).selection_rate(here.spec, budget) * here.n
     s = sampling_term(here.spec, land.extent) * math.sqrt(here.n)
     return (bounds.tuned_frank_wolfe_bound(land.curvature, a) / s) ** 6
 

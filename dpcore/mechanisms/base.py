@@ -180,7 +180,7 @@ class Mechanism(abc.ABC):
 
         By default one record that pulls with all its force, one way or the other, beside records of 0.
         """
-        return opposite_labels(dc.replace(plan.spec, domain=plan.spec.domain.implied(2.0, plan.spec.p)))
+        return opposite_labels(plan.spec)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """How far apart two data sets are in what the noise is added to; at most `plan.ledger[0].sensitivity`."""

@@ -198,13 +198,8 @@ class PhasedSGD(ReadingMechanism):
 
         Their distance falls short of the sensitivity where the first step leaves the set.
         """
-        spec = plan.spec
-        zero, one = opposite_labels(spec)
-        X = np.zeros_like(zero.X)
-        # The longest record in L2 that the domain allows: all entries are equal, or one is alone.
-        X[0, : spec.p if spec.domain.q >= 2.0 else 1] = spec.domain.implied(2.0, spec.p).R
-        X[0] /= np.sqrt(np.count_nonzero(X[0]))
-        return Data(X, zero.y[::-1]), Data(X, one.y[::-1])
+        zero, one = opposite_labels(plan.spec)
+        return Data(zero.X[::-1], zero.y[::-1]), Data(one.X[::-1], one.y[::-1])
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the means of the first phase."""

@@ -228,12 +228,12 @@ def stream_weight(land: Slopes, stream: Stream, shares: Array | None = None) -> 
 def stream_readings(land: Slopes, stream: Stream) -> tuple[tuple[float, ...], ...]:
     """s (1 - eta)^j behind the first batch, and behind the next; a later one is read alike, with fewer choices behind.
 
-    For noise that is alike for all choices.
+    For noise that is alike for all choices. A step of length 1 forgets all earlier records: their moves, 0, are left
+    out.
     """
     s0, s1 = entry_moves(land, stream.first, stream.batch, stream.step)
     fading = (1.0 - stream.step) ** np.arange(stream.choices)
-    found = s0 * fading, s1 * fading[:-1]
-    return tuple(tuple(moves.tolist()) for moves in found if len(moves))
+    return tuple(tuple(moves[moves > 0.0].tolist()) for moves in (s0 * fading, s1 * fading[:-1]) if len(moves))
 
 
 def stream_error(land: Slopes, first: Any, batch: Any, count: Any, step: Any) -> Any:

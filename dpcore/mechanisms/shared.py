@@ -80,16 +80,18 @@ def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Ve
 
 
 def opposite_labels(spec: Spec) -> tuple[Data, Data]:
-    """Neighbours whose records are all 0 but the last, (R u, -y) against (R u, y), u = (1, ..., 1) / sqrt(p).
+    """Neighbours whose records are all 0 but the last, (x, -y) against (x, y), x the longest in L2 that is allowed.
 
+    x is along (1, ..., 1), or along e_1 where records are bounded in a norm below L2; R its length from here on.
     y is 1, or y_max where y is a number. The gradients of J differ by 2 |l'| R / n. The slope |l'| at the model is L
     for both hinges while R^2 / (n lam) <= 1/2, for Huber loss while R^2 / (n lam) <= y_max - 1/2, nearly L for squared
     loss and large lam, and L / 2 for logistic loss.
 
-    Location losses know no labels: (-R u) stands against (R u), and the gradients at 0 differ by 2 l'(R) / n.
+    Location losses know no labels: -x stands against x, and the gradients at 0 differ by 2 l'(R) / n.
     """
     X = np.zeros((spec.n, spec.p))
-    X[-1] = spec.domain.R / math.sqrt(spec.p)
+    filled = spec.p if spec.domain.q >= 2.0 else 1
+    X[-1, :filled] = spec.domain.implied(2.0, spec.p).R / math.sqrt(filled)
     if not get_loss(spec.loss).linear:
         return Data(X * -1.0, np.zeros(spec.n)), Data(X, np.zeros(spec.n))
     y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
@@ -136,5 +138,6 @@ def _pushed(loss: Loss, spec: Spec) -> float:
     def surplus(T: float) -> float:
         return share * float(_slopes(loss, np.array([T * spec.domain.R]))[0]) - float(spec.lam) * T
 
-    far = share * loss.slope / float(spec.lam)
+    # Where the slope is L at the minimiser too, rounding would leave no change of sign.
+    far = share * loss.slope / float(spec.lam) * (1.0 + 1e-9)
     return min(brentq(surplus, 0.0, far, xtol=1e-9 * far), spec.radius or math.inf)

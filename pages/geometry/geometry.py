@@ -21,6 +21,7 @@ from pages.ui.readout import cards
 from pages.ui.text import emphasised, plain
 
 HEIGHT, SIDE_HEIGHT = 430, 380
+# Against people a model is learned for each number of them; larger tables are too slow to update live.
 FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 1_024, 65_536, 64
 OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
 REPETITIONS = 10
@@ -48,8 +49,8 @@ controls = sidebar(
     people=geometry.PEOPLE,
     default_people=2_000,
     columns=None,
-    max_columns=MOST_COLUMNS,
-    default_columns=FIRST_COLUMNS,
+    max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
+    default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     letter="d",
     unused={"lam": "the ball takes the place of λ", "m": "no samples are drawn here"},
 )
@@ -81,7 +82,7 @@ def order_picture(curves: dict[int, geometry.AgainstOrder], here: words.Here) ->
 
 
 def call_at(here: words.Here) -> dict[str, Any]:
-    call = here.budget | {"d": min(here.d, LEARNED_COLUMNS), **knobs}
+    call = here.budget | {"d": here.d, **knobs}
     return call | words.fewer(here.p_norm, knobs)
 
 

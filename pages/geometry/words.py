@@ -199,14 +199,25 @@ def people_caption(found: AgainstPeople, here: Here) -> str:
         f"{label}, logistic loss, {found.repetitions} runs on tables of their own; band: 8 of 10. Risk on fresh "
         "people; the best model is known exactly. The bound holds for all data and is loose on easy ones."
     )
+    if found.mechanism == "polyhedral_frank_wolfe":
+        said += (
+            " Its steps are those with the smallest proved bound; a larger n or δ lowers that bound and allows more "
+            "steps, which can leave more on these people"
+        )
+        rises = np.diff(found.private.mean) > 2.0 * np.hypot(found.private.se[1:], found.private.se[:-1])
+        if rises.any():
+            k = int(np.argmax(rises))
+            said += (
+                f": from n = {found.n[k]:,.0f} to {found.n[k + 1]:,.0f} the mean rises from "
+                f"{rounded(found.private.mean[k])} to {rounded(found.private.mean[k + 1])}"
+            )
+        said += "."
     least = np.nanmin(found.spent) if np.isfinite(found.spent).any() else here.epsilon
     if least < 0.99 * here.epsilon:
         most = np.nanmax(found.spent)
         said += f" The noise as printed spends ε = {rounded(least)} to {rounded(most)} of the {here.epsilon:g} granted."
     if found.n[-1] < here.n:
         said += f" Drawn up to n = {found.n[-1]:,.0f}: a step for every record takes its time."
-    if found.d < here.d:
-        said += f" Drawn at d = {found.d:,}: larger tables are no live picture."
     refused = sorted({reason for reason in found.reasons if reason})
     return f"{said} Left out: {readable(refused[0])}." if refused else said
 

@@ -210,8 +210,8 @@ def readouts(found: Found, walked: Path | None, here: Here) -> list[tuple[str, s
         pairs.append(
             (
                 f"T = {found.tuned}",
-                f"has the smallest bound, auto takes a quarter of it; measured it would be {found.T[best]:.0f}, but "
-                "who looks at the records to choose has spent more",
+                f"has the smallest bound with this noise, auto takes {found.auto}, about a quarter of it; the smallest "
+                f"measured mean is at {found.T[best]:.0f}, but choosing T from the data would cost extra privacy",
             )
         )
     if isinstance(found, AgainstN):
