@@ -169,7 +169,7 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     labels = end_labels([*ends, ("y", math.nan, "nowhere", "#000000")], {"y": ((-2.0, 1.0), 300.0)}, ("y",))
     assert {(label["text"], label["y"]) for label in labels} == {
         ("↑ above<br>3k", 1.0),
-        ("↓ below<br>3·10<sup>−7</sup>", -2.0),
+        ("↓ below<br>3·10⁻⁷", -2.0),
         ("inside", 0.0),
     }
     lowest = min(labels, key=lambda label: label["y"])
@@ -187,7 +187,12 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
 
 
 @pytest.mark.parametrize(
-    "low, high, expected", [(-2, 1, ["0.01", "0.1", "1", "10"]), (-0.9, 0.7, ["0.2", "0.5", "1", "2", "5"])]
+    "low, high, expected",
+    [
+        (-2, 1, ["0.01", "0.1", "1", "10"]),
+        (-0.9, 0.7, ["0.2", "0.5", "1", "2", "5"]),
+        (-8.5, -5.5, ["10⁻⁸", "10⁻⁷", "0.000001"]),  # all decimals would not fit beside the axis
+    ],
 )
 def test_a_log_axis_of_any_length_has_ticks(low, high, expected):
     from dpcore.figures.style import log_axis

@@ -7,7 +7,7 @@ from typing import Any
 from .figure import Figure
 
 # A figure is laid out in less room and drawn so many times larger: its labels keep the gaps they were placed with.
-ENLARGED = 1.4
+ENLARGED = 1.35
 LEAST_TEXT, TITLE, LEAST_LINE = 18, 24, 4  # px on the screen
 
 

@@ -141,14 +141,14 @@ def plain_number(value: float) -> str:
 def short_number(value: float) -> str:
     """Two digits for a label, far from 1 with a power of ten.
 
-    >>> short_number(-0.00123), short_number(123456.0), short_number(3e-7)
-    ('−0.0012', '120k', '3·10<sup>−7</sup>')
+    >>> short_number(-0.00123), short_number(123456.0), short_number(3e-7), short_number(1e-7)
+    ('−0.0012', '120k', '3·10⁻⁷', '10⁻⁷')
     """
+    if not value or 1e-6 <= abs(value) < 1e12:
+        return plain_number(float(f"{value:.2g}") + 0.0).replace("-", "−")
     digits, power = f"{value:.1e}".split("e")
-    short = plain_number(abs(float(f"{value:.2g}")))
-    if value and not 1e-4 <= abs(value) < 1e12:
-        short = f"{abs(float(digits)):g}·10<sup>{int(power)}</sup>"
-    return (("-" if value < 0 else "") + short).replace("-", "−")
+    exponent = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{float(digits):g}·10{exponent}".replace("-", "−").removeprefix("1·")
 
 
 def frame(theme: Theme, height: int) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def log_axis(theme: Theme, low: float, high: float) -> dict[str, Any]:
         "type": "log",
         "range": [low, high],
         "tickvals": ticks,
-        "ticktext": [plain_number(tick) for tick in ticks],
+        "ticktext": [short_number(tick) for tick in ticks],
     }
 
 

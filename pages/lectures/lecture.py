@@ -105,9 +105,11 @@ def _panel(story: Story, number: int) -> None:
     st.html(f"<style>{_STYLE}\n{whitelist(step)}</style>")
     with st.sidebar.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
         back, on = (story, number - 1), (story, number + 1)
-        st.button("◀", help="Back: PageUp", on_click=_turn_to, args=back, key="back", disabled=number == 1)
-        st.html(f'<span class="lecture-step">{number} of {last}</span>', width="content")
-        st.button("▶", help="Next: PageDown", on_click=_turn_to, args=on, key="next", disabled=number == last)
+        st.button("◀", on_click=_turn_to, args=back, key="back", disabled=number == 1)
+        # Streamlit's own help would stay on the screen over the next step.
+        keys = "Back: PageUp, next: PageDown"
+        st.html(f'<span class="lecture-step" title="{keys}">{number} of {last}</span>', width="content")
+        st.button("▶", on_click=_turn_to, args=on, key="next", disabled=number == last)
         st.button("Leave", on_click=_leave, key="leave", type="tertiary")
         _keys(key="lecture_keys")
     # Without a picture the question has the screen to itself. Both places are always there, so that nothing else moves.

@@ -3,6 +3,7 @@
 const NARROW = 560; // px
 const REMEMBERED = 120; // pictures of a chart
 const PHONE = 768; // px of the window: nobody projects from a narrower one, and nothing is made larger there
+const HALL = [1366, 768]; // px of the window that larger charts are made for; a smaller one has the same picture, smaller
 const CONFIG = {
   displaylogo: false,
   // plotly.js 4 offers to upload the chart to its maker's servers unless told otherwise.
@@ -374,8 +375,23 @@ function unfollow(node) {
 
 // A slider says its value in words as it moves, and tells the server when it is let go. One observer serves all charts.
 function watchSliders() {
-  window.sliderWatch ??= new MutationObserver(() => document.querySelectorAll(".live-figure").forEach(keepUp));
-  window.sliderWatch.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
+  window.sliderWatch ??= new MutationObserver((changes) => {
+    const moved = changes.some(({ attributeName }) => attributeName === "aria-valuetext");
+    if (moved) document.querySelectorAll(".live-figure").forEach(keepUp);
+    markHeadline();
+  });
+  const attributeFilter = ["aria-valuetext", "data-test-script-state"]; // the second: whether the page's script runs
+  window.sliderWatch.observe(document.body, { subtree: true, attributeFilter });
+}
+
+// The pictures are ahead of the page's sentences, which come from the server: the headline is pale from a slider's move
+// until the script that answers it has ended.
+function markHeadline() {
+  const moved = ({ said }) => said && stateNow(said) !== stateOf(said);
+  const running = document.querySelector("[data-test-script-state=running]");
+  const page = document.documentElement;
+  if ([...document.querySelectorAll(".live-figure")].some(moved)) page.dataset.ahead = "";
+  else if (!running) delete page.dataset.ahead;
 }
 
 // Streamlit calls this at the first mount and again, with the same parent, whenever the data changes.
@@ -383,13 +399,16 @@ export default function ({ data, parentElement }) {
   if (!data.figure) return void loadPlotly(data.src).catch(() => {}); // the first figure tries again, and says so
   const node = parentElement.querySelector(".live-figure") ?? create(parentElement);
   watchSliders();
-  const scale = window.innerWidth < PHONE ? 1 : data.scale;
+  const share = Math.min(1, window.innerWidth / HALL[0], window.innerHeight / HALL[1]);
+  const scale = window.innerWidth < PHONE ? 1 : Math.max(1, data.scale * share);
   const picture = { ...data, scale };
   // A figure made larger is laid out in less room and then stretched, labels, lines and gaps alike.
   node.style.transform = scale === 1 ? "" : `scale(${scale})`;
   node.style.transformOrigin = "0 0";
   node.style.width = `${100 / scale}%`;
   if (!node.drawnWidth) node.style.height = `${data.height}px`;
+  node.said = picture; // by the server
+  markHeadline();
   remember(node, picture);
   show(node, node.remembered.get(stateNow(picture)) ?? picture); // the reader may have moved on
   foresee(node, picture);

@@ -51,6 +51,8 @@ def look(theme: Theme) -> str:
 [data-testid=stMain]:focus-visible {{ outline: 2px solid {muted} !important; outline-offset: -2px }}
 /* A chart's tools are seen while the keyboard is at them, not only below a mouse. */
 .live-figure .modebar:focus-within {{ opacity: 1 !important }}
+/* What live_figure.js marks: the picture shows another ε than the sentence. */
+[data-ahead] .takeaway {{ opacity: 0.4 }}
 .live-figure-numbers {{ color: {muted}; font-size: 0.8rem; line-height: 1.4 }}
 .live-figure-numbers summary {{ cursor: pointer; width: fit-content }}
 .live-figure-numbers div {{ max-height: 18rem; overflow: auto }}

@@ -11,6 +11,7 @@ from pages.lectures.steps import MOST_KEPT, Story
 from pages.lectures.stories import STORIES
 
 from ..harness import Server
+from ..nights import each
 from .looks import CUT, OVERLAPS, Chart, NewPage
 
 pytestmark = pytest.mark.browser
@@ -82,7 +83,7 @@ def test_every_step_is_reached_by_keyboard_and_can_be_read_from_the_last_row(
         if number > 1:
             page.keyboard.press("PageDown")
             arrived(page, story, number)
-        page.wait_for_function(f"({SEEN})().below <= 40")  # what the step before left is going
+        page.wait_for_function(f"({SEEN})().below <= 0")  # what the step before left is going
         step, seen = story.steps[number - 1], page.evaluate(SEEN)
         assert seen["small"] == [] and seen["thin"] == 0 and seen["frame"] == 0, (number, seen)
         assert seen["controls"] == len(step.kept) <= MOST_KEPT, number
@@ -137,14 +138,69 @@ def test_a_step_is_a_link_that_beats_other_words_in_the_address(server: Server, 
     assert "noise=both" not in page.url
 
 
+# A screen's pixels are larger on the wall where it has fewer: text may shrink with it, from 18 px at 1366 x 768.
+FITTING = ((1280, 720), (1024, 768))
+STEPS = [(it, k, screen) for it in STORIES.values() for k in range(1, len(it.steps) + 1) for screen in FITTING]
+
+
+@pytest.mark.parametrize("story, number, screen", each(21, STEPS), ids=lambda it: getattr(it, "name", str(it)))
+def test_every_step_fits_a_small_projector(
+    server: Server, new_page: NewPage, story: Story, number: int, screen: tuple[int, int]
+):
+    page = new_page(*screen)
+    begin(page, server.url, story, number)
+    page.wait_for_function(f"({SEEN})().below <= 0")
+    seen, least = page.evaluate(SEEN), 17.9 * min(screen[0] / 1366, screen[1] / 768)
+    assert seen["sideways"] <= 0 and page.evaluate(CUT) == []
+    assert [text for text in seen["small"] if float(text.rpartition(" ")[2]) < least] == []
+    for chart in page.locator(".live-figure").all():
+        assert chart.evaluate(OVERLAPS) == []
+    bar = page.locator(".st-key-lecture_bar").bounding_box()
+    beside = page.locator(".stSidebar").locator(".stSlider:visible, .st-key-lecture:visible")
+    edges = beside.evaluate_all("all => all.map(it => it.getBoundingClientRect().bottom)")
+    assert bar and all(edge <= bar["y"] for edge in edges), "under the bar"
+
+
+def test_while_a_slider_is_dragged_the_headline_is_pale_until_it_is_true(server: Server, page: Page):
+    story = STORIES["Start"]
+    begin(page, server.url, story, 2)
+    headline, thumb = page.locator(".takeaway").first, page.locator(".st-key-epsilon input[type=range]").locator("..")
+    box = thumb.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 60, y, steps=4)
+    expect(headline).to_have_css("opacity", "0.4")
+    expect(headline).to_contain_text("ε = 1,")
+    page.mouse.move(x, y, steps=4)
+    expect(headline).to_have_css("opacity", "1")  # true again
+    page.mouse.move(x - 60, y, steps=4)
+    page.mouse.up()
+    expect(headline).not_to_contain_text("ε = 1,")
+    expect(headline).to_have_css("opacity", "1")
+
+
+def test_what_a_button_of_the_bar_says_does_not_stay_over_the_next_step(server: Server, page: Page):
+    story = STORIES["Start"]
+    begin(page, server.url, story, 3)
+    page.locator(".st-key-back button").hover()
+    page.locator(".st-key-back button").click()
+    arrived(page, story, 2)
+    page.wait_for_timeout(1000)
+    assert page.locator("[role=tooltip], [data-testid=stTooltipContent]").count() == 0
+    assert "PageUp" in (page.locator(".lecture-step").get_attribute("title") or "")
+
+
 @pytest.mark.parametrize("width, height", [(390, 844), (1024, 768), (1440, 900)])
 def test_words_and_picture_fit_other_screens(server: Server, new_page: NewPage, width: int, height: int):
     page = new_page(width, height, scheme="dark")
     for story, number in ((STORIES["Doors"], 6), (STORIES["Dimension"], 6)):
         begin(page, server.url, story, number)
         words, seen = page.locator(".lecture-words").bounding_box(), page.evaluate(SEEN)
-        assert words and words["width"] > 200 and words["y"] < height
+        assert words and words["width"] > min(200, 0.15 * width) and words["y"] < height
         assert seen["sideways"] <= 0, seen
-        assert seen["small"] == [] or width < 768, seen
+        least = 17.9 * min(1.0, width / 1366, height / 768)
+        assert width < 768 or all(float(text.rpartition(" ")[2]) >= least for text in seen["small"]), seen
         if seen["charts"]:
             assert page.locator(".st-key-doors .live-figure").evaluate(OVERLAPS) == []
