@@ -225,8 +225,10 @@ def test_tuning_names_the_oracle_not_private(tuned, theme):
     private, reference = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     assert [trace.name for trace in figure.data] == [
         *("ε = 0.3", "ε = 1", "ε = 10"),
-        *("default λ", "oracle, not private"),
+        *("default λ", "oracle, not private", "the largest class"),
     ]
+    classes_of = Records(DRAWN, 300, 0).split().test.y.astype(int)
+    assert set(named(figure, "the largest class").y) == {np.bincount(classes_of).max() / len(classes_of)}
     for trace, row in zip(figure.data, tuned.accuracy, strict=False):
         equal(trace, row)
         assert np.array_equal(trace.x, tuned.factor) and trace.line.color == private
@@ -245,7 +247,7 @@ def test_tuning_names_the_oracle_not_private(tuned, theme):
 def test_tuning_takes_any_number_of_budgets_and_none_that_is_granted():
     records = Records(DRAWN, 100, 0)
     one = classes.accuracy_against_lam((1.0,), records, delta=1e-5, repetitions=2)
-    assert len(figures.tuning_figure(one, theme="light", height=380).data) == 3
+    assert len(figures.tuning_figure(one, theme="light", height=380).data) == 4
     five = classes.accuracy_against_lam((0.1, 0.3, 1.0, 3.0, 10.0), records, delta=1e-5, repetitions=2)
     looks = {(t.line.dash, t.line.width) for t in figures.tuning_figure(five, theme="light", height=380).data[:5]}
     assert len(looks) == 5

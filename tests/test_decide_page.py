@@ -63,6 +63,12 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     assert "people make ε = 1 cost 5.0 points or less" in needed
 
 
+def test_people_worth_the_fewest_looked_at_are_not_called_equal_nor_more_lost_than_there_is():
+    page = opened(n=200, epsilon=0.01, give_up=0.1)
+    assert "worth 10 or fewer without, whose error is no larger" in texts(page) and "inf" not in readouts(page)[0]
+    assert "(95% sure: more than 10)" in readouts(page)[0] and "; all of the" in readouts(page)[1]
+
+
 def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
     page = finished(open_script(PAGE, at_hand="iris", n=105, give_up=0.1), "curve")
     assert "Not reachable:" in said(page) and "not reachable" in readouts(page)[0]
@@ -122,9 +128,9 @@ def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, o
     curve = lost_curve(Setting(held.key, n=1_400, p=3, seed=7, splits=FEW))
     assert phrase in said(page) and f"{100 * curve.floor.mean():.1f}" in said(page)
     assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
-    lost = curve.smooth[np.flatnonzero(curve.epsilons == 0.3)[0]]
-    there = f"{100 * lost / curve.learnable:.0f}% of the {curve.learnable:.1f} points there are to learn"
-    assert (there in readouts(page)[1]) == (curve.learnable >= 0.05)
+    if curve.learnable >= 0.05:
+        share = curve.smooth[np.flatnonzero(curve.epsilons == 0.3)[0]] / curve.learnable
+        assert f"{100 * share:.0f}% of the {curve.learnable:.1f} points there are to learn" in readouts(page)[1]
     (chart,) = [c["figure"] for c in charts(page).values() if "larger class" in c["figure"]]
     assert f"always the larger class: {curve.learnable:.1f} lost" in [t.get("name") for t in json.loads(chart)["data"]]
 
@@ -162,13 +168,15 @@ def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reas
     listed = sum(len(frame) for frame in frames[:2])
     assert listed == len(list_mechanisms())
     assert (frames[1]["why"].str.len() > 10).all()
+    assert "always answering with the larger class is right" in texts(page)
     assert "tried so far" not in texts(page) and "itself a look at the records" in texts(page)
 
 
 def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
     page = opened(more="elsewhere", epsilon=1.0)
-    below = sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
-    assert f"**{below} of {len(DEPLOYMENTS)}** published uses" in texts(page) and "not as advice" in texts(page)
+    larger, smaller = sum(one.epsilon > 1.0 for one in DEPLOYMENTS), sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
+    told = f"**{larger} of {len(DEPLOYMENTS)}** published uses have a larger ε than 1 and promise less"
+    assert f"{told} (the same: 1, more: {smaller}). For scale, not as advice" in texts(page)
     (frame,) = [frame.value for frame in page.dataframe]
     assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
 
@@ -178,6 +186,7 @@ def test_an_interval_names_its_ends_and_leaves_open_what_is_beyond_the_scale():
     assert words.interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0)) == "95% sure: 6 or more"
     assert words.interval(Answer(0.01, 0.01, 0.02, 0.01, 10.0)) == "95% sure: 0.02 or less"
     assert words.interval(Answer(5.0, 0.01, math.inf, 0.01, 10.0)) == "not known any closer"
+    assert words.interval(Answer(math.inf, math.inf, math.inf, 0.01, 10.0)) == "95% sure: more than 10"
 
 
 def test_the_page_says_that_looking_spends_privacy():

@@ -183,9 +183,8 @@ def share(document: Document) -> str:
     """The share lost of what there is to learn, after a number of points lost; "" where there is nothing."""
     if document["lost_share"] is None or document["lost"] < _NOTHING:
         return ""
-    return fill(
-        "; {lost_share:share} of the {learnable:tenths} points there are to learn above the larger class", document
-    )
+    told = "all" if document["lost_share"] >= 1.0 else "{lost_share:share}"
+    return fill(f"; {told} of the {{learnable:tenths}} points there are to learn above the larger class", document)
 
 
 def attacker(document: Document) -> str:

@@ -86,13 +86,14 @@ class Tuning:
     """Mean accuracy of private ellipsoids on test records with `factor` times the default lam, [epsilons, factors].
 
     nan where there is no guarantee. oracle: the best of each row, [epsilons]. It was chosen by looking at the records:
-    it is no private result.
+    it is no private result. chance: the share of the largest class.
     """
 
     epsilon: Array
     factor: Array
     accuracy: Array
     repetitions: int
+    chance: float
 
     @property
     def default(self) -> Array:
@@ -309,7 +310,8 @@ def accuracy_against_lam(
         for k, factor in enumerate(factors):
             lam = "auto" if factor == 1.0 else float(factor * default.lam[0])
             means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions, cancelled).accuracy[0].mean()
-    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, repetitions)
+    chance = _largest_class(records.split().test.y)
+    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, repetitions, chance)
 
 
 def _at(records: Records, axis: Axis, value: float) -> Records:
@@ -356,5 +358,9 @@ def _plain(records: Records, cancelled: Callable[[], bool]) -> tuple[float, floa
         model = LogisticRegression(C=_LOGISTIC_STRENGTH, max_iter=2_000).fit(train.X, train.y)
         logistic = model.score(test.X, test.y)
     bayes = np.nan if split.truth is None else (split.truth.classify(np.asarray(test.X)) == test.y).mean()
-    chance = np.bincount(test.y.astype(int)).max() / len(test.y)
-    return float(right), float(logistic), float(bayes), float(chance)
+    return float(right), float(logistic), float(bayes), _largest_class(test.y)
+
+
+def _largest_class(y: Array) -> float:
+    """Its share."""
+    return float(np.bincount(y.astype(int)).max() / len(y))

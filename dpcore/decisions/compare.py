@@ -39,8 +39,9 @@ class Row:
     reason: why there are no numbers; beside numbers, why another loss than the asked one stands here, or nothing.
     set: where its models live. promise: "pure", "approximate", or "zCDP" where no more than that is known of the noise.
     spent_epsilon, spent_delta: what a release costs. score: its accuracy, or r_squared for regression. without: the
-    same without privacy. lost: 100 times the difference, points; lost_se: its standard error; losses: of each split.
-    limit: how often of 100 the best attacker at 50:50 is right, at most. seconds: that it took.
+    same without privacy. floor: that of the larger class, or 0 for regression. lost: 100 times the difference between
+    without and score, points; lost_se: its standard error; losses: of each split. limit: how often of 100 the best
+    attacker at 50:50 is right, at most. seconds: that it took.
     """
 
     mechanism: str
@@ -54,6 +55,7 @@ class Row:
     spent_delta: float = math.nan
     score: float = math.nan
     without: float = math.nan
+    floor: float = math.nan
     lost: float = math.nan
     lost_se: float = math.nan
     losses: tuple[float, ...] = ()
@@ -208,6 +210,7 @@ def _row(cell: Cell, seeds: range, cancelled: Callable[[], bool]) -> Row:
         spent_delta=plan.spent.delta,
         score=float(np.mean([row["mean"] for row in found])),
         without=float(np.mean([row["reference"] for row in found])),
+        floor=float(np.mean([row["larger_class"] or 0.0 for row in found])),
         lost=float(lost.mean()),
         lost_se=float(lost.std(ddof=1) / math.sqrt(len(lost))),
         losses=tuple(map(float, lost)),

@@ -189,7 +189,8 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
 
 
 def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
-    """Accuracy against lam in multiples of the default, a curve for each epsilon; the best is an oracle's. px."""
+    """Accuracy against lam in multiples of the default, a curve for each epsilon; the best is an oracle's. The largest
+    class is a line. px."""
     ink, reference = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     traces: list[dict[str, Any]] = []
     for k, (epsilon, row) in enumerate(zip(found.epsilon, found.accuracy, strict=True)):
@@ -205,11 +206,16 @@ def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
         traces.append(
             {"type": "scatter", "mode": "markers", "x": x, "y": y, "name": name, "marker": marks, "hoverinfo": "skip"}
         )
+    edge = found.factor[[0, -1]]
+    chance = line(edge, [found.chance] * 2, MUTED[theme], "the largest class", "y", dash="dot", over="factor")
+    traces.append(chance | {"hovertemplate": "the largest class: %{y:.1%}<extra></extra>"})
     rows = LEGEND_ROW * len(traces)
     title = {"text": "λ, times the default", "standoff": 8, "font": {"size": 14}}
     ticks = {"tickvals": found.factor, "ticktext": [plain_number(factor) for factor in found.factor]}
     edges = [math.log10(found.factor[0]) - 0.1, math.log10(found.factor[-1]) + 0.1]
-    low = math.floor(10.0 * float(np.min(found.accuracy, where=np.isfinite(found.accuracy), initial=1.0))) / 10.0
+    low = (
+        math.floor(10.0 * float(np.min(found.accuracy, where=np.isfinite(found.accuracy), initial=found.chance))) / 10.0
+    )
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": 16, "t": TOP, "b": BOTTOM + rows},
         "showlegend": True,

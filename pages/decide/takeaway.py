@@ -124,4 +124,7 @@ def _people(state: State) -> People:
     assert state.price is not None
     columns = [tuple(float(getattr(worth, end)) for worth in state.worth) for end in ("value", "low", "high")]
     epsilons = tuple(map(float, state.price.curve.epsilons))
+    if here.at_first:
+        fewest = f"{here.first:,.0f} {state.source.records} without it, the fewest looked at, have no larger error"
+        return People(error, Interval(None, None, None, fewest), epsilons, *columns)
     return People(error, _interval(here, "fewer than can be told"), epsilons, *columns)

@@ -49,7 +49,7 @@ CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("398 real tumours", {"at_hand": "breast_cancer", "n": 398, "give_up": 5.0}),
     ("blur the question", {"way": "objective_gaussian"}),
     ("give up nothing to speak of", {"give_up": 0.1}),
-    ("a tenth of the budget", {"epsilon": 0.1}),
+    ("ε = 0.1", {"epsilon": 0.1}),
 ]
 
 
@@ -68,6 +68,8 @@ def interval(found: Answer) -> str:
     >>> interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)), interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0))
     ('95% sure: 0.35 to 0.62', '95% sure: 6 or more')
     """
+    if found.low > found.last:
+        return f"95% sure: more than {number(found.last)}"
     low = "" if found.low <= found.first else number(found.low)
     high = "" if found.high > found.last else number(found.high)
     if low and high:
@@ -94,7 +96,7 @@ def takeaway(state: State) -> str:
     if not found.reachable:
         return (
             f"**Not reachable:** with {state.drawn} no privacy budget up to {found.last:g} keeps the loss within "
-            f"{points(state.at_most)}; there, {right}"
+            f"{points(state.at_most)}; at ε = {found.last:g}, {right}"
         )
     budget = f"{number(found.first)} or less" if found.at_first else number(found.value)
     return (
@@ -184,10 +186,13 @@ def people_told(state: State) -> str:
         return f"**No price in people here:** {readable(state.no_price)}."
     if here is None:
         return "The learners without privacy are being trained …"
-    count = f"{here.first:,.0f} or fewer" if here.at_first else f"about **{number(here.value)}**"
+    if here.at_first:
+        worth = f"{here.first:,.0f} or fewer without, whose error is no larger"
+    else:
+        worth = f"about **{number(here.value)}** without: both make the same error"
     return (
-        f"At ε = {state.epsilon:g}, {state.n:,} {state.source.records} with privacy are worth {count} without: both "
-        f"make the same error ({ERRORS[state.error]}; {interval(here)}). The number depends on the error that is "
+        f"At ε = {state.epsilon:g}, {state.n:,} {state.source.records} with privacy are worth {worth} "
+        f"({ERRORS[state.error]}; {interval(here)}). The number depends on the error that is "
         f"named: a decision may stay while its precision is gone.{_levels_off(state)}"
     )
 
@@ -216,11 +221,12 @@ def use(one: Deployment) -> figures.Use:
 
 
 def elsewhere(epsilon: float, used: Sequence[float]) -> str:
-    """How many of the deployments stand below the cursor."""
-    below = sum(other < epsilon for other in used)
+    """How many of the deployments stand on either side of the cursor."""
+    larger, equal = (sum(test(other) for other in used) for test in (epsilon.__lt__, epsilon.__eq__))
     return (
-        f"**{below} of {len(used)}** published uses promise more than ε = {epsilon:g}. For scale, not as advice: their "
-        "units differ (a person, a day, a query), and what renews adds up."
+        f"**{larger} of {len(used)}** published uses have a larger ε than {epsilon:g} and promise less (the same: "
+        f"{equal}, more: {len(used) - larger - equal}). For scale, not as advice: their units differ (a person, a day, "
+        "a query), and what renews adds up."
     )
 
 
