@@ -68,6 +68,8 @@ def interval(found: Answer) -> str:
     ('95% sure: 0.35 to 0.62', '95% sure: 6 or more')
     """
     low = "" if found.low <= found.first else number(found.low)
+    if found.low > found.last:
+        return f"95% sure: over {number(found.last)}"
     high = "" if found.high > found.last else number(found.high)
     if low and high:
         return f"95% sure: {low} to {high}"
