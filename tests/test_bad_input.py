@@ -1,8 +1,12 @@
 """Bad input through both faces: a ValueError of one sentence in Python, one line and exit code 2 in the shell."""
 
+import ast
 import gzip
+import itertools
 import json
 import os
+import random
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,6 +15,10 @@ import pytest
 import dpcore
 from dpcore.data import check_learnable, read_csv, read_libsvm
 from dpcore.losses import LOSSES
+from pages.ui import controls
+from pages.ui.text import readable
+from tests.harness import ROOT
+from tests.pages import finished, open_app, texts
 from tests.test_cli import call
 
 NAN, INF = float("nan"), float("inf")
@@ -348,3 +356,103 @@ def test_numbers_too_long_for_python_in_both_faces(capsys, tmp_path):
     (tmp_path / "e.json").write_text('{"n": %s}' % ("9" * 5000))
     sentence = "an experiment must have numbers of at most 4300 digits, got a longer one"
     assert_refused(call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)
+
+
+# What no reader of a page may meet: names of code, and numbers and signs as programs write them.
+PROGRAM_TEXT = re.compile(
+    r"dpcore\.|_|\de[+-]?\d|[<>]=|\^|\|\||(?<!\w)'|\b(inf|nan|got|lam|epsilon|delta|ftrl)\b|[=≥≤] \d{4}", re.I
+)
+FIELDS = ("noisy_sgd", "ftrl", 1e-06, 2.5e-07, 8800, 8800.0, INF, NAN)
+
+
+def refusals() -> set[str]:
+    """All sentences with which dpcore says that something does not apply, their numbers replaced by awkward ones."""
+    found = set()
+    for file in (ROOT / "dpcore").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args):
+                continue
+            said = node.exc.args[0]
+            if getattr(node.exc.func, "id", "") in ("NotApplicable", "Unconverged") and not isinstance(said, ast.Call):
+                found |= {_filled(said, field) for field in FIELDS}
+    return found
+
+
+def _filled(said: ast.expr, field: object) -> str:
+    if isinstance(said, ast.Constant):
+        return str(said.value)
+    assert isinstance(said, ast.JoinedStr)
+    return "".join(
+        str(part.value) if isinstance(part, ast.Constant) else repr(field) if part.conversion == 114 else f"{field}"  # type: ignore[attr-defined]
+        for part in said.values
+    )
+
+
+def met_on_pages(states: int) -> set[str]:
+    """What the library says at random states of the sidebar."""
+    draw, found = random.Random(33), set()
+    for key, _ in itertools.product(dpcore.list_mechanisms(), range(states)):
+        spec = {
+            "n": draw.choice(controls.PEOPLE),
+            "p": draw.choice(controls.DIMENSIONS),
+            "epsilon": draw.choice(dpcore.EPSILON_GRID),
+            "delta": draw.choice((*controls.DELTAS, 0.0)),
+            "lam": draw.choice(controls.LAMBDAS),
+            "loss": draw.choice(list(LOSSES)),
+            "set": draw.choice(("ball", "simplex", "l1_ball", "box")),
+        }
+        try:
+            dpcore.calibrate(key, **spec)
+        except ValueError as error:
+            found.add(str(error))
+    return found
+
+
+def test_no_refusal_reaches_a_page_as_program_text():
+    every = refusals() | met_on_pages(40)
+    assert len(every) > 300 and sum(bool(PROGRAM_TEXT.search(said)) for said in every) > 200
+    left = {said: readable(said) for said in every if PROGRAM_TEXT.search(readable(said))}
+    assert left == {}
+
+
+@pytest.mark.parametrize(
+    "said, shown",
+    [
+        (
+            "gaussian_classifier needs lam > 0.0231 for epsilon = 0.01 and n = 2000, got 0.005: it leaks",
+            "large-margin Gaussian classifier needs λ > 0.0231 for ε = 0.01 and n = 2,000 (here 0.005): it leaks",
+        ),
+        ("a draw at lam = 1e-06 takes n >= 8800 or 3e+05", "a draw at λ = 10⁻⁶ takes n ≥ 8,800 or 300,000"),
+        (
+            "a table of records, got ftrl, which plays: see dpcore.streaming",
+            "a table of records (here follow the regularised leader, which plays)",
+        ),
+        (
+            "ftrl needs ||x||_inf <= R, got set 'l1_ball'",
+            "follow the regularised leader needs ‖x‖∞ ≤ R (here set “L1 ball”)",
+        ),
+        ("needs q from 2 to inf; dpcore.sets.Polytope takes a list", "needs q from 2 to ∞"),
+        ("one arm's range and another's, delta and lambda", "one arm's range and another's, δ and lambda"),
+    ],
+)
+def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
+    assert readable(said) == shown
+
+
+@pytest.mark.parametrize(
+    "page, state",
+    [
+        ("start/start.py", {"proof": "classical", "epsilon": 2.0}),
+        ("doors/doors.py", {"lam": 1e-4, "epsilon": 0.1, "n": 300}),
+        ("dimension/dimension.py", {"noise_in": "question", "lam": 1e-4, "epsilon": 0.1, "n": 200}),
+        ("sparse/sparse.py", {"tab": "simplex", "lam": 1e-4, "epsilon": 0.01}),
+        ("sparse/sparse.py", {"tab": "l1", "against": "n", "n": 1_000}),
+        ("classes/classes.py", {"lam": 0.005, "epsilon": 0.01, "n": 200}),
+        ("trust/trust.py", {"check": "ledger", "epsilon": 10.0}),
+        ("decide/decide.py", {"way": "objective_gaussian", "lam": 1e-4, "epsilon": 0.01, "n": 200}),
+    ],
+)
+def test_pages_that_refuse_show_no_program_text(page, state):
+    app = finished(open_app(page, **state))
+    shown = re.sub(r"<style.*?</style>|<[^>]*>|`[^`]*`", " ", texts(app), flags=re.S)
+    assert not app.exception and [found[0] for found in PROGRAM_TEXT.finditer(shown)] == []

@@ -195,7 +195,7 @@ def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy(
 
 def test_a_refusal_is_told_and_the_other_place_stays():
     page = open_page(noise_in="both", lam=1e-4, epsilon=0.1)
-    refusal = "No release</b> with noise in the question: it needs lam"
+    refusal = "No release</b> with noise in the question: it needs λ"
     assert refusal in headline(page)
     assert "Gaussian noise in the answer throws" in headline(page)
     alone = open_page(noise_in="question", lam=1e-4, epsilon=0.1)

@@ -21,7 +21,7 @@ from pages.doors.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES,
 from pages.ui import controls
 from pages.ui.pickers import SHOWN
 from pages.ui.readout import readout
-from pages.ui.text import emphasised, plain, readable, rounded
+from pages.ui.text import emphasised, plain, rounded
 from tests.nights import each
 from tests.pages import captions, headline, open_app, texts
 
@@ -92,7 +92,7 @@ def test_what_the_draws_cannot_tell_is_called_too_close():
 def test_a_closed_door_is_named_with_its_reason_and_what_the_other_costs():
     said = words.takeaway(rows(0.3, None), PEOPLE)
     assert said == (
-        "The question's door is **closed**: it needs λ > 0.02 for ε = 0.5 and n = 1000, got 0.01: below that. "
+        "The question's door is **closed**: it needs λ > 0.02 for ε = 0.5 and n = 1,000 (here 0.01): below that. "
         "Through the answer, excess risk is **0.3**."
     )
     assert words.winner(rows(None, None)) == "output"
@@ -117,10 +117,6 @@ def test_different_promises_are_never_called_the_same():
 )
 def test_numbers_have_no_exponent(value, text):
     assert rounded(value) == text
-
-
-def test_reasons_are_read_with_the_page_s_letters():
-    assert readable("needs lam > 1 for epsilon = 2, delta and lambda") == "needs λ > 1 for ε = 2, δ and lambda"
 
 
 def test_the_default_state_teaches_without_a_click():

@@ -11,7 +11,7 @@ import dpcore
 from dpcore import figures, geometry
 from pages.geometry import words
 from pages.ui import controls
-from pages.ui.text import people, rounded
+from pages.ui.text import people, rate, rounded
 from tests.nights import each
 from tests.pages import captions, charts, open_script, said, texts
 
@@ -63,9 +63,9 @@ def test_against_people_one_pass_beside_its_bound(name):
     assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
     assert found.private.mean[k] < found.bound[k]
     measured, _, work = found.exponents
-    falls = "It follows no one power of n here" if measured is None else f"It falls like n^{words._slope(measured)}"
+    falls = "It follows no one power of n here" if measured is None else f"It falls like {rate(measured)}"
     assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing
-    assert work == pytest.approx(1.0, abs=0.15) and f"n^{words._slope(work)}: linear time" in texts(page)
+    assert work == pytest.approx(1.0, abs=0.15) and f"{rate(work)}: linear time" in texts(page)
     assert "the best model is known exactly" in captions(page)
 
 

@@ -11,7 +11,7 @@ import dpcore
 from dpcore import figures, fingerprints, lasso, mixtures
 from pages.sparse import l1_ball, l1_words
 from pages.ui import controls
-from pages.ui.text import people, rounded
+from pages.ui.text import people, rate, rounded
 from tests.nights import each
 from tests.pages import captions, charts, open_script, said, texts
 
@@ -47,7 +47,7 @@ def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why
     measured, hard, bound = l1_words.slopes(found)
     assert measured < hard - 0.1 and -0.8 < hard < -0.6 and bound > -0.7
     for slope in (measured, hard, bound):
-        assert f"n^{l1_words._slope(slope)}" in said(page)
+        assert rate(slope) in said(page)
     assert "A bound holds for all data. Where few features matter" in captions(page)
     assert f"{people(found.free)} people" in texts(page)
 

@@ -44,15 +44,19 @@ def show(state: State) -> None:
                 "attacker right, of 100, at most": ok.limit.round(1),
                 "loss": ok.loss,
                 "models in": ok.set,
-                "why another loss": ok.reason.map(readable),
             }
         ),
         hide_index=True,
     )
-    others = table[table.status != "ok"]
-    if len(others):
-        st.markdown("**Not for these records:**")
-        st.dataframe(pd.DataFrame({"mechanism": others.label, "why": others.reason.map(readable)}), hide_index=True)
+    _list("Why another loss:", ok[ok.reason != ""])
+    _list("Not for these records:", table[table.status != "ok"])
+
+
+def _list(title: str, rows: pd.DataFrame) -> None:
+    """A line for each mechanism with its reason, whole; a table's cells would cut it."""
+    if len(rows):
+        lines = [f"- {label}: {readable(reason)}." for label, reason in zip(rows.label, rows.reason, strict=True)]
+        st.markdown("\n".join([f"**{title}**", "", *lines]))
 
 
 def words(table: pd.DataFrame, state: State) -> str:

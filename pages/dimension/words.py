@@ -15,7 +15,7 @@ from dpcore.figures import curve_name
 from dpcore.growth import Growth
 from dpcore.orthant import Corner
 from pages.ui.controls import delta_text, lam_text
-from pages.ui.text import points
+from pages.ui.text import points, readable
 
 PLACES = ("answer", "question", "both")
 PANELS = {"distance": "distance", "damage": "damage and theory"}
@@ -88,7 +88,7 @@ def _refusals(table: pd.DataFrame, now: Mapping[str, float]) -> list[str]:
     """One sentence for each place where nothing is released, with the first reason."""
     places: dict[str, str] = {}
     for _, row in table[~table.mechanism.isin(list(now))].iterrows():
-        places.setdefault(_PLACE[row.mechanism.split("_")[0]], row.reason.replace(row.mechanism, "it"))
+        places.setdefault(_PLACE[row.mechanism.split("_")[0]], readable(row.reason.replace(row.mechanism, "it")))
     return [f"**No release** with noise in the {place}: {reason}." for place, reason in places.items()]
 
 

@@ -13,7 +13,7 @@ from dpcore.figures import order_text
 from dpcore.geometry import PEOPLE, AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, learner_key
 from dpcore.mechanisms import mechanism_class
 from pages.ui.controls import delta_text
-from pages.ui.text import people, readable, rounded
+from pages.ui.text import people, rate, readable, rounded
 
 VIEWS = {"order": "norm order", "n": "people"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
@@ -160,7 +160,7 @@ def people_takeaway(found: AgainstPeople, here: Here) -> str:
         f"{rounded(found.plain[k])}."
     )
     if measured is not None and bound is not None:
-        return f"{said} It falls like **n^{_slope(measured)}**, its proved bound like n^{_slope(bound)}."
+        return f"{said} It falls like **{rate(measured)}**, its proved bound like {rate(bound)}."
     return f"{said} It follows no one power of n here." if measured is None else said
 
 
@@ -178,18 +178,10 @@ def people_readouts(found: AgainstPeople, row: Row, here: Here) -> list[tuple[st
         (
             f"{found.gradients[k]:,.0f}",
             "gradients of single records that a run evaluates"
-            + ("" if work is None else f"; they grow like n^{_slope(work)}: linear time"),
+            + ("" if work is None else f"; they grow like {rate(work)}: linear time"),
         ),
         (leads[row.upper.leads], f"larger term of the rate here; both are equal at n = {people(row.free)}"),
     ]
-
-
-def _slope(slope: float) -> str:
-    """
-    >>> _slope(-0.667)
-    '−0.67'
-    """
-    return f"{slope:.2f}".replace("-", "−")
 
 
 def people_caption(found: AgainstPeople, here: Here) -> str:

@@ -13,7 +13,7 @@ from dpcore.data import load
 from dpcore.lasso import SOURCE, AgainstN, AgainstP, AgainstT, Curve, Path
 from dpcore.slopes import power_law
 from pages.ui.controls import delta_text
-from pages.ui.text import people, readable, rounded
+from pages.ui.text import people, rate, readable, rounded
 
 AXES = {"T": "steps", "n": "people", "p": "columns"}
 ACCOUNTINGS = {"tight": "tight", "published": "printed", "published_safe": "4 × printed"}
@@ -100,7 +100,7 @@ def _at(grid: Any, value: float) -> int:
 def takeaway(found: Found, walked: Path | None, here: Here, reason: str) -> str:
     """What the chart says at the cursor."""
     if walked is None:
-        return f"**Nothing is released**: {readable(reason).removeprefix('frank_wolfe_polytope ')}."
+        return f"**Nothing is released**: {readable(reason)}."
     if overspent(walked):
         spent = walked.plan.spent
         said = (
@@ -132,7 +132,7 @@ def _by_steps(found: AgainstT, walked: Path, here: Here) -> str:
 def _by_people(found: AgainstN, here: Here) -> str:
     measured, hard, bound = slopes(found)
     parts = [
-        f"{words} like **n^{_slope(slope)}**"
+        f"{words} like **{rate(slope)}**"
         for words, slope in (
             ("falls, where few features matter,", measured),
             ("on hard records only", hard),
@@ -154,14 +154,6 @@ def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
     curves = (found.private.measured.mean, found.hardest, found.private.bound)
     measured, hard, bound = (power_law(found.n[far], curve[far]).slope for curve in curves)
     return measured, hard, bound
-
-
-def _slope(slope: float) -> str:
-    """
-    >>> _slope(-0.667)
-    '−0.67'
-    """
-    return f"{slope:.2f}".replace("-", "−")
 
 
 def _by_columns(found: AgainstP, here: Here) -> str:

@@ -18,7 +18,7 @@ from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
-from pages.ui.text import emphasised, plain, readable
+from pages.ui.text import emphasised, plain
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 128, 65_536
@@ -130,7 +130,7 @@ def _show_beside(side: str, problem: Problem, release: mixtures.Support | None, 
         picture = figures.support_figure(release, theme=theme, height=SIDE_HEIGHT)
         said = words.support_caption(release)
     else:
-        st.caption(readable("Nothing is drawn: the budget pays for no sample."))
+        st.caption("Nothing is drawn: the budget pays for no sample.")
         return
     live_figure(picture, key="beside_chart", alt=said, height=SIDE_HEIGHT)
     st.caption(said)

@@ -80,7 +80,7 @@ def _at(made: Valley, m: float) -> int:
 def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
     """What the cursor's draws cost and leave, and what fewer or more would."""
     if not release:
-        return f"**Nothing is released**: {readable(reason).removeprefix('simplex_sampling ')}."
+        return f"**Nothing is released**: {readable(reason)}."
     m, spent = release.plan.steps, release.plan.spent.epsilon
     here = made.measured(on).mean[_at(made, m)]
     draws = _draws(m)

@@ -72,7 +72,7 @@ def without_privacy(here: Here, seed: int) -> float:
 def takeaway(play: Play | None, free: float, here: Here, reason: str) -> str:
     """What the private learner loses, beside one without privacy."""
     if not play:
-        return f"**No private play here**: {readable(reason).removeprefix('ftrl ')}."
+        return f"**No private play here**: {readable(reason)}."
     regret, T = float(play.expected[-1]), here.stream.steps
     spent = play.plan.spent.epsilon
     told = (

@@ -13,7 +13,7 @@ from dpcore.briefings import words as briefings
 from dpcore.data import Source
 from dpcore.regret import regret_at
 from pages.ui.controls import delta_text
-from pages.ui.text import points, tenths
+from pages.ui.text import points, readable, tenths
 
 FORMULA = r"""
 Minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$
@@ -84,7 +84,7 @@ def caption(experiment: Experiment) -> str:
 
 def refusal(row: pd.Series, source: Source) -> str:
     """Why nothing is released at the cursor."""
-    return f"**No release** with {source.drawn(row.n)} at ε = {row.epsilon:g}: {row.reason}."
+    return f"**No release** with {source.drawn(row.n)} at ε = {row.epsilon:g}: {readable(row.reason)}."
 
 
 def axis_title(source: Source) -> str:

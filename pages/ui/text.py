@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 
 from dpcore.figures import plain_number
+from dpcore.losses import LOSSES
+from dpcore.mechanisms import list_mechanisms, mechanism_class
+from dpcore.sets import SETS, get_set
 
 
 def emphasised(sentence: str, colour: str) -> str:
@@ -55,14 +59,72 @@ def points(value: float) -> str:
 
 
 def readable(reason: str) -> str:
-    """A library's sentence with the page's letters.
+    """A library's sentence as a page shows it: names for keys, the page's letters, numbers as people write them.
 
-    >>> readable("needs lam > 0.02 for epsilon = 0.1 and n = 500")
-    'needs λ > 0.02 for ε = 0.1 and n = 500'
+    >>> readable("noisy_gd needs lam >= 0.02 for delta = 1e-06 and n = 8800, got 0.005: see dpcore.streaming")
+    'gradient perturbation (full batch) needs λ ≥ 0.02 for δ = 10⁻⁶ and n = 8,800 (here 0.005)'
     """
-    for name, letter in (("lam", "λ"), ("epsilon", "ε"), ("delta", "δ")):
-        reason = re.sub(rf"\b{name}\b", letter, reason)
-    return reason
+    reason = re.sub(r"[;:,] [^;:,]*\bdpcore\.[^;:,]*", "", reason)
+    reason = re.sub(r", got ([^:;]*[^:; ])", r" (here \1)", reason)
+    reason = re.sub(r"\w+", lambda word: _names().get(word[0], word[0]), reason)
+    reason = re.sub(r"(?<!\w)'(.*?)'(?!\w)", r"“\1”", reason)
+    for pattern, said in _SAID:
+        reason = re.sub(pattern, said, reason)
+    reason = re.sub(r"\b(\d[\d.]*)e([+-]?\d+)", lambda found: _scientific(found[1], int(found[2])), reason)
+    reason = re.sub(r"([=<>≤≥]|here|least) (\d{4,})", lambda found: f"{found[1]} {int(found[2]):,}", reason)
+    return re.sub(r"(\w)\^(-?[\d.]*\d|p)", lambda found: power(found[1], found[2]), reason)
+
+
+def rate(slope: float) -> str:
+    """A measured power of n.
+
+    >>> rate(-0.968)
+    'n⁻⁰·⁹⁷'
+    """
+    return power("n", f"{slope:.2f}")
+
+
+def power(base: str, exponent: str) -> str:
+    """
+    >>> power("n", "2"), power("R", "p")
+    ('n²', 'Rᵖ')
+    """
+    return base + exponent.translate(str.maketrans("-0123456789.p", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹·ᵖ"))
+
+
+def _scientific(mantissa: str, exponent: int) -> str:
+    if 0 <= exponent < 15:
+        return f"{float(f'{mantissa}e{exponent}'):,.0f}"
+    return ("" if mantissa == "1" else f"{mantissa} × ") + power("10", str(exponent))
+
+
+# What messages write in ASCII, in this order.
+_SAID = (
+    (r"\blam\b", "λ"),
+    (r"\bepsilon\b", "ε"),
+    (r"\bdelta\b", "δ"),
+    (r"\bkappa\b", "κ"),
+    (r"\btheta_norm\b", "the guess of ‖θ‖"),
+    (r"\bsqrt\b", "√"),
+    (r"(?<![^\W_])inf\b", "∞"),
+    (r"\bnan\b", "undefined"),
+    (r"\|\|(\w+)\|\|_∞", r"‖\1‖∞"),
+    (r"\|\|(\w+)\|\|_2", r"‖\1‖₂"),
+    (r"\|\|(\w+)\|\|_(\w)", r"‖\1‖\2"),
+    (r"\bl_p\b", "ℓp"),
+    ("_", " "),
+    (">=", "≥"),
+    ("<=", "≤"),
+)
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    """Keys in messages, and what pages call them."""
+    named = {key: mechanism_class(key).label for key in list_mechanisms()}
+    made = {key: re.sub(r", (.*)", r" (\1)", label) for key, label in named.items()}
+    made |= {key: loss.label for key, loss in LOSSES.items() if "_" in key}
+    return made | {key: get_set(key).label for key in SETS if "_" in key} | {"population": "theory"}
 
 
 def people(count: float) -> str:
