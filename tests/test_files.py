@@ -266,7 +266,7 @@ def test_separators_of_thousands_are_never_read_as_decimals(tmp_path, rows, read
 
 
 def test_a_label_that_no_header_names_is_explained(tmp_path):
-    with pytest.raises(ValueError, match=r"\(column 1, column 2\), got '2'; its first line holds numbers and counts"):
+    with pytest.raises(ValueError, match=r"\(column 1, column 2\), got '2'; its first line counts as a record"):
         data.read_csv(written(tmp_path, "1,2\n3,1\n5,-1\n"), "2")
     form = Format("utf-8-sig", ",", ".", True)
     assert data.read_csv(written(tmp_path, "1,2\n3,1\n5,-1\n"), "2", form).columns == ("1",)

@@ -183,10 +183,11 @@ def test_a_sheet_costs_little_more_than_its_numbers():
 
 
 def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored():
-    """Two bytes a line: what is told apart row by row would take a hundred times the file."""
+    """Two bytes a line: what is told apart row by row would take ten times the file."""
     tracemalloc.start()
     try:
         for content, message in (
+            (b"a," * 4_400_000, r"people.csv must have at most 524,288 characters in a line, got more in line 1"),
             (b"a,y\n" + b",\n" * 4_400_000, r"people.csv must have at most 1,000,000 lines, got 4,400,001; "),
             (b"a,y\n" + b"1,1\r" * 1_100_000, r"people.csv must have at most 1,000,000 lines, got 1,100,000; "),
             (
@@ -198,7 +199,7 @@ def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored()
             tracemalloc.reset_peak()
             with pytest.raises(ValueError, match=f"^{message}"):
                 data.read_sheet(content, "people.csv", "y")
-            assert tracemalloc.get_traced_memory()[1] - before < 5e6
+            assert tracemalloc.get_traced_memory()[1] - before < 3 * len(content)
     finally:
         tracemalloc.stop()
     with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000,000 lines, got 1,250,000; "):

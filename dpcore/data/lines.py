@@ -28,6 +28,7 @@ NO_NAME = "column {} (no name)"
 GZIP = b"\x1f\x8b"
 _UNPACKED_BYTES = 100_000_000
 _LONGEST_CELL = csv.field_size_limit()
+_LONGEST_LINE = 2**19  # characters; split into cells, a longer one would take a hundred times its size
 _SNIFFED_BYTES, _SNIFFED_RECORDS = 2**16, 100
 # What pandas reads as missing (STR_NA_VALUES), in small letters, with "?" of the UCI repository's files and a dash.
 _MISSING = frozenset(
@@ -70,11 +71,13 @@ def sniff(content: bytes, name: str) -> Format:
     >>> sniff(b"age;sick\\n50,5;yes\\n", "people.csv")
     Format(encoding='utf-8-sig', separator=';', decimal=',', header=True)
     """
+    if content.startswith(GZIP):
+        raise ValueError(f"{name} must be a plain CSV file, got a compressed one")
     encoding = _encoding(content)
-    end = _LINE_END.search(content, _SNIFFED_BYTES)
-    text = content[: end.start() if end else None].decode(encoding, "replace")
+    end = _LINE_END.search(content, _SNIFFED_BYTES, _LONGEST_LINE)
+    text = content[: end.start() if end else _LONGEST_LINE].decode(encoding, "ignore")
     samples = {separator: _sample(text, separator) for separator in SEPARATORS}
-    # A decimal comma splits like a separator; hardly anything else splits every record as often as another one.
+    # Where others split the records as well, the comma is a decimal one.
     separator = max(SEPARATORS, key=lambda separator: (_fit(samples[separator]), separator != ","))
     records = samples[separator]
     cells = [cell.strip() for record in records[1:] or records for cell in record]
@@ -91,8 +94,6 @@ def csv_table(content: bytes, name: str, form: Format) -> tuple[tuple[str, ...],
     Lines with nothing in them are skipped. A column without a name is called by its place. Raises ValueError for fewer
     than two columns or two of one name, and, while records are taken, for one of another length than the first.
     """
-    if content.startswith(GZIP):
-        raise ValueError(f"{name} must be a plain CSV file, got a compressed one")
     records = _records(content, name, form)
     first = next(records, None)
     if first is None:
@@ -118,9 +119,7 @@ def place_of(label: str, columns: Sequence[str], name: str, form: Format) -> int
     """Where the label's column stands, else ValueError."""
     if label not in columns:
         known = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        advice = (
-            "; its first line holds numbers and counts as a record: begin the file with a line of names, or pass form="
-        )
+        advice = "; its first line counts as a record: put a line of names above it, or pass form= if it is one"
         raise ValueError(
             f"label must be a column of {name} ({known}), got {shown(label)}{'' if form.header else advice}"
         )
@@ -284,7 +283,12 @@ def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, lis
     """The records of a CSV file, all of one length, each with the number of the line in which it begins."""
 
     def lines() -> Iterator[str]:
-        return (line for _, line in numbered_lines(name, io.BytesIO(content), form.encoding))
+        for number, line in numbered_lines(name, io.BytesIO(content), form.encoding):
+            if len(line) > _LONGEST_LINE:
+                raise ValueError(
+                    f"{name} must have at most {_LONGEST_LINE:,} characters in a line, got more in line {number:,}"
+                )
+            yield line
 
     rows = csv.reader(lines(), delimiter=form.separator, strict=True)
     before: list[str] = []
