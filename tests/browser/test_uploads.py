@@ -55,6 +55,11 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     said(page, "0 in memory")
     page.get_by_role("button", name="Confirm").click()
     said(page, "values beyond your bounds clipped to them (age")
+    for _ in range(2):  # there and back
+        page.get_by_text("another page").click()
+        expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+        page.wait_for_timeout(1_000)
+    said(page, "values beyond your bounds clipped to them (age")
     said(page, "1 in memory")
 
     other = new_page()
