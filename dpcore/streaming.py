@@ -14,6 +14,7 @@ from . import bounds
 from .caching import BoundedCache
 from .cells import generator, never
 from .checks import integer
+from .measured import middle
 from .mechanisms.ftrl import FTRL, Played
 from .mechanisms.ftrl import play as play_costs
 from .streams import get_adversary, stream
@@ -198,7 +199,7 @@ def _curve(
         rows.append(
             [
                 regret.mean(),
-                *np.quantile(regret, (0.1, 0.9)),
+                *middle(regret, 0),
                 played.expected.sum() - best,
                 mean_bound.value,
                 one_run.value,
@@ -229,7 +230,7 @@ def _play(adversary: str, plan: Plan, repetitions: int, seed: int) -> Play:
 
     regrets = regret_of(_paid(data, played))
     mean_bound, one_run = plan.mechanism.bounds(plan)[:2]
-    low, high = np.quantile(regrets, (0.1, 0.9), axis=0)
+    low, high = middle(regrets, 0)
     return Play(
         plan=plan,
         marks=marks,

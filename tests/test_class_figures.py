@@ -25,9 +25,9 @@ CURSORS = {"epsilon": 1.0, "classes": 5.0, "d": 8.0}
 FLAGS = {"epsilon": "ε = 1", "classes": "C = 5", "d": "d = 8"}
 
 
-def accuracies(axis, learners=classes.LEARNERS, delta=1e-5, source=DRAWN):
+def accuracies(axis, learners=classes.LEARNERS, delta=1e-5, source=DRAWN, runs=6):
     return classes.accuracy_against(
-        axis, VALUES[axis], Records(source, 120, 0), epsilon=1.0, delta=delta, learners=learners, repetitions=2
+        axis, VALUES[axis], Records(source, 120, 0), epsilon=1.0, delta=delta, learners=learners, repetitions=runs
     )
 
 
@@ -39,7 +39,7 @@ def along():
 @pytest.fixture(scope="module")
 def excess():
     records = Records(DRAWN, 300, 0)
-    return classes.excess_against_epsilon((0.1, 0.3, 1.0, 3.0), records, delta=1e-5, repetitions=2)
+    return classes.excess_against_epsilon((0.1, 0.3, 1.0, 3.0), records, delta=1e-5, repetitions=10)
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +166,16 @@ def test_names_and_order_stay_when_the_numbers_change(along):
         for found, cursor in ((along["epsilon"], 1.0), (along["classes"], 2.0))
     )
     assert [trace.name for trace in one.data] == [trace.name for trace in other.data]
+
+
+def test_fewer_than_ten_releases_are_no_band():
+    few, enough = (
+        figures.accuracy_figure(accuracies("epsilon", runs=runs), cursor=1.0, theme="light", height=HEIGHT)
+        for runs in (4, 6)
+    )  # on each of two draws of the records
+    for figure, drawn in ((few, False), (enough, True)):
+        assert any(trace.showlegend for trace in figure.data if trace.name == "8 of 10 runs") is drawn
+        assert any(len(trace.x) for trace in figure.data if trace.line.width == 0) is drawn
 
 
 def test_what_has_no_guarantee_leaves_no_trace_of_itself():

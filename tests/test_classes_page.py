@@ -83,7 +83,7 @@ def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate):
     """And a slider that moves along the axis asks for nothing new."""
     gate.release(1)
     page = open_script(PAGE, seed=21)
-    assert "Means of 6 of 12 releases, refining … band: 8 of 10" in captions(page) and len(charts(page)) == 2
+    assert "Means of 6 of 12 releases, refining …; " in captions(page) and len(charts(page)) == 2
     first, held = charts(page), page.session_state[HELD].inquiries["accuracy"]
     page.select_slider(key="C").set_value(8).run()
     assert page.session_state[HELD].inquiries["accuracy"] is held and "With 8 classes" in said(page)

@@ -20,7 +20,7 @@ HEIGHT = 430
 
 
 def table_of(keys=KEYS[:2], sweep=None, **changes):
-    fields = {"source": "synthetic", "n": 300, "lam": 0.05, "repetitions": 4, "seed": 1} | changes
+    fields = {"source": "synthetic", "n": 300, "lam": 0.05, "repetitions": 10, "seed": 1} | changes
     return dpcore.run(Experiment(mechanisms=keys, sweep=sweep or Axis("epsilon", EPSILONS), **fields))
 
 

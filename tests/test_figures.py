@@ -97,7 +97,7 @@ def test_the_palette_is_readable_and_distinct(theme):
 
 
 def draw(epsilon=1.0, theme="light", decision=None, **changes):
-    table = dpcore.run(Experiment(source="synthetic", n=400, repetitions=5, **changes))
+    table = dpcore.run(Experiment(**({"source": "synthetic", "n": 400, "repetitions": 10} | changes)))
     title = "people classified correctly, %"
     figure = figures.cost_figure(
         table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision
@@ -116,6 +116,14 @@ def test_curves_are_the_table():
     assert set(traces["without privacy", "y"].y) == {100 * accuracy.reference.iloc[0]}
     assert set(traces["always the larger class", "y"].y) == {100 * accuracy.larger_class.iloc[0]}
     assert traces["upper bound, proved", "y2"].line.dash == "dash"
+
+
+@pytest.mark.parametrize("repetitions, banded", [(9, False), (10, True)])
+def test_a_band_is_drawn_and_named_from_ten_releases_on(repetitions, banded):
+    _, figure = draw(repetitions=repetitions)
+    bands = [trace for trace in figure.data if trace.name == "8 of 10 runs"]
+    assert [len(band.x) > 0 for band in bands] == [banded] * 2 and any(band.showlegend for band in bands) is banded
+    assert any("8 of 10" in (a.text or "") for a in figure.layout.annotations) is banded
 
 
 def test_a_cursor_move_changes_the_cursor_only():

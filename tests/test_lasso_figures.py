@@ -8,7 +8,7 @@ import pytest
 from dpcore import figures, lasso, mixtures
 from dpcore.figures import FAMILIES, MUTED
 
-SHARED = {"epsilon": 1.0, "delta": 1e-6, "radius": 1.0, "accounting": "tight", "seed": 2, "repetitions": 4}
+SHARED = {"epsilon": 1.0, "delta": 1e-6, "radius": 1.0, "accounting": "tight", "seed": 2, "repetitions": 10}
 THEMES = ["light", "dark"]
 
 
@@ -170,7 +170,7 @@ def test_the_path_shows_every_choice_once_in_its_row(walked, theme):
 
 def test_remark_2_shows_both_mechanisms_and_both_shapes():
     found = mixtures.beside_sampling(
-        p=16, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=4, ns=(300, 1_000, 3_000)
+        p=16, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ns=(300, 1_000, 3_000)
     )
     figure = figures.remark_figure(found, theme="light", height=380)
     for name, curve, family in (

@@ -15,17 +15,17 @@ THEMES = ["light", "dark"]
 
 @pytest.fixture(scope="module")
 def free():
-    return valley(**SETTINGS, lam="auto", repetitions=6)
+    return valley(**SETTINGS, lam="auto", repetitions=10)
 
 
 @pytest.fixture(scope="module")
 def fixed():
-    return valley(**SETTINGS, lam=0.1, repetitions=6)
+    return valley(**SETTINGS, lam=0.1, repetitions=10)
 
 
 @pytest.fixture(scope="module")
 def price():
-    return price_of_columns(n=600, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=6, ps=(8, 32, 128))
+    return price_of_columns(n=600, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ps=(8, 32, 128))
 
 
 def named(figure, name):
@@ -123,7 +123,7 @@ def test_refused_points_leave_a_gap_that_is_labelled(free):
 
 
 def test_a_valley_that_is_refused_altogether_is_still_a_figure():
-    made = valley(**(SETTINGS | {"loss": "hinge"}), lam="auto", repetitions=2)
+    made = valley(**(SETTINGS | {"loss": "hinge"}), lam="auto", repetitions=10)
     figure = draws_figure(made, m=1, on="fresh", theme="light", height=520)
     assert "refused" in words(figure)
     assert not any(trace.showlegend for trace in figure.data)
@@ -194,7 +194,7 @@ def test_the_price_has_two_families_and_two_shapes(price, theme):
 
 
 def test_a_price_without_objective_perturbation_shows_the_draws():
-    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=4, ps=(8, 16))
+    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=10, ps=(8, 16))
     figure = columns_figure(price, p=8, theme="light", height=420)
     shown = {trace.name for trace in figure.data if trace.showlegend}
     assert "draws from the mixture" in shown and "ln p, shape only" in shown

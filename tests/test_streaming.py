@@ -52,8 +52,8 @@ def test_curves_are_the_regret_of_the_mechanism_s_own_releases(adversary):
 @every_adversary
 def test_a_play_is_the_same_stream_step_by_step(adversary):
     T, p = 300, 9
-    made = play(adversary, p, T, **BUDGET, repetitions=7, seed=4)
-    plan, X, sums, weights, arms = by_hand(adversary, p, T, 7, 4)
+    made = play(adversary, p, T, **BUDGET, repetitions=10, seed=4)
+    plan, X, sums, weights, arms = by_hand(adversary, p, T, 10, 4)
     assert made.plan == plan and made.marks.tolist() == list(range(T + 1))
     assert np.array_equal(made.arms, arms[0])
     regrets = np.pad(X[np.arange(T), arms].cumsum(axis=1), ((0, 0), (1, 0))) - sums.min(axis=1)

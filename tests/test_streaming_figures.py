@@ -10,7 +10,7 @@ from dpcore import bounds, figures, streaming
 from dpcore.streams import ADVERSARIES
 from dpcore.types import Budget
 
-BUDGET = {"epsilon": 4.0, "delta": 1e-4, "repetitions": 8, "seed": 2}
+BUDGET = {"epsilon": 4.0, "delta": 1e-4, "repetitions": 10, "seed": 2}
 GRID, HEIGHT = (20, 60, 200), 430
 themes = pytest.mark.parametrize("theme", ["light", "dark"])
 

@@ -14,7 +14,7 @@ THEMES = ["light", "dark"]
 
 @pytest.fixture(scope="module")
 def found():
-    return tracing(seed=2, repetitions=3, epsilons=(0.3, 3.0, 30.0, 300.0), w=4, p=64)
+    return tracing(seed=2, repetitions=10, epsilons=(0.3, 3.0, 30.0, 300.0), w=4, p=64)
 
 
 def named(figure, name):

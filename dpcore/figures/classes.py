@@ -126,7 +126,7 @@ def _across(
 
 
 def _band(x: Array, measured: Measured, colour: str, *, legend: bool) -> list[dict[str, Any]]:
-    drawn = np.isfinite(measured.mean)
+    drawn = np.isfinite(measured.q10)
     edge = {"type": "scatter", "mode": "lines", "x": x[drawn], "line": {"width": 0}, "hoverinfo": "skip"}
     fill = {
         "fill": "tonexty",

@@ -61,9 +61,9 @@ def through(shape: Array, values: Array) -> Array:
 
 
 def band_of(x: Array, measured: Measured, colour: str, floor: float) -> list[dict[str, Any]]:
-    """8 of 10 runs, cut at the lower edge of the axis."""
+    """8 of 10 runs, cut at the lower edge of the axis; nothing where there are too few."""
     edge = {"type": "scatter", "mode": "lines", "yaxis": "y", "line": {"width": 0}, "hoverinfo": "skip"}
-    drawn = np.isfinite(measured.mean)
+    drawn = np.isfinite(measured.q10)
     low, high = (np.maximum(quantile[drawn], floor) for quantile in (measured.q10, measured.q90))
     fill = {
         "fill": "tonexty",

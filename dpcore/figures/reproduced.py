@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..measured import Measured
+from ..measured import LEAST_BANDED, Measured
 from ..types import Array
 from .figure import Figure
 from .measured import BOTTOM, LEFT, TOP, curves_chart
@@ -145,13 +145,15 @@ def every_mechanism_figure(
 def accuracy_lines(
     table: pd.DataFrame, printed: Mapping[str, Sequence[tuple[float, float]]], over: str, theme: Theme
 ) -> Figure:
-    """Right of 100 against x: the mean, all runs but the outer tenths, and what the paper prints as open marks.
+    """Right of 100 against x: the mean, all runs but the outer tenths where there are enough, and what the paper prints,
+    as open marks.
 
     table: columns run, x, mechanism ("none" is without privacy) and right; nan is a refusal, a cross at the bottom.
     printed: mechanism -> (x, right of 100). over: what x is, in words.
     """
     groups = table.groupby(["mechanism", "x"])["right"]
-    means, lows, highs = groups.mean(), groups.quantile(0.1), groups.quantile(0.9)
+    means, enough = groups.mean(), groups.count() >= LEAST_BANDED
+    lows, highs = groups.quantile(0.1).where(enough), groups.quantile(0.9).where(enough)
     traces: list[dict[str, Any]] = []
     for nth, key in enumerate(table.mechanism.unique()):
         colour = FAMILIES[theme]["reference" if key == "none" else family_of(key)]

@@ -132,8 +132,8 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     split = 1 - _SHARE * drawing / (height - _TOP - _BOTTOM)
     low_top = (1 - _SHARE) * drawing / (height - _TOP - _BOTTOM)
     heights = np.concatenate([play.q10, play.q90, play.regret, [0.0, play.bound, play.one_run]])
-    room = 0.06 * float(np.ptp(heights))
-    panel = (float(heights.min()) - room, float(heights.max()) + room)
+    low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+    panel = (low - 0.06 * (high - low), high + 0.06 * (high - low))
     arms = (0.5 - 0.03 * p, 1.03 * p + 0.5)
     ends = [
         ("y", float(play.leader[-1] + 1), "best arm", quiet),
@@ -180,7 +180,8 @@ def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
 def _band(x: Any, low: Array, high: Array, colour: str, panel: str, *, legend: bool) -> list[dict[str, Any]]:
     edge = {"type": "scatter", "mode": "lines", "yaxis": panel, "x": x, "line": {"width": 0}, "hoverinfo": "skip"}
     upper = edge | {"y": high, "showlegend": False}
-    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs", "showlegend": legend}
+    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs"}
+    fill |= {"showlegend": legend and bool(np.isfinite(low).any())}
     return [upper, edge | {"y": low} | fill]
 
 

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ..measured import LEAST_BANDED
+
 Theme = Literal["light", "dark"]
 
 # Computed for contrast >= 3:1 on the background and CIEDE2000 >= 15.9 between all pairs, also under protanopia,
@@ -249,7 +251,8 @@ LARGER = "always the larger class"
 
 
 def band(rows: pd.DataFrame, colour: str, axis: str, unit: float, floor: float = -math.inf) -> list[dict[str, Any]]:
-    """8 of 10 runs, cut at `floor`: a log axis would leave out what is at or below 0, and the band's edge with it."""
+    """8 of 10 runs where there are enough, cut at `floor`: a log axis would leave out the edge at or below 0."""
+    rows = rows[rows.repetitions >= LEAST_BANDED]
     edge = {"type": "scatter", "mode": "lines", "yaxis": axis, "line": {"width": 0}, "hoverinfo": "skip"}
     x = rows.x.to_numpy(float)
     upper = edge | {"x": x, "y": np.maximum(unit * rows.q90.to_numpy(float), floor), "showlegend": False}
@@ -259,7 +262,7 @@ def band(rows: pd.DataFrame, colour: str, axis: str, unit: float, floor: float =
         "fill": "tonexty",
         "fillcolor": with_opacity(colour, 0.2),
         "name": "8 of 10 runs",
-        "showlegend": axis == "y",
+        "showlegend": axis == "y" and len(rows) > 0,
     }
     return [upper, lower]
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..fingerprints import Tracing
+from ..measured import middle
 from .figure import Figure
 from .style import (
     BACKGROUND,
@@ -112,9 +113,10 @@ def _bounds(tracing: Tracing) -> tuple[float, float]:
 
 
 def _band(tracing: Tracing, colour: str) -> list[dict[str, object]]:
-    """8 of 10 runs."""
-    low, high = np.quantile(tracing.every_auc, [0.1, 0.9], axis=1)
+    """8 of 10 runs, where there are enough."""
+    low, high = middle(tracing.every_auc, 1)
     edge = {"type": "scatter", "mode": "lines", "x": tracing.epsilon, "yaxis": "y", "line": {"width": 0}}
     edge |= {"hoverinfo": "skip"}
-    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs", "showlegend": True}
+    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs"}
+    fill |= {"showlegend": bool(np.isfinite(low).any())}
     return [edge | {"y": high, "showlegend": False}, edge | {"y": low} | fill]

@@ -17,7 +17,7 @@ import numpy as np
 from ..caching import BoundedCache
 from ..cells import generator, never
 from ..checks import integer
-from ..measured import Measured
+from ..measured import Measured, measured_of
 from ..mechanisms import make_mechanism
 from ..mechanisms.base import Mechanism, SampledMechanism
 from ..sets import dual_order, norm_ball
@@ -161,15 +161,13 @@ def _curves(
     plain: Array,
     repetitions: int,
 ) -> AgainstPeople:
-    q10, q90, q95 = np.quantile(draws, (0.1, 0.9, 0.95), axis=1)
-    measured = Measured(draws.mean(axis=1), draws.std(axis=1, ddof=1) / math.sqrt(repetitions), q10, q90, plain[:, 0])
     return AgainstPeople(
         mechanism.key,
         p_norm,
         d,
         np.array(ns, float),
-        measured,
-        q95,
+        measured_of(draws, plain[:, 0]),
+        np.quantile(draws, 0.95, axis=1),
         plain.mean(axis=1),
         np.array([_bound(plan, "upper") for plan in plans]),
         np.array([_bound(plan, "rate") for plan in plans]),

@@ -16,7 +16,7 @@ from ..experiment import Axis, Experiment
 from ..experiment import run as run_experiment
 from ..figures import three_ways_figure
 from ..losses import get_loss
-from ..measured import Measured
+from ..measured import LEAST_BANDED, Measured
 from ..mechanisms import make_mechanism
 from ..rates import lecture_bound
 from ..slopes import power_law
@@ -88,6 +88,7 @@ def three_ways(
         name: table[(table.mechanism == mechanism.key) & (table.accounting == getattr(mechanism, "accounting", ""))]
         for name, mechanism in made.items()
     }
+    table[["q10", "q90"]] = table[["q10", "q90"]].where(table.repetitions >= LEAST_BANDED, axis=0)
     ways = {
         name: Measured(*(found[c].to_numpy(float) for c in ("mean", "se", "q10", "q90", "noiseless")))
         for name, found in rows.items()

@@ -13,6 +13,7 @@ from dpcore import EPSILON_GRID
 from dpcore.classes import Accuracies, AccuracyQuestion, Axis, Excesses, LearnerKey, Picture, Records, Tuning
 from dpcore.data import ClassSource
 from dpcore.inquiries import Inquiry
+from dpcore.measured import LEAST_BANDED
 from dpcore.mechanisms.classifier_rules import dimensions_of
 from pages.ui.controls import delta_text, lam_text
 from pages.ui.text import points, readable, rounded
@@ -218,16 +219,17 @@ def caption(found: Found, total: int, here: Here) -> str:
     said = f"{label[0].upper()}{label[1:]}, n = {here.records.n:,}, λ {lam_text(here.lam)}."
     if isinstance(found, Excesses):
         return (
-            f"{said} Means of {found.repetitions} releases, band: 8 of 10. The best model is sought in a ball; its "
+            f"{said} Means of {found.repetitions} releases{', band: 8 of 10' * (found.repetitions >= LEAST_BANDED)}. "
+            "The best model is sought in a ball; its "
             f"loss is {rounded(found.least)}, certified. Below 0: on the lower edge. The regularised optimum moves "
             "with λ, and λ with ε."
         )
-    made = f"{found.repetitions * found.datasets}"
-    if found.datasets < total:
-        made += f" of {found.repetitions * total}"
-    so_far = ", refining …" if found.datasets < total else ","
+    releases = found.repetitions * found.datasets
+    made = f"{releases} of {found.repetitions * total}" if found.datasets < total else f"{releases}"
+    so_far = ", refining …" if found.datasets < total else ""
+    band = ", band: 8 of 10" if releases >= LEAST_BANDED else ""
     said += (
-        f" Means of {made} releases{so_far} band: 8 of 10; {found.test_records:,} test records. "
+        f" Means of {made} releases{so_far}{band}; {found.test_records:,} test records. "
         "“Not private”: ellipsoids with hardly a ridge; the dotted line beside it: logistic regression. "
     )
     if "pure" in found.learners:

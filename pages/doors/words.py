@@ -11,6 +11,7 @@ import pandas as pd
 from dpcore import Experiment, make_mechanism
 from dpcore.data import Source
 from dpcore.figures import NOISES, door_of, family_of, noise_of, place_of
+from dpcore.measured import LEAST_BANDED
 from dpcore.mechanisms.descent_rules import AUTO_CLASSES
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
@@ -182,7 +183,8 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     if not any(family_of(key) == "gradient" for key in table.mechanism):
         said += ". Noise in every step has no pure form here: its noise is Gaussian"
     several = table.mechanism.map(noise_of).nunique() > 1
-    return f"{said}." if several else f"{said}. Bands: 8 of 10 releases."
+    banded = not several and table.repetitions.max() >= LEAST_BANDED
+    return f"{said}. Bands: 8 of 10 releases." if banded else f"{said}."
 
 
 def _errors(rows: pd.DataFrame) -> str:

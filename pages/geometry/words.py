@@ -11,6 +11,7 @@ import pandas as pd
 
 from dpcore.figures import order_text
 from dpcore.geometry import PEOPLE, AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, learner_key
+from dpcore.measured import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
 from pages.ui.controls import delta_text
 from pages.ui.text import people, rate, readable, rounded
@@ -188,7 +189,8 @@ def people_caption(found: AgainstPeople, here: Here) -> str:
     label = mechanism_class(found.mechanism).label
     label = label[0].upper() + label[1:]
     said = (
-        f"{label}, logistic loss, {found.repetitions} runs on tables of their own; band: 8 of 10. Risk on fresh "
+        f"{label}, logistic loss, {found.repetitions} runs on tables of their own"
+        f"{'; band: 8 of 10' if found.repetitions >= LEAST_BANDED else ''}. Risk on fresh "
         "people; the best model is known exactly. The bound holds for all data and is loose on easy ones."
     )
     if found.mechanism == "polyhedral_frank_wolfe":
