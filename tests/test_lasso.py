@@ -107,7 +107,8 @@ def test_privacy_is_free_from_the_n_where_the_bounds_meet(accounting):
     n = round(curves.free_from(here, budget, accounting))
     spec = Spec("squared", n, 64, 0.0, here.domain, 1.0, set="l1_ball")
     land = terrain(spec, from_zero=True)
-    private = bounds.tuned_frank_wolfe_bound(land.curvature, FrankWolfePolytope(accounting).selection_rate(spec, budget))
+    rate = FrankWolfePolytope(accounting).selection_rate(spec, budget)
+    private = bounds.tuned_frank_wolfe_bound(land.curvature, rate)
     assert private == pytest.approx(problem.sampling_term(spec, land.extent), rel=1e-3)
     # The term itself: sup over the ball of the difference of two samples' risks, far above what is measured.
     other = data.load(lasso.SOURCE, 500, 64, 8).train
