@@ -197,7 +197,8 @@ def against_n(
 def free_from(here: Instance, budget: Budget, accounting: str = "tight") -> float:
     """The n at which the private bound, tuned in T, falls under `sampling_term`: n^(-2/3) against n^(-1/2).
 
-    nan where the accounting has no guarantee. Only n of the instance does not matter. The bound is 2.381 Gamma^(1/3) (a / n)^(2/3), the term s / sqrt(n).
+    nan where the accounting has no guarantee. Only n of the instance does not matter.
+    The bound is 2.381 Gamma^(1/3) (a / n)^(2/3), the term s / sqrt(n).
     """
     if budget.pure and accounting != "tight":
         return math.nan

@@ -140,6 +140,18 @@ def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
     return 100.0 * float(found.plain[k] - found.learners[key].mean[k])
 
 
+def _learned(found: Accuracies, key: LearnerKey, k: int) -> bool:
+    """Whether a learner is right more often than the most frequent class alone, by more than its error."""
+    learner = found.learners[key]
+    return bool(learner.mean[k] - 2.0 * learner.se[k] > found.chance[k])
+
+
+def _less(found: Accuracies, k: int) -> bool:
+    """Whether ellipsoids lose less than one class against the others, by more than the error."""
+    whole, split = found.learners["ellipsoids"], found.learners["split"]
+    return bool(whole.mean[k] - split.mean[k] > 2.0 * math.hypot(whole.se[k], split.se[k]))
+
+
 def takeaway(found: Found, here: Here) -> str:
     """What the chart says at the cursor."""
     k = _at(found, here)
@@ -156,6 +168,13 @@ def takeaway(found: Found, here: Here) -> str:
             f"{rounded(100.0 * found.plain[k], 2)} without privacy and {rounded(alone, 2)} if each of "
             f"{here.classes} classes gets a share of the budget."
         )
+    if not (_learned(found, "ellipsoids", k) or _learned(found, "split", k)):
+        right = {key: rounded(100.0 * found.learners[key].mean[k], 2) for key in ("ellipsoids", "split")}
+        return (
+            f"With {here.classes} classes and {here.d} columns **nothing is learned** at ε = {here.epsilon:g}: "
+            f"ellipsoids are right in {right['ellipsoids']}% of cases, one class against the others in "
+            f"{right['split']}%, and the most frequent class alone in {rounded(100.0 * found.chance[k], 2)}%."
+        )
     said = (
         f"privacy takes **{points(whole)}** of accuracy from ellipsoids that are learned at once, and {points(split)} "
         "from one class against the others"
@@ -164,7 +183,8 @@ def takeaway(found: Found, here: Here) -> str:
         return f"With {here.d} columns and {here.classes} classes {said}; noise has {here.directions:,} directions."
     last = len(found.x) - 1
     far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
-    lead = "**It adds up, but less than if every class pays by itself.** " if far < alone else ""
+    less = all(_learned(found, "ellipsoids", at) and _less(found, at) for at in {k, last})
+    lead = "**It adds up, but less than if every class pays by itself.** " if less else ""
     rest = (
         "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} it takes {points(far)} and {points(alone)}"
     )

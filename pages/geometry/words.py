@@ -105,6 +105,11 @@ def _at(found: AgainstOrder, p_norm: float) -> int:
     return int(np.argmin(np.abs(1.0 / found.p_norm - 1.0 / p_norm)))
 
 
+def _learned(found: AgainstOrder, k: int) -> bool:
+    """Whether a private answer loses less than learning nothing, by more than the error."""
+    return bool(found.mean[k] + 2.0 * found.se[k] < found.signal[k])
+
+
 def order_takeaway(found: AgainstOrder, here: Here) -> str:
     """What the chart says: corners against a round ball, and the cursor's place between them."""
     first, euclid, k = 0, _at(found, 2.0), _at(found, here.p_norm)
@@ -112,11 +117,20 @@ def order_takeaway(found: AgainstOrder, here: Here) -> str:
     why = "a round ball feels noise in every column"
     if found.chosen[euclid] == "vertices":
         why = "and the best model of a round ball is near none of them"
+    apart = found.mean[euclid] - found.mean[first] > 2.0 * math.hypot(found.se[euclid], found.se[first])
+    corner, ball = rounded(found.mean[first]), rounded(found.mean[euclid])
     said = (
-        f"With {found.d:,} columns a private answer loses **{rounded(found.mean[first])}** on the Lasso's ball and "
-        f"**{rounded(found.mean[euclid])}** on Euclid's, **{rounded(ratio, 2)} times** as much: of 2d corners one "
-        f"is drawn, {why}."
+        f"With {found.d:,} columns a private answer loses **{corner}** on the Lasso's ball and **{ball}** on Euclid's"
     )
+    if not _learned(found, first):
+        said += (
+            f": **nothing is learned**, which loses {rounded(found.signal[first])} and {rounded(found.signal[euclid])}"
+        )
+    elif not _learned(found, euclid):
+        said += f", where learning nothing loses {rounded(found.signal[euclid])}: of 2d corners one is drawn, {why}"
+    elif apart:
+        said += f", **{rounded(ratio, 2)} times** as much: of 2d corners one is drawn, {why}"
+    said += "."
     if k not in (first, euclid):
         share = found.mean[k] / found.signal[k]
         said += f" At {here.words} it is {rounded(found.mean[k])}, {rounded(100 * share, 2)}% of learning nothing."
@@ -160,6 +174,8 @@ def people_takeaway(found: AgainstPeople, here: Here) -> str:
         f"risk on fresh ones; nothing learned has {rounded(found.nothing)}, without noise it would be "
         f"{rounded(found.plain[k])}."
     )
+    if measured is not None and measured >= 0.0:
+        return f"{said} It does not fall with n here."
     if measured is not None and bound is not None:
         return f"{said} It falls like **{rate(measured)}**, its proved bound like {rate(bound)}."
     return f"{said} It follows no one power of n here." if measured is None else said

@@ -132,20 +132,22 @@ def _by_steps(found: AgainstT, walked: Path, here: Here) -> str:
 def _by_people(found: AgainstN, here: Here) -> str:
     measured, hard, bound = slopes(found)
     parts = [
-        f"{words} like **{rate(slope)}**"
+        f"{words} {'falls' if slope < 0.0 else 'grows'} like **{rate(slope)}**"
         for words, slope in (
-            ("falls, where few features matter,", measured),
-            ("on hard records only", hard),
-            ("and the bound for all data", bound),
+            ("the excess where few features matter", measured),
+            ("the excess on hard records", hard),
+            ("the bound for all data", bound),
         )
         if slope is not None
     ]
-    if not parts:
-        return "The excess follows **no power of n** here: " + (
-            f"at n = {here.n:,} it is {rounded(_value(found.n, found.private, here.n))}, and theta = 0 has "
-            f"{rounded(found.nothing[_at(found.n, here.n)])}."
-        ).replace("theta", "θ")
-    return f"With more people the excess {', '.join(parts)}."
+    if measured is None:
+        said = (
+            f"The excess follows **no power of n** here: at n = {here.n:,} it is "
+            f"{rounded(_value(found.n, found.private, here.n))}, and θ = 0 has "
+            f"{rounded(found.nothing[_at(found.n, here.n)])}"
+        )
+        return "; ".join([said, *parts]) + "."
+    return f"With more people, {', '.join(parts)}."
 
 
 def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
@@ -157,12 +159,23 @@ def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
 
 
 def _by_columns(found: AgainstP, here: Here) -> str:
-    mean, whole, last = found.private.measured.mean, found.whole.measured.mean, len(found.p) - 1
-    first = _at(found.p, found.p[last] / _MORE_COLUMNS)
+    private, whole, last = found.private.measured, found.whole.measured.mean, len(found.p) - 1
+    first, mean = _at(found.p, found.p[last] / _MORE_COLUMNS), private.mean
     said = (
         f"**{found.p[last] / found.p[first]:.0f} times more columns**, {found.p[last]:,.0f} instead of "
-        f"{found.p[first]:,.0f}, cost **{rounded(mean[last] / mean[first], 2)} times** the excess"
+        f"{found.p[first]:,.0f}, "
     )
+    if mean[last] + 2.0 * private.se[last] >= found.nothing[last]:
+        said += (
+            f"leave **nothing learned**: the excess is {rounded(mean[last])} with {found.p[last]:,.0f} columns, where "
+            f"θ = 0 has {rounded(found.nothing[last])}, and {rounded(mean[first])} with {found.p[first]:,.0f}, where "
+            f"it has {rounded(found.nothing[first])}"
+        )
+    elif abs(mean[last] - mean[first]) <= 2.0 * np.hypot(private.se[last], private.se[first]):
+        said += f"leave **the same excess** within the error, {rounded(mean[last])} and {rounded(mean[first])}"
+    else:
+        verb = "cost" if mean[last] > mean[first] else "leave"
+        said += f"{verb} **{rounded(mean[last] / mean[first], 2)} times** the excess"
     if not np.isfinite(whole[last]):
         return f"{said}. {readable(found.whole.reasons[last])}"
     share = whole[last] / found.nothing[last]
