@@ -69,12 +69,15 @@ class Doorman:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._base = st.get_option("server.baseUrlPath").strip("/")
         self._sessions = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
-        refusal = self._refusal(scope)
+        # Below the server's base path, without slashes at its ends.
+        path = scope["path"].strip("/").removeprefix(self._base).strip("/")
+        refusal = self._refusal(scope, path)
         if refusal is not None:
             # To a websocket that was not accepted this is a plain answer too, instead of a connection.
             return await refusal(scope, receive, send)
@@ -87,12 +90,12 @@ class Doorman:
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _mark(MutableHeaders(scope=message), scope)
+                _mark(MutableHeaders(scope=message), path, secure=scope["scheme"] == "https")
             await send(message)
 
         await self.app(scope, receive, answer)
 
-    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+    def _refusal(self, scope: Scope, path: str) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
         if not is_host_allowed(headers.get("host")):
             return PlainTextResponse(_NOT_HERE, 400, HEADERS)
@@ -100,15 +103,9 @@ class Doorman:
             return PlainTextResponse("", 403, HEADERS)
         if scope["type"] == "websocket" and self._sessions >= sessions():
             return PlainTextResponse(_FULL.format(sessions()), 503, {**HEADERS, "Retry-After": "60"})
-        if _path(scope) == "_stcore/metrics" and os.environ.get(METRICS) != "on":
+        if path == "_stcore/metrics" and os.environ.get(METRICS) != "on":
             return PlainTextResponse(_NO_METRICS, 403, HEADERS)
         return None
-
-
-def _path(scope: Scope) -> str:
-    """The path of a request below the server's base path, without slashes at its ends."""
-    base = st.get_option("server.baseUrlPath").strip("/")
-    return str(scope["path"]).strip("/").removeprefix(base).strip("/")
 
 
 def _from_here(headers: Headers, kind: str) -> bool:
@@ -123,12 +120,12 @@ def _from_here(headers: Headers, kind: str) -> bool:
     return kind == "http" or place == headers.get("host")
 
 
-def _mark(headers: MutableHeaders, scope: Scope) -> None:
+def _mark(headers: MutableHeaders, path: str, *, secure: bool) -> None:
     """Add to an answer what it asks of browsers."""
     headers.update(HEADERS)
-    if _path(scope).startswith(("media/", f"{foreseen.PATH}/")):
+    if path.startswith(("media/", f"{foreseen.PATH}/")):
         headers["Cache-Control"] = "no-store"
-    if scope["scheme"] == "https":
+    if secure:
         cookies = headers.getlist("set-cookie")
         del headers["set-cookie"]
         for cookie in cookies:

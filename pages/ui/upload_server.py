@@ -87,9 +87,11 @@ class Door:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        base = st.get_option("server.baseUrlPath").strip("/")
+        self._place = f"/{base}/_stcore/upload_file/".replace("//", "/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(place := _place()):
+        if scope["type"] != "http" or not scope["path"].startswith(self._place):
             return await self.app(scope, receive, send)
         headers = Headers(scope=scope)
         if off := why_off(headers):
@@ -102,7 +104,7 @@ class Door:
         # Streamlit would compare the length of the whole form with what a file may have; it counts what arrives, too.
         scope = dict(scope)
         del MutableHeaders(scope=scope)["content-length"]
-        session, _, file = scope["path"].removeprefix(place).partition("/")
+        session, _, file = scope["path"].removeprefix(self._place).partition("/")
         await self._take(session, file, scope, receive, send)
 
     async def _take(self, session: str, file: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -128,12 +130,6 @@ class Door:
         finally:
             if _ARRIVING.get(session) is until:
                 del _ARRIVING[session]
-
-
-def _place() -> str:
-    """Below which path Streamlit takes uploads."""
-    base = st.get_option("server.baseUrlPath").strip("/")
-    return f"/{base}/_stcore/upload_file/".replace("//", "/")
 
 
 def _files() -> MemoryUploadedFileManager:
