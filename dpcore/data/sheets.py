@@ -29,13 +29,15 @@ _GZIP = b"\x1f\x8b"
 class Sheet:
     """A table in memory. columns: names of all but the label's. numbers: [rows, columns], nan where there is none.
 
-    values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 where it has none.
+    values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 where it has none. label:
+    name of the column they stood in, None where a format has a place for them.
     """
 
     columns: tuple[str, ...]
     numbers: Array
     values: tuple[str, ...]
     labels: Array
+    label: str | None = None
 
     @property
     def gaps(self) -> Array:
@@ -90,7 +92,8 @@ def read_sheet(content: bytes, name: str, label: str) -> Sheet:
         raise ValueError(
             f"{name} must be a CSV table, got one that cannot be read in line {rows.line_num} ({error})"
         ) from None
-    return _sheet(name, columns[:at] + columns[at + 1 :], np.frombuffer(numbers), words)
+    sheet = _sheet(name, columns[:at] + columns[at + 1 :], np.frombuffer(numbers), words)
+    return dc.replace(sheet, label=label)
 
 
 def read_libsvm_sheet(content: bytes, name: str) -> Sheet:
