@@ -13,13 +13,14 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import list_mechanisms
-from dpcore.data import Declared, PrivateRecords, read_sheet
+from dpcore.data import Declared, PrivateRecords, get_source, read_libsvm_sheet, read_sheet
 from dpcore.decisions import curves
 from dpcore.decisions.budget import smallest_budget
 from dpcore.decisions.crossings import Answer
 from dpcore.decisions.curves import Setting, lost_curve
 from dpcore.decisions.deployments import DEPLOYMENTS
 from dpcore.decisions.price import price_in_people
+from dpcore.figures import Figure
 from pages.decide import words
 from pages.ui import uploads
 from pages.ui.pickers import OWN_FILE
@@ -226,3 +227,32 @@ def test_the_briefing_says_the_page_s_numbers():
     assert not page.error and "still being computed" not in captions(page)
     offered = {each.proto.label: each for each in page.get("download_button")}
     assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)
+
+
+LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for i in range(60)).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said_of_it"),
+    [
+        ('it\'s "mine".csv', people(), Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes", "drop")),
+        ("mine.svm", LIBSVM, Declared(("1", "2"), (0.0, 0.0), (1.0, 1.0), "1", theta_norm=3.0)),
+    ],
+)
+def test_the_code_for_an_upload_reads_the_file_by_its_name_and_finds_the_page_s_number(
+    name, content, said_of_it, tmp_path, monkeypatch
+):
+    sheet = read_sheet(content, name, "sick") if name.endswith("csv") else read_libsvm_sheet(content, name)
+    held = PrivateRecords(sheet, said_of_it, name)
+    monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
+    page = finished(open_script(PAGE, give_up=20.0), "curve")
+    page.pills(key="behind").set_value("Code").run()
+    budget, code = readouts(page)[0], page.code[0].value
+    assert held.key not in code and f"n={held.source.size}" in code
+    (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Figure, "show", lambda _: None)
+    ran: dict[str, Any] = {}
+    exec(code, ran)
+    found = ran["found"]
+    assert found.reachable and f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget

@@ -71,7 +71,8 @@ class PrivateRecords:
     """Scaled records, their source and report, and the caches of what is computed from them; never pickled or copied.
 
     Each declared column is clipped to [low, high], mapped to [-1, 1], a constant 1 is appended, and all is divided by
-    sqrt(p), so that ||x||_2 <= 1 whatever the records are. 30% of the records are never trained on.
+    sqrt(p), so that ||x||_2 <= 1 whatever the records are. 30% of the records are never trained on. `file`, `label`,
+    `form` and `declared` say how to make them again.
     """
 
     def __init__(self, sheet: Sheet, declared: Declared, name: str) -> None:
@@ -100,6 +101,7 @@ class PrivateRecords:
         self._y: Array = np.where(sheet.labels[whole] == sheet.values.index(declared.positive), 1.0, -1.0)
         if (self._y == self._y[0]).all():
             raise ValueError("whole records must have two classes, got one of them in every row")
+        self.file, self.label, self.form, self.declared = name, sheet.label, sheet.form, declared
         self.key = PREFIX + secrets.token_hex(16)
         self.source = Source(
             self.key,

@@ -47,7 +47,8 @@ class Sheet:
     """A table in memory. columns: names of all but the label's. numbers: [rows, columns], nan where there is none.
 
     values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 where it has none. suspects:
-    columns that are hardly features, each with the reason.
+    columns that are hardly features, each with the reason. label, form: the column that labels stood in and how the file
+    was read, None where it is no CSV file.
     """
 
     columns: tuple[str, ...]
@@ -55,6 +56,8 @@ class Sheet:
     values: tuple[str, ...]
     labels: NDArray[np.int8]
     suspects: dict[str, str]
+    label: str | None = None
+    form: Format | None = None
 
     @property
     def gaps(self) -> Array:
@@ -113,7 +116,8 @@ def read_sheet(content: bytes, name: str, label: str, form: Format | None = None
         _at_most_cells(name, len(numbers))
     table = np.frombuffer(numbers).reshape(len(labels), len(features))
     words = [class_in(spelling, form.decimal) for spelling in spellings]
-    return _sheet(name, features, table, np.frombuffer(labels, np.int16), words, suspects)
+    sheet = _sheet(name, features, table, np.frombuffer(labels, np.int16), words, suspects)
+    return dc.replace(sheet, label=label, form=form)
 
 
 def read_libsvm_sheet(content: bytes, name: str) -> Sheet:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import figures
+from dpcore.data import held, is_private
 from pages.decide.state import State
 from pages.ui.controls import delta_text
 from pages.ui.text import readable
@@ -110,13 +111,14 @@ def table(state: State) -> pd.DataFrame:
 def snippet(state: State) -> str:
     """Python that answers the budget question and redraws the chart from an empty file."""
     s = state.setting
+    imports, records, source = _file(s.source)
     knobs = {"n": s.n, "p": s.p, "delta": s.delta, "lam": s.lam, "seed": s.seed, "splits": s.splits}
     arguments = ", ".join(f"{name}={value!r}" for name, value in knobs.items())
-    return f"""from dpcore import figures
+    return f"""{imports}from dpcore import figures
 from dpcore.decisions.budget import smallest_budget
 from dpcore.decisions.curves import Setting, lost_curve
 
-curve = lost_curve(Setting({s.source!r}, {state.way!r}, {arguments}))
+{records}curve = lost_curve(Setting({source}, {state.way!r}, {arguments}))
 found = smallest_budget(curve, at_most={state.at_most!r})
 print(found)
 low, high = curve.band()
@@ -135,3 +137,24 @@ figure = figures.budget_figure(
 )
 figure.show()
 """
+
+
+def _file(source: str) -> tuple[str, str, str]:
+    """Python for the source of a snippet: imports, lines that read a file of the reader's own, and its name."""
+    if not is_private(source):
+        return "", "", repr(source)
+    own = held(source)
+    names, how = ("PrivateRecords, read_libsvm_sheet", "read_libsvm_sheet(content, name)")
+    if own.form is not None:
+        names, how = ("Format, PrivateRecords, read_sheet", f"read_sheet(content, name, {own.label!r}, {own.form!r})")
+    imports = f"""from pathlib import Path
+
+from dpcore.data import Declared, {names}
+"""
+    records = f"""name = {own.file!r}  # in the folder where this runs
+content = Path(name).read_bytes()
+sheet = {how}
+declared = {own.declared!r}
+records = PrivateRecords(sheet, declared, name)
+"""
+    return imports, records, "records.key"
