@@ -99,6 +99,18 @@ OVERLAPS = """(it) => {
 }"""
 
 
+# Named curves of a chart without a legend that no label in their colour speaks for. The argument: the colours of small
+# text in the place of those of curves.
+UNNAMED = """(it, inks) => {
+    if (it._fullLayout.showlegend) return [];
+    const labels = (it.layout.annotations ?? []).map(a => `${a.yref} ${a.font?.color}`);
+    return it.data
+        .filter(t => t.name && t.showlegend && t.mode?.startsWith('lines') && !t.fill)
+        .filter(t => !labels.includes(`${t.yaxis ?? 'y'} ${inks[t.line.color] ?? t.line.color}`))
+        .map(t => 'no label: ' + t.name);
+}"""
+
+
 # Texts of the page, outside the chart, that are wider than the box that hides their overflow.
 CUT = """() => [...document.querySelectorAll('[data-testid=stMain] *')]
     .filter(e => !e.closest('.live-figure') && e.innerText?.trim() && e.clientWidth)

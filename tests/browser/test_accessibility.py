@@ -10,10 +10,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from dpcore import figures
+from dpcore.figures.style import INKS
 
 from ..harness import Server
 from ..nights import each
-from .looks import NewPage
+from .looks import OVERLAPS, SETTLED, UNNAMED, NewPage
 
 pytestmark = pytest.mark.browser
 
@@ -217,6 +218,35 @@ def test_a_slider_moves_by_arrows_and_the_chart_follows(server: Server, page: Pa
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("and ε = 1.5,")).to_be_visible()
     expect(page.locator(".live-figure")).to_have_attribute("aria-label", page.get_by_text("and ε = 1.5,").inner_text())
+
+
+# Ends and middles of the sliders, each with all views that have charts of their own.
+PLACES = ("", "epsilon=0.01", "epsilon=10", "delta=1e-10", "n=200", "n=50,000", "lam=0.0001", "lam=0.005", "lam=1")
+LABELLED = (*PAGES, *(it for it in VIEWS if not it.startswith(("?behind", "decide?behind")) and "lecture" not in it))
+LABELLED += ("doors?noise=both", "dimension?below=damage", "sparse?against=people", "sparse?against=columns")
+LABELLED += ("classes?view=budget+ε", "classes?view=excess+risk")
+
+
+@pytest.mark.parametrize("address, place", each(97, [(it, place) for place in PLACES for it in LABELLED]))
+def test_each_curve_has_its_label_and_none_covers_another(server: Server, new_page: NewPage, address: str, place: str):
+    page = new_page()
+    page.goto(f"{server.url}/{address}{'&' if '?' in address else '?'}{place}")
+    settled(page, "light")
+    expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
+    for chart in page.locator(".live-figure:visible").all():
+        name = chart.evaluate("it => it.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0]")
+        page.wait_for_function(SETTLED, arg=f".{name} .live-figure", polling=100)
+        assert chart.evaluate(OVERLAPS) == []
+        assert chart.evaluate(UNNAMED, INKS) == []
+
+
+def test_a_curve_that_loses_its_label_is_found(server: Server, page: Page):
+    page.goto(server.url)
+    settled(page, "light")
+    chart = page.locator(".live-figure")
+    chart.evaluate("it => Plotly.relayout(it, { annotations: it.layout.annotations.filter(a => a.yref !== 'y2') })")
+    missing = set(chart.evaluate(UNNAMED, INKS))
+    assert missing == {"no label: upper bound, proved", "no label: regularisation alone"}
 
 
 class Finger:
