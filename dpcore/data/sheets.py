@@ -47,8 +47,8 @@ class Sheet:
     """A table in memory. columns: names of all but the label's. numbers: [rows, columns], nan where there is none.
 
     values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 where it has none. suspects:
-    columns that are hardly features, each with the reason. label, form: the column that labels stood in and how the file
-    was read, None where it is no CSV file.
+    columns that are hardly features, each with the reason. label, form: the column that labels stood in and how the
+    file was read, None where it is no CSV file.
     """
 
     columns: tuple[str, ...]
