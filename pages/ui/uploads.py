@@ -33,8 +33,8 @@ NOT_PRIVATE = (
 )
 STAYS = (
     "The file stays in this server's memory: it is not written to disk, not logged, shown to no other visitor, and "
-    f"gone when you remove it here or {LEFT_SECONDS + CHECK_SECONDS:g} seconds after you close the page. On other "
-    "pages of this server it is kept."
+    f"gone when you remove it here or {LEFT_SECONDS + CHECK_SECONDS:g} seconds after you close the page. It is kept "
+    "while you visit other pages of this dashboard."
 )
 _HELD = "upload held"
 _CHOSEN = "upload"
