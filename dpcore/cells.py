@@ -165,12 +165,13 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(cell.source).set)
+    larger = evaluate.larger_class(split.test)
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
         limit = plan.mechanism.attack_limit(plan)
         for curve in curves:
-            about = {"reference_gap": reference.gap, "test_records": split.test.n, "seconds": seconds}
-            about["larger_class"] = evaluate.larger_class(split.test) if curve.metric == "accuracy" else None
+            about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": split.test.n}
+            about |= {"seconds": seconds, "larger_class": larger if curve.metric == "accuracy" else None}
             rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, limit, curve, k) | about)
     return sorted(rows, key=lambda row: row["epsilon"])
 

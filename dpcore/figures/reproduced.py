@@ -145,8 +145,8 @@ def every_mechanism_figure(
 def accuracy_lines(
     table: pd.DataFrame, printed: Mapping[str, Sequence[tuple[float, float]]], over: str, theme: Theme
 ) -> Figure:
-    """Right of 100 against x: the mean, all runs but the outer tenths where there are enough, and what the paper
-    prints, as open marks.
+    """Right of 100 against x: the mean, all runs but the outer tenths where there are enough, what the paper prints as
+    open marks.
 
     table: columns run, x, mechanism ("none" is without privacy) and right; nan is a refusal, a cross at the bottom.
     printed: mechanism -> (x, right of 100). over: what x is, in words.

@@ -180,7 +180,7 @@ def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
 def _band(x: Any, low: Array, high: Array, colour: str, panel: str, *, legend: bool) -> list[dict[str, Any]]:
     edge = {"type": "scatter", "mode": "lines", "yaxis": panel, "x": x, "line": {"width": 0}, "hoverinfo": "skip"}
     upper = edge | {"y": high, "showlegend": False}
-    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs"}
+    fill: dict[str, Any] = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs"}
     fill |= {"showlegend": legend and bool(np.isfinite(low).any())}
     return [upper, edge | {"y": low} | fill]
 

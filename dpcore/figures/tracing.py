@@ -117,6 +117,6 @@ def _band(tracing: Tracing, colour: str) -> list[dict[str, object]]:
     low, high = middle(tracing.every_auc, 1)
     edge = {"type": "scatter", "mode": "lines", "x": tracing.epsilon, "yaxis": "y", "line": {"width": 0}}
     edge |= {"hoverinfo": "skip"}
-    fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs"}
+    fill: dict[str, object] = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs"}
     fill |= {"showlegend": bool(np.isfinite(low).any())}
     return [edge | {"y": high, "showlegend": False}, edge | {"y": low} | fill]
