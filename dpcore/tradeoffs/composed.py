@@ -10,8 +10,8 @@ import numpy as np
 from ..adaptive_choices import MOST_CHOICES, choices_delta
 from ..composition import repeated_choice_delta, zcdp_attack_limit, zcdp_delta
 from ..loss_distributions import batch_losses
-from ..subsampling import subsampled_delta
-from ..types import Array, Sampling
+from ..subsampling import Sampling, subsampled_delta
+from ..types import Array
 from .curves import BoundedCurve, Curve
 
 

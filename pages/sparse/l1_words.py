@@ -132,7 +132,7 @@ def _by_steps(found: AgainstT, walked: Path, here: Here) -> str:
 def _by_people(found: AgainstN, here: Here) -> str:
     measured, hard, bound = slopes(found)
     parts = [
-        f"{words} {'falls' if slope < 0.0 else 'grows'} like **{rate(slope)}**"
+        f"{words} {_moves(slope)}"
         for words, slope in (
             ("the excess where few features matter", measured),
             ("the excess on hard records", hard),
@@ -148,6 +148,16 @@ def _by_people(found: AgainstN, here: Here) -> str:
         )
         return "; ".join([said, *parts]) + "."
     return f"With more people, {', '.join(parts)}."
+
+
+def _moves(slope: float) -> str:
+    """
+    >>> _moves(-0.97), _moves(0.001)
+    ('falls like **n⁻⁰·⁹⁷**', 'stays the same')
+    """
+    if abs(slope) < 0.005:  # n^0.00
+        return "stays the same"
+    return f"{'falls' if slope < 0.0 else 'grows'} like **{rate(slope)}**"
 
 
 def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
