@@ -316,20 +316,23 @@ def test_a_file_goes_with_its_session_in_every_case(in_haste):
         async with a_session(in_haste) as session:
             assert await put(in_haste, session, 1000, **tokens) == 204
         async with a_session(in_haste) as slow:
-            _, late = await begun(in_haste, place(slow), len(form(7)[0]), **tokens)
+            assert await put(in_haste, slow, 1000, **tokens) == 204
             _, broken = await begun(in_haste, place(slow, "two"), 2**20, **tokens)
             await asyncio.sleep(0.2)
             broken.close()
-            _, late = await begun(in_haste, place(slow), len(form(7)[0]), **tokens)
+            reader, late = await begun(in_haste, place(slow, "three"), len(form(7)[0]), **tokens)
             await asyncio.sleep(0.2)
-        await asyncio.sleep(3.0)  # by now the session is closed, and its file comes
-        late.write(form(7)[0])
-        seen, until = set(), time.monotonic() + 10
-        while (now := await held(in_haste)) or slow not in seen:
-            seen |= set(now)
-            assert time.monotonic() < until, now
+        await until_gone()
+        late.write(form(7)[0])  # the session has ended, and now comes its file
+        assert await status_of(reader) == 204
+        await until_gone()
+        late.close()
+
+    async def until_gone() -> None:
+        latest = time.monotonic() + 10
+        while still := await held(in_haste):
+            assert time.monotonic() < latest, still
             await asyncio.sleep(0.05)
-        assert seen <= {session, slow}
 
     asyncio.run(talk())
     assert "Traceback" not in in_haste.log.read_text()
@@ -426,7 +429,9 @@ def test_a_request_that_does_not_end_is_ended(small, begin, goes_on, most):
     start = form(0)[0].decode().removesuffix("\r\n--x--\r\n")
 
     async def talk() -> None:
-        async with a_session(small) as session, open_stream(small) as page:
+        async with contextlib.AsyncExitStack() as pages:
+            page = await pages.enter_async_context(open_stream(small))
+            session = await pages.enter_async_context(a_session(small)) if "{place}" in begin else ""
             with socket.socket() as connection:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
                 connection.connect(("localhost", urlsplit(small.url).port))
