@@ -199,8 +199,8 @@ def test_the_excess_stands_beside_both_bounds():
 def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
     page = open_page(price_against="epsilon", lam=1e-4, epsilon=0.1)
     assert not page.exception and not page.error
-    assert said(page).startswith("Nothing is released at ε = 0.1: gaussian_classifier needs λ > ")
-    assert "Nothing is released: gaussian_classifier needs λ > " in captions(page)
+    assert said(page).startswith("Nothing is released at ε = 0.1: large-margin Gaussian classifier needs λ > ")
+    assert "Nothing is released: large-margin Gaussian classifier needs λ > " in captions(page)
     assert "the curvature of one record alone spends the budget" in said(page)
     assert "λ is that of the ellipsoids" in captions(page) and "Left out: " in captions(page)
 

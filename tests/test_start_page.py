@@ -146,7 +146,7 @@ def test_chips_set_the_controls():
 
 def test_a_refusal_is_a_sentence_and_the_rest_of_the_page_stays():
     page = open_page(proof="classical")
-    assert "<b" in headline(page) and "proved for epsilon &lt; 1 only" in headline(page)
+    assert "<b" in headline(page) and "proved for ε &lt; 1 only" in headline(page)
     assert not page.exception and "to regularisation" not in texts(page)
     assert "Smallest good ε" in texts(page) or "Not reachable" in texts(page)
 

@@ -103,7 +103,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
 def test_a_label_above_the_lecture_s_reach_is_refused_and_the_proved_noise_drawn():
     page = open_page(epsilon=10.0)
     largest = 2 * math.sqrt(math.log(1e6))
-    assert f"No published noise here: the lecture's noise needs ε < 2 sqrt(ln(1/δ)) = {largest:.4g}" in said(page)
+    assert f"No published noise here: the lecture's noise needs ε < 2 √(ln(1/δ)) = {largest:.4g}" in said(page)
     assert "cost ε = 10; basic" in said(page) and "Lemma 3 needs steps that lose less than 1" in texts(page)
     assert "At ε = 10 nothing is published" in texts(page)
 
