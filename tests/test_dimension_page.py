@@ -48,7 +48,7 @@ def test_the_default_state_teaches_without_a_click():
     assert said == plain(words.takeaway(table, grown, 2**20, SOURCE))
     accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
     assert f"{100 * accuracy['output_gaussian']:.1f} of 100 people" in said and "as at p\u00a0=\u00a08" in said
-    assert f"Gamma noise leaves {100 * accuracy['output_gamma']:.1f}, hardly more than the" in said
+    assert f"Gamma noise leaves {100 * accuracy['output_gamma']:.1f}, no more than the" in said
     assert f"{grown['output_gaussian'].distance[-1]:,.0f} away" in said
     for value, label in words.readouts(table, grown, 2**20, SOURCE):
         assert value in texts(page) and label in texts(page)

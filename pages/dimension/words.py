@@ -78,7 +78,8 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
         )
     if gamma:
         changes = [100 * (now[key] - first[key]) for key in gamma]
-        near = f"hardly more than the {100 * larger:.1f} of always answering with the larger class"
+        more = "hardly more" if any(now[key] > larger for key in gamma) else "no more"
+        near = f"{more} than the {100 * larger:.1f} of always answering with the larger class"
         end = near if _near(now, gamma, larger) else _since(changes, useful)
         said.append(f"Gamma noise leaves {_list(now, gamma)}, {end}.")
     return " ".join([*said, *_refusals(table, now)])

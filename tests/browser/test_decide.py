@@ -63,7 +63,7 @@ def test_a_file_of_one_s_own_is_decided_on_and_not_in_the_link(server: Server, p
     declare(page)
     Chart(page, "budget").shown()
     expect(page.get_by_text("is itself not private")).to_be_visible()
-    expect(page.get_by_text("people (your file)").first).to_be_visible()
+    expect(page.get_by_text("With 280 records, a privacy budget")).to_be_visible()
     expect(page.get_by_text("Your own data are not in the link")).to_be_visible()
     assert "upload-" not in page.locator("[data-testid=stCode] code").inner_text()
     assert complaints == []
