@@ -112,10 +112,10 @@ def test_fewer_runs_leave_a_small_fault_unseen_and_more_see_it():
 
 def test_a_mistake_that_cannot_be_made_says_why_and_shows_the_honest_code():
     page = open_page(version="wrong_gamma_shape")
-    assert "This mistake cannot be made here (wrong_gamma_shape needs gamma noise" in said(page)
+    assert "This mistake cannot be made here (wrong gamma shape needs gamma noise" in said(page)
     assert "No contradiction found in 20,000 runs of the honest code" in said(page)
     page.pills(key="behind").set_value("Assumptions").run()
-    assert "wrong Gamma shape: wrong_gamma_shape needs gamma noise" in texts(page)
+    assert "wrong Gamma shape: wrong gamma shape needs gamma noise" in texts(page)
 
 
 def test_a_mechanism_without_an_audit_says_why(monkeypatch):

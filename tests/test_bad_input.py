@@ -182,7 +182,7 @@ def test_files_that_are_too_large_are_refused_before_they_are_loaded(capsys, tmp
         file.write(b"a,sick\n0.5,1\n")
         file.seek(200_000_000)
         file.write(b"\n")
-    wide.write_text(",".join(f"c{i}" for i in range(1_000_000)) + ",sick\n0.5,1\n")
+    wide.write_text(",".join(f"c{i}" for i in range(20_000)) + ",sick\n0.5,1\n")
     for path, sentence in ((big, "at most 100 MB as a dense table, got 200 MB"), (wide, "at most 10,000 columns")):
         with pytest.raises(ValueError) as caught:
             read_csv(path, "sick")

@@ -245,7 +245,7 @@ def test_no_release_exceeds_what_is_proved_of_it(source, n, learner):
 
 
 def test_each_place_of_an_axis_has_its_own_records_and_budget():
-    shared = {"delta": 1e-5, "repetitions": 2, "datasets": 2, "learners": ("ellipsoids", "split")}
+    shared = {"delta": 1e-5, "repetitions": 6, "datasets": 2, "learners": ("ellipsoids", "split")}
     for axis, values, at in (
         ("epsilon", (0.5, 5.0), lambda v: ({"d": 3, "C": 4}, v)),
         ("classes", (2, 5), lambda v: ({"d": 3, "C": v}, 2.0)),
@@ -258,7 +258,7 @@ def test_each_place_of_an_axis_has_its_own_records_and_budget():
             splits = [table(DRAWN, 150, seed, **facts) for seed in (7, 8)]
             for key, measured in found.learners.items():
                 runs = [
-                    runs_of(key, split, [Budget(epsilon, 1e-5)], repetitions=2, seed=seed)
+                    runs_of(key, split, [Budget(epsilon, 1e-5)], repetitions=6, seed=seed)
                     for split, seed in zip(splits, (7, 8), strict=True)
                 ]
                 every = np.concatenate([run.accuracy[0] for run in runs])
@@ -385,9 +385,9 @@ def test_what_an_axis_refuses():
 @pytest.mark.parametrize("learner", ["ellipsoids", "pure"])
 def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source, n, learner):
     epsilons = (0.3, 3.0, 30.0)
-    found = classes.excess_against_epsilon(epsilons, Records(source, n, 1), delta=1e-5, learner=learner, repetitions=4)
+    found = classes.excess_against_epsilon(epsilons, Records(source, n, 1), delta=1e-5, learner=learner, repetitions=10)
     split = table(source, n, 1)
-    runs = runs_of(learner, split, [Budget(e, 1e-5) for e in epsilons], repetitions=4, seed=1)
+    runs = runs_of(learner, split, [Budget(e, 1e-5) for e in epsilons], repetitions=10, seed=1)
     records = ClassRecords(np.array(split.train.X), split.train.y, split.classes)
     least = classes.least_in_ball(records, 10.0)
     assert (found.least, found.gap) == (least.risk, least.gap) and found.gap <= 1e-5 * (split.classes - 1)

@@ -45,7 +45,7 @@ def test_moments_are_those_of_the_records_that_load_gives(p, stored):
 
 
 def test_curves_over_T_are_what_the_mechanism_releases():
-    n, p, repetitions = 400, 12, 5
+    n, p, repetitions = 400, 12, 10
     shared = SHARED | {"repetitions": repetitions, "radius": 2.0}
     found = lasso.against_T(n=n, p=p, Ts=(2, 7, 30), **shared)
     (here,) = lasso.instances((n,), p, p, 2.0, 7)

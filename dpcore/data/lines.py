@@ -142,7 +142,7 @@ def opened(path: Path) -> BinaryIO:
     if path.suffix.lower() != ".gz":
         return path.open("rb")
     try:
-        with gzip.open(path) as file:
+        with gzip.open(path, "rb") as file:
             content = file.read(_UNPACKED_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path.name} must be a whole gzip file, got one that cannot be unpacked ({error})") from None
@@ -286,7 +286,8 @@ def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, lis
         for number, line in numbered_lines(name, io.BytesIO(content), form.encoding):
             if len(line) > _LONGEST_LINE:
                 raise ValueError(
-                    f"{name} must have at most {_LONGEST_LINE:,} characters in a line, got more in line {number:,}"
+                    f"{name} must have at most {_LONGEST_LINE:,} characters in a line, got more in line {number:,}; a "
+                    "table of very many columns fits the LIBSVM format"
                 )
             yield line
 

@@ -22,7 +22,7 @@ from pages.decide.state import State
 from pages.ui import bound, foreseen
 from pages.ui.asking import Open, ask, glance, keep_alive
 from pages.ui.behind import behind, behind_nothing
-from pages.ui.controls import PEOPLE, Controls, sidebar
+from pages.ui.controls import PEOPLE, Controls, release, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, pick_source_or_file, switch
 from pages.ui.readout import cards
@@ -133,7 +133,7 @@ people = source.people if source else PEOPLE[0]
 size = people if source and is_private(source.key) else None
 another = st.session_state.get(FILE_SIZE) != size
 if another and size is not None:  # whatever n was before: it belonged to other records
-    st.session_state["n"] = size
+    release("n")
 most = MAX_VALUES // ((source and source.p) or MAX_COLUMNS)
 controls = sidebar(
     people=tuple(sorted({*(n for n in PEOPLE if n <= most), people})),
