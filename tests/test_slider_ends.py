@@ -29,6 +29,9 @@ VIEWS = {
     "doors": ("doors/doors.py", {}, SHARED | {"lam": (1e-4, 1.0)}),
     "dimension": ("dimension/dimension.py", {}, {"epsilon": EPSILONS, "p": (8, 1_048_576), "n": PEOPLE}),
     "ledger": ("trust/trust.py", {"check": "ledger"}, {"epsilon": EPSILONS, "delta": DELTAS, "n": PEOPLE}),
+    "attack": ("trust/trust.py", {}, {"epsilon": EPSILONS, "delta": DELTAS}),
+    "overview": ("start/start.py", {}, SHARED | {"lam": (1e-4, 1.0)}),
+    "decide": ("decide/decide.py", {"n": 500}, {"epsilon": EPSILONS, "delta": DELTAS, "give_up": (0.1, 2.0, 20.0)}),
 }
 CASES = [
     (name, {key: value})
@@ -63,7 +66,7 @@ def contradictions(sentence):
         told += [f"{one} is less than {other}" for one, other in pairs if value(one) >= value(other)]
     told += [f"costs {times} times" for times in re.findall(rf"cost {NUMBER} times", sentence) if value(times) <= 1.0]
     told += [
-        f"falls like n^{power}" for power in re.findall(rf"falls like n\^{NUMBER}", sentence) if value(power) >= 0.0
+        f"falls like n{power}" for power in re.findall("falls like n([⁻⁰¹²³⁴⁵⁶⁷⁸⁹·]+)", sentence) if power[0] != "⁻"
     ]
     return told
 
@@ -91,4 +94,5 @@ def test_the_search_for_contradictions_finds_what_pages_once_said():
     assert contradictions(f"{adds} from ellipsoids that are learned at once, and 67.6 points from one class.")
     assert contradictions("256 times more columns, 65,536 instead of 256, cost 0.55 times the excess.")
     assert contradictions("A private answer loses 0.2 on the Lasso's ball and 0.1 on Euclid's, 9.9 times as much.")
+    assert contradictions("The bound falls like n⁰·⁰⁰.") and not contradictions("The bound falls like n⁻⁰·⁵⁰.")
     assert not VERBS.search("With more people the excess on hard records only like n^−0.91")

@@ -124,7 +124,9 @@ def upload_source() -> Source | None:
         st.button(f"Remove {literal(held.name)}", on_click=_forget)
     st.caption(STAYS)
     try:
-        records = _records(held)
+        # Once the bounds are confirmed, results are wanted near the top of the page.
+        with st.expander("What the file holds", expanded=not held.confirmed):
+            records = _records(held)
     except ValueError as error:
         st.error(literal(str(error)))
         records = None

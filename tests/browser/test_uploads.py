@@ -39,6 +39,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     declare(page)
     said(page, "people (your file): 28000 to learn from, 2 results")
     said(page, "nothing was left out or clipped")
+    page.get_by_text("What the file holds").click()  # folded once there are results
     # A bound of one column, in the table: the row of age, the column "largest".
     grid = page.get_by_test_id("stDataFrame").locator("canvas").first
     cell = page.locator("#portal input")
