@@ -59,11 +59,11 @@ def test_a_file_of_one_s_own_is_decided_on_and_not_in_the_link(server: Server, p
     page.get_by_label("Records").click()
     page.get_by_role("option", name="a file of your own").click()
     expect(page.get_by_text("Bring records along")).to_be_visible()
-    hand_over(page, people(400))
+    hand_over(page, people(4_000))
     declare(page)
     Chart(page, "budget").shown()
     expect(page.get_by_text("is itself not private")).to_be_visible()
-    expect(page.get_by_text("With 280 records, a privacy budget")).to_be_visible()
+    expect(page.get_by_text("With 2,800 records, a privacy budget")).to_be_visible()
     expect(page.get_by_text("Your own data are not in the link")).to_be_visible()
     assert "upload-" not in page.locator("[data-testid=stCode] code").inner_text()
     assert complaints == []

@@ -123,6 +123,7 @@ def test_all_is_there_after_a_visit_to_another_page(server: Server, page: Page):
     page.wait_for_timeout(3_000)
     page.get_by_role("link", name="Decide").click()
     said(page, "Read 400 rows; nothing was left out or clipped.")
+    page.get_by_text("What the file holds").click()
     said(page, "You confirmed that these bounds are public knowledge.")
     expect(page.get_by_role("button", name="Remove people.csv")).to_be_visible()
     expect(page.get_by_label("Which column is the label?")).to_have_value("sick")
