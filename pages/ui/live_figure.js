@@ -12,7 +12,8 @@ const CONFIG = {
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
   toImageButtonOptions: { scale: 3 },
 };
-// A finger that moves on a chart scrolls the page, and tools would lie over the titles all the time.
+// A finger that moves on a chart scrolls the page, and tools would lie over the titles all the time. Two quick swipes
+// would be a double click to plotly, which then zooms.
 const BY_FINGER = window.matchMedia("(pointer: coarse)");
 
 // One promise per page, shared by all figures.
@@ -247,7 +248,8 @@ async function drawNow(Plotly, node) {
   unfollow(node);
   keepZoom(node, fitting);
   if (BY_FINGER.matches) fitting.dragmode = false;
-  await Plotly.react(node, data, fitting, { ...CONFIG, displayModeBar: BY_FINGER.matches ? false : "hover" });
+  const tools = BY_FINGER.matches ? { displayModeBar: false, doubleClick: false } : { displayModeBar: "hover" };
+  await Plotly.react(node, data, fitting, { ...CONFIG, ...tools });
   for (const [name, { range }] of Object.entries(node.own)) {
     const axis = node._fullLayout[name];
     [axis._rangeInitial0, axis._rangeInitial1] = range; // where "Reset axes" leads; plotly keeps its first figure's

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, BrowserType, Page
 
 from dpcore.briefings import Briefing, html_page
 
 from ..briefings import evil, example, fullest
+from ..harness import FLAGS, find_browser
 from .looks import NewPage
 
 pytestmark = pytest.mark.browser
@@ -18,6 +20,13 @@ pytestmark = pytest.mark.browser
 OVERFULL = "slides.map(s => [s.scrollHeight - s.clientHeight, s.scrollWidth - s.clientWidth])"
 CHARTS = "[...document.querySelectorAll('.chart')].map(it => [it._fullLayout.width, it.clientWidth])"
 AT = "document.activeElement.id"
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: BrowserType) -> Iterator[BrowserContext]:
+    """One that keeps to the briefing's policy, unlike that of the other tests."""
+    with chromium.launch_persistent_context("", executable_path=find_browser(), args=list(FLAGS)) as running:
+        yield running
 
 
 def open_file(page: Page, folder: Path, briefing: Briefing) -> list[str]:

@@ -144,7 +144,7 @@ def test_no_label_is_cut_or_covered(server: Server, new_page: NewPage, turn: int
     sources = ("", "&n=50,000", "&source=synthetic+people")
     for k, epsilon in enumerate((EPSILON_GRID[0], 1.0, EPSILON_GRID[-1])):
         chart = open_start(page, f"{server.url}/?epsilon={epsilon:g}{sources[(k + turn) % 3]}")
-        expect(page.get_by_text(f"ε = {epsilon:g},").first).to_be_visible()
+        expect(page.get_by_test_id("stMain").get_by_text(f"ε = {epsilon:g},").first).to_be_visible()
         assert chart.broken_labels() == []
         assert page.evaluate(CUT) == []
         scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
