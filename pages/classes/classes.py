@@ -25,7 +25,7 @@ DRAWN = next(iter(CLASS_SOURCES))
 TUNED = (1.0, 10.0, 30.0)
 
 st.title("Does the price add up over classes?", anchor=False)
-headline = st.empty()
+headline = st.container()
 source, d, C = DRAWN, 2, words.FIRST_CLASSES
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     proof = switch("Which mechanism", words.PROOFS, "repaired", key="classifier")

@@ -114,7 +114,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
 
 
 st.title("Which privacy budget can we sign?", anchor=False)
-headline = st.empty()
+headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source = pick_source_or_file("synthetic", "at_hand")
     way = bound.select(

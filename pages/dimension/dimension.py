@@ -34,7 +34,7 @@ st.html(
 )
 
 st.title("Does a million useless features hurt?", anchor=False)
-headline = st.empty()
+headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     st.markdown("Noise in the", width="content")
     noise_in = switch("Where the noise goes", words.PLACES, "answer", key="noise_in")

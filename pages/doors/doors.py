@@ -29,7 +29,7 @@ REPETITIONS = 50
 LAYERS = {"bounds": "proved bounds", "bias": "without noise", "rates": "earlier rates", "lemma": "n-fold noise"}
 
 st.title("Where should the noise go: the answer, the question, or every step?", anchor=False)
-headline = st.empty()
+headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("synthetic", "records", FIRST_PEOPLE)
     noise = switch("Noise", words.PICKED_NOISES, "gaussian", key="noise")

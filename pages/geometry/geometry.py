@@ -31,7 +31,7 @@ RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
 NOISES = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
 
 st.title("Why is L1 so much kinder than L2?", anchor=False)
-headline = st.empty()
+headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("Excess risk against", words.VIEWS, "order", key="view")
     names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]

@@ -213,7 +213,7 @@ def show_limits() -> None:
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 ink = figures.FAMILIES[theme]["frank_wolfe"]
 st.title("Where does every curve come from, and what do papers print?", anchor=False)
-headline = st.empty()
+headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
     mechanism = reproduced = ""

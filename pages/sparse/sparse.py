@@ -11,7 +11,7 @@ TABS = {"l1": "L1 ball", "simplex": "Simplex", "streaming": "Streaming"}
 PREPARE = {"l1": l1_ball.prepare, "simplex": simplex.prepare, "streaming": streaming.prepare}
 
 st.title("What if the model is sparse or a mixture?", anchor=False)
-headline = st.empty()
+headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     tab = switch("What is learned", TABS, "l1", key="tab")
     drawn = PREPARE[tab](headline)

@@ -29,7 +29,7 @@ POINTS = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 # Controls first, wherever they stand: the first run already knows what the address says.
 st.title("What does privacy cost, and what does it buy?", anchor=False)
-headline = st.empty()
+headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("breast_cancer", "source")
     proof = switch("Which proof sets the noise", PROOFS, "tight", key="proof")

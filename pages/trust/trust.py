@@ -28,7 +28,7 @@ def prepare_printed(headline: DeltaGenerator) -> Callable[[], None]:
 PREPARE = {"attack": attack.prepare, "ledger": ledger.prepare, "printed": prepare_printed}
 
 st.title("Can I believe the number on the label?", anchor=False)
-headline = st.empty()
+headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("How to find out", VIEWS, "attack", key="check", wrap=True)
     drawn = PREPARE[view](headline)

@@ -79,6 +79,24 @@ MARKS = """(() => {
 PLACE = "it.getBoundingClientRect().x + it._fullLayout.xaxis._offset + it._fullLayout.xaxis.l2p(Math.log10({}))"
 
 
+def test_the_headline_stays_while_its_next_words_are_computed(server: Server, page: Page):
+    open_start(page, server.url)
+    page.evaluate(
+        """() => {
+            window.without = 0
+            const look = () => {
+                window.without += !document.querySelector(".takeaway")
+                requestAnimationFrame(look)
+            }
+            look()
+        }"""
+    )
+    for epsilon in EPSILON_GRID[EPSILON_GRID.index(1.0) - 1 :: -1][:6]:
+        page.locator(".st-key-epsilon input[type=range]").press("ArrowLeft")
+        expect(page.locator(".takeaway").first).to_contain_text(f"ε = {epsilon:g},")
+    assert page.evaluate("window.without") == 0
+
+
 def test_the_cursor_follows_the_hand_and_the_curves_come_when_it_lets_go(server: Server, page: Page):
     page.route("**/ahead/*", lambda route: route.fulfill(status=204))  # where no pictures are drawn ahead
     chart = open_start(page, server.url)
