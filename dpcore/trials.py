@@ -1,59 +1,36 @@
 """All versions of a mechanism's code on trial together: the honest one, and one for each mistake that can be made.
 
-The audits play in the background, a portion at a time, while somebody watches. Portions of all sessions take turns in
-one bounded pool, so that a long one holds nobody up. A trial begins with first runs of what is wanted and of the honest
-code; then one version is played to its end before the next. Certificates hold for a number of runs that was fixed
-beforehand: they come with the last run. The wealth of the bet may be read at any time.
+A trial begins with first runs of what is wanted and of the honest code; then one version is played to its end before
+the next. Certificates hold for a number of runs that was fixed beforehand: they come with the last run. The wealth of
+the bet may be read at any time.
 """
 
 from __future__ import annotations
 
 import dataclasses as dc
-import logging
 import math
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
 
 import numpy as np
 
 from .auditing import Audit, worst_plan
+from .cells import never
 from .certificates import Scores
 from .checks import integer
-from .refinement import Watched
+from .chunks import ChunkSizer
 from .reports import AuditReport, Verdict, words_of_pair
 from .sabotages import SABOTAGES
 from .tradeoffs import Curve
-from .turns import BACKGROUND, Portions
-from .types import Array, Budget, NotApplicable
+from .types import Array, Budget, NotApplicable, Plan
 from .wealth import ALPHAS
 
 LEAST_RUNS = 1_000
-_PORTION_SECONDS = 0.025  # a portion is not interrupted: what is given up goes on for that long
+_CHUNK_SECONDS = 0.025  # a chunk is not interrupted: what is given up goes on for that long
 _FIRST_PICTURE = 500  # runs
-_LOOK_SECONDS = 0.005
 # A picture is made anew when this many times the runs are in, which keeps all pictures cheap beside the runs.
 _GROWTH = 1.15
 _THRESHOLDS, _BINS, _CUT = 300, 61, 0.999
-_MOST_KNOWN = 48  # each of some 20 versions with a few thousand numbers
-
-_KNOWN: OrderedDict[Asked, Trials] = OrderedDict()
-_LOCK = threading.Lock()
-
-
-@dc.dataclass(frozen=True)
-class Asked:
-    """mechanism: its key. budget: the claim. runs: of each version, at least LEAST_RUNS. seed: >= 0."""
-
-    mechanism: str
-    budget: Budget
-    runs: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        integer("runs", self.runs, at_least=LEAST_RUNS)
-        integer("seed", self.seed, at_least=0)
 
 
 @dc.dataclass(frozen=True)
@@ -63,8 +40,8 @@ class Standing:
     right: the share of them in which "score >= 0 means D1" was. false, missed: the shares of false alarms and of misses
     at many thresholds of the score, from none of the former to all, [k]. edges: of bins of the score, [b + 1]; what is
     further out is in the outermost. zeros, ones: the shares of the runs on D0 and on D1 in each bin, [b]. pairs, logs:
-    of the bet, as in `dpcore.wealth`, with the share of the error that `Trials.tests` leaves it. report: None until all
-    runs are in.
+    of the bet, as in `dpcore.wealth`, with the share of the error that `AllVersions.tests` leaves it. report: None until
+    all runs are in.
     """
 
     runs: int
@@ -143,114 +120,103 @@ def _edges(scores: Scores) -> Array:
     return np.linspace(-most, most, _BINS + 1)
 
 
-def join(asked: Asked, watcher: Hashable, wanted: str | None = None) -> Trials:
-    """The trials asked for, watched by `watcher` from now on: those that are known, or new ones.
+@dc.dataclass(frozen=True)
+class AllVersions:
+    """How all versions stand.
 
-    wanted: the version to play first, where it is not played yet.
-
-    Raises ValueError and NotApplicable as `worst_plan` does for the honest code.
-    """
-    with _LOCK:
-        known = _KNOWN.get(asked)
-        if known is None or (not known.complete and (known.finished or known.abandoned())):
-            known = _KNOWN[asked] = Trials(asked, watcher)
-            known.watch(watcher)
-            known.wanted = wanted
-            BACKGROUND.submit(watcher, known.advance)
-        known.watch(watcher)
-        known.wanted = wanted
-        _KNOWN.move_to_end(asked)
-        while len(_KNOWN) > _MOST_KNOWN:
-            _KNOWN.popitem(last=False)
-    return known
-
-
-class Trials(Watched):
-    """The audits of all versions, for all who watch them.
-
-    versions: those that are played, by the key of their sabotage, None for the honest one. refused: why the other
-    mistakes cannot be made here. plans, curves, pairs: what each version is audited under, what it claims, and the two
-    data sets in words. standings: how each version stands that has begun to play; the mapping is replaced, never
-    changed. wanted: the version to play first. complete: whether every version has its report; finished without it: an
-    error has `failed` it (it is in the log), or nobody watched, so `join` again.
+    plans, curves, pairs: what each version is audited under, what it claims, and the two data sets in words, by the key
+    of its sabotage, None for the honest one. refused: why the other mistakes cannot be made here. standings: of the
+    versions that have begun to play.
     """
 
-    def __init__(self, asked: Asked, owner: Hashable) -> None:
-        super().__init__()
-        self.asked, self._owner = asked, owner
-        self.wanted: str | None = None
-        self.failed = self.complete = False
-        self.refused: dict[str, str] = {}
-        self.standings: dict[str | None, Standing] = {}
-        self._news = 0
-        self._playing: dict[str | None, Audit] = {None: self._audit(None)}
-        for sabotage in SABOTAGES:
-            try:
-                self._playing[sabotage] = self._audit(sabotage)
-            except NotApplicable as reason:
-                self.refused[sabotage] = str(reason)
-        self.versions = tuple(self._playing)
-        for audit in self._playing.values():  # how many there are is known only now
-            audit.comparisons = self.tests
-        self.plans = {version: audit.plan for version, audit in self._playing.items()}
-        self.curves: dict[str | None, Curve] = {version: audit.curve for version, audit in self._playing.items()}
-        self.pairs = {version: words_of_pair(*audit.target.pair) for version, audit in self._playing.items()}
-        self._portions = {version: Portions(_PORTION_SECONDS) for version in self.versions}
+    plans: Mapping[str | None, Plan]
+    curves: Mapping[str | None, Curve]
+    pairs: Mapping[str | None, str]
+    refused: Mapping[str, str]
+    standings: Mapping[str | None, Standing]
 
-    def _audit(self, sabotage: str | None) -> Audit:
-        plan = worst_plan(self.asked.mechanism, sabotage, self.asked.budget)
-        return Audit(plan, seed=self.asked.seed, sabotage=sabotage)
-
-    def wait_for_first(self, version: str | None, seconds: float) -> None:
-        """Until the honest code and this version, where it can be played, have first runs to show; so long at most."""
-        deadline = time.monotonic() + seconds
-        while not (self.standings.keys() >= {None, version} & set(self.versions) or self.finished):
-            if time.monotonic() > deadline:
-                return
-            self.wait(_LOOK_SECONDS)
+    @property
+    def versions(self) -> tuple[str | None, ...]:
+        return tuple(self.plans)
 
     @property
     def tests(self) -> int:
         """How many share the error: the certificates and the bet of each version."""
-        return 2 * len(self.versions)
+        return 2 * len(self.plans)
+
+
+@dc.dataclass(unsafe_hash=True)
+class TrialsQuestion:
+    """How does each version of a mechanism's code stand against its claim?
+
+    mechanism: its key. budget: the claim. runs: of each version, at least LEAST_RUNS. seed: >= 0. wanted: the version
+    to play first, which may be changed while they play, and is no part of the question.
+    """
+
+    mechanism: str
+    budget: Budget
+    runs: int
+    seed: int
+    wanted: str | None = dc.field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        integer("runs", self.runs, at_least=LEAST_RUNS)
+        integer("seed", self.seed, at_least=0)
 
     @property
-    def news(self) -> int:
-        return self._news
+    def source(self) -> None:
+        """An audit makes up its records."""
 
-    def advance(self) -> None:
-        """One more portion, unless nobody waits; the next one stands in line after the portions of others."""
-        try:
-            if not self.abandoned():
-                self._play(self._next_version())
-                self.complete = not self._playing
-                if not self.complete:
-                    BACKGROUND.submit(self._owner, self.advance)
-                    return
-        except Exception:
-            self.failed = True
-            logging.getLogger(__name__).exception("the audits of %s could not be played", self.asked)
-        self._playing.clear()
-        self._news += 1
-        self._finished.set()
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[AllVersions]:
+        """How all versions stand before the first run and after each chunk of runs; the last one has all reports.
 
-    def _next_version(self) -> str | None:
+        cancelled: asked before and after each chunk; when it says yes, CancelledError is raised. Raises ValueError and
+        NotApplicable as `worst_plan` does for the honest code.
+        """
+        playing: dict[str | None, Audit] = {None: self._audit(None)}
+        refused = {}
+        for sabotage in SABOTAGES:
+            try:
+                playing[sabotage] = self._audit(sabotage)
+            except NotApplicable as reason:
+                refused[sabotage] = str(reason)
+        now = AllVersions(
+            plans={version: audit.plan for version, audit in playing.items()},
+            curves={version: audit.curve for version, audit in playing.items()},
+            pairs={version: words_of_pair(*audit.target.pair) for version, audit in playing.items()},
+            refused=refused,
+            standings={},
+        )
+        for audit in playing.values():  # how many there are is known only now
+            audit.comparisons = now.tests
+        chunks = {version: ChunkSizer(_CHUNK_SECONDS) for version in playing}
+        yield now
+        while playing:
+            _go_on(cancelled)
+            version = self._next(playing, now)
+            audit = playing[version]
+            with chunks[version].measured():
+                audit.play(min(chunks[version].runs, self.runs - audit.runs))
+            _go_on(cancelled)
+            last = audit.runs == self.runs
+            before = now.standings.get(version)
+            if last or audit.runs >= (_FIRST_PICTURE if before is None else _GROWTH * before.runs):
+                now = dc.replace(now, standings={**now.standings, version: standing_of(audit, last=last)})
+            if last:
+                del playing[version]
+            yield now
+
+    def _audit(self, sabotage: str | None) -> Audit:
+        return Audit(worst_plan(self.mechanism, sabotage, self.budget), seed=self.seed, sabotage=sabotage)
+
+    def _next(self, playing: Mapping[str | None, Audit], now: AllVersions) -> str | None:
         """First of all something to show of what is wanted and of the honest code beside it."""
         for version in (self.wanted, None):
-            if version in self._playing and version not in self.standings:
+            if version in playing and version not in now.standings:
                 return version
-        return self.wanted if self.wanted in self._playing else next(iter(self._playing))
+        return self.wanted if self.wanted in playing else next(iter(playing))
 
-    def _play(self, version: str | None) -> None:
-        audit, portions = self._playing[version], self._portions[version]
-        with portions.measured():
-            audit.play(min(portions.runs, self.asked.runs - audit.runs))
-        if self.abandoned():
-            return
-        last = audit.runs == self.asked.runs
-        before = self.standings.get(version)
-        if last or audit.runs >= (_FIRST_PICTURE if before is None else _GROWTH * before.runs):
-            self.standings = self.standings | {version: standing_of(audit, last=last)}
-            self._news += 1
-        if last:
-            del self._playing[version]
+
+def _go_on(cancelled: Callable[[], bool]) -> None:
+    if cancelled():
+        raise CancelledError

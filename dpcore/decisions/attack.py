@@ -1,4 +1,4 @@
-"""The odds of a plan in the background: how often an attacker is right, a portion of runs at a time."""
+"""The odds of a plan in the background: how often an attacker is right, a chunk of runs at a time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from concurrent.futures import CancelledError
 
 from ..auditing import Audit
 from ..cells import never
+from ..chunks import ChunkSizer
 from ..mechanisms.base import AdditiveMechanism
 from ..odds import RUNS, Odds, odds_after
-from ..turns import Portions
 from ..types import Plan
 
 # Each run of a mechanism that is no sum solves a problem of its own.
 FEW_RUNS = 1_000
-_PORTION_SECONDS = 0.15
+_CHUNK_SECONDS = 0.15
 
 
 @dc.dataclass(frozen=True)
@@ -43,14 +43,14 @@ class OddsQuestion:
         return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
 
     def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Attack]:
-        """The attack after each portion of runs; the last one has the odds, the same as `odds_of` finds.
+        """The attack after each chunk of runs; the last one has the odds, the same as `odds_of` finds.
 
-        cancelled: asked before each portion; when it says yes, CancelledError is raised.
+        cancelled: asked before each chunk; when it says yes, CancelledError is raised.
         """
-        audit, portions = Audit(self.plan, seed=self.seed), Portions(_PORTION_SECONDS)
+        audit, chunks = Audit(self.plan, seed=self.seed), ChunkSizer(_CHUNK_SECONDS)
         while audit.runs < self.runs:
             if cancelled():
                 raise CancelledError
-            with portions.measured():
-                audit.play(min(portions.runs, self.runs - audit.runs))
+            with chunks.measured():
+                audit.play(min(chunks.runs, self.runs - audit.runs))
             yield Attack(audit.runs, odds_after(audit) if audit.runs == self.runs else None)

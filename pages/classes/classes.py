@@ -11,7 +11,7 @@ from dpcore.cells import never
 from dpcore.data import CLASS_SOURCES
 from pages.classes import as_printed, words
 from pages.ui import bound, foreseen
-from pages.ui.asking import ask, keep_alive
+from pages.background.polling import ask, keep_alive
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
@@ -66,10 +66,10 @@ def show_repaired() -> None:
 
     here = here_at(controls)
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
-    inquiry = held.inquiries.get("accuracy")
-    found = inquiry.snapshot if inquiry else _excess(here)
+    job = held.jobs.get("accuracy")
+    found = job.snapshot if job else _excess(here)
     colour = figures.MUTED[theme] if found is None else figures.FAMILIES[theme]["objective"]
-    sentence = words.waiting(inquiry) if inquiry and found is None else words.takeaway(found, here)
+    sentence = words.waiting(job) if job and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
 
     def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
@@ -84,7 +84,7 @@ def show_repaired() -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     if found is not None:
-        ahead = (picture_at, controls) if inquiry is None or inquiry.complete else None
+        ahead = (picture_at, controls) if job is None or job.complete else None
         with left:
             picture = _chart(found, here)
             live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=ahead)

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from pages.background.jobs import Job
 
 from dpcore import EPSILON_GRID
 from dpcore.classes import Accuracies, AccuracyQuestion, Axis, Excesses, LearnerKey, Picture, Records, Tuning
 from dpcore.data import ClassSource
-from dpcore.inquiries import Inquiry
 from dpcore.measured import LEAST_BANDED
 from dpcore.mechanisms.classifier_rules import dimensions_of
 from pages.ui.controls import delta_text, lam_text
@@ -120,11 +120,11 @@ def question(view: str, here: Here) -> AccuracyQuestion:
     )
 
 
-def waiting(inquiry: Inquiry) -> str:
+def waiting(job: Job) -> str:
     """Instead of the takeaway, where there is no curve yet or none to come."""
-    if inquiry.failed:
+    if job.failed:
         return "An error, noted in the server's log, keeps the curves away."
-    return f"There are no curves: {readable(inquiry.reason)}." if inquiry.reason else "Computing the curves …"
+    return f"There are no curves: {readable(job.reason)}." if job.reason else "Computing the curves …"
 
 
 def _at(found: Found, here: Here) -> int:

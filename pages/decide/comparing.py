@@ -25,7 +25,7 @@ def question(setting: Setting, controls: Controls) -> CompareQuestion:
 
 def show(state: State) -> None:
     """Draw the view."""
-    rows = cast("tuple[Row, ...] | None", state.held.inquiries[NAME].snapshot)
+    rows = cast("tuple[Row, ...] | None", state.held.jobs[NAME].snapshot)
     if not rows:
         st.caption("The first mechanism is being tried …")
         return

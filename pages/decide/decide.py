@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 import streamlit as st
+from pages.background.jobs import Question
 
 from dpcore import Budget, NotApplicable, figures
 from dpcore.cells import spec_of
@@ -16,11 +17,10 @@ from dpcore.decisions.attack import OddsQuestion
 from dpcore.decisions.curves import Setting
 from dpcore.decisions.people import PeopleQuestion
 from dpcore.decisions.price import ERRORS, Error, PriceQuestion
-from dpcore.inquiries import Question
 from pages.decide import background, comparing, views, words
 from pages.decide.state import State
 from pages.ui import bound, foreseen
-from pages.ui.asking import Open, ask, glance, keep_alive
+from pages.background.polling import Open, ask, glance, keep_alive
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, Controls, release, sidebar
 from pages.ui.live_figure import live_figure
@@ -94,7 +94,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
 
     with chart:
         figure = background.budget_picture(state, HEIGHT)
-        ahead = (picture_at, controls) if held.inquiries["curve"].complete and not is_private(source.key) else None
+        ahead = (picture_at, controls) if held.jobs["curve"].complete and not is_private(source.key) else None
         live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         st.caption(words.caption(state))
     glance(held)

@@ -17,7 +17,7 @@ from dpcore.decisions.crossings import Answer
 from dpcore.decisions.curves import LostCurve, Setting
 from dpcore.decisions.people import LostByPeople
 from dpcore.decisions.price import Error, Price
-from pages.ui.asking import Open
+from pages.background.polling import Open
 from pages.ui.controls import Controls
 
 
@@ -62,16 +62,16 @@ class State:
     @cached_property
     def curve(self) -> LostCurve | None:
         """None before the first splits are in, and where the mechanism refuses every budget."""
-        found = cast("LostCurve | None", self.held.inquiries["curve"].snapshot)
+        found = cast("LostCurve | None", self.held.jobs["curve"].snapshot)
         return found if found is not None and len(found.epsilons) else None
 
     @property
     def refusal(self) -> str | None:
         """Why the mechanism refuses every budget."""
-        found = cast("LostCurve | None", self.held.inquiries["curve"].snapshot)
+        found = cast("LostCurve | None", self.held.jobs["curve"].snapshot)
         if found is not None and not len(found.epsilons):
             return next(iter(found.refused.values()))
-        return self.held.inquiries["curve"].reason
+        return self.held.jobs["curve"].reason
 
     @property
     def _known(self) -> LostCurve:
@@ -119,13 +119,13 @@ class State:
     @property
     def plan(self) -> Plan | None:
         """What one release at the cursor's budget promises; None where nothing is released."""
-        asked = self.held.inquiries.get("odds")
+        asked = self.held.jobs.get("odds")
         return cast(OddsQuestion, asked.question).plan if asked else None
 
     @property
     def attack(self) -> Attack | None:
         """Our own attack on it, as far as it is; None before the first runs, and where nothing is released."""
-        return cast("Attack | None", self.held.inquiries["odds"].snapshot) if "odds" in self.held.inquiries else None
+        return cast("Attack | None", self.held.jobs["odds"].snapshot) if "odds" in self.held.jobs else None
 
     @property
     def odds(self) -> Odds | None:
@@ -134,14 +134,14 @@ class State:
     @property
     def needed(self) -> Answer | None:
         """How many people make the cursor's budget affordable; None before that is known."""
-        found = cast("LostByPeople | None", self.held.inquiries["needed"].snapshot)
-        return found.answer() if found is not None and self.held.inquiries["needed"].complete else None
+        found = cast("LostByPeople | None", self.held.jobs["needed"].snapshot)
+        return found.answer() if found is not None and self.held.jobs["needed"].complete else None
 
     @property
     def price(self) -> Price | None:
-        if "price" not in self.held.inquiries:
+        if "price" not in self.held.jobs:
             return None
-        return cast("Price | None", self.held.inquiries["price"].snapshot)
+        return cast("Price | None", self.held.jobs["price"].snapshot)
 
     @cached_property
     def worth(self) -> tuple[Answer, ...]:

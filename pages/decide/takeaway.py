@@ -61,7 +61,7 @@ def unfinished(state: State) -> str:
         return f"Nothing is released at ε = {state.epsilon:g}: there is nothing to brief on."
     if not state.held.finished:
         return "Its numbers are still being computed …"
-    if state.odds is None or any(inquiry.failed for inquiry in state.held.inquiries.values()):
+    if state.odds is None or any(job.failed for job in state.held.jobs.values()):
         return "An error, noted in the server's log, keeps a number away."
     return ""
 
@@ -112,7 +112,7 @@ def _interval(found: Answer, reason: str) -> Interval:
 def _needed(state: State) -> Interval:
     found = state.needed
     if found is None:
-        return Interval(None, None, None, readable(state.held.inquiries["needed"].reason or "no number suffices"))
+        return Interval(None, None, None, readable(state.held.jobs["needed"].reason or "no number suffices"))
     return _interval(found, f"more than {found.last:,.0f} {state.source.records} are needed")
 
 

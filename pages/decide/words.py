@@ -165,7 +165,7 @@ def _needed(state: State) -> tuple[str, str]:
 
 def playing(state: State) -> str:
     """How far the attack is."""
-    asked = cast(OddsQuestion, state.held.inquiries["odds"].question)
+    asked = cast(OddsQuestion, state.held.jobs["odds"].question)
     return f"Our own attack is being played: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
 
 

@@ -18,7 +18,7 @@ from pages.doors import captions
 from pages.doors.zero import show_door_zero
 from pages.ui.controls import LAMBDAS, Controls
 from pages.ui.live_figure import live_figure
-from pages.ui.refine import refined
+from pages.background.tables import refined
 
 SIDES = ("Cloud", "Path", "λ valley", "Bounds", "Work", "Door zero")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4

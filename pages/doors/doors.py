@@ -18,7 +18,7 @@ from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.readout import cards
-from pages.ui.refine import refined
+from pages.background.tables import refined
 from pages.ui.text import emphasised, framed, plain
 
 HEIGHT = 390

@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import figures
 from dpcore.errata import KINDS, recomputed
 from dpcore.mechanisms import list_mechanisms, mechanism_class
-from dpcore.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction, short
+from dpcore.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction
 from dpcore.traces import SETTINGS, traces
 from pages.sources import words
 from pages.sources.table import code, link, table, text
@@ -17,7 +17,6 @@ from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import switch
-from pages.ui.refine import follow, watcher
 from pages.ui.text import emphasised, plain, rounded
 
 HEIGHT = 620
@@ -151,15 +150,13 @@ def show_reproduction(name: str, seed: int) -> None:
 
 def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     """Figure and claims, as soon as they are there."""
-    before: short.Short | None = st.session_state.get(RUNNING)
-    held = st.session_state[RUNNING] = short.join(chosen, seed, watcher())
-    if before is not None and before is not held:
-        before.leave(watcher())
-    outcome = held.outcome
+    held = ask({RUNNING: ShortRun(chosen.name, seed)}, patience=0.0)
+    job = held.jobs[RUNNING]
+    outcome: Outcome | None = job.snapshot
     if outcome is None:
-        headline.html(emphasised(words.under_way(chosen, failed=held.failed), ink))
-        if not held.failed:
-            follow(RUNNING)
+        headline.html(emphasised(words.under_way(chosen, failed=job.failed), ink))
+        if not job.failed:
+            keep_alive(held)
             st.html(f'<div style="height: {PLACE}px"></div>')  # so that the figure moves nothing when it comes
         return None
     sentence = words.verdicts(chosen, outcome)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import Budget, NotApplicable, figures, list_mechanisms, trials
+from dpcore import Budget, figures, list_mechanisms
 from dpcore.sabotages import SABOTAGES
+from dpcore.trials import TrialsQuestion
+from pages.background.jobs import Job
+from pages.background.polling import ask, keep_alive
 from pages.trust import attack_background as background
 from pages.trust import attack_words as words
 from pages.trust.attack_words import Here
@@ -21,14 +24,14 @@ from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.readout import cards
-from pages.ui.refine import follow, watcher
 from pages.ui.text import emphasised, plain, readable
 
 HEIGHT, SIDE_HEIGHT = 400, 350
 RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
 SIDES = ("Errors", "Bet", "Scores")
 # What a move may wait for first runs of the honest code and of the picked version; the others arrive while one looks.
-AT_ONCE_SECONDS = 0.15
+AT_ONCE_SECONDS, _LOOK_SECONDS = 0.15, 0.005
+_NAME = "versions"  # of the job
 # Shares of false alarms at which the claim is drawn.
 FALSE = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-4, 1e-2, 20)]))
 
@@ -56,29 +59,25 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "what the mechanism would choose by itself"},
     )
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
-    asked = trials.Asked(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed)
-    question = st.container()
-    try:
-        held = _trials(asked, version)
-    except NotApplicable as reason:
-        headline.html(emphasised(f"**No audit here**: {readable(str(reason))}.", figures.MUTED[theme]))
+    asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version)
+    held = ask({_NAME: asked})
+    job = held.jobs[_NAME]
+    job.question.wanted = version  # somebody else may have asked first
+    _wait_for_first(job, version)
+    held.seen = {_NAME: job.news}
+    if job.snapshot is None:
+        reason = readable(job.reason) if job.reason else "its first runs are still to come"
+        headline.html(emphasised(f"**No audit here**: {reason}.", figures.MUTED[theme]))
         chips(words.CHIPS)
         behind_nothing()
+        keep_alive(held)
         return
-    seen, here = held.news, Here(held, version, held.standings)
-    if not held.finished:
-        with question:
-            follow(_NAME, seen)
+    here = Here(asked, job.snapshot, version, job.failed)
 
     def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
         """The chart there, and its sentence."""
-        me = object()
         there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
-        played = trials.join(there, me, version)
-        foreseen.finish(played, me, cancelled)
-        if not played.complete:
-            raise CancelledError
-        then = Here(played, version, played.standings)
+        then = Here(there, foreseen.answered(there, cancelled).snapshot, version)
         return _ruler(then, theme), plain(words.takeaway(then))
 
     sentence = words.takeaway(here)
@@ -86,7 +85,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        ahead = (picture_at, controls) if held.complete else None
+        ahead = (picture_at, controls) if job.complete else None
         live_figure(_ruler(here, theme), key="ruler", alt=plain(sentence), height=HEIGHT, ahead=ahead)
         st.caption(words.caption(here))
     with right:
@@ -112,6 +111,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         lambda: background.snippet(here),
         lambda: background.table(here),
     )
+    keep_alive(held)
 
 
 def _ruler(here: Here, theme: figures.Theme) -> figures.Figure:
@@ -120,22 +120,13 @@ def _ruler(here: Here, theme: figures.Theme) -> figures.Figure:
     return figures.ruler_figure(words.rows(here), claim=here.claim, picked=picked, theme=theme, height=HEIGHT)
 
 
-_NAME = "trials in the background"
-
-
-def _trials(asked: trials.Asked, wanted: str | None) -> trials.Trials:
-    """The session's trials: the ones it holds, or others if it asks for others, which gives the old ones up."""
-    held: trials.Trials | None = st.session_state.get(_NAME)
-    if held is not None and held.asked != asked:
-        held.leave(watcher())
-        del st.session_state[_NAME]
-        held = None
-    if held is None or (held.finished and not held.complete and not held.failed):
-        held = st.session_state[_NAME] = trials.join(asked, watcher(), wanted)
-        held.wait_for_first(wanted, AT_ONCE_SECONDS)
-    held.watch(watcher())
-    held.wanted = wanted
-    return held
+def _wait_for_first(job: Job, version: str | None) -> None:
+    """Until the honest code and this version, where it can be played, have first runs to show, or a moment is over."""
+    deadline = time.monotonic() + AT_ONCE_SECONDS
+    while job.snapshot is not None and not job.finished and time.monotonic() < deadline:
+        if job.snapshot.standings.keys() >= {None, version} & job.snapshot.plans.keys():
+            return
+        time.sleep(_LOOK_SECONDS)
 
 
 def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
@@ -159,7 +150,7 @@ def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
         picture = figures.wealth_figure(
             (2.0 * now.pairs, now.logs),
             (2.0 * honest.pairs, honest.logs) if honest else None,
-            runs=here.trials.asked.runs,
+            runs=here.asked.runs,
             verdict=here.verdict,
             theme=theme,
             height=SIDE_HEIGHT,

@@ -30,7 +30,7 @@ def table(here: Here) -> pd.DataFrame:
     """One row for each version: what the ruler shows, and the mistakes that cannot be made."""
     made = []
     for version in here.trials.versions:
-        now = here.standings.get(version)
+        now = here.trials.standings.get(version)
         found = now.report if now else None
         made.append(
             {
@@ -57,7 +57,7 @@ def assumptions(here: Here) -> str:
         f"**The two data sets:** {trials.pairs[here.played]}. They are chosen to be as far apart as the sensitivity "
         "allows, with a loss that reaches it.",
         f"**The attacker** knows both, sees one release, or every step where a mechanism has many, of "
-        f"{name_of(trials.asked.mechanism)} with {noise} noise, and knows the claimed law of "
+        f"{name_of(here.asked.mechanism)} with {noise} noise, and knows the claimed law of "
         "its noise. Records, loss and λ are the audit's own: the sliders for them do not enter.",
         f"**A false “contradicted”** comes in at most {ALPHAS[1]:.1%} of pages like this one, from certificates "
         f"and bets of all {len(trials.versions)} versions together; a false “suspicious” in at most {ALPHAS[0]:.0%}.",
@@ -73,7 +73,7 @@ def assumptions(here: Here) -> str:
 
 def snippet(here: Here) -> str:
     """Python that repeats the audit from an empty file."""
-    asked = here.trials.asked
+    asked = here.asked
     return f"""from dpcore import Budget, run_audit
 from dpcore.auditing import worst_plan
 

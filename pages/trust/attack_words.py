@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from dpcore.certificates import Certificate
@@ -12,7 +11,7 @@ from dpcore.figures import Row
 from dpcore.mechanisms import mechanism_class
 from dpcore.reports import Verdict
 from dpcore.sabotages import SABOTAGES
-from dpcore.trials import Standing, Trials
+from dpcore.trials import AllVersions, Standing, TrialsQuestion
 from dpcore.wealth import ALPHAS
 from pages.ui.controls import delta_text
 from pages.ui.text import readable, rounded
@@ -37,11 +36,13 @@ _REFUTED_BY = {
 
 @dc.dataclass(frozen=True)
 class Here:
-    """What the page shows: the trials, the version that was picked, and how all stood when the page was drawn."""
+    """What the page shows: what is asked, how all versions stand, the version that was picked, and whether an error
+    keeps the other runs away."""
 
-    trials: Trials
+    asked: TrialsQuestion
+    trials: AllVersions
     picked: str | None
-    standings: Mapping[str | None, Standing]
+    failed: bool = False
 
     @property
     def played(self) -> str | None:
@@ -50,12 +51,12 @@ class Here:
 
     @property
     def standing(self) -> Standing | None:
-        return self.standings.get(self.played)
+        return self.trials.standings.get(self.played)
 
     @property
     def honest(self) -> Standing | None:
         """The honest code's, where another version is picked."""
-        return None if self.played is None else self.standings.get(None)
+        return None if self.played is None else self.trials.standings.get(None)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -148,7 +149,7 @@ def _of_100(share: float) -> str:
 
 def _so_far(here: Here, now: Standing) -> str:
     """While runs are coming only the bet may speak."""
-    played = f"{now.runs:,} of {here.trials.asked.runs:,} runs played"
+    played = f"{now.runs:,} of {here.asked.runs:,} runs played"
     suspicious, contradicted = now.reached
     if contradicted:
         return (
@@ -169,12 +170,12 @@ def rows(here: Here) -> list[Row]:
 
 
 def _row(here: Here, version: str | None) -> Row:
-    now = here.standings.get(version)
+    now = here.trials.standings.get(version)
     name = "the honest code" if version is None else SABOTAGES[version].label
     if now is None:
         return Row(name, "waits", math.nan, math.nan, None)
     if now.report is None:
-        told = now.verdict or f"{now.runs / here.trials.asked.runs:.0%} played"
+        told = now.verdict or f"{now.runs / here.asked.runs:.0%} played"
         return Row(name, told, math.nan, math.nan, now.verdict)
     found = now.report
     return Row(name, str(now.verdict), found.certified_epsilon_95, found.certified_epsilon_999, now.verdict)
@@ -182,10 +183,10 @@ def _row(here: Here, version: str | None) -> Row:
 
 def caption(here: Here) -> str:
     """What the rows share, and what the picked one is."""
-    asked, count = here.trials.asked, len(here.trials.versions)
+    asked, count = here.asked, len(here.trials.versions)
     promise = f"δ = {delta_text(asked.budget.delta)}" if here.trials.plans[None].spent.delta else "δ = 0"
     picked = "" if here.played is None else f"**{version_name(here.played)}:** {SABOTAGES[here.played].sentence} "
-    failed = "An error, noted in the server's log, keeps the other runs away. " if here.trials.failed else ""
+    failed = "An error, noted in the server's log, keeps the other runs away. " if here.failed else ""
     return (
         f"{failed}{picked}Same promise for all: ε = {rounded(here.claim)}, {promise}, one record replaced; "
         f"{asked.runs:,} runs each. Dark bars hold with confidence 99.9%, pale ones with 95%, for the {count} versions "
@@ -247,7 +248,7 @@ def readouts(here: Here) -> list[tuple[str, str]]:
     found = now.report
     if found is None:
         return [
-            ("…", f"certified with the last run: {now.runs:,} of {here.trials.asked.runs:,} are in"),
+            ("…", f"certified with the last run: {now.runs:,} of {here.asked.runs:,} are in"),
             (f"{_of_100(now.right)} of 100", "guesses are right so far; a coin gets 50"),
             bet,
         ]
@@ -266,4 +267,4 @@ def readouts(here: Here) -> list[tuple[str, str]]:
 
 
 def file_name(here: Here) -> str:
-    return f"audit_{here.trials.asked.mechanism}_{here.played or HONEST}.json"
+    return f"audit_{here.asked.mechanism}_{here.played or HONEST}.json"

@@ -22,15 +22,14 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import streamlit as st
+from pages.background.jobs import Job, Question, join
+from pages.background.polling import watcher
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dpcore import Experiment, NotApplicable, Unconverged, figures, run
-from dpcore.inquiries import Inquiry, Question, join
-from dpcore.refinement import Watched
 from pages.ui import links
 from pages.ui.controls import Controls
-from pages.ui.refine import watcher
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,25 +172,17 @@ def whole(experiment: Experiment, cancelled: Callable[[], bool]) -> pd.DataFrame
     return table
 
 
-def finish(held: Watched, me: Hashable, cancelled: Callable[[], bool]) -> None:
-    """Wait for all of what `me` watches in the background; raises CancelledError where it was given up."""
-    while not held.finished:
-        held.watch(me)
-        held.wait(_LOOK_SECONDS)
-        if cancelled():
-            held.leave(me)
-            raise CancelledError
-    held.leave(me)
-
-
-def answered(question: Question, cancelled: Callable[[], bool]) -> Inquiry:
-    """The question with its whole answer; raises CancelledError where it was given up, or there is none."""
+def answered(question: Question, cancelled: Callable[[], bool]) -> Job:
+    """The job with the whole answer to a question; raises CancelledError where it was given up, or there is none."""
     me = object()
-    inquiry = join(question, me)
-    finish(inquiry, me, cancelled)
-    if not inquiry.complete or inquiry.reason:
+    job = join(question, me)
+    while not job.finished and not cancelled():
+        job.watch(me)
+        job.wait(_LOOK_SECONDS)
+    job.leave(me)
+    if not job.complete or job.reason:
         raise CancelledError
-    return inquiry
+    return job
 
 
 async def answer(request: Request) -> Response:

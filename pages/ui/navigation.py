@@ -10,7 +10,8 @@ from types import CodeType
 
 import streamlit as st
 
-from pages.ui import foreseen, links, refine
+from pages.background import polling
+from pages.ui import foreseen, links
 
 
 def run_pages(
@@ -25,7 +26,7 @@ def run_pages(
     pages = [st.Page(folder / script, title=title, default=title == landing) for title, script in scripts.items()]
     chosen = st.navigation(pages, position="top").title
     foreseen.begin()
-    refine.leave_other_pages(chosen)
+    polling.leave_other_pages(chosen)
     remarks = st.empty()
     links.begin(chosen, {page.title: page.url_path for page in pages})
     # A place for each page: what another page drew goes as soon as its place is empty, not when this page is complete.

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import threading
-import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 
 
-class Turns:
+class FairPool:
     """A pool of `workers` threads that belongs to everybody alike, however much somebody asks for.
 
     A free thread takes the oldest work of the owner who has the fewest works running, among these the owner who has
     waited longest for a turn. So whoever asks for one thing waits at most for what is running then and for one turn of
     each of the others; alone, an owner has all threads.
 
-    >>> turns, done = Turns(1, "example"), []
-    >>> futures = [turns.submit(owner, lambda owner=owner: done.append(owner)) for owner in ("a", "a", "b")]
+    >>> pool, done = FairPool(1, "example"), []
+    >>> futures = [pool.submit(owner, lambda owner=owner: done.append(owner)) for owner in ("a", "a", "b")]
     >>> _ = [future.result() for future in futures]
     >>> sorted(done)
     ['a', 'a', 'b']
@@ -55,47 +52,6 @@ class Turns:
         return min(self._waiting, key=self._running.__getitem__)
 
 
-class Portions:
-    """How many runs the next portion of a long work has, so that one turn takes about so many seconds.
-
-    seconds: of a portion, beside what any portion costs however few runs it has. They are the thread's own processor
-    time: on a busy machine a portion takes longer, and smaller ones would only add to what they cost.
-
-    >>> portions, played = Portions(0.025), 0
-    >>> while played < 1000:
-    ...     with portions.measured():
-    ...         played += portions.runs
-    >>> portions.runs >= 1000
-    True
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._a_run = 0.0
-        self._shortest, self._its_runs = math.inf, 1
-        self.runs = 1
-
-    @contextmanager
-    def measured(self) -> Iterator[None]:
-        """Around a portion of `runs`."""
-        started = time.thread_time()
-        yield
-        self._learn(time.thread_time() - started)
-
-    def _learn(self, took: float) -> None:
-        # The shortest portion tells what any portion costs, and the others by how much runs make one longer.
-        if self.runs > self._its_runs:
-            self._a_run = max(0.0, (took - self._shortest) / (self.runs - self._its_runs))
-        else:
-            self._a_run /= 2.0  # perhaps it was slow by chance
-        if took < self._shortest:
-            self._shortest, self._its_runs = took, self.runs
-        self.runs = max(1, int(min(_GROWTH * self.runs, self._seconds / max(self._a_run, 1e-12))))
-
-
-_GROWTH = 8  # one that was short by chance makes the next one so much longer at most
-
-
 # All work that goes on while pages are looked at. Two threads: more of them slow each other and the pages down, since
 # Python lets one run at a time but in compiled code.
-BACKGROUND = Turns(2, "background")
+BACKGROUND = FairPool(2, "background")
