@@ -256,7 +256,7 @@ def test_a_file_is_read_in_both_forms_and_is_not_called_a_stand_in(tmp_path, mon
         made.append(pd.read_csv(out / "table.csv"))
         claims = json.loads((out / "claims.json").read_text())["claims"]
         assert len(claims) == 2
-        assert len(json.loads((out / "figure.json").read_text())["data"]) == 1 + (made[-1].status == "ok").sum()
+        assert len(json.loads((out / "figure.json").read_text())["data"]) == 2 + (made[-1].status == "ok").sum()
     # The same records in both forms, and they can be learned.
     pd.testing.assert_series_equal(made[0].score, made[1].score, rtol=1e-6)
     assert made[0].without.max() > 0.85
@@ -315,10 +315,12 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
 
     scores = {"noisy_gd": np.array([0.6, 0.7]), "phased_sgd": np.array([0.5, np.nan])}
     labels = {"noisy_gd": "steps", "phased_sgd": "phases"}
-    figure = figures.every_mechanism_figure(np.array([0.1, 1.0]), scores, 0.8, labels, theme=theme, height=600)
-    assert [trace.name for trace in figure.data] == ["not private", "steps", "phases"]
-    assert np.array_equal(figure.data[2].y, scores["phased_sgd"], equal_nan=True) and (figure.data[0].y == 0.8).all()
-    assert figure.data[1].line.dash != figure.data[2].line.dash
+    figure = figures.every_mechanism_figure(np.array([0.1, 1.0]), scores, 0.8, 0.55, labels, theme=theme, height=600)
+    plain, larger, steps, phases = figure.data
+    assert [trace.name for trace in figure.data] == ["not private", "always the larger class", "steps", "phases"]
+    assert np.array_equal(phases.y, scores["phased_sgd"], equal_nan=True)
+    assert (plain.y == 0.8).all() and (larger.y == 0.55).all()
+    assert steps.line.dash != phases.line.dash and plain.line.dash != larger.line.dash
 
 
 @pytest.mark.nightly

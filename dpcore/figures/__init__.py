@@ -41,7 +41,7 @@ _HOMES = {
     "reproduced": ("accuracy_lines", "every_mechanism_figure", "exponents_figure", "three_ways_figure"),
     "streaming": ("play_figure", "regret_figure"),
     "style": (
-        *("BACKGROUND", "FAMILIES", "GRID", "MUTED", "NOISES", "TEXT", "Theme"),
+        *("BACKGROUND", "FAMILIES", "GRID", "LARGER", "MUTED", "NOISES", "TEXT", "Theme"),
         *("door_of", "family_of", "noise_of", "place_of", "plain_number", "spread"),
     ),
     "tracing": ("tracing_figure",),
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         BACKGROUND,
         FAMILIES,
         GRID,
+        LARGER,
         MUTED,
         NOISES,
         TEXT,

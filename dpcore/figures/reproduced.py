@@ -14,6 +14,7 @@ from .figure import Figure
 from .measured import BOTTOM, LEFT, TOP, curves_chart
 from .style import (
     FAMILIES,
+    LARGER,
     LEGEND,
     LEGEND_ROW,
     MUTED,
@@ -110,15 +111,27 @@ def three_ways_figure(
 
 
 def every_mechanism_figure(
-    epsilon: Array, scores: Mapping[str, Array], plain: float, labels: Mapping[str, str], *, theme: Theme, height: int
+    epsilon: Array,
+    scores: Mapping[str, Array],
+    plain: float,
+    larger: float,
+    labels: Mapping[str, str],
+    *,
+    theme: Theme,
+    height: int,
 ) -> Figure:
     """Accuracy on test records against epsilon, a curve for each mechanism that applies; nan is left out.
 
-    epsilon: [K]. scores: mechanism -> mean accuracy [K]. plain: accuracy without privacy. labels: mechanism -> name.
+    epsilon: [K]. scores: mechanism -> mean accuracy [K]. plain, larger: accuracy without privacy, and of the larger
+    class. labels: mechanism -> name. height: px.
     """
     traces: list[dict[str, Any]] = []
-    reference = np.full(len(epsilon), plain)
-    traces.append(line(epsilon, reference, FAMILIES[theme]["reference"], "not private", "y", dash="dot"))
+    for level, ink, name, dash in (
+        (plain, FAMILIES[theme]["reference"], "not private", "solid"),
+        (larger, MUTED[theme], LARGER, "dot"),
+    ):
+        hover = {"hovertemplate": f"{name}: %{{y:.1%}}<extra></extra>"}
+        traces.append(line(epsilon, np.full(len(epsilon), level), ink, name, "y", dash=dash) | hover)
     used: dict[str, int] = {}
     for mechanism, values in scores.items():
         family = family_of(mechanism)
@@ -146,10 +159,10 @@ def accuracy_lines(
     table: pd.DataFrame, printed: Mapping[str, Sequence[tuple[float, float]]], over: str, theme: Theme
 ) -> Figure:
     """Right of 100 against x: the mean, all runs but the outer tenths where there are enough, what the paper prints as
-    open marks.
+    open marks, and the larger class.
 
-    table: columns run, x, mechanism ("none" is without privacy) and right; nan is a refusal, a cross at the bottom.
-    printed: mechanism -> (x, right of 100). over: what x is, in words.
+    table: columns run, x, mechanism ("none" is without privacy), right and larger_class, both of 100; right is nan for
+    a refusal, a cross at the bottom. printed: mechanism -> (x, right of 100). over: what x is, in words.
     """
     groups = table.groupby(["mechanism", "x"])["right"]
     means, enough = groups.mean(), groups.count() >= LEAST_BANDED
@@ -158,19 +171,21 @@ def accuracy_lines(
     for nth, key in enumerate(table.mechanism.unique()):
         colour = FAMILIES[theme]["reference" if key == "none" else family_of(key)]
         symbol = "diamond" if key == "none" else SYMBOLS[family_of(key)]
-        dash = "dashdot" if key.endswith("_gamma") else "dot" if key == "none" else "solid"
+        width, dash = 1.5 if key == "none" else 3.0, "dashdot" if key.endswith("_gamma") else "solid"
         mean, name = means[key], _named(key)
         edge = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
         traces.append(edge | {"x": highs[key].index.to_numpy(float), "y": highs[key].to_numpy(float)})
         fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.12)}
         traces.append(edge | fill | {"x": lows[key].index.to_numpy(float), "y": lows[key].to_numpy(float)})
-        traces.append(line(mean.index, mean, colour, name, "y", width=3, dash=dash, over=over))
+        traces.append(line(mean.index, mean, colour, name, "y", width=width, dash=dash, over=over))
         if marks := printed.get(key):
             open_mark = f"{symbol}-open{'-dot' if key.endswith('_gamma') else ''}"
             traces.append(_dots(marks, f"{name}, as printed", open_mark, colour))
         if refused := [(x, _FLOOR + 1.0 + nth) for x in mean.index[mean.isna()]]:
             traces.append(_dots(refused, f"{name}, refused here", "x-thin-open", colour))
-    places = sorted(table.x.unique())
+    larger = table.groupby("x").larger_class.mean()
+    traces.append(line(larger.index, larger, MUTED[theme], LARGER, "y", dash="dot", over=over))
+    places = larger.index.to_list()
     logarithmic = places[-1] / places[0] > 100 and places[0] < 1
     few = [x for x in places if math.log10(x).is_integer()] if logarithmic else places[::2]  # as a phone has room for
     bottom = BOTTOM + LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..evaluate import accuracy
+from ..evaluate import accuracy, larger_class
 from ..figures import accuracy_lines
 from ..mechanisms import make_mechanism
 from ..sets import get_set
@@ -38,13 +38,14 @@ def both_signs(data: Data) -> Data:
 
 
 def rows_of(train: Data, test: Data, seed: int, run: int) -> Iterator[dict[str, Any]]:
-    """A row for each number of columns and line: run, x, mechanism, right of 100, projected and reason.
+    """A row for each number of columns and line: run, x, larger_class, mechanism, right, projected, reason.
 
     A constant comes on top of the columns, and idle ones are promised no more than the others: |x_j| <= 1.
-    projected: right of 100 after the released model was projected on the L1 ball of 1.
+    larger_class, right: of 100. projected: right after the released model was projected on the L1 ball of 1.
     """
+    common = {"run": run, "larger_class": 100.0 * larger_class(test), "projected": math.nan, "reason": ""}
     for place, columns in enumerate(COLUMNS):
-        p, facts = columns + 1, {"run": run, "x": float(columns), "projected": math.nan, "reason": ""}
+        p, facts = columns + 1, common | {"x": float(columns)}
         for key, right in _sampled(train, test, 2 * p, seed, run, place):
             yield facts | {"mechanism": key, "right": right}
         for key in _OBJECTIVE:
