@@ -94,11 +94,10 @@ def ledger_figure(
     traces.append(_dots([float(at)] * len(curves), heights, colour, theme))
 
     low, high = _powers(curves, label)
-    top = 10.0**high  # where curves leave the drawing
-    ends = [("y", min(last_drawn(curve.epsilon), top), names[curve.kind], colour) for curve in curves]
+    ends = [("y", last_drawn(curve.epsilon), names[curve.kind], colour) for curve in curves]
     ends.append(("y", label, across, FAMILIES[theme]["reference"]))
     drawing = height - _TOP - _BOTTOM
-    labels = end_labels(ends, {"y": ((low, high), drawing)}, logarithmic=("y",))
+    labels, beyond = end_labels(ends, {"y": ((low, high), drawing)}, theme, logarithmic=("y",))
     title = note("ε that each accounting finds", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"{letter} = {at:,}", at, TEXT[theme], BACKGROUND[theme])
     rows = sum(bool(trace["showlegend"]) for trace in traces)
@@ -115,7 +114,7 @@ def ledger_figure(
                 "height": height - _BOTTOM + below,
                 "margin": {"l": _LEFT, "r": 52, "t": _TOP, "b": below},  # half a flag on the right
                 "xaxis": _steps_axis(theme, x, at, 230),
-                "annotations": [title, cursor],
+                "annotations": [title, cursor, *beyond],
                 "showlegend": True,
                 "legend": LEGEND | {"y": -_BOTTOM / drawing},
             }

@@ -325,16 +325,20 @@ def vertical(x: float, colour: str) -> dict[str, Any]:
 def end_labels(
     ends: list[tuple[str, float, str, str]],
     panels: dict[str, tuple[tuple[float, float], float]],
+    theme: Theme,
     logarithmic: Sequence[str] = ("y2",),
-) -> list[dict[str, Any]]:
-    """One label behind the right end of each curve, pushed apart where they would overlap.
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
+    said where a legend takes the place of labels.
 
     ends: (axis, value, text, colour). panels: axis -> (its range, its height in px). logarithmic: axes that are.
-    A curve that ends outside its axis has its label at the edge, with an arrow and its last value.
+    A curve that ends outside its axis has its label at the edge, with an arrow and its last value. So it has beside a
+    legend, in one line inside the drawing.
     """
-    labels = []
+    labels, beyond = [], []
     for axis, ((low, high), size) in panels.items():
         placed = []
+        rows = {"↑": 0, "↓": 0}
         for on, value, text, colour in ends:
             if on != axis or math.isnan(value):
                 continue
@@ -342,8 +346,12 @@ def end_labels(
             if axis in logarithmic:
                 position = math.log10(value) if value > 0 else -math.inf
             if not low - 1e-9 <= position <= high + 1e-9:
-                text = f"{'↑' if position > high else '↓'} {text}<br>{short_number(value)}"
+                arrow, last = "↑" if position > high else "↓", short_number(value)
                 position = min(max(position, low), high)
+                words = f"{arrow} {text.replace('<br>', ' ')} ({last})"
+                beyond.append(_inside(words, axis, position, rows[arrow], colour, theme))
+                rows[arrow] += 1
+                text = f"{arrow} {text}<br>{last}"
             placed.append(((position - low) / (high - low) * size, position, text, colour))
         placed.sort()
         heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, _ in placed]
@@ -352,7 +360,16 @@ def end_labels(
         for (pixel, position, text, colour), shown in zip(placed, spread(centres, heights, size), strict=True):
             place = {"yref": axis, "y": position, "align": "left", "yanchor": "middle", "xshift": 6}
             labels.append(note(text, x=1, y=0, colour=colour, size=13, yshift=shown - pixel) | place)
-    return labels
+    return labels, beyond
+
+
+def _inside(text: str, axis: str, edge: float, row: int, colour: str, theme: Theme) -> dict[str, Any]:
+    """A line of text at the right end of the upper or lower edge of the axis, in one of the rows from there."""
+    anchor, away = ("top", -1) if text.startswith("↑") else ("bottom", 1)
+    place = {"yref": axis, "y": edge, "xanchor": "right", "yanchor": anchor, "xshift": -4, "borderpad": 0}
+    shift = away * (3 + LABEL_HEIGHT * row)
+    paper = with_opacity(BACKGROUND[theme], 0.8)
+    return note(text, x=1, y=0, colour=colour, size=12, yshift=shift, bgcolor=paper) | place
 
 
 def spread(centres: list[float], heights: Sequence[float], size: float) -> list[float]:
