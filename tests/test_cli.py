@@ -405,6 +405,7 @@ def test_an_interrupt_while_a_module_is_imported_is_no_traceback(tmp_path, modul
         "    def find_spec(self, name, path=None, target=None):\n"
         f"        if name == {module!r}:\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it\n"
         "sys.meta_path.insert(0, Interrupt())\n"
     )
     command = [sys.executable, "-m", "dpcore", "run", str(tmp_path / "e.json"), "-o", str(tmp_path / "out.csv")]
