@@ -61,18 +61,32 @@ def points(value: float) -> str:
 def readable(reason: str) -> str:
     """A library's sentence as a page shows it: names for keys, the page's letters, numbers as people write them.
 
+    What is in quotes stays as it is, unless it is a key.
+
     >>> readable("noisy_gd needs lam >= 0.02 for delta = 1e-06 and n = 8800, got 0.005: see dpcore.streaming")
     'gradient perturbation (full batch) needs λ ≥ 0.02 for δ = 10⁻⁶ and n = 8,800 (here 0.005)'
+    >>> readable("column 'dose_mg' grows like n^(-2/3)")
+    'column “dose_mg” grows like n⁻²⁄³'
     """
+    quoted: list[str] = []
+
+    def set_aside(found: re.Match[str]) -> str:
+        quoted.append(found[2])
+        return f"\0{len(quoted) - 1}\0"
+
+    reason = re.sub(r"""(?<!\w)(['"])(.*?)\1(?!\w)""", set_aside, reason)
     reason = re.sub(r"[;:,] [^;:,]*\bdpcore\.[^;:,]*", "", reason)
     reason = re.sub(r", got ([^:;]*[^:; ])", r" (here \1)", reason)
     reason = re.sub(r"\w+", lambda word: _names().get(word[0], word[0]), reason)
-    reason = re.sub(r"(?<!\w)'(.*?)'(?!\w)", r"“\1”", reason)
     for pattern, said in _SAID:
         reason = re.sub(pattern, said, reason)
     reason = re.sub(r"\b(\d[\d.]*)e([+-]?\d+)", lambda found: _scientific(found[1], int(found[2])), reason)
     reason = re.sub(r"([=<>≤≥]|here|least) (\d{4,})", lambda found: f"{found[1]} {int(found[2]):,}", reason)
-    return re.sub(r"(\w)\^(-?[\d.]*\d|p)", lambda found: power(found[1], found[2]), reason)
+    reason = re.sub(
+        r"([\w)])\^(?:\(([-−\d./pr ]+)\)|(-?[\d.]*\d|p))", lambda found: power(found[1], found[2] or found[3]), reason
+    )
+    names = _names() | {"population": "theory"}
+    return re.sub(r"\0(\d+)\0", lambda found: f"“{names.get(word := quoted[int(found[1])], word)}”", reason)
 
 
 def rate(slope: float) -> str:
@@ -86,10 +100,10 @@ def rate(slope: float) -> str:
 
 def power(base: str, exponent: str) -> str:
     """
-    >>> power("n", "2"), power("R", "p")
-    ('n²', 'Rᵖ')
+    >>> power("n", "2"), power("R", "p"), power("d", "1/2 − 1/p")
+    ('n²', 'Rᵖ', 'd¹⁄²⁻¹⁄ᵖ')
     """
-    return base + exponent.translate(str.maketrans("-0123456789.p", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹·ᵖ"))
+    return base + exponent.translate(str.maketrans("-−0123456789./pr", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹·⁄ᵖʳ", " "))
 
 
 def _scientific(mantissa: str, exponent: int) -> str:
@@ -103,14 +117,18 @@ _SAID = (
     (r"\blam\b", "λ"),
     (r"\bepsilon\b", "ε"),
     (r"\bdelta\b", "δ"),
+    (r"\bDelta\b", "Δ"),
     (r"\bkappa\b", "κ"),
     (r"\btheta_norm\b", "the guess of ‖θ‖"),
     (r"\bsqrt\b", "√"),
+    (r"√\((\w+)\)", r"√\1"),
     (r"(?<![^\W_])inf\b", "∞"),
     (r"\bnan\b", "undefined"),
     (r"\|\|(\w+)\|\|_∞", r"‖\1‖∞"),
     (r"\|\|(\w+)\|\|_2", r"‖\1‖₂"),
     (r"\|\|(\w+)\|\|_(\w)", r"‖\1‖\2"),
+    (r"\|\|(\w+)\|\|", r"‖\1‖"),
+    (r"\bx_i\b", "xᵢ"),
     (r"\bl_p\b", "ℓp"),
     ("_", " "),
     (">=", "≥"),
@@ -124,7 +142,7 @@ def _names() -> dict[str, str]:
     named = {key: mechanism_class(key).label for key in list_mechanisms()}
     made = {key: re.sub(r", (.*)", r" (\1)", label) for key, label in named.items()}
     made |= {key: loss.label for key, loss in LOSSES.items() if "_" in key}
-    return made | {key: get_set(key).label for key in SETS if "_" in key} | {"population": "theory"}
+    return made | {key: get_set(key).label for key in SETS if "_" in key}
 
 
 def people(count: float) -> str:

@@ -19,6 +19,7 @@ from dpcore.checks import shown
 from dpcore.data import Declared, Format, PrivateRecords, Report, Sheet, Source
 from dpcore.data.lines import number_in
 
+from .text import readable
 from .upload_server import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def upload_source() -> Source | None:
         with st.expander("What the file holds", expanded=not held.confirmed):
             records = _records(held)
     except ValueError as error:
-        st.error(literal(str(error)))
+        st.error(literal(readable(str(error).replace(held.name, repr(held.name)))))
         records = None
     except Exception as error:
         # Streamlit logs what reaches it, and these words may quote a cell.
@@ -450,7 +451,8 @@ def _set_several(held: _Upload, used: tuple[str, ...]) -> None:
         if not button.form_submit_button("Set bounds", width="stretch"):
             return
     if low is None or high is None or not low < high:
-        st.error(f"The smallest value must be a number below the largest, got {low} and {high}: type both again.")
+        given = " and ".join("none" if end is None else f"{end:.10g}" for end in (low, high))
+        st.error(readable(f"The smallest value must be a number below the largest, got {given}: type both again."))
         return
     held.bounds |= dict.fromkeys(chosen or _lacking(held, used), (low, high))
     held.table = None
@@ -468,7 +470,7 @@ def _paste(held: _Upload, facts: _Facts) -> None:
             try:
                 found = pasted_bounds(text, facts.columns, facts.decimal)
             except ValueError as error:
-                st.error(literal(f"Nothing was taken over: {error}."))
+                st.error(literal(f"Nothing was taken over: {readable(str(error))}."))
                 return
             held.bounds |= found
             held.table = None
