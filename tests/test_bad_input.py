@@ -457,7 +457,7 @@ def test_a_refusal_says_on_a_page_what_it_says_in_the_library(said, shown):
         ("sources/sources.py", {"about": "traces", "traced": "objective_gaussian"}),
         ("sources/sources.py", {"about": "reproductions", "reproduced": "jain-thakurta-1b"}),
         ("sparse/sparse.py", {"tab": "l1", "beside_ball": "Simplex"}),
-        ("geometry/geometry.py", {"p_norm": 4.0, "beside_geometry": "Rates"}),
+        ("geometry/geometry.py", {"p_norm": "4", "beside_geometry": "Rates"}),
     ],
 )
 def test_pages_show_no_program_text(page, state):
