@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import data
 from dpcore.data import private, sheets
-from pages.ui import upload_server, uploads
+from pages.ui import upload_bounds, upload_server, uploads
 from tests.harness import ROOT
 from tests.upload_page import MAIN, people
 
@@ -154,7 +154,7 @@ def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all()
     assert table_of(page) == {"age": [0.0, 100.0], "dose": [0.0, 100.0]}
     named(page, "Remove people").click().run()
     assert "0 in memory" in said(page) and page.file_uploader
-    assert not [key for key in page.session_state if key.startswith(uploads._CONTROLS)]
+    assert not [key for key in page.session_state if key.startswith(upload_bounds.CONTROLS)]
     labelled(chosen(page, people(seed=1)))
     assert table_of(page)["age"] == [0, 120] and named(page, "Guess").value == 0.0
 
@@ -184,7 +184,7 @@ def test_bounds_are_pasted_from_a_spreadsheet():
 )
 def test_a_pasted_table_with_a_mistake_is_told_by_its_line(text, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        uploads.pasted_bounds(text, ["age", "dose"])
+        upload_bounds.pasted_bounds(text, ["age", "dose"])
 
 
 def test_the_same_declaration_keeps_the_records_and_another_one_lets_them_go():

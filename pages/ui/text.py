@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import re
+from collections.abc import Iterable
 
 from dpcore.figures import plain_number
 from dpcore.losses import LOSSES
@@ -28,6 +29,29 @@ def framed(text: str, *, strong: bool) -> str:
 def plain(sentence: str) -> str:
     """The sentence without its marks, for screen readers."""
     return sentence.replace("**", "")
+
+
+def literal(text: str) -> str:
+    """Text of a file as Markdown shows it letter by letter, and makes no link of.
+
+    >>> literal("got '**x** $1'")
+    "got \\\\'\\\\*\\\\*x\\\\*\\\\* \\\\$1\\\\'"
+    >>> literal("www.example.org").replace("\\u2060", "|")
+    'www|\\\\.example\\\\.org'
+    """
+    # Markdown looks for addresses after it has taken the backslashes away; a word joiner (no width) breaks them.
+    unlinked = re.sub(r"(?i)(https?(?=://)|www(?=\.)|(?<=@))", "\\1\u2060", " ".join(text.split()))
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", unlinked)
+
+
+def listed(words: Iterable[str]) -> str:
+    """The first five, and how many more there are.
+
+    >>> listed("abc"), listed("abcdefg")
+    ('a, b, c', 'a, b, c, d, e and 2 more')
+    """
+    every = [*words]
+    return ", ".join(every[:5]) + (f" and {len(every) - 5:,} more" if len(every) > 5 else "")
 
 
 def tenths(value: float) -> str:
