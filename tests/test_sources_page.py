@@ -14,6 +14,7 @@ from dpcore.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.traces import traces
 from pages.sources import words
 from pages.sources.table import link, table, text
+from pages.ui.text import readable
 from tests.harness import ROOT
 from tests.pages import charts, open_script, said, texts
 from tests.test_links import follow, remarks, settled
@@ -51,7 +52,7 @@ def test_every_row_of_a_mechanism_is_shown(key):
     assert not page.exception
     found = cells(page)
     for row in traces(key):
-        assert row.assumes in found and row.theorem in found and words.FORMS[row.form] in found
+        assert readable(row.assumes) in found and readable(row.theorem) in found and words.FORMS[row.form] in found
         assert all(test in found for test in row.tests)
     assert link("attack it", words.attack_of(key)) in texts(page)
 
@@ -74,10 +75,10 @@ def test_a_figure_done_again_says_what_its_run_says():
     first = next(claim.words for claim in outcome.claims if claim.verdict != "agrees")
     assert said(page) == (
         f"{holding} of {len(outcome.claims)} claims hold in {chosen.few} of {chosen.runs} repetitions. "
-        f"Not so here: {first}"
+        f"Not so here: {readable(first)}"
     )
     for claim in outcome.claims:
-        assert claim.words in cells(page) and claim.found in cells(page) and claim.why in cells(page)
+        assert all(readable(part) in cells(page) for part in (claim.words, claim.printed, claim.found, claim.why))
     assert f"runs={chosen.few}, seed=3" in page.code[-1].value
 
 

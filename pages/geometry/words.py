@@ -244,7 +244,7 @@ def rates_caption(row: Row, here: Here) -> str:
     leads = {"sampling": "sampling leads", "privacy": "privacy leads", "trivial": "the rate says nothing"}
     return (
         f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.upper.leads]}. Orders of growth without "
-        f"constants, {row.upper.source}; lower bound: {row.lower.formula}."
+        f"constants, {row.upper.source}; lower bound: {readable(row.lower.formula)}."
     )
 
 
