@@ -84,7 +84,7 @@ def test_the_budget_s_answer_stands_where_the_curve_meets_what_can_be_given_up()
     "learnable, text, edge",
     [
         (9.0, "always the larger class:<br>9.0 lost", 9.0),
-        (45.2, "↑ always the larger class<br>45.2", 30.0),
+        (45.2, "↑ always the larger class<br>45", 30.0),
         (-1.5, "always the larger class:<br>-1.5 lost", -1.5),
     ],
 )
