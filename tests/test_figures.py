@@ -208,7 +208,7 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     [
         (-2, 1, ["0.01", "0.1", "1", "10"]),
         (-0.9, 0.7, ["0.2", "0.5", "1", "2", "5"]),
-        (-8.5, -5.5, ["10⁻⁸", "10⁻⁷", "0.000001"]),  # all decimals would not fit beside the axis
+        (-8.5, -5.5, ["10⁻⁸", "10⁻⁷", "10⁻⁶"]),  # all decimals would not fit beside the axis
     ],
 )
 def test_a_log_axis_of_any_length_has_ticks(low, high, expected):

@@ -243,7 +243,7 @@ def _sure(answer: Range, height: float, end: float, colour: str) -> dict[str, An
         "line": {"color": colour, "width": 7},
         "opacity": 0.55,
         "name": "the budget, 95% sure",
-        "showlegend": False,
+        "showlegend": bool(ends),
         "hovertemplate": "between ε = %{x:.3~g}<extra></extra>",
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..ledgers import Curve, Kind, Noise
 from ..types import Array
 from .figure import Figure
+from .measured import titled
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -105,7 +106,7 @@ def ledger_figure(
     layout = frame(theme, height) | {
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "showlegend": False,
-        "xaxis": _steps_axis(theme, x, at, 520) | {"title": {"text": counted, "standoff": 10, "font": {"size": 14}}},
+        "xaxis": titled(_steps_axis(theme, x, at, 520), counted),
         "yaxis": log_axis(theme, low, high),
         "shapes": [vertical(at, MUTED[theme])],
         "annotations": [title, cursor, *labels],
@@ -113,7 +114,7 @@ def ledger_figure(
             "narrow": {
                 "height": height - _BOTTOM + below,
                 "margin": {"l": _LEFT, "r": 52, "t": _TOP, "b": below},  # half a flag on the right
-                "xaxis": _steps_axis(theme, x, at, 230),
+                "xaxis": titled(_steps_axis(theme, x, at, 230), counted),
                 "annotations": [title, cursor, *beyond],
                 "showlegend": True,
                 "legend": LEGEND | {"y": -_BOTTOM / drawing},

@@ -167,19 +167,19 @@ def curves_chart(
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "showlegend": False,
-        "xaxis": _titled(cursor_axis(theme, span, at, 560), title),
+        "xaxis": titled(cursor_axis(theme, span, at, 560), title),
         "yaxis": log_axis(theme, *powers),
         "shapes": shapes,
         "annotations": [*notes, *labels],
     }
     narrow = with_legend(traces, height) | {
-        "xaxis": _titled(cursor_axis(theme, span, at, 300), short or title),
+        "xaxis": titled(cursor_axis(theme, span, at, 300), short or title),
         "annotations": [*notes, *beyond],
     }
     return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
 
-def _titled(made: dict[str, Any], title: str) -> dict[str, Any]:
+def titled(made: dict[str, Any], title: str) -> dict[str, Any]:
     """The axis with a title below its tick labels, or below the cursor's flag where the flag leaves no label."""
     low, high = (10.0**edge for edge in made["range"])
     shown = any(text for tick, text in zip(made["tickvals"], made["ticktext"], strict=True) if low <= tick <= high)

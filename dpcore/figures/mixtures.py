@@ -71,7 +71,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     if not valley.lam_is_free:
         budget = f"budget ε = {plain_number(valley.epsilon)}"
         held.append(np.array([valley.epsilon]))
-        traces.append(line(span, [valley.epsilon] * 2, muted, budget, "y2", dash="dot", over="m", legend=False))
+        traces.append(line(span, [valley.epsilon] * 2, muted, budget, "y2", dash="dot", over="m"))
         ends.append(("y2", valley.epsilon, budget, muted))
     lower_powers = powers_of(held, [])
     words = "λ that m draws ask for" if valley.lam_is_free else "what m draws cost, ε"

@@ -141,16 +141,23 @@ def plain_number(value: float) -> str:
 
 
 def short_number(value: float) -> str:
-    """Two digits for a label, far from 1 with a power of ten.
+    """Two digits for a label, far from 1 with a power of ten: longer decimals would not fit beside an axis.
 
-    >>> short_number(-0.00123), short_number(123456.0), short_number(3e-7), short_number(1e-7)
-    ('−0.0012', '120k', '3·10⁻⁷', '10⁻⁷')
+    >>> short_number(-0.00123), short_number(123456.0), short_number(3e-7), short_number(1e-5)
+    ('−0.0012', '120k', '3·10⁻⁷', '10⁻⁵')
     """
-    if not value or 1e-6 <= abs(value) < 1e12:
+    if not value or 1e-4 <= abs(value) < 1e12:
         return plain_number(float(f"{value:.2g}") + 0.0).replace("-", "−")
     digits, power = f"{value:.1e}".split("e")
-    exponent = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{float(digits):g}·10{exponent}".replace("-", "−").removeprefix("1·")
+    return f"{float(digits):g}·{power_of_ten(int(power))}".replace("-", "−").removeprefix("1·")
+
+
+def power_of_ten(exponent: int) -> str:
+    """
+    >>> power_of_ten(-7)
+    '10⁻⁷'
+    """
+    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def frame(theme: Theme, height: int) -> dict[str, Any]:
@@ -349,7 +356,7 @@ def end_labels(
                 arrow, last = "↑" if position > high else "↓", short_number(value)
                 position = min(max(position, low), high)
                 words = f"{arrow} {text.replace('<br>', ' ')} ({last})"
-                beyond.append(_inside(words, axis, position, rows[arrow], colour, theme))
+                beyond.append(at_edge(words, axis, position, colour, theme, rows[arrow]))
                 rows[arrow] += 1
                 text = f"{arrow} {text}<br>{last}"
             placed.append(((position - low) / (high - low) * size, position, text, colour))
@@ -363,8 +370,11 @@ def end_labels(
     return labels, beyond
 
 
-def _inside(text: str, axis: str, edge: float, row: int, colour: str, theme: Theme) -> dict[str, Any]:
-    """A line of text at the right end of the upper or lower edge of the axis, in one of the rows from there."""
+def at_edge(text: str, axis: str, edge: float, colour: str, theme: Theme, row: int = 0) -> dict[str, Any]:
+    """Words that begin with an arrow, inside the drawing, at the right end of the axis's upper or lower edge.
+
+    row: lines of text from there.
+    """
     anchor, away = ("top", -1) if text.startswith("↑") else ("bottom", 1)
     place = {"yref": axis, "y": edge, "xanchor": "right", "yanchor": anchor, "xshift": -4, "borderpad": 0}
     shift = away * (3 + LABEL_HEIGHT * row)
