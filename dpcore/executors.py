@@ -14,7 +14,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 
-from . import __version__
+from ._version import __version__
 from .threads import one_blas_thread
 
 KINDS = "here, threads:N, processes:N or dask:ADDRESS"

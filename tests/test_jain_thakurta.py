@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.records import training_records
-from dpcore.figures import accuracy_lines
+from dpcore.data.sources import training_records
+from dpcore.figures import reproduction_figure
 from dpcore.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.reproductions import accuracies as acc
 from dpcore.reproductions import cod_rna as rna
 from dpcore.reproductions import jain_thakurta as jt
 from dpcore.reproductions import jain_thakurta_simplex as simplex
 from dpcore.reproductions import jain_thakurta_url as url
+from dpcore.reproductions.charts import RightAgainst
 from dpcore.reproductions.jain_thakurta_printed import PRINTED
 from tests.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 from tests.test_cli import call
@@ -233,7 +234,8 @@ def test_the_figure_holds_the_means_the_printed_marks_and_the_refusals(theme):
             for x, right in zip((0.001, 1.0), values, strict=True)
         ]
     )
-    figure = accuracy_lines(table, {"objective_gamma": ((0.001, 54.0), (1.0, 88.0))}, "privacy budget ε", theme)
+    chart = RightAgainst(table, {"objective_gamma": ((0.001, 54.0), (1.0, 88.0))}, "privacy budget ε")
+    figure = reproduction_figure(chart, theme=theme)
     shown = {trace.name: trace for trace in figure.data if trace.showlegend}
     ours, larger = "Gamma noise in the question", "always the larger class"
     assert list(shown[larger].x) == [0.001, 1.0] and list(shown[larger].y) == [60.5, 60.5]

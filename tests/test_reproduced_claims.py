@@ -17,6 +17,7 @@ from dpcore.reproductions import bassily_transition as bassily
 from dpcore.reproductions import kamath_three_ways as kamath
 from dpcore.reproductions import pathak_raj_accuracy as pathak
 from dpcore.reproductions import talwar_rate as talwar
+from dpcore.reproductions.charts import ExcessOfMechanisms, Exponents, ScoresOfMechanisms
 from tests.test_cli import call
 
 NAMES = ["talwar-rate", "kamath-three-ways", "pathak-raj-accuracy", "bassily-transition", "iyengar"]
@@ -296,14 +297,14 @@ def test_a_missing_file_and_too_few_runs_are_one_sentence(tmp_path, capsys):
 def test_figures_hold_the_numbers(theme, rates, ways, table):
     names = [e.curve for e in rates.exponents]
     means, errors, claimed = (np.array([getattr(e, f) for e in rates.exponents]) for f in ("mean", "se", "claimed"))
-    figure = figures.exponents_figure(names, means, errors, claimed, theme=theme, height=360)
+    figure = figures.reproduction_figure(Exponents(names, means, errors, claimed), theme=theme)
     printed, found = figure.data
     assert np.array_equal(printed.x, claimed) and np.array_equal(found.x, means)
     assert np.array_equal(found.error_x.array, 2 * errors)
     assert [str(text) for text in figure.layout.yaxis.ticktext] == names
 
     shown = {name: (kamath._KEYS[name], measured) for name, measured in ways.ways.items()}
-    figure = figures.three_ways_figure(ways.epsilon, shown, ways.nothing, theme=theme, height=430)
+    figure = figures.reproduction_figure(ExcessOfMechanisms(ways.epsilon, shown, ways.nothing), theme=theme)
     drawn = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
     assert list(drawn) == list(ways.ways)
     for name, trace in drawn.items():
@@ -315,7 +316,8 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
 
     scores = {"noisy_gd": np.array([0.6, 0.7]), "phased_sgd": np.array([0.5, np.nan])}
     labels = {"noisy_gd": "steps", "phased_sgd": "phases"}
-    figure = figures.every_mechanism_figure(np.array([0.1, 1.0]), scores, 0.8, 0.55, labels, theme=theme, height=600)
+    chart = ScoresOfMechanisms(np.array([0.1, 1.0]), scores, 0.8, 0.55, labels)
+    figure = figures.reproduction_figure(chart, theme=theme)
     plain, larger, steps, phases = figure.data
     assert [trace.name for trace in figure.data] == ["not private", "always the larger class", "steps", "phases"]
     assert np.array_equal(phases.y, scores["phased_sgd"], equal_nan=True)
@@ -337,5 +339,5 @@ def test_full_protocol(name, tmp_path):
     }
     assert verdicts(outcome.claims) == expected[name]
     assert all(claim.why for claim in outcome.claims if claim.verdict != "agrees")
-    assert len(outcome.table) and outcome.figure("light").plotly.data
+    assert len(outcome.table) and figures.reproduction_figure(outcome.chart, theme="light").plotly.data
     assert ("stand-in" in outcome.records) == (name == "iyengar")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing
+from ..geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, order_text
 from ..types import Array
 from .figure import Figure
 from .measured import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, powers_of, through, with_legend
@@ -47,14 +47,6 @@ def place(p_norm: float) -> float:
     [0.0, 0.5, 1.0]
     """
     return 1.0 - 1.0 / p_norm
-
-
-def order_text(p_norm: float) -> str:
-    """
-    >>> order_text(1.0), order_text(1.14476), order_text(math.inf)
-    ('1', '1.145', '∞')
-    """
-    return "∞" if p_norm == math.inf else f"{p_norm:.4g}"
 
 
 def order_figure(

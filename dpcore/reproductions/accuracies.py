@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..cells import never
-from ..data.records import training_records
+from ..data.sources import training_records
 from ..evaluate import accuracy, larger_class
 from ..losses import get_loss
 from ..mechanisms import make_mechanism

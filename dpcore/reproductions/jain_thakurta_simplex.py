@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from ..evaluate import accuracy, larger_class
-from ..figures import accuracy_lines
 from ..mechanisms import make_mechanism
 from ..sets import get_set
 from ..types import Array, Budget, Data, Domain, NotApplicable, Spec
 from .accuracies import LAWS, NONE, generator, means_of, span, split, verdict_of
 from .base import Claim, Outcome, Reproduction
+from .charts import RightAgainst
 from .cod_rna import FEATURES, by_middle, cod_rna
 from .jain_thakurta import LINEAR, RUNS, SOURCE
 from .jain_thakurta_printed import PRINTED
@@ -141,7 +141,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
     projected = table.assign(right=table.projected)
     claims = claims_d(means_of(table), means_of(projected))
-    return Outcome(words, table, lambda theme: accuracy_lines(table, PRINTED["d"], "columns p", theme), claims)
+    return Outcome(words, table, RightAgainst(table, PRINTED["d"], "columns p"), claims)
 
 
 PANEL_D = Reproduction(

@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore.figures import order_text
-from dpcore.geometry import PEOPLE, AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, learner_key
+from dpcore.geometry import (
+    PEOPLE,
+    AgainstOrder,
+    AgainstPeople,
+    BallPicture,
+    NoiseLengths,
+    Row,
+    Tracing,
+    learner_key,
+    order_text,
+)
 from dpcore.measured import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
 from pages.ui.controls import delta_text

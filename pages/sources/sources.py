@@ -164,7 +164,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
         return None
     sentence = words.verdicts(chosen, outcome)
     headline.html(emphasised(sentence, ink))
-    figure = outcome.figure(theme)
+    figure = figures.reproduction_figure(outcome.chart, theme=theme)
     live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
     st.caption(words.records(chosen, outcome))
     st.html(
