@@ -6,10 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-import click
+try:
+    import click
 
-from .commands import audits, errata, experiments, releases, reproductions
-from .threads import one_blas_thread
+    from .commands import audits, errata, experiments, releases, reproductions
+    from .threads import one_blas_thread
+except KeyboardInterrupt:  # imports take a second
+    sys.exit(130)
 
 
 @click.group(no_args_is_help=False)
@@ -34,10 +37,10 @@ for command in (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; what the user can mend ends in one sentence and exit code 2."""
-    one_blas_thread()
     try:
+        one_blas_thread()
         cli.main(arguments, prog_name="python -m dpcore", standalone_mode=False)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.UsageError as error:
         help_at = f" (see {error.ctx.command_path} --help)" if error.ctx else ""

@@ -76,17 +76,23 @@ def calibrate(
 
 def warn_of_large_delta(n: int, delta: float) -> None:
     """Warn, at the line that called dpcore, where delta >= 1/n."""
-    if delta < 1.0 / n:
+    if not (sentence := large_delta(n, delta)):
         return
     frame: FrameType | None = sys._getframe()
     level = 1
     while frame and frame.f_globals["__name__"].split(".")[0] == __package__:
         frame, level = frame.f_back, level + 1
-    sentence = (
+    warnings.warn(sentence, LargeDelta, stacklevel=level)
+
+
+def large_delta(n: int, delta: float) -> str:
+    """Why a guarantee with this delta says little about n records; "" where delta < 1/n."""
+    if delta < 1.0 / n:
+        return ""
+    return (
         f"delta = {delta:g} is not below 1/n = {1.0 / n:.3g}: even publishing a record drawn at random would satisfy "
         f"this guarantee; choose delta below 1/n^2 = {1.0 / n**2:.3g}"
     )
-    warnings.warn(sentence, LargeDelta, stacklevel=level)
 
 
 def solve(

@@ -268,7 +268,7 @@ ERRATA: dict[str, Erratum] = {
         "Bassily, Guzman and Nandi 2021, section 3",
         "broken",
         "the constant kappa of the norm is 2 ln d",
-        "min_r (r - 1) d^(2/r), up to e times as much",
+        "the least (r - 1) d^(2/r) of r >= 2, up to e times as much",
         "kappa",
         "d = 1,000",
         _quoted_kappa,

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 
-from . import __version__
+from ._version import __version__
 from .threads import one_blas_thread
 
 KINDS = "here, threads:N, processes:N or dask:ADDRESS"
@@ -56,9 +56,18 @@ def _threads(workers: int) -> Executor:
     return ThreadPoolExecutor(workers)
 
 
-def _processes(workers: int) -> Executor:
+@contextmanager
+def _processes(workers: int) -> Iterator[Executor]:
+    others = active_children()
     # A forked child would inherit locks that threads hold at that moment.
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_work)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_work) as pool:
+        try:
+            yield pool
+        except KeyboardInterrupt:  # nobody waits for the cells that are being computed
+            for worker in active_children():
+                if worker not in others:
+                    worker.kill()
+            raise
 
 
 def _begin_work() -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from . import __version__
+from ._version import __version__
 from .experiment import Experiment
 
 try:

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from . import __version__
+from ._version import __version__
 from .certificates import Certificate
 from .mechanisms import Mechanism
 from .types import Array, Data, Plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,13 +31,21 @@ def difference(ours: Any, theirs: Any, place: str = "figure") -> str:
 
 
 def checked(to_json: Callable[[Figure], str]) -> Callable[[Figure], str]:
-    """The same, after a look at what plotly makes of the figure; plotly refuses what it does not know."""
+    """The same, after a look at what plotly makes of the figure; plotly refuses what it does not know.
+
+    An accuracy says little without that of the larger class, which must be beside it.
+    """
 
     def made(figure: Figure) -> str:
         sent = to_json(figure)
+        ours = json.loads(sent)
         theirs = json.loads(figure.plotly.to_json(engine="json"))
         theirs["layout"]["template"] = {}  # an empty one, which plotly fills with traces that set nothing
-        assert not (found := difference(json.loads(sent), theirs)), found
+        assert not (found := difference(ours, theirs)), found
+        titles = [note.get("text", "") for note in ours["layout"].get("annotations", ())]
+        if any(re.match("accuracy|right, of 100|.*, %$", title) for title in titles):
+            names = {trace.get("name") for trace in ours["data"]}
+            assert names & {"always the larger class", "the largest class"}, f"no larger class among {names}"
         return sent
 
     return made

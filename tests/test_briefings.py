@@ -216,11 +216,19 @@ def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
             assert list(series.values) == known, key
             assert len(series._element.xpath("c:xVal//c:v")) == len(known)
         assert chart.category_axis._element.xpath("c:scaling/*")[0].tag.endswith("logBase")
-    assert list(charts[0].plots[0].series)[-1].values == (briefing.at_most,) * 2
+    *_, given_up, larger = charts[0].plots[0].series
+    assert given_up.values == (briefing.at_most,) * 2
+    assert larger.name == "always the larger class: 33.0 lost"
+    assert larger.values == (briefing.document()["learnable"],) * 2
+    looks = [(series.format.line.color.rgb, series.format.line.dash_style) for series in (given_up, larger)]
+    assert looks[0] != looks[1]
     counts = briefing.document()["odds_of_100"]
     names = [shape.name for shape in deck[2].shapes]
     assert names.count("solid") == counts["certified"] and names.count("grey") == 100 - counts["cap"]
     text = "\n".join(shape.text_frame.text for slide in deck for shape in slide.shapes if shape.has_text_frame)
     for sentence in (words.budget, words.cost, words.people, words.needed, words.attacker):
         assert words.fill(sentence(briefing.document()), briefing.document()).replace("**", "") in text
+    regression = pptx.Presentation(io.BytesIO(powerpoint(example(measure="r_squared", floor=0.0)))).slides[1]
+    (chart,) = (shape.chart for shape in regression.shapes if shape.has_chart)
+    assert [series.name for series in chart.plots[0].series][-1].startswith("can be given up")
     assert briefing.link in text and deck[4].notes_slide.notes_text_frame.text.startswith("import dpcore")

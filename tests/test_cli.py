@@ -1,5 +1,6 @@
 """The command line: what it prints, and one sentence with exit code 2 for what the user can mend."""
 
+import dataclasses as dc
 import gzip
 import io
 import json
@@ -353,6 +354,24 @@ def test_an_output_that_cannot_be_written_is_named_as_it_was_given(capsys, tmp_p
     assert late == (2, "", "Error: out.csv cannot be used: No space left on device\n") and files(tmp_path) == ["e.json"]
 
 
+def test_a_run_warns_of_a_large_delta_once_for_each_setting(capsys, tmp_path):
+    keys, people = ("output_gaussian", "objective_gaussian", "output_gamma"), (50, 100, 200)
+    asked = dpcore.Experiment(
+        source="synthetic", mechanisms=keys, sweep=dpcore.Axis("n", people), delta=0.01, repetitions=4, lam=0.1
+    )
+    (tmp_path / "e.json").write_text(asked.to_json())
+    code, out, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv", "--json")
+    with pytest.warns(dpcore.LargeDelta) as found:
+        for n in people:
+            dpcore.calibrate("output_gaussian", n=n, p=8, epsilon=1.0, delta=0.01, lam=0.1)
+    told = [str(warning.message) for warning in found]
+    assert code == 0 and json.loads(out)["warnings"] == told and len(told) == 2
+    assert err == "".join(f"Warning: {sentence}\n" for sentence in told)
+    # Gamma noise spends no delta.
+    (tmp_path / "e.json").write_text(dc.replace(asked, mechanisms=("output_gamma",)).to_json())
+    assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")[2] == ""
+
+
 def test_an_interrupted_run_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
 
@@ -375,6 +394,24 @@ def test_a_process_of_its_own_fails_with_one_line_and_code_2(tmp_path):
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 2 and result.stdout == ""
     assert result.stderr.startswith("Error: X must have") and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("module", ["click", "threadpoolctl"])
+def test_an_interrupt_while_a_module_is_imported_is_no_traceback(tmp_path, module):
+    (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+    )
+    command = [sys.executable, "-m", "dpcore", "run", str(tmp_path / "e.json"), "-o", str(tmp_path / "out.csv")]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (130, "") and result.stderr.count("\n") <= 1
 
 
 def test_warm_names_what_it_compiled(capsys):

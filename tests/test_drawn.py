@@ -48,6 +48,14 @@ def test_what_plotly_refuses_or_writes_otherwise_is_seen(wrong):
         sent({"y": [1.0], **wrong})
 
 
+@pytest.mark.parametrize("title", ["accuracy on test records", "right, of 100", "people classified correctly, %"])
+def test_an_accuracy_without_the_larger_class_beside_it_is_seen(title):
+    layout = BARE | {"annotations": [{"text": title}]}
+    with pytest.raises(AssertionError, match="no larger class"):
+        sent({"y": [0.9], "name": "private"}, layout)
+    assert sent({"y": [0.5], "name": "always the larger class"}, layout)
+
+
 def test_a_difference_says_where():
     ours, theirs = {"data": [{"y": [1, 2]}], "layout": {"a": None}}, {"data": [{"y": [1, 3]}], "layout": {}}
     assert difference(ours, ours) == "" and difference({"layout": {"a": None}}, {"layout": {}}) == ""

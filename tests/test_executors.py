@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
@@ -297,6 +298,13 @@ def test_two_runs_do_not_write_to_one_journal_and_a_pipe_is_none(tmp_path):
     for resume in (False, True):
         with pytest.raises(ValueError, match="pipe must be a file or not there yet"):
             Journal(pipe, SWEEP, resume=resume)
+
+
+def test_stopping_by_hand_ends_what_processes_compute():
+    with pytest.raises(KeyboardInterrupt), executor_of("processes:2") as executor:
+        begun = executor.submit(time.sleep, 5.0)
+        raise KeyboardInterrupt
+    assert isinstance(begun.exception(), BrokenProcessPool)
 
 
 def test_stopping_by_hand_says_what_is_kept(tmp_path, capsys, monkeypatch):

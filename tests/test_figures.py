@@ -9,7 +9,7 @@ import pytest
 
 import dpcore
 from dpcore import Experiment, figures
-from dpcore.figures.style import end_labels
+from dpcore.figures.style import LABEL_HEIGHT, end_labels
 
 LARGE_TEXT_CONTRAST = 3.0
 LEAST_DIFFERENCE = 15.9
@@ -174,7 +174,8 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
 
 def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     ends = [("y", 3000.0, "above", "#000000"), ("y", 3e-7, "below", "#000000"), ("y", 1.0, "inside", "#000000")]
-    labels = end_labels([*ends, ("y", math.nan, "nowhere", "#000000")], {"y": ((-2.0, 1.0), 300.0)}, ("y",))
+    ends.append(("y", math.nan, "nowhere", "#000000"))
+    labels, beyond = end_labels(ends, {"y": ((-2.0, 1.0), 300.0)}, "light", ("y",))
     assert {(label["text"], label["y"]) for label in labels} == {
         ("↑ above<br>3k", 1.0),
         ("↓ below<br>3·10⁻⁷", -2.0),
@@ -182,6 +183,14 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     }
     lowest = min(labels, key=lambda label: label["y"])
     assert lowest["yshift"] == 8, "its second line does not lie below the axis"
+    inside = [(label["text"], label["y"], label["yanchor"], label["xanchor"]) for label in beyond]
+    assert inside == [("↑ above (3k)", 1.0, "top", "right"), ("↓ below (3·10⁻⁷)", -2.0, "bottom", "right")]
+
+
+def test_curves_beyond_the_same_edge_have_a_row_each_beside_a_legend():
+    ends = [("y", 3000.0, "one", "#000000"), ("y", 4000.0, "two", "#000000")]
+    _, (one, two) = end_labels(ends, {"y": ((-2.0, 1.0), 300.0)}, "light", ("y",))
+    assert one["y"] == two["y"] and one["yshift"] - two["yshift"] == LABEL_HEIGHT
 
 
 def test_a_mechanism_that_stops_applying_leaves_a_gap():
@@ -199,7 +208,7 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     [
         (-2, 1, ["0.01", "0.1", "1", "10"]),
         (-0.9, 0.7, ["0.2", "0.5", "1", "2", "5"]),
-        (-8.5, -5.5, ["10⁻⁸", "10⁻⁷", "0.000001"]),  # all decimals would not fit beside the axis
+        (-8.5, -5.5, ["10⁻⁸", "10⁻⁷", "10⁻⁶"]),  # all decimals would not fit beside the axis
     ],
 )
 def test_a_log_axis_of_any_length_has_ticks(low, high, expected):

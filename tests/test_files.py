@@ -121,6 +121,11 @@ GERMAN = PLAIN.replace(",", ";").replace(".", ",")
         (GERMAN.replace(";", ",").replace("0,5,", '"0,5",').replace(",75", '",75"').encode(), None),
         (PLAIN.partition("\n")[2].encode(), Format("utf-8-sig", ",", ".", False)),
         (GERMAN.partition("\n")[2].encode(), Format("utf-8-sig", ";", ",", False)),
+        # The separator that a first line names for Excel.
+        (b"sep=;\r\n" + GERMAN.replace("\n", "\r\n").encode(), Format("utf-8-sig", ";", ",", True)),
+        (b'"SEP=,"\r' + PLAIN.replace("\n", "\r").encode(), Format("utf-8-sig", ",", ".", True)),
+        (("sep=\t\n" + GERMAN.replace(";", "\t")).encode("utf-16"), Format("utf-16", "\t", ",", True)),
+        (b"\xef\xbb\xbfsep=|\n" + PLAIN.replace(",", "|").encode(), Format("utf-8-sig", "|", ".", True)),
     ],
 )
 def test_files_that_are_written_differently_are_the_same_table(tmp_path, content, form):
@@ -138,6 +143,19 @@ def test_files_that_are_written_differently_are_the_same_table(tmp_path, content
         table = data.read_csv(written(tmp_path, content), label, said)
         assert table.data.X.tolist() == expected and table.data.y.tolist() == [1.0, -1.0, 1.0]
         assert table.columns == names[:2]
+
+
+def test_the_separator_that_a_file_names_decides_and_lines_keep_their_numbers(tmp_path):
+    content = b"sep=|\na,b;c,d|sick\n1|1\n2|-1\n"
+    assert data.sheet_columns(content, "people.csv") == ("a,b;c,d", "sick")
+    table = data.read_csv(written(tmp_path, content), "sick")
+    assert table.data.X.tolist() == [[1.0], [2.0]]
+    with pytest.raises(ValueError, match="got 3 in line 4"):
+        data.read_csv(written(tmp_path, content.replace(b"2|", b"2|3|")), "sick")
+    # Not a line of its own, or not the first.
+    assert data.sheet_columns(b"sep=;,sick\n1,1\n2,-1\n", "people.csv") == ("sep=;", "sick")
+    with pytest.raises(ValueError, match=r"2 fields in each line, got 1 in line 2|one column"):
+        data.read_csv(written(tmp_path, b"age,sick\nsep=|\n1,1\n2,-1\n"), "sick", Format("utf-8-sig", ",", ".", True))
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def test_the_quoted_kappa_is_right_for_small_q_and_is_released_there():
         ({"radius": 2.0}, {}, r"works on R\^p, got radius 2"),
         ({"set": "box"}, {}, r"works on R\^p, got set 'box'"),
         ({"lam": 0.1}, {}, r"has no regulariser: lam must be 0, got 0\.1"),
-        ({"lam": "population"}, {}, "has no regulariser: lam must be 0, got population"),
+        ({"lam": "population"}, {}, "has no regulariser: lam must be 0, got 'population'"),
         (
             {},
             {"noise": "gaussian", "accounting": "published"},

@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.data.records import training_records
-from dpcore.figures import accuracy_lines
+from dpcore.data.sources import training_records
+from dpcore.figures import reproduction_figure
 from dpcore.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.reproductions import accuracies as acc
 from dpcore.reproductions import cod_rna as rna
 from dpcore.reproductions import jain_thakurta as jt
 from dpcore.reproductions import jain_thakurta_simplex as simplex
 from dpcore.reproductions import jain_thakurta_url as url
+from dpcore.reproductions.charts import RightAgainst
 from dpcore.reproductions.jain_thakurta_printed import PRINTED
 from tests.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 from tests.test_cli import call
@@ -182,6 +183,13 @@ def test_right_is_counted_on_the_records_held_out_and_no_two_releases_share_nois
     assert len({float(acc.generator(*case).random()) for case in cases}) == len(cases)
 
 
+def test_the_larger_class_is_that_of_the_records_held_out(stand_in):
+    train, test = acc.split(rna.by_row(stand_in)[0], 0, 0)
+    none = rna.Data(test.X[:10], np.array([1.0] * 3 + [-1.0] * 7))
+    over_epsilon = acc.rows_of(train, none, jt.points_b()[-1:], jt.LINEAR, 0, 0)
+    assert {row["larger_class"] for row in (*over_epsilon, next(simplex.rows_of(train, none, 0, 0)))} == {70.0}
+
+
 def test_a_run_splits_seven_to_three_without_overlap(stand_in):
     data = rna.Data(np.arange(100.0)[:, None], np.ones(100), p=5)
     train, test = acc.split(data, 0, 0)
@@ -220,16 +228,18 @@ def test_every_printed_mark_lies_on_its_axis():
 def test_the_figure_holds_the_means_the_printed_marks_and_the_refusals(theme):
     table = pd.DataFrame(
         [
-            {"run": run, "x": x, "mechanism": key, "right": right + run}
+            {"run": run, "x": x, "larger_class": 60.0 + run, "mechanism": key, "right": right + run}
             for run in (0, 1)
             for key, values in {"none": (88.0, 88.0), "objective_gamma": (math.nan, 80.0)}.items()
             for x, right in zip((0.001, 1.0), values, strict=True)
         ]
     )
-    figure = accuracy_lines(table, {"objective_gamma": ((0.001, 54.0), (1.0, 88.0))}, "privacy budget ε", theme)
+    chart = RightAgainst(table, {"objective_gamma": ((0.001, 54.0), (1.0, 88.0))}, "privacy budget ε")
+    figure = reproduction_figure(chart, theme=theme)
     shown = {trace.name: trace for trace in figure.data if trace.showlegend}
-    ours = "Gamma noise in the question"
-    assert list(shown) == ["without privacy", ours, f"{ours}, as printed", f"{ours}, refused here"]
+    ours, larger = "Gamma noise in the question", "always the larger class"
+    assert list(shown[larger].x) == [0.001, 1.0] and list(shown[larger].y) == [60.5, 60.5]
+    assert list(shown) == ["without privacy", ours, f"{ours}, as printed", f"{ours}, refused here", larger]
     assert np.array_equal(shown[ours].y, [math.nan, 80.5], equal_nan=True)
     assert list(shown[f"{ours}, as printed"].y) == [54.0, 88.0] and "open" in shown[f"{ours}, as printed"].marker.symbol
     assert list(shown[f"{ours}, refused here"].x) == [0.001]

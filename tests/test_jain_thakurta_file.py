@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcore.data.records import training_records
+from dpcore.data.sources import training_records
+from dpcore.figures import reproduction_figure
 from dpcore.reproductions import accuracies as acc
 from dpcore.reproductions import cod_rna as rna
 from dpcore.reproductions import get_reproduction
@@ -88,5 +89,5 @@ def test_full_protocol(panel):
     # The level of the stand-in on the simplex is not the printed one.
     assert told[file is None and panel == "d" :] == expected[panel][file is None and panel == "d" :]
     assert all(claim.why for claim in outcome.claims if claim.verdict != "agrees")
-    assert outcome.table.run.nunique() == jt.RUNS and outcome.figure("light").plotly.data
+    assert outcome.table.run.nunique() == jt.RUNS and reproduction_figure(outcome.chart, theme="light").plotly.data
     assert ("stand-in" in outcome.records) == (file is None)

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYER = {
+    "_version": 0,
     "arrays": 0,
     "checks": 0,
     "sets": 1,
@@ -65,24 +66,24 @@ LAYER = {
     "odds": 9,
     "executors": 9,
     "exhibits": 9,
-    "figures": 9,
     "journals": 9,
     "refinement": 9,
     "regret": 9,
     "warmup": 9,
-    "briefings": 10,
     "trials": 10,
     "inquiries": 10,
     "decisions": 10,
     "reproductions": 11,
-    "commands": 12,
-    "__main__": 13,
+    "figures": 12,
+    "briefings": 13,
+    "commands": 13,
+    "__main__": 14,
 }
 # The registry and the base classes are what a mechanism's own folder shares.
 WITHIN = {
     "briefings": {"content", "page", "slides", "snippets", "words"},
     "commands": {"options"},
-    "reproductions": {"accuracies", "base", "cod_rna", "jain_thakurta", "jain_thakurta_printed"},
+    "reproductions": {"accuracies", "base", "charts", "cod_rna", "jain_thakurta", "jain_thakurta_printed"},
     "decisions": {
         "attack",
         "budget",
@@ -226,10 +227,7 @@ def imports(path: Path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = folder[: len(folder) + 1 - node.level]
-            names = (
-                [node.module] if node.module else [alias.name for alias in node.names if alias.name != "__version__"]
-            )
-            for name in names:
+            for name in [node.module] if node.module else [alias.name for alias in node.names]:
                 yield None, (*base, *name.split("."))
         elif isinstance(node, ast.ImportFrom):
             yield node.module.split(".")[0], ()

@@ -4,13 +4,12 @@ In one dimension theta -> b = -J'(theta) falls, so P(theta <= t) = P(b >= -J'(t)
 volume element enters, and the claim is tested against the definition of differential privacy itself.
 """
 
-import dataclasses as dc
 import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import fft, stats
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec
@@ -22,6 +21,7 @@ from dpcore.accounting import (
     objective_epsilon,
     objective_mu,
 )
+from dpcore.decisions.several import several
 from dpcore.losses import get_loss
 from dpcore.mechanisms import objective_perturbation
 from dpcore.mechanisms.objective_perturbation import volume_charge
@@ -171,7 +171,7 @@ def test_a_whole_curve_is_inverted_by_what_an_attacker_shows():
     """The probabilities of Gaussian tests at mu need mu, or a little less: the curve allows more than one vertex."""
     for one_sided in (True, False):
         vertices = linear_vertices(one_sided=one_sided)
-        curve = ObjectiveCurve(0.4, charge=0.0, rest=Budget(1e-9), vertices=vertices)
+        curve = ObjectiveCurve(0.4, charge=0.0, vertices=vertices)
         false = np.array([1e-4, 1e-3, 1e-2])
         true = stats.norm.cdf(stats.norm.ppf(false) + 0.4)
         needed = np.concatenate([curve.needed(true[i : i + 1], false[i : i + 1]) for i in range(len(false))])
@@ -212,23 +212,67 @@ def test_the_claimed_curve_is_the_plan_s_and_says_what_the_plan_spends(loss, acc
     plan = plan_of("objective_gaussian", loss, 1.0, lam=2.0 * lam_of(loss, 1.0), p=3, accounting=accounting)
     curve, spent = plan.mechanism.claimed_curve(plan), plan.spent
     assert curve.charge == plan.ledger[0].charge > 0.1
-    assert curve.vertices == linear_vertices(one_sided=get_loss(loss).classification)
-    assert dc.astuple(curve.rest) == pytest.approx((0.01 * spent.epsilon, 0.01 * spent.delta))
-    assert curve.epsilon(curve.mu, spent.delta) == pytest.approx(spent.epsilon, rel=1e-6)
-    mu = plan.ledger[0].sensitivity / plan.scale
-    least = objective_delta(0.99 * spent.epsilon, mu, curve.charge, curve.vertices)
+    # Both noises as they are in the ledger; together they cost less than the two parts of the budget.
+    main, trace = (event.sensitivity / event.scale for event in plan.ledger)
+    assert curve.mu == pytest.approx(main, rel=1e-6)
+    vertices = linear_vertices(one_sided=get_loss(loss).classification)
+    for (count, length), (other, share) in zip(curve.vertices, vertices, strict=True):
+        assert count == other and (curve.mu * length) ** 2 == pytest.approx((main * share) ** 2 + trace**2, rel=1e-5)
+    assert 0.98 * spent.epsilon < curve.epsilon(curve.mu, spent.delta) <= spent.epsilon
+    least = objective_delta(0.99 * spent.epsilon, main, curve.charge, vertices)
     assert least <= 0.99 * spent.delta * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("one_sided", [True, False])
+@pytest.mark.parametrize("epsilon", [-0.5, 0.1, 1.0, 2.5])
+def test_a_trace_of_noise_makes_every_vertex_longer(one_sided, epsilon):
+    """What the noise allows at epsilon minus the trace's loss, which is N(trace^2 / 2, trace^2), on average."""
+    mu, charge, trace = 0.6, 0.2, 0.3
+    vertices = linear_vertices(one_sided=one_sided)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(150)
+    losses = 0.5 * trace**2 + trace * nodes
+    each = [sum(n * hockey_stick(epsilon - charge - t, share * mu) for n, share in vertices) for t in losses]
+    longer = sum(n * hockey_stick(epsilon - charge, math.hypot(share * mu, trace)) for n, share in vertices)
+    assert longer == pytest.approx(weights @ each / math.sqrt(2.0 * math.pi), rel=1e-3)
+
+
+# Several releases, exactly
+
+
+def composed_delta(plan: Plan, releases: int, epsilon: float) -> float:
+    """At most what releases without a trace of noise tell: their losses, each rounded down to a grid, added up."""
+    worst, width = 0.0, 2e-3 * plan.spent.epsilon
+    for zero, one in neighbours(plan.spec.loss)[:: 9 if plan.spec.loss == "huber" else 1]:
+        p, q = interval_masses(plan, zero, one)
+        seen = np.minimum(p, q) > 1e-30
+        for a, b in ((p[seen], q[seen]), (q[seen], p[seen])):
+            at = np.floor(np.log(a / b) / width).astype(int)
+            low, size = at.min(), fft.next_fast_len(int(releases * np.ptp(at)) + 1)
+            law = fft.irfft(fft.rfft(np.bincount(at - low, a, size)) ** releases, size)
+            losses = width * (np.arange(size) + releases * low)
+            worst = max(worst, float(law @ np.maximum(-np.expm1(np.minimum(epsilon - losses, 0.0)), 0.0)))
+    return worst
+
+
+@every_loss
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_several_releases_keep_what_is_promised_of_them_exactly_in_one_dimension(loss, epsilon):
+    for stiffer, releases in itertools.product((1.0, 1e4), (2, 10, 100)):
+        plan = plan_of("objective_gaussian", loss, epsilon, lam=stiffer * lam_of(loss, epsilon))
+        promised = several(plan, releases).epsilon
+        assert composed_delta(plan, releases, promised) <= DELTA
+    if loss == "huber_hinge":
+        assert composed_delta(plan, 100, 0.7 * promised) > DELTA, "a stiff problem comes close"
 
 
 @pytest.mark.parametrize("one_sided", [True, False])
 @pytest.mark.parametrize("charge", [0.0, 0.5])
 def test_what_a_curve_allows_needs_its_mu_or_less_and_not_much_less(one_sided, charge):
     """The most likely event on one data set that the curve allows, for each probability on the other."""
-    mu, rest = 0.6, Budget(0.02, 1e-4)
-    vertices = linear_vertices(one_sided=one_sided)
-    curve = ObjectiveCurve(mu, charge, rest, vertices)
-    epsilons = np.append(0.0, charge + rest.epsilon + np.linspace(0.0, 10.0, 3000))
-    deltas = [objective_delta(e, mu, charge + rest.epsilon, vertices) + rest.delta for e in epsilons]
+    mu, vertices = 0.6, linear_vertices(one_sided=one_sided)
+    curve = ObjectiveCurve(mu, charge, vertices)
+    epsilons = np.append(0.0, charge + np.linspace(0.0, 10.0, 3000))
+    deltas = [objective_delta(e, mu, charge, vertices) for e in epsilons]
     false = np.array([1e-7, 1e-5, 1e-3, 1e-2])
     true = np.min(np.exp(epsilons) * false[:, None] + deltas, axis=1)
     for i in range(len(false)):

@@ -95,7 +95,7 @@ def test_what_requirements_name_is_locked_for_every_python_and_system(version, s
 def test_the_version_is_written_once():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert "version" not in project["project"] and "version" in project["project"]["dynamic"]
-    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "dpcore.__version__"}
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "dpcore._version.__version__"}
     assert re.fullmatch(r"\d+\.\d+\.\d+", dpcore.__version__)
     cited = re.findall(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     logged = re.findall(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)

@@ -17,6 +17,7 @@ from dpcore.reproductions import bassily_transition as bassily
 from dpcore.reproductions import kamath_three_ways as kamath
 from dpcore.reproductions import pathak_raj_accuracy as pathak
 from dpcore.reproductions import talwar_rate as talwar
+from dpcore.reproductions.charts import ExcessOfMechanisms, Exponents, ScoresOfMechanisms
 from tests.test_cli import call
 
 NAMES = ["talwar-rate", "kamath-three-ways", "pathak-raj-accuracy", "bassily-transition", "iyengar"]
@@ -256,7 +257,7 @@ def test_a_file_is_read_in_both_forms_and_is_not_called_a_stand_in(tmp_path, mon
         made.append(pd.read_csv(out / "table.csv"))
         claims = json.loads((out / "claims.json").read_text())["claims"]
         assert len(claims) == 2
-        assert len(json.loads((out / "figure.json").read_text())["data"]) == 1 + (made[-1].status == "ok").sum()
+        assert len(json.loads((out / "figure.json").read_text())["data"]) == 2 + (made[-1].status == "ok").sum()
     # The same records in both forms, and they can be learned.
     pd.testing.assert_series_equal(made[0].score, made[1].score, rtol=1e-6)
     assert made[0].without.max() > 0.85
@@ -296,14 +297,14 @@ def test_a_missing_file_and_too_few_runs_are_one_sentence(tmp_path, capsys):
 def test_figures_hold_the_numbers(theme, rates, ways, table):
     names = [e.curve for e in rates.exponents]
     means, errors, claimed = (np.array([getattr(e, f) for e in rates.exponents]) for f in ("mean", "se", "claimed"))
-    figure = figures.exponents_figure(names, means, errors, claimed, theme=theme, height=360)
+    figure = figures.reproduction_figure(Exponents(names, means, errors, claimed), theme=theme)
     printed, found = figure.data
     assert np.array_equal(printed.x, claimed) and np.array_equal(found.x, means)
     assert np.array_equal(found.error_x.array, 2 * errors)
     assert [str(text) for text in figure.layout.yaxis.ticktext] == names
 
     shown = {name: (kamath._KEYS[name], measured) for name, measured in ways.ways.items()}
-    figure = figures.three_ways_figure(ways.epsilon, shown, ways.nothing, theme=theme, height=430)
+    figure = figures.reproduction_figure(ExcessOfMechanisms(ways.epsilon, shown, ways.nothing), theme=theme)
     drawn = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
     assert list(drawn) == list(ways.ways)
     for name, trace in drawn.items():
@@ -315,10 +316,13 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
 
     scores = {"noisy_gd": np.array([0.6, 0.7]), "phased_sgd": np.array([0.5, np.nan])}
     labels = {"noisy_gd": "steps", "phased_sgd": "phases"}
-    figure = figures.every_mechanism_figure(np.array([0.1, 1.0]), scores, 0.8, labels, theme=theme, height=600)
-    assert [trace.name for trace in figure.data] == ["not private", "steps", "phases"]
-    assert np.array_equal(figure.data[2].y, scores["phased_sgd"], equal_nan=True) and (figure.data[0].y == 0.8).all()
-    assert figure.data[1].line.dash != figure.data[2].line.dash
+    chart = ScoresOfMechanisms(np.array([0.1, 1.0]), scores, 0.8, 0.55, labels)
+    figure = figures.reproduction_figure(chart, theme=theme)
+    plain, larger, steps, phases = figure.data
+    assert [trace.name for trace in figure.data] == ["not private", "always the larger class", "steps", "phases"]
+    assert np.array_equal(phases.y, scores["phased_sgd"], equal_nan=True)
+    assert (plain.y == 0.8).all() and (larger.y == 0.55).all()
+    assert steps.line.dash != phases.line.dash and plain.line.dash != larger.line.dash
 
 
 @pytest.mark.nightly
@@ -335,5 +339,5 @@ def test_full_protocol(name, tmp_path):
     }
     assert verdicts(outcome.claims) == expected[name]
     assert all(claim.why for claim in outcome.claims if claim.verdict != "agrees")
-    assert len(outcome.table) and outcome.figure("light").plotly.data
+    assert len(outcome.table) and figures.reproduction_figure(outcome.chart, theme="light").plotly.data
     assert ("stand-in" in outcome.records) == (name == "iyengar")

@@ -206,13 +206,23 @@ def test_many_releases_by_choices_cost_no_more_than_by_zcdp(key):
     assert found.exact <= zcdp_epsilon(100 * rho, 1e-12) * (1 + 1e-6) < 99.0
 
 
+@pytest.mark.parametrize("key", ["objective_gaussian", "gaussian_classifier"])
+@pytest.mark.parametrize(("n", "epsilon"), [(500, 0.1), (5000, 1.0), (500, 3.0)])
+def test_releases_of_a_perturbed_objective_stay_finite_and_grow_with_their_number(key, n, epsilon):
+    """The trace of noise may use 1% of one release's delta: releases that each used it up would have none left."""
+    classes = {"classes": 3} if key == "gaussian_classifier" else {}
+    plan = dpcore.calibrate(key, n=n, p=8, epsilon=epsilon, delta=1e-5, **classes)
+    found = [sev.several(plan, releases) for releases in (1, 2, 10, 100, 101, 200)]
+    spent = [each.epsilon for each in found]
+    assert 0.98 * epsilon < spent[0] <= epsilon and np.all(np.diff(spent) > 0.0)
+    assert spent[-1] == found[-1].exact < 0.5 * 200 * epsilon < found[-1].basic < math.inf
+
+
 def test_where_nothing_is_proved():
     plan = plan_of("objective_gaussian")
-    after = sev.several(plan, 200)
-    assert after.epsilon == math.inf and after.cap == 1.0 and after.alone.epsilon == pytest.approx(200.0)
     # A grid on which everything is certain already.
     beyond = sev.several(plan, 1000, 100)
-    assert beyond.exact == math.inf and beyond.limit == 1.0 and beyond.alone is None
+    assert beyond.epsilon == math.inf and beyond.cap == beyond.limit == 1.0 and beyond.alone is None
     with pytest.raises(NotApplicable, match="ftrl keeps no 10 releases"):
         stream = plan_of("ftrl")
         sev.budget_each(stream.mechanism, stream.spec, Budget(1.0, 1e-6), 10, 1)

@@ -9,11 +9,13 @@ from urllib.parse import unquote_plus
 import pytest
 
 from dpcore import errata, list_mechanisms
+from dpcore.figures import reproduction_figure
 from dpcore.mechanisms import mechanism_class
 from dpcore.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.traces import traces
 from pages.sources import words
 from pages.sources.table import link, table, text
+from pages.ui.text import readable
 from tests.harness import ROOT
 from tests.pages import charts, open_script, said, texts
 from tests.test_links import follow, remarks, settled
@@ -51,7 +53,7 @@ def test_every_row_of_a_mechanism_is_shown(key):
     assert not page.exception
     found = cells(page)
     for row in traces(key):
-        assert row.assumes in found and row.theorem in found and words.FORMS[row.form] in found
+        assert readable(row.assumes) in found and readable(row.theorem) in found and words.FORMS[row.form] in found
         assert all(test in found for test in row.tests)
     assert link("attack it", words.attack_of(key)) in texts(page)
 
@@ -68,16 +70,17 @@ def test_a_figure_done_again_says_what_its_run_says():
     chosen = get_reproduction("kamath-three-ways")
     outcome = chosen.run(None, runs=chosen.few, seed=3, told=lambda words: None)
     (chart,) = charts(page).values()
-    assert json.loads(chart["figure"])["data"] == json.loads(outcome.figure("light").to_json())["data"]
+    drawn = json.loads(reproduction_figure(outcome.chart, theme="light").to_json())
+    assert json.loads(chart["figure"])["data"] == drawn["data"]
     holding = [claim.verdict for claim in outcome.claims].count("agrees")
     assert 0 < holding < len(outcome.claims)
     first = next(claim.words for claim in outcome.claims if claim.verdict != "agrees")
     assert said(page) == (
         f"{holding} of {len(outcome.claims)} claims hold in {chosen.few} of {chosen.runs} repetitions. "
-        f"Not so here: {first}"
+        f"Not so here: {readable(first)}"
     )
     for claim in outcome.claims:
-        assert claim.words in cells(page) and claim.found in cells(page) and claim.why in cells(page)
+        assert all(readable(part) in cells(page) for part in (claim.words, claim.printed, claim.found, claim.why))
     assert f"runs={chosen.few}, seed=3" in page.code[-1].value
 
 

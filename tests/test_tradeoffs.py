@@ -31,7 +31,7 @@ CURVES = [
     GaussianCurve(0.5),
     PureCurve(0.7),
     PureCurve(0.7, failure=0.01),
-    ObjectiveCurve(0.4, 0.2, Budget(0.01, 1e-4), ((1, 0.0), (2, 0.5), (1, 1.0))),
+    ObjectiveCurve(0.4, 0.2, ((1, 0.0), (2, 0.5), (1, 1.0))),
     RepeatedChoiceCurve(0.2, 30),
     ChoicesCurve(0.3, ((1.0,) * 9, (2.0, 1.0, 0.5))),
     ChoicesCurve(0.2, ((1.0,) * 9,), pure=True),

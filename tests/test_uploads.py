@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import data
 from dpcore.data import private, sheets
-from pages.ui import upload_server, uploads
+from pages.ui import upload_bounds, upload_server, uploads
 from tests.harness import ROOT
 from tests.upload_page import MAIN, people
 
@@ -154,7 +154,7 @@ def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all()
     assert table_of(page) == {"age": [0.0, 100.0], "dose": [0.0, 100.0]}
     named(page, "Remove people").click().run()
     assert "0 in memory" in said(page) and page.file_uploader
-    assert not [key for key in page.session_state if key.startswith(uploads._CONTROLS)]
+    assert not [key for key in page.session_state if key.startswith(upload_bounds.CONTROLS)]
     labelled(chosen(page, people(seed=1)))
     assert table_of(page)["age"] == [0, 120] and named(page, "Guess").value == 0.0
 
@@ -184,7 +184,7 @@ def test_bounds_are_pasted_from_a_spreadsheet():
 )
 def test_a_pasted_table_with_a_mistake_is_told_by_its_line(text, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        uploads.pasted_bounds(text, ["age", "dose"])
+        upload_bounds.pasted_bounds(text, ["age", "dose"])
 
 
 def test_the_same_declaration_keeps_the_records_and_another_one_lets_them_go():
@@ -200,7 +200,7 @@ def test_the_same_declaration_keeps_the_records_and_another_one_lets_them_go():
 def test_rows_with_gaps_are_left_out_only_when_their_holder_says_so():
     page = declared(opened(people() + b"nobody,,0.5,yes\nnobody,5,0.5,\n"))
     assert "Missing: age in 1 rows, the label in 1 rows." in said(page).replace("1 row,", "1 rows,")
-    assert "got 2 of 62 rows without" in said(page).replace("\\", "") and "0 in memory" in said(page)
+    assert "here 2 of 62 rows without" in said(page).replace("\\", "") and "0 in memory" in said(page)
     named(page, "Leave out").check().run()
     assert "Read 62 rows; 2 left out, because a number or the label is missing." in said(page)
 
@@ -221,6 +221,47 @@ def test_a_file_that_cannot_be_read_is_told_in_one_sentence(content):
         named(page, "Which column").select_index(0).run()
     assert len(page.error) == 1 and not page.exception and "0 in memory" in said(page)
     assert "people\\.csv" in page.error[0].value
+
+
+@pytest.mark.parametrize(
+    "give, told",
+    [
+        (
+            lambda page: bounded(page, 1e-06, 1e-07, "dose_mg"),
+            "The smallest value must be a number below the largest (here 10⁻⁶ and 10⁻⁷): type both again.",
+        ),
+        (
+            lambda page: bounded(page, 1e-06, None, "dose_mg"),
+            "The smallest value must be a number below the largest (here 10⁻⁶ and none): type both again.",
+        ),
+        (
+            lambda page: pasted(page, "dose_mg; 1e-06; 1e-07"),
+            "Nothing was taken over: line 1 must have its smallest value first (here 10⁻⁶ and 10⁻⁷).",
+        ),
+        (
+            lambda page: pasted(page, "no_mg,0,1"),
+            "Nothing was taken over: line 1 must begin with a column of numbers of this file (here “no_mg”).",
+        ),
+        (
+            lambda page: confirmed(bounded(pasted(page, "dose_mg,-1e200,0"), 0.0, 1.0)),
+            "bounds of column “dose_mg” must be numbers up to 10¹⁰⁰, low below high (here -10²⁰⁰ and 0)",
+        ),
+        (
+            lambda page: named(page, "Columns are separated").select("|").run(),
+            "“my_people_2020.csv” must have a label and at least one feature, separated by commas, semicolons, tabs or "
+            "| (here one column)",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_people_s_words_and_the_file_s_own_stay(give, told):
+    page = labelled(opened(people().replace(b"dose", b"dose_mg"), "my_people_2020.csv"))
+    give(page)
+    assert [error.value.replace("\\", "") for error in page.error] == [told]
+
+
+def pasted(page: AppTest, table: str) -> AppTest:
+    named(page, "A line for each").set_value(table)
+    return named(page, "Take over").click().run()
 
 
 def test_the_words_of_a_file_show_no_markup():
@@ -274,7 +315,7 @@ def test_how_a_file_is_written_is_seen_said_and_changed(separator, decimal, enco
     assert named(page, "Which column").options == ["column 1", "column 2", "column 3"]
     named(page, "The first line").check().run()
     named(page, "Columns are separated").select("|").run()
-    assert "got one column" in said(page), "a mistake is told, and can be changed back"
+    assert "here one column" in said(page), "a mistake is told, and can be changed back"
     named(page, "Columns are separated").select(separator).run()
     labelled(page, "zustand", "krank")
     assert held(page).report.read == 40

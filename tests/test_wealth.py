@@ -57,7 +57,7 @@ def test_a_pair_of_runs_of_a_true_claim_wins_nothing_on_average(epsilon, swap, s
     [
         (GaussianCurve(MU), 1.0),
         (RepeatedChoiceCurve(0.08, times=12), 0.9),
-        (ObjectiveCurve(objective_mu(Budget(0.99, 9.9e-6), 0.4, VERTICES), 0.4, Budget(0.01, 1e-7), VERTICES), 1.0),
+        (ObjectiveCurve(objective_mu(Budget(1.0, 1e-5), 0.4, VERTICES), 0.4, VERTICES), 1.0),
     ],
     ids=["gaussian", "draws", "objective"],
 )

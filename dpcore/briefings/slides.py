@@ -7,7 +7,7 @@ import io
 import math
 from typing import Any
 
-from ..figures import FAMILIES, TEXT
+from ..figures import FAMILIES, LARGER, MUTED, TEXT
 from . import words
 from .content import Briefing
 
@@ -77,8 +77,8 @@ class _Deck:
             paragraph.text = words.fill(sentence, self.document).replace("**", "")
         self._look(box, size)
 
-    def curve(self, record: str, lines: dict[str, str], level: tuple[str, float], titles: tuple[str, str]) -> Any:
-        """A native chart of columns of a record against epsilon, with one horizontal level, on a logarithmic axis."""
+    def curve(self, record: str, lines: dict[str, str], levels: dict[str, float], titles: tuple[str, str]) -> Any:
+        """A native chart of columns of a record against epsilon, with horizontal levels, on a logarithmic axis."""
         from pptx.chart.data import XyChartData
         from pptx.enum.chart import XL_CHART_TYPE
         from pptx.util import Inches
@@ -91,16 +91,17 @@ class _Deck:
             for epsilon, value in zip(epsilons, columns[key], strict=True):
                 if value is not None:
                     series.add_data_point(epsilon, value)
-        series = table.add_series(level[0])
-        for epsilon in (epsilons[0], epsilons[-1]):
-            series.add_data_point(epsilon, level[1])
+        for name, level in levels.items():
+            series = table.add_series(name)
+            for epsilon in (epsilons[0], epsilons[-1]):
+                series.add_data_point(epsilon, level)
         place = Inches(_EDGE), Inches(2.35), Inches(_WIDTH - 2 * _EDGE), Inches(3.9)
         frame = self.slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER_LINES_NO_MARKERS, *place, table)
-        self._dress(frame.chart, titles)
+        self._dress(frame.chart, len(lines), titles)
         _logarithmic(frame.chart.category_axis, epsilons)
         return frame
 
-    def _dress(self, chart: Any, titles: tuple[str, str]) -> None:
+    def _dress(self, chart: Any, lines: int, titles: tuple[str, str]) -> None:
         from pptx.dml.color import RGBColor
         from pptx.enum.chart import XL_LEGEND_POSITION
         from pptx.enum.dml import MSO_LINE
@@ -115,13 +116,13 @@ class _Deck:
             axis.axis_title.text_frame.text = title
             axis.axis_title.text_frame.paragraphs[0].runs[0].font.size = Pt(16)
         chart.category_axis.has_major_gridlines = False
-        for k, series in enumerate(chart.plots[0].series):
-            last = k == len(chart.plots[0].series) - 1
-            ink = FAMILIES["light"]["reference"] if last else self.colour
+        inks = [*[self.colour] * lines, FAMILIES["light"]["reference"], MUTED["light"]]
+        for k, (series, ink) in enumerate(zip(chart.plots[0].series, inks, strict=False)):
             series.smooth = False
             series.format.line.color.rgb = RGBColor.from_string(ink[1:])
             series.format.line.width = Pt(4 if k == 0 else 2)
-            series.format.line.dash_style = MSO_LINE.SOLID if k == 0 else MSO_LINE.DASH if last else MSO_LINE.ROUND_DOT
+            dash = MSO_LINE.SOLID if k == 0 else MSO_LINE.DASH if k == lines else MSO_LINE.ROUND_DOT
+            series.format.line.dash_style = dash
 
     def _look(self, frame: Any, size: float) -> None:
         from pptx.dml.color import RGBColor
@@ -151,8 +152,10 @@ def _curve(deck: _Deck) -> None:
     deck.start("curve")
     deck.text([words.cost(document)], 1.35, 0.9, size=22)
     lines = {"smooth": "points lost, on average", "low": "at least", "high": "at most"}
-    level = (words.fill("can be given up: {at_most:plain}", document), document["at_most"])
-    frame = deck.curve("curve", lines, level, ("privacy budget ε (smaller = more private)", "points lost, of 100"))
+    levels = {words.fill("can be given up: {at_most:plain}", document): document["at_most"]}
+    if document["measure"] == "accuracy":
+        levels[words.fill(f"{LARGER}: {{learnable:tenths}} lost", document)] = document["learnable"]
+    frame = deck.curve("curve", lines, levels, ("privacy budget ε (smaller = more private)", "points lost, of 100"))
     _describe(frame, words.fill(words.cost(document), document))
     deck.text([words.budget(document)], 6.4, 0.8)
 
@@ -173,9 +176,9 @@ def _people(deck: _Deck) -> None:
         return
     deck.text([words.people(document)], 1.35, 0.9)
     lines = {"worth": "are worth so many without privacy", "low": "at least", "high": "at most"}
-    level = (words.fill("all {n:count}", document), document["n"])
+    levels = {words.fill("all {n:count}", document): document["n"]}
     titles = ("privacy budget ε (smaller = more private)", "people without privacy")
-    frame = deck.curve("people", lines, level, titles)
+    frame = deck.curve("people", lines, levels, titles)
     drawn = [v for key in lines for v in document["people"][key] if v is not None and v > 0]
     _logarithmic(frame.chart.value_axis, [*drawn, document["n"]])
     _describe(frame, words.fill(words.people(document), document))

@@ -27,18 +27,24 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
     What is computed stands in OUTPUT.unfinished as it comes, until the table is written.
     """
     from .. import experiment as experiments
+    from ..api import large_delta
     from ..executors import executor_of
     from ..journals import Journal
 
     chosen = experiments.Experiment.from_json(_text(experiment))
     expected = sum(len(cell.epsilons) for cell in chosen.cells())
     done: set[tuple[object, ...]] = set()
+    warned: dict[str, None] = {}
 
     def on_row(row: dict[str, Any]) -> None:
         point = (row["mechanism"], row["accounting"], row["rule"], row["x"])
         if point not in done:
             done.add(point)
             bar.update(1)
+        sentence = large_delta(row["n"], row["spent_delta"] or 0.0)
+        if sentence and sentence not in warned:
+            warned[sentence] = None
+            click.echo(f"Warning: {sentence}", err=True)
 
     with (
         _files_for(output) as (kept, whole),
@@ -63,7 +69,13 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
                 table.to_csv(whole, index=False)
         whole.replace(output.resolve())
         journal.close(delete=True)
-    facts = {"rows": len(table), "output": str(output), "digest": chosen.digest(), "cells_reused": reused}
+    facts = {
+        "rows": len(table),
+        "output": str(output),
+        "digest": chosen.digest(),
+        "cells_reused": reused,
+        "warnings": list(warned),
+    }
     told = f"; {reused} cells were there already" if reused else ""
     click.echo(json.dumps(facts) if as_json else f"{len(table)} rows in {output}{told}")
 

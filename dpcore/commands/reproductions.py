@@ -23,6 +23,7 @@ def reproduce(
 ) -> None:
     """Do a paper's figure again and say what agrees; without NAME, list them all."""
     from ..checks import integer
+    from ..figures import reproduction_figure
     from ..reproductions import REPRODUCTIONS, get_reproduction
 
     if name is None:
@@ -46,7 +47,7 @@ def reproduce(
     texts = {
         "table.csv": outcome.table.to_csv(index=False, lineterminator="\n"),
         "claims.json": json.dumps(facts_of, indent=1) + "\n",
-        "figure.json": outcome.figure("light").to_json() + "\n",
+        "figure.json": reproduction_figure(outcome.chart, theme="light").to_json() + "\n",
     }
     for file, text in texts.items():
         with written(output / file):

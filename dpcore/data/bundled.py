@@ -16,8 +16,8 @@ import numpy as np
 
 from ..types import Array
 from .packaged import packaged
-from .records import draw_split, scale, training_records
-from .sources import Source, Split
+from .records import scale
+from .sources import Source, Split, draw_split, training_records
 
 
 @dc.dataclass(frozen=True)

@@ -36,6 +36,7 @@ _MISSING = frozenset(
 ).union(["none", "null", "?", "-"])
 _DECIMAL = tuple(re.compile(rf"[+-]?\d*{re.escape(mark)}\d+(e[+-]?\d+)?", re.IGNORECASE) for mark in DECIMALS)
 _NOT_WESTERN = re.compile(rb"[\0\x81\x8d\x8f\x90\x9d]")  # bytes that mean nothing in cp1252
+_SEPARATOR_LINE = re.compile(r'("?)sep=([,;\t|])\1(\r\n?|\n|\Z)', re.IGNORECASE)  # a first line that Excel obeys
 _LINE_END = re.compile(rb"[\r\n]")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,' \xa0\u2009\u202f]\d{3})+([.,]\d+)?")
 _LARGEST_WHOLE = 2.0**53  # floats tell whole numbers apart up to here
@@ -64,9 +65,10 @@ def sniff(content: bytes, name: str) -> Format:
     """The likely format of a CSV file, guessed from its first records; the encoding from all of it.
 
     UTF-8 and UTF-16 are recognised, anything else counts as Western European (cp1252, which holds Latin-1). The
-    separator is the one that splits most records into as many cells as the first. A decimal comma needs a cell that
-    cannot be thousands: 0,5 or 1,25, not 1,250. The first line is no header where it holds numbers, unless these count
-    up like names do (0, 1, 2), or words that return below them, unless more words stand above columns of numbers.
+    separator is the one that a first line like sep=; names, or the one that splits most records into as many cells as
+    the first. A decimal comma needs a cell that cannot be thousands: 0,5 or 1,25, not 1,250. The first line is no
+    header where it holds numbers, unless these count up like names do (0, 1, 2), or words that return below them,
+    unless more words stand above columns of numbers.
 
     >>> sniff(b"age;sick\\n50,5;yes\\n", "people.csv")
     Format(encoding='utf-8-sig', separator=';', decimal=',', header=True)
@@ -76,9 +78,10 @@ def sniff(content: bytes, name: str) -> Format:
     encoding = _encoding(content)
     end = _LINE_END.search(content, _SNIFFED_BYTES, _LONGEST_LINE)
     text = content[: end.start() if end else _LONGEST_LINE].decode(encoding, "ignore")
-    samples = {separator: _sample(text, separator) for separator in SEPARATORS}
+    said = _SEPARATOR_LINE.match(text)
+    samples = {separator: _sample(text[said.end() if said else 0 :], separator) for separator in SEPARATORS}
     # Where others split the records as well, the comma is a decimal one.
-    separator = max(SEPARATORS, key=lambda separator: (_fit(samples[separator]), separator != ","))
+    separator = said[2] if said else max(SEPARATORS, key=lambda separator: (_fit(samples[separator]), separator != ","))
     records = samples[separator]
     cells = [cell.strip() for record in records[1:] or records for cell in record]
     points, commas = (
@@ -91,8 +94,9 @@ def sniff(content: bytes, name: str) -> Format:
 def csv_table(content: bytes, name: str, form: Format) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]]]:
     """The column names of a CSV file, and its records with the number of the line in which each begins.
 
-    Lines with nothing in them are skipped. A column without a name is called by its place. Raises ValueError for fewer
-    than two columns or two of one name, and, while records are taken, for one of another length than the first.
+    Lines with nothing in them are skipped, and a first line like sep=;. A column without a name is called by its
+    place. Raises ValueError for fewer than two columns or two of one name, and, while records are taken, for one of
+    another length than the first.
     """
     records = _records(content, name, form)
     first = next(records, None)
@@ -289,7 +293,7 @@ def _records(content: bytes, name: str, form: Format) -> Iterator[tuple[int, lis
                     f"{name} must have at most {_LONGEST_LINE:,} characters in a line, got more in line {number:,}; a "
                     "table of very many columns fits the LIBSVM format"
                 )
-            yield line
+            yield "\n" if number == 1 and _SEPARATOR_LINE.fullmatch(line) else line
 
     rows = csv.reader(lines(), delimiter=form.separator, strict=True)
     before: list[str] = []

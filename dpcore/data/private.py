@@ -18,9 +18,9 @@ import numpy as np
 from ..caching import BoundedCache
 from ..checks import one_of, positive, shown
 from ..types import Array
-from .records import draw_split, scale, training_records
+from .records import scale
 from .sheets import Sheet
-from .sources import Source, Split
+from .sources import Source, Split, draw_split, training_records
 
 PREFIX = "upload-"
 MIN_RECORDS = 10

@@ -6,10 +6,7 @@ import numpy as np
 
 from ..checks import positive
 from ..losses import get_loss
-from ..types import Array, Data, Domain, Spec
-from .sources import Split
-
-_TEST_SHARE = 0.3
+from ..types import Array, Data, Spec
 
 
 def scale(values: Array, low: Array, high: Array) -> Array:
@@ -52,26 +49,6 @@ def clip_rows(data: Data, R: float, q: float = 2.0) -> tuple[Data, int]:
     X = data.X
     values = X.data * np.repeat(factors, np.diff(X.indptr))
     return Data(type(X)((values, X.indices, X.indptr), shape=X.shape), data.y, data.p), int(beyond.sum())
-
-
-def training_records(records: int) -> int:
-    """How many of a set's records are trained on; the others are the test.
-
-    >>> training_records(569)
-    398
-    """
-    return records - round(_TEST_SHARE * records)
-
-
-def draw_split(X: Array, y: Array, n: int, rng: np.random.Generator) -> Split:
-    """n of the training part of some records with ||x||_2 <= 1; beyond its size drawn from it with replacement.
-
-    X: [all, p], y: [all]. Randomness: the permutation that splits, then the draw with replacement.
-    """
-    order, size = rng.permutation(len(y)), training_records(len(y))
-    train, test = order[:size], order[size:]
-    chosen = rng.choice(train, n, replace=True) if n > size else train[:n]
-    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain())
 
 
 def check_records(data: Data, spec: Spec) -> None:

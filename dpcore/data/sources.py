@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Literal
 
+import numpy as np
+
 from ..types import Array, Data, Domain, SetName
 from .population import Population
+
+_TEST_SHARE = 0.3
 
 
 @dc.dataclass(frozen=True)
@@ -61,3 +65,23 @@ class Split:
     domain: Domain
     population: Population | None = None
     truth: Array | None = None
+
+
+def training_records(records: int) -> int:
+    """How many of a set's records are trained on; the others are the test.
+
+    >>> training_records(569)
+    398
+    """
+    return records - round(_TEST_SHARE * records)
+
+
+def draw_split(X: Array, y: Array, n: int, rng: np.random.Generator) -> Split:
+    """n of the training part of some records with ||x||_2 <= 1; beyond its size drawn from it with replacement.
+
+    X: [all, p], y: [all]. Randomness: the permutation that splits, then the draw with replacement.
+    """
+    order, size = rng.permutation(len(y)), training_records(len(y))
+    train, test = order[:size], order[size:]
+    chosen = rng.choice(train, n, replace=True) if n > size else train[:n]
+    return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain())

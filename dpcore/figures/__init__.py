@@ -28,8 +28,7 @@ _HOMES = {
     "exhibits": ("exhibits_figure",),
     "figure": ("Figure",),
     "geometry": (
-        *("ball_figure", "learners_figure", "lengths_figure", "members_figure"),
-        *("order_figure", "order_text", "rates_figure"),
+        *("ball_figure", "learners_figure", "lengths_figure", "members_figure", "order_figure", "rates_figure"),
     ),
     "icons": ("ICONS_SIDE", "icons_svg"),
     "large": ("ENLARGED", "enlarged"),
@@ -38,10 +37,10 @@ _HOMES = {
     "mixtures": ("columns_figure", "draws_figure"),
     "published": ("people_figure",),
     "release": ("support_figure",),
-    "reproduced": ("accuracy_lines", "every_mechanism_figure", "exponents_figure", "three_ways_figure"),
+    "reproduced": ("reproduction_figure",),
     "streaming": ("play_figure", "regret_figure"),
     "style": (
-        *("BACKGROUND", "FAMILIES", "GRID", "MUTED", "NOISES", "TEXT", "Theme"),
+        *("BACKGROUND", "FAMILIES", "GRID", "LARGER", "MUTED", "NOISES", "TEXT", "Theme"),
         *("door_of", "family_of", "noise_of", "place_of", "plain_number", "spread"),
     ),
     "tracing": ("tracing_figure",),
@@ -71,7 +70,6 @@ if TYPE_CHECKING:
         lengths_figure,
         members_figure,
         order_figure,
-        order_text,
         rates_figure,
     )
     from .icons import ICONS_SIDE, icons_svg
@@ -81,12 +79,13 @@ if TYPE_CHECKING:
     from .mixtures import columns_figure, draws_figure
     from .published import people_figure
     from .release import support_figure
-    from .reproduced import accuracy_lines, every_mechanism_figure, exponents_figure, three_ways_figure
+    from .reproduced import reproduction_figure
     from .streaming import play_figure, regret_figure
     from .style import (
         BACKGROUND,
         FAMILIES,
         GRID,
+        LARGER,
         MUTED,
         NOISES,
         TEXT,

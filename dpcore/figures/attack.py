@@ -21,12 +21,14 @@ from .style import (
     MUTED,
     TEXT,
     Theme,
+    at_edge,
     axis,
     frame,
     line,
     log_axis,
     note,
     plain_number,
+    power_of_ten,
     vertical,
     with_opacity,
 )
@@ -232,6 +234,13 @@ def wealth_figure(
         | {"yref": "y", "y": -math.log10(alpha), "yanchor": "middle"}
         for alpha, word in zip(ALPHAS, ("suspicious (95%)", "contradicted (99.9%)"), strict=True)
     ]
+    beyond: list[dict[str, Any]] = []
+    for (_, logs), trace in zip((honest or nothing, picked), traces, strict=False):
+        power = float(logs[-1]) / math.log(10.0) if len(logs) else 0.0  # may be more than a float holds
+        if not low <= power <= high:
+            arrow, edge = ("↑", high) if power > high else ("↓", low)
+            words = f"{arrow} {trace['name']} ({power_of_ten(round(power))})"
+            beyond.append(at_edge(words, "y", edge, trace["line"]["color"], theme, len(beyond)))
     layout = frame(theme, height) | {
         "margin": {"l": 62, "r": 20, "t": _TOP, "b": below},
         "showlegend": True,
@@ -242,6 +251,7 @@ def wealth_figure(
         "annotations": [
             note("wealth of a bet against the claim", x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
             *levels,
+            *beyond,
         ],
         "meta": {"narrow": {}},
     }
@@ -276,7 +286,7 @@ def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, heig
         )
     ]
     below = _BOTTOM + 2 * LEGEND_ROW
-    title = {"text": "score: ← more like the first · more like the second →", "standoff": 6, "font": {"size": 14}}
+    title = {"text": "score: ← like the first · like the second →", "standoff": 6, "font": {"size": 14}}
     layout = frame(theme, height) | {
         "margin": {"l": 56, "r": 20, "t": _TOP, "b": below},
         "barmode": "overlay",

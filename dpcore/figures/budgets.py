@@ -96,11 +96,12 @@ def budget_figure(
         ("y", at_most, given_up, reference),
     ]
     if learnable is not None:
-        beyond = " ↑" if learnable > top else ""
-        ends.append(("y", min(learnable, top), f"{LARGER}:<br>{learnable:.1f} lost{beyond}", MUTED[theme]))
+        words = LARGER if learnable > top else f"{LARGER}:<br>{learnable:.1f} lost"
+        ends.append(("y", learnable, words, MUTED[theme]))
     title = note("points lost, of 100", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])
-    words = _words(answer.value, at_most, colour, panel, theme)
+    marks = _words(answer.value, at_most, colour, panel, theme)
+    labels, beyond = end_labels(ends, {"y": (panel, drawing)}, theme, logarithmic=())
     rows = sum(bool(trace.get("showlegend")) for trace in traces)
     below = _BOTTOM + LEGEND_ROW * rows
     layout = frame(theme, height) | {
@@ -110,8 +111,8 @@ def budget_figure(
         | {"title": {"text": _AXIS_TITLE, "standoff": 10, "font": {"size": 14}}},
         "yaxis": axis(theme) | {"range": list(panel)},
         "shapes": [vertical(epsilon, MUTED[theme])],
-        "annotations": [title, cursor, *words, *end_labels(ends, {"y": (panel, drawing)}, logarithmic=())],
-        "meta": {"narrow": _narrow(theme, epsilons, epsilon, height, below, drawing, [title, cursor])},
+        "annotations": [title, cursor, *marks, *labels],
+        "meta": {"narrow": _narrow(theme, epsilons, epsilon, height, below, drawing, [title, cursor, *beyond])},
     }
     return Figure(traces, layout)
 
@@ -145,6 +146,7 @@ def worth_figure(
     ends = [("y", last_drawn(people), "worth", colour), ("y", float(n), f"all {n:,}", reference)]
     title = note("people without privacy", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])
+    labels, beyond = end_labels(ends, {"y": (panel, drawing)}, theme, logarithmic=("y",))
     rows = sum(bool(trace.get("showlegend")) for trace in traces)
     below = _BOTTOM + LEGEND_ROW * rows
     layout = frame(theme, height) | {
@@ -154,8 +156,8 @@ def worth_figure(
         | {"title": {"text": "privacy budget ε", "standoff": 10, "font": {"size": 14}}},
         "yaxis": log_axis(theme, *panel),
         "shapes": [vertical(epsilon, MUTED[theme])],
-        "annotations": [title, cursor, *end_labels(ends, {"y": (panel, drawing)}, logarithmic=("y",))],
-        "meta": {"narrow": _narrow(theme, epsilons, epsilon, height, below, drawing, [title, cursor])},
+        "annotations": [title, cursor, *labels],
+        "meta": {"narrow": _narrow(theme, epsilons, epsilon, height, below, drawing, [title, cursor, *beyond])},
     }
     return Figure(traces, layout)
 
@@ -241,7 +243,7 @@ def _sure(answer: Range, height: float, end: float, colour: str) -> dict[str, An
         "line": {"color": colour, "width": 7},
         "opacity": 0.55,
         "name": "the budget, 95% sure",
-        "showlegend": False,
+        "showlegend": bool(ends),
         "hovertemplate": "between ε = %{x:.3~g}<extra></extra>",
     }
 

@@ -85,14 +85,15 @@ def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: i
     low = _lowest(found)
     notes = [note("accuracy on test records", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
     across, wide, narrow = _across(found, cursor, theme)
+    labels, beyond = end_labels(ends, {"y": ((low, 1.01), height - TOP - BOTTOM)}, theme, ())
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "showlegend": False,
         "xaxis": wide,
         "yaxis": axis(theme) | {"range": [low, 1.01], "tickformat": ".0%", "dtick": 0.1},
         "shapes": [vertical(cursor, muted)],
-        "annotations": [*notes, *across, *end_labels(ends, {"y": ((low, 1.01), height - TOP - BOTTOM)}, ())],
-        "meta": {"narrow": with_legend(traces, height) | {"xaxis": narrow, "annotations": [*notes, *across]}},
+        "annotations": [*notes, *across, *labels],
+        "meta": {"narrow": with_legend(traces, height) | {"xaxis": narrow, "annotations": [*notes, *across, *beyond]}},
     }
     return Figure(traces, layout)
 

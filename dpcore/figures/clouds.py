@@ -67,9 +67,9 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> Figure:
     upright = axis(theme) | {"title": {"text": "θ₂", "standoff": 4}, "range": [float(clouds.y[0]), float(clouds.y[-1])]}
     legend = LEGEND_ROW * (1 + len(clouds.clouds) + 2 * sum(cloud.path is not None for cloud in clouds.clouds))
     layout = frame(theme, height) | {
-        "margin": {"l": 46, "r": 8, "t": 8, "b": _BOTTOM + legend - 10},
+        "margin": {"l": 46, "r": 8, "t": 12, "b": _BOTTOM + legend - 10},
         "showlegend": True,
-        "legend": LEGEND | {"y": -(_BOTTOM - 8) / (height + 2 - _BOTTOM - legend)},
+        "legend": LEGEND | {"y": -(_BOTTOM - 8) / (height - 2 - _BOTTOM - legend)},
         "xaxis": side | {"showgrid": False, "constrain": "domain", "nticks": 5},
         "yaxis": upright | {"showgrid": False, "scaleanchor": "x", "constrain": "domain", "nticks": 5},
         "annotations": [_ring(level, place, theme) for level, place in rings.items()],

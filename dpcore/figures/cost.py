@@ -96,7 +96,7 @@ def cost_figure(
     ]
     cursor = flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])
     flags = [cursor, *_decision_label(accuracy, decision, main, percent)]
-    labels = end_labels(ends, panels)
+    labels, beyond = end_labels(ends, panels, theme)
     budget = {"text": "privacy budget ε  (smaller = more private)", "standoff": 10, "font": {"size": 14}}
     layout = frame(theme, height) | {
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
@@ -110,7 +110,7 @@ def cost_figure(
             "narrow": {
                 "height": height + 60,
                 "margin": {"l": 44, "r": 26, "t": _TOP, "b": 128},  # half a cursor flag on the right
-                "annotations": [*titles, *flags],
+                "annotations": [*titles, *flags, *beyond],
                 "showlegend": True,
                 "legend": {
                     **{"orientation": "h", "traceorder": "normal", "x": 0, "y": -0.18, "yanchor": "top"},

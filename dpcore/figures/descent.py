@@ -19,7 +19,9 @@ from .style import (
     TEXT,
     Theme,
     decades,
+    end_labels,
     frame,
+    last_drawn,
     line,
     log_axis,
     note,
@@ -81,24 +83,30 @@ def work_figure(made: Work, *, theme: Theme, height: int) -> Figure:
         (made.full, "all records a step", colours["gradient"], "solid"),
         (made.single, "one record a step", colours["reference"], "solid"),
     )
-    traces = []
+    traces, ends = [], []
     for progress, name, colour, dash in curves:
         excess = np.where(progress.risks > made.best, progress.risks - made.best, np.nan)
         traces.append(line(progress.gradients, excess, colour, name, "y", width=3, dash=dash, over="gradients"))
+        ends.append(("y", last_drawn(excess), name, colour))
         traces.append(
             line(progress.gradients, made.bound, colour, f"{name}: bound", "y", dash="dash", over="gradients")
         )
     drawn = np.concatenate([trace["y"] for trace in traces])
     drawn = drawn[np.isfinite(drawn)]
     low, high = (math.log10(drawn.min()), math.log10(drawn.max())) if len(drawn) else (-3.0, 0.0)
+    powers = max(low, high - _DEPTH) - 0.15, high + 0.15
+    _, beyond = end_labels(ends, {"y": (powers, float(height))}, theme, ("y",))
     words = {"text": "gradients of one record, computed so far", "standoff": 10, "font": {"size": 14}}
 
     made_layout = frame(theme, height) | _with_legend(2, height)
     made_layout |= {
         "showlegend": True,
         "xaxis": log_axis(theme, 0.0, math.log10(made.full.gradients[-1]) + 0.1) | {"title": words},
-        "yaxis": log_axis(theme, max(low, high - _DEPTH) - 0.15, high + 0.15),
-        "annotations": [note("excess risk above the best model's", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
+        "yaxis": log_axis(theme, *powers),
+        "annotations": [
+            note("excess risk above the best model's", x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
+            *beyond,
+        ],
         "meta": {"narrow": _with_legend(4, height + 2 * LEGEND_ROW)},
     }
     return Figure(traces, made_layout)

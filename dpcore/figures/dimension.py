@@ -106,6 +106,7 @@ def dimension_figure(
         note(_LOWER_TITLES[lower], x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
     ]
     cursor = flag(f"p = {p:,}", p, TEXT[theme], BACKGROUND[theme])
+    labels, beyond = end_labels(ends, panels, theme)
     columns = {"text": "columns p  (8 useful, the rest all zero)", "standoff": 10, "font": {"size": 14}}
     below = _BOTTOM + _LEGEND_LINE * (1 + sum(trace["showlegend"] for trace in traces))
     layout = frame(theme, height) | {
@@ -115,13 +116,13 @@ def dimension_figure(
         "yaxis": axis(theme) | {"domain": [split, 1], "range": list(percent), "dtick": 10},
         "yaxis2": log_axis(theme, *powers) | {"domain": [0, low_top]},
         "shapes": [vertical(p, MUTED[theme])],
-        "annotations": [*titles, cursor, *end_labels(ends, panels)],
+        "annotations": [*titles, cursor, *labels],
         "meta": {
             "narrow": {
                 "height": height - _BOTTOM + below,
                 "margin": {"l": 44, "r": 46, "t": _TOP, "b": below},  # half a flag on the right
                 "xaxis": _p_axis(theme, span, p, 250),
-                "annotations": [*titles, cursor],
+                "annotations": [*titles, cursor, *beyond],
                 "showlegend": True,
                 "legend": _LEGEND | {"y": -_BOTTOM / (height - _TOP - _BOTTOM)},
             }

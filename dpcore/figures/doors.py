@@ -185,7 +185,7 @@ class _Curves:
     def beside(self, title: str) -> dict[str, Any]:
         """The layout with a label behind each curve."""
         layout = self._layout(title)
-        labels = end_labels(self.ends, {"y": (self.powers, self.height - _TOP - _BOTTOM)}, ("y",))
+        labels, _ = self._end_labels()
         margin = {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM}
         return layout | {"margin": margin, "annotations": [*layout["annotations"], *labels]}
 
@@ -194,7 +194,12 @@ class _Curves:
         bottom = _BOTTOM + self.legend_height
         legend = LEGEND | {"y": -(_BOTTOM + 2) / (height - _TOP - bottom)}
         margin = {"l": 54, "r": 26, "t": _TOP, "b": bottom}  # half a cursor flag on the right
-        return self._layout(title) | {"height": height, "margin": margin, "showlegend": True, "legend": legend}
+        layout, (_, beyond) = self._layout(title), self._end_labels()
+        shown = {"showlegend": True, "legend": legend, "annotations": [*layout["annotations"], *beyond]}
+        return layout | {"height": height, "margin": margin} | shown
+
+    def _end_labels(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        return end_labels(self.ends, {"y": (self.powers, self.height - _TOP - _BOTTOM)}, self.theme, ("y",))
 
 
 def _is_common(values: pd.Series, x: pd.Series) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing
+from ..geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, order_text
 from ..types import Array
 from .figure import Figure
 from .measured import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, powers_of, through, with_legend
@@ -47,14 +47,6 @@ def place(p_norm: float) -> float:
     [0.0, 0.5, 1.0]
     """
     return 1.0 - 1.0 / p_norm
-
-
-def order_text(p_norm: float) -> str:
-    """
-    >>> order_text(1.0), order_text(1.14476), order_text(math.inf)
-    ('1', '1.145', '∞')
-    """
-    return "∞" if p_norm == math.inf else f"{p_norm:.4g}"
 
 
 def order_figure(
@@ -154,18 +146,19 @@ def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int)
     head = note("hardest records: accurate means traceable", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     notes = [head, flag(f"ε = {plain_number(epsilon)}", epsilon, TEXT[theme], BACKGROUND[theme])]
     title = {"text": "privacy budget ε", "standoff": 10, "font": {"size": 14}}
-    within, drawing = (-0.03, 1.25), height - TOP - BOTTOM
+    within = (-0.03, 1.25)
+    labels, beyond = end_labels(ends, {"y": (within, height - TOP - BOTTOM)}, theme, ())
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "showlegend": False,
         "xaxis": cursor_axis(theme, span, epsilon, 320) | {"title": title},
         "yaxis": axis(theme) | {"range": list(within), "tickformat": ".0%", "dtick": 0.25},
         "shapes": [vertical(epsilon, muted)],
-        "annotations": [*notes, *end_labels(ends, {"y": (within, drawing)}, ())],
+        "annotations": [*notes, *labels],
     }
     narrow = with_legend(traces, height) | {
         "xaxis": cursor_axis(theme, span, epsilon, 280) | {"title": title},
-        "annotations": notes,
+        "annotations": [*notes, *beyond],
     }
     return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
@@ -254,13 +247,14 @@ def _order_chart(
     head = note(heading, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     words = _TICKS.get(p_norm, "").partition("<br>")[2]
     notes = [head, _flag(words or f"p = {order_text(p_norm)}", cursor, theme)]
+    labels, beyond = end_labels(ends, {"y": (powers, height - TOP - bottom)}, theme, ("y",))
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": bottom},
         "showlegend": False,
         "xaxis": _order_axis(theme, cursor, 560.0, "norm order p"),
         "yaxis": log_axis(theme, *powers),
         "shapes": [vertical(cursor, MUTED[theme])],
-        "annotations": [*notes, *end_labels(ends, {"y": (powers, height - TOP - bottom)}, ("y",))],
+        "annotations": [*notes, *labels],
     }
     rows = LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)
     narrow = {
@@ -269,7 +263,7 @@ def _order_chart(
         "xaxis": _order_axis(theme, cursor, 280.0, "norm order p"),
         "showlegend": True,
         "legend": LEGEND | {"y": -(bottom + 8) / (height - TOP - bottom - 6)},
-        "annotations": notes,
+        "annotations": [*notes, *beyond],
     }
     return Figure(traces, layout | {"meta": {"narrow": narrow}})
 

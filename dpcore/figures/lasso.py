@@ -63,7 +63,7 @@ def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) 
     lines = [
         ("proved bound", "proved bound", found.n, found.private.bound, colour, 2.0, "dash"),
         ("hard records, mean", "hard records", found.n, found.hardest, colour, 1.5, "solid"),
-        ("(n ln n)^(−2/3), shape only", "(n ln n)^(−2/3),<br>shape only", found.n, shape, muted, 1.5, "dash"),
+        ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash"),
         (
             "what fresh records add, at most",
             "fresh records add,<br>at most",
@@ -128,8 +128,8 @@ def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figur
 def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure:
     """Excess over the simplex against n: vertices one after the other beside m draws. height: px."""
     shown = {
-        "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n^(−2/3), shape only", _SYMBOL, "Frank-Wolfe"),
-        "sampling": (found.sampling, -1.0 / 3.0, "n^(−1/3), shape only", "x", "m draws"),
+        "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n⁻²⁄³, shape only", _SYMBOL, "Frank-Wolfe"),
+        "sampling": (found.sampling, -1.0 / 3.0, "n⁻¹⁄³, shape only", "x", "m draws"),
     }
     lines, curves = [], []
     for family, (measured, power, words, symbol, name) in shown.items():

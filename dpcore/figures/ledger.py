@@ -11,6 +11,7 @@ import numpy as np
 from ..ledgers import Curve, Kind, Noise
 from ..types import Array
 from .figure import Figure
+from .measured import titled
 from .style import (
     BACKGROUND,
     FAMILIES,
@@ -94,11 +95,10 @@ def ledger_figure(
     traces.append(_dots([float(at)] * len(curves), heights, colour, theme))
 
     low, high = _powers(curves, label)
-    top = 10.0**high  # where curves leave the drawing
-    ends = [("y", min(last_drawn(curve.epsilon), top), names[curve.kind], colour) for curve in curves]
+    ends = [("y", last_drawn(curve.epsilon), names[curve.kind], colour) for curve in curves]
     ends.append(("y", label, across, FAMILIES[theme]["reference"]))
     drawing = height - _TOP - _BOTTOM
-    labels = end_labels(ends, {"y": ((low, high), drawing)}, logarithmic=("y",))
+    labels, beyond = end_labels(ends, {"y": ((low, high), drawing)}, theme, logarithmic=("y",))
     title = note("ε that each accounting finds", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
     cursor = flag(f"{letter} = {at:,}", at, TEXT[theme], BACKGROUND[theme])
     rows = sum(bool(trace["showlegend"]) for trace in traces)
@@ -106,7 +106,7 @@ def ledger_figure(
     layout = frame(theme, height) | {
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "showlegend": False,
-        "xaxis": _steps_axis(theme, x, at, 520) | {"title": {"text": counted, "standoff": 10, "font": {"size": 14}}},
+        "xaxis": titled(_steps_axis(theme, x, at, 520), counted),
         "yaxis": log_axis(theme, low, high),
         "shapes": [vertical(at, MUTED[theme])],
         "annotations": [title, cursor, *labels],
@@ -114,8 +114,8 @@ def ledger_figure(
             "narrow": {
                 "height": height - _BOTTOM + below,
                 "margin": {"l": _LEFT, "r": 52, "t": _TOP, "b": below},  # half a flag on the right
-                "xaxis": _steps_axis(theme, x, at, 230),
-                "annotations": [title, cursor],
+                "xaxis": titled(_steps_axis(theme, x, at, 230), counted),
+                "annotations": [title, cursor, *beyond],
                 "showlegend": True,
                 "legend": LEGEND | {"y": -_BOTTOM / drawing},
             }

@@ -163,22 +163,23 @@ def curves_chart(
         place = {"xref": "x", "x": math.log10(mark[0]), "xanchor": "right", "xshift": -4, "yanchor": "top"}
         notes.append(note(mark[1], x=0, y=1, colour=TEXT[theme], size=13) | place)
     at = cursor if cursor is not None else 1e-9
+    labels, beyond = end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, theme, ("y",))
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "showlegend": False,
-        "xaxis": _titled(cursor_axis(theme, span, at, 560), title),
+        "xaxis": titled(cursor_axis(theme, span, at, 560), title),
         "yaxis": log_axis(theme, *powers),
         "shapes": shapes,
-        "annotations": [*notes, *end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, ("y",))],
+        "annotations": [*notes, *labels],
     }
     narrow = with_legend(traces, height) | {
-        "xaxis": _titled(cursor_axis(theme, span, at, 300), short or title),
-        "annotations": notes,
+        "xaxis": titled(cursor_axis(theme, span, at, 300), short or title),
+        "annotations": [*notes, *beyond],
     }
     return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
 
-def _titled(made: dict[str, Any], title: str) -> dict[str, Any]:
+def titled(made: dict[str, Any], title: str) -> dict[str, Any]:
     """The axis with a title below its tick labels, or below the cursor's flag where the flag leaves no label."""
     low, high = (10.0**edge for edge in made["range"])
     shown = any(text for tick, text in zip(made["tickvals"], made["ticktext"], strict=True) if low <= tick <= high)

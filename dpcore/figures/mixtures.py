@@ -71,7 +71,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     if not valley.lam_is_free:
         budget = f"budget ε = {plain_number(valley.epsilon)}"
         held.append(np.array([valley.epsilon]))
-        traces.append(line(span, [valley.epsilon] * 2, muted, budget, "y2", dash="dot", over="m", legend=False))
+        traces.append(line(span, [valley.epsilon] * 2, muted, budget, "y2", dash="dot", over="m"))
         ends.append(("y2", valley.epsilon, budget, muted))
     lower_powers = powers_of(held, [])
     words = "λ that m draws ask for" if valley.lam_is_free else "what m draws cost, ε"
@@ -82,9 +82,8 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     closed = [_shade(*interval, muted) for interval, _ in _closed(valley)]
     refusals = [_at_right(text, interval, TEXT[theme]) for interval, text in _closed(valley)]
     cursor = flag(f"m = {m:,}", m, TEXT[theme], BACKGROUND[theme])
-    labels = end_labels(
-        ends, {"y": (powers, _UPPER * drawing), "y2": (lower_powers, (1 - _UPPER) * drawing)}, ("y", "y2")
-    )
+    panels = {"y": (powers, _UPPER * drawing), "y2": (lower_powers, (1 - _UPPER) * drawing)}
+    labels, beyond = end_labels(ends, panels, theme, ("y", "y2"))
     title = {"text": "draws m  (more = finer, and dearer)", "standoff": 10, "font": {"size": 14}}
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
@@ -97,7 +96,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     }
     narrow = with_legend(traces, height) | {
         "xaxis": cursor_axis(theme, span, m, 300) | {"anchor": "y2", "title": title},
-        "annotations": [*titles, cursor, *refusals],
+        "annotations": [*titles, cursor, *refusals, *beyond],
     }
     return Figure(traces, layout | {"meta": {"narrow": narrow}})
 
@@ -142,6 +141,7 @@ def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) 
     notes = [note(words, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
     notes.append(flag(f"p = {p:,}", p, TEXT[theme], BACKGROUND[theme]))
     span = [float(price.p[0]), float(price.p[-1])]
+    labels, beyond = end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, theme, ("y",))
     title = {"text": "columns p", "standoff": 10, "font": {"size": 14}}
     layout = frame(theme, height) | {
         "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": BOTTOM},
@@ -149,11 +149,11 @@ def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) 
         "xaxis": cursor_axis(theme, span, p, 560) | {"title": title},
         "yaxis": log_axis(theme, *powers),
         "shapes": [vertical(p, muted)],
-        "annotations": [*notes, *end_labels(ends, {"y": (powers, height - TOP - BOTTOM)}, ("y",))],
+        "annotations": [*notes, *labels],
     }
     narrow = with_legend(traces, height) | {
         "xaxis": cursor_axis(theme, span, p, 300) | {"title": title},
-        "annotations": notes,
+        "annotations": [*notes, *beyond],
     }
     return Figure(traces, layout | {"meta": {"narrow": narrow}})
 

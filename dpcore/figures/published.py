@@ -69,6 +69,7 @@ def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -
         for name, values, _, _ in curves
         if np.isfinite(values).any()
     ]
+    labels, beyond = end_labels(ends, {"y": (powers, drawing)}, theme, ("y",))
     title = {"text": "people n", "standoff": 10, "font": {"size": 14}}
 
     def over(width: float) -> dict[str, object]:
@@ -85,13 +86,13 @@ def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -
         "xaxis": over(360.0),
         "yaxis": log_axis(theme, *powers),
         "shapes": [less | {"fillcolor": with_opacity(muted, 0.14), "line": {"width": 0}}, vertical(n, muted)],
-        "annotations": [*notes, *end_labels(ends, {"y": (powers, drawing)}, ("y",))],
+        "annotations": [*notes, *labels],
         "meta": {
             "narrow": {
                 "height": height + rows,
                 "margin": {"l": 58, "r": 30, "t": _TOP, "b": _BOTTOM + rows},
                 "xaxis": over(280.0),
-                "annotations": notes,
+                "annotations": [*notes, *beyond],
                 "showlegend": True,
                 "legend": LEGEND | {"y": -(_BOTTOM + 2) / drawing},
             }

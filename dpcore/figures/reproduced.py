@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ..measured import LEAST_BANDED, Measured
-from ..types import Array
+from ..measured import LEAST_BANDED
+from ..reproductions.charts import (
+    AccuracyOfClassifiers,
+    Chart,
+    ExcessAgainstOrder,
+    ExcessOfMechanisms,
+    Exponents,
+    RightAgainst,
+    ScoresOfMechanisms,
+)
+from .classes import accuracy_figure
 from .figure import Figure
+from .geometry import order_figure
 from .measured import BOTTOM, LEFT, TOP, curves_chart
 from .style import (
     FAMILIES,
+    LARGER,
     LEGEND,
     LEGEND_ROW,
     MUTED,
@@ -32,18 +43,31 @@ from .style import (
     with_opacity,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _NAMES = 250  # px for the names of rows
 _PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begins
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
 
-def exponents_figure(
-    names: Sequence[str], found: Array, errors: Array, claimed: Array, *, theme: Theme, height: int
-) -> Figure:
-    """A row for each curve: its fitted exponent with two standard errors, and the claimed one. All [K]. height: px."""
+def reproduction_figure(chart: Chart, *, theme: Theme) -> Figure:
+    """The figure of a reproduction."""
+    match chart:
+        case RightAgainst():
+            return _right_figure(chart, theme)
+        case Exponents():
+            return _exponents_figure(chart, theme, 360)
+        case ExcessOfMechanisms():
+            return _excess_figure(chart, theme, 430)
+        case ScoresOfMechanisms():
+            return _scores_figure(chart, theme, 640)
+        case ExcessAgainstOrder(found, others, p_norm):
+            return order_figure(found, others, p_norm=p_norm, theme=theme, height=430)
+        case AccuracyOfClassifiers(accuracies, epsilon):
+            return accuracy_figure(accuracies, cursor=epsilon, theme=theme, height=430)
+
+
+def _exponents_figure(chart: Exponents, theme: Theme, height: int) -> Figure:
+    """A row for each curve: its fitted exponent with two standard errors, and the claimed one."""
+    names, found, errors, claimed = chart.names, chart.found, chart.errors, chart.claimed
     rows, ink, muted = np.arange(len(names), 0.0, -1.0), FAMILIES[theme]["frank_wolfe"], MUTED[theme]
     shared = {"type": "scatter", "mode": "markers", "y": rows, "customdata": list(names), "showlegend": True}
     traces = [
@@ -77,15 +101,11 @@ def exponents_figure(
     return Figure(traces, layout | {"meta": {"narrow": {}}})
 
 
-def three_ways_figure(
-    epsilon: Array, ways: Mapping[str, tuple[str, Measured]], nothing: float, *, theme: Theme, height: int
-) -> Figure:
-    """Excess risk against epsilon of several mechanisms with the same promise. epsilon: [K]. height: px.
-
-    ways: name -> (mechanism, what was measured [K]); a second one of a family is dashed. nothing: excess of theta = 0.
-    """
+def _excess_figure(chart: ExcessOfMechanisms, theme: Theme, height: int) -> Figure:
+    """Excess risk against epsilon; a second mechanism of a family is dashed."""
+    epsilon, nothing = chart.epsilon, chart.nothing
     curves, seen = [], set()
-    for name, (mechanism, measured) in ways.items():
+    for name, (mechanism, measured) in chart.measured.items():
         family = family_of(mechanism)
         look = (FAMILIES[theme][family], SYMBOLS[family], "dash" if family in seen else "solid")
         curves.append((name, name.replace(", ", ",<br>"), measured, *look))
@@ -100,7 +120,7 @@ def three_ways_figure(
         cursor=None,
         title="privacy budget ε  (smaller = more private)",
         short="budget ε",
-        must=[measured.mean for _, measured in ways.values()],
+        must=[measured.mean for _, measured in chart.measured.values()],
         may=[np.array([nothing])],
         heading="excess risk on the training records",
         theme=theme,
@@ -109,18 +129,18 @@ def three_ways_figure(
     )
 
 
-def every_mechanism_figure(
-    epsilon: Array, scores: Mapping[str, Array], plain: float, labels: Mapping[str, str], *, theme: Theme, height: int
-) -> Figure:
-    """Accuracy on test records against epsilon, a curve for each mechanism that applies; nan is left out.
-
-    epsilon: [K]. scores: mechanism -> mean accuracy [K]. plain: accuracy without privacy. labels: mechanism -> name.
-    """
+def _scores_figure(chart: ScoresOfMechanisms, theme: Theme, height: int) -> Figure:
+    """Accuracy on test records against epsilon, a curve for each mechanism that applies."""
+    epsilon, labels = chart.epsilon, chart.labels
     traces: list[dict[str, Any]] = []
-    reference = np.full(len(epsilon), plain)
-    traces.append(line(epsilon, reference, FAMILIES[theme]["reference"], "not private", "y", dash="dot"))
+    for level, ink, name, dash in (
+        (chart.plain, FAMILIES[theme]["reference"], "not private", "solid"),
+        (chart.larger, MUTED[theme], LARGER, "dot"),
+    ):
+        hover = {"hovertemplate": f"{name}: %{{y:.1%}}<extra></extra>"}
+        traces.append(line(epsilon, np.full(len(epsilon), level), ink, name, "y", dash=dash) | hover)
     used: dict[str, int] = {}
-    for mechanism, values in scores.items():
+    for mechanism, values in chart.scores.items():
         family = family_of(mechanism)
         ink, nth = FAMILIES[theme][family], used.get(family, 0)
         used[family] = nth + 1
@@ -142,15 +162,10 @@ def every_mechanism_figure(
     return Figure(traces, layout | {"meta": {"narrow": {}}})
 
 
-def accuracy_lines(
-    table: pd.DataFrame, printed: Mapping[str, Sequence[tuple[float, float]]], over: str, theme: Theme
-) -> Figure:
+def _right_figure(chart: RightAgainst, theme: Theme) -> Figure:
     """Right of 100 against x: the mean, all runs but the outer tenths where there are enough, what the paper prints as
-    open marks.
-
-    table: columns run, x, mechanism ("none" is without privacy) and right; nan is a refusal, a cross at the bottom.
-    printed: mechanism -> (x, right of 100). over: what x is, in words.
-    """
+    open marks, and the larger class; a cross at the bottom is a refusal."""
+    table, over = chart.table, chart.over
     groups = table.groupby(["mechanism", "x"])["right"]
     means, enough = groups.mean(), groups.count() >= LEAST_BANDED
     lows, highs = groups.quantile(0.1).where(enough), groups.quantile(0.9).where(enough)
@@ -158,19 +173,21 @@ def accuracy_lines(
     for nth, key in enumerate(table.mechanism.unique()):
         colour = FAMILIES[theme]["reference" if key == "none" else family_of(key)]
         symbol = "diamond" if key == "none" else SYMBOLS[family_of(key)]
-        dash = "dashdot" if key.endswith("_gamma") else "dot" if key == "none" else "solid"
+        width, dash = 1.5 if key == "none" else 3.0, "dashdot" if key.endswith("_gamma") else "solid"
         mean, name = means[key], _named(key)
         edge = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
         traces.append(edge | {"x": highs[key].index.to_numpy(float), "y": highs[key].to_numpy(float)})
         fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.12)}
         traces.append(edge | fill | {"x": lows[key].index.to_numpy(float), "y": lows[key].to_numpy(float)})
-        traces.append(line(mean.index, mean, colour, name, "y", width=3, dash=dash, over=over))
-        if marks := printed.get(key):
+        traces.append(line(mean.index, mean, colour, name, "y", width=width, dash=dash, over=over))
+        if marks := chart.printed.get(key):
             open_mark = f"{symbol}-open{'-dot' if key.endswith('_gamma') else ''}"
             traces.append(_dots(marks, f"{name}, as printed", open_mark, colour))
         if refused := [(x, _FLOOR + 1.0 + nth) for x in mean.index[mean.isna()]]:
             traces.append(_dots(refused, f"{name}, refused here", "x-thin-open", colour))
-    places = sorted(table.x.unique())
+    larger = table.groupby("x").larger_class.mean()
+    traces.append(line(larger.index, larger, MUTED[theme], LARGER, "y", dash="dot", over=over))
+    places = larger.index.to_list()
     logarithmic = places[-1] / places[0] > 100 and places[0] < 1
     few = [x for x in places if math.log10(x).is_integer()] if logarithmic else places[::2]  # as a phone has room for
     bottom = BOTTOM + LEGEND_ROW * sum(bool(trace["showlegend"]) for trace in traces)

@@ -78,17 +78,17 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
         text = f"not drawn: {hidden} of the means, which are not above 0"
         notes.append(note(text, x=0.01, y=0, yshift=10, colour=MUTED[theme], size=12))
     cursor = flag(f"T = {steps:,}", steps, TEXT[theme], BACKGROUND[theme])
-    drawing = height - _TOP - _BOTTOM
+    labels, beyond = end_labels(ends, {"y": (panel, height - _TOP - _BOTTOM)}, theme, ("y",))
     made = frame(theme, height) | {
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "showlegend": False,
         "xaxis": _steps_axis(theme, span, steps, 600.0) | {"title": _words("steps T")},
         "yaxis": log_axis(theme, *panel),
         "shapes": [vertical(steps, MUTED[theme])],
-        "annotations": [*notes, cursor, *end_labels(ends, {"y": (panel, drawing)}, logarithmic=("y",))],
+        "annotations": [*notes, cursor, *labels],
         "meta": {
             "narrow": _with_legend(traces, height)
-            | {"xaxis": _steps_axis(theme, span, steps, 250.0), "annotations": [*notes, cursor]}
+            | {"xaxis": _steps_axis(theme, span, steps, 250.0), "annotations": [*notes, cursor, *beyond]}
         },
     }
     return Figure(traces, made)
@@ -145,7 +145,8 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
         note("arm played in each step of one run", x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
         note("regret so far", x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
     ]
-    labels = end_labels(ends, {"y": (arms, _SHARE * drawing), "y2": (panel, (1 - _SHARE) * drawing)}, logarithmic=())
+    panels = {"y": (arms, _SHARE * drawing), "y2": (panel, (1 - _SHARE) * drawing)}
+    labels, _ = end_labels(ends, panels, theme, ())  # both panels hold all that is drawn
     made = frame(theme, height) | {
         "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
         "showlegend": False,

@@ -141,16 +141,23 @@ def plain_number(value: float) -> str:
 
 
 def short_number(value: float) -> str:
-    """Two digits for a label, far from 1 with a power of ten.
+    """Two digits for a label, far from 1 with a power of ten: longer decimals would not fit beside an axis.
 
-    >>> short_number(-0.00123), short_number(123456.0), short_number(3e-7), short_number(1e-7)
-    ('−0.0012', '120k', '3·10⁻⁷', '10⁻⁷')
+    >>> short_number(-0.00123), short_number(123456.0), short_number(3e-7), short_number(1e-5)
+    ('−0.0012', '120k', '3·10⁻⁷', '10⁻⁵')
     """
-    if not value or 1e-6 <= abs(value) < 1e12:
+    if not value or 1e-4 <= abs(value) < 1e12:
         return plain_number(float(f"{value:.2g}") + 0.0).replace("-", "−")
     digits, power = f"{value:.1e}".split("e")
-    exponent = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{float(digits):g}·10{exponent}".replace("-", "−").removeprefix("1·")
+    return f"{float(digits):g}·{power_of_ten(int(power))}".replace("-", "−").removeprefix("1·")
+
+
+def power_of_ten(exponent: int) -> str:
+    """
+    >>> power_of_ten(-7)
+    '10⁻⁷'
+    """
+    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def frame(theme: Theme, height: int) -> dict[str, Any]:
@@ -325,16 +332,20 @@ def vertical(x: float, colour: str) -> dict[str, Any]:
 def end_labels(
     ends: list[tuple[str, float, str, str]],
     panels: dict[str, tuple[tuple[float, float], float]],
+    theme: Theme,
     logarithmic: Sequence[str] = ("y2",),
-) -> list[dict[str, Any]]:
-    """One label behind the right end of each curve, pushed apart where they would overlap.
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One label behind the right end of each curve, pushed apart where they would overlap; and what is still to be
+    said where a legend takes the place of labels.
 
     ends: (axis, value, text, colour). panels: axis -> (its range, its height in px). logarithmic: axes that are.
-    A curve that ends outside its axis has its label at the edge, with an arrow and its last value.
+    A curve that ends outside its axis has its label at the edge, with an arrow and its last value. So it has beside a
+    legend, in one line inside the drawing.
     """
-    labels = []
+    labels, beyond = [], []
     for axis, ((low, high), size) in panels.items():
         placed = []
+        rows = {"↑": 0, "↓": 0}
         for on, value, text, colour in ends:
             if on != axis or math.isnan(value):
                 continue
@@ -342,8 +353,12 @@ def end_labels(
             if axis in logarithmic:
                 position = math.log10(value) if value > 0 else -math.inf
             if not low - 1e-9 <= position <= high + 1e-9:
-                text = f"{'↑' if position > high else '↓'} {text}<br>{short_number(value)}"
+                arrow, last = "↑" if position > high else "↓", short_number(value)
                 position = min(max(position, low), high)
+                words = f"{arrow} {text.replace('<br>', ' ')} ({last})"
+                beyond.append(at_edge(words, axis, position, colour, theme, rows[arrow]))
+                rows[arrow] += 1
+                text = f"{arrow} {text}<br>{last}"
             placed.append(((position - low) / (high - low) * size, position, text, colour))
         placed.sort()
         heights = [LABEL_HEIGHT * (1 + text.count("<br>")) for _, _, text, _ in placed]
@@ -352,7 +367,19 @@ def end_labels(
         for (pixel, position, text, colour), shown in zip(placed, spread(centres, heights, size), strict=True):
             place = {"yref": axis, "y": position, "align": "left", "yanchor": "middle", "xshift": 6}
             labels.append(note(text, x=1, y=0, colour=colour, size=13, yshift=shown - pixel) | place)
-    return labels
+    return labels, beyond
+
+
+def at_edge(text: str, axis: str, edge: float, colour: str, theme: Theme, row: int = 0) -> dict[str, Any]:
+    """Words that begin with an arrow, inside the drawing, at the right end of the axis's upper or lower edge.
+
+    row: lines of text from there.
+    """
+    anchor, away = ("top", -1) if text.startswith("↑") else ("bottom", 1)
+    place = {"yref": axis, "y": edge, "xanchor": "right", "yanchor": anchor, "xshift": -4, "borderpad": 0}
+    shift = away * (3 + LABEL_HEIGHT * row)
+    paper = with_opacity(BACKGROUND[theme], 0.8)
+    return note(text, x=1, y=0, colour=colour, size=12, yshift=shift, bgcolor=paper) | place
 
 
 def spread(centres: list[float], heights: Sequence[float], size: float) -> list[float]:

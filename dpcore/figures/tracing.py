@@ -73,6 +73,7 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
         ("y", float(tracing.auc[-1]), "private model", colour),
     ]
     drawing = height - _TOP - _BOTTOM
+    labels, beyond = end_labels(ends, {"y": (_bounds(tracing), drawing)}, theme, ())
     words = "a member scores above a stranger"
     notes = [
         note(words, x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
@@ -91,13 +92,13 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
         "xaxis": across(560.0),
         "yaxis": axis(theme) | {"range": _bounds(tracing), "tickformat": ".0%", "dtick": 0.1},
         "shapes": [vertical(epsilon, muted)],
-        "annotations": [*notes, *end_labels(ends, {"y": (_bounds(tracing), drawing)}, ())],
+        "annotations": [*notes, *labels],
         "meta": {
             "narrow": {
                 "height": height + rows,
                 "margin": {"l": 54, "r": 34, "t": _TOP, "b": _BOTTOM + rows},
                 "xaxis": across(300.0),
-                "annotations": notes,
+                "annotations": [*notes, *beyond],
                 "showlegend": True,
                 "legend": LEGEND | {"y": -(_BOTTOM + 2) / drawing},
             }

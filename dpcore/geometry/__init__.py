@@ -31,5 +31,6 @@ from .transition import Side as Side
 from .transition import against_order as against_order
 from .transition import column_sums as column_sums
 from .transition import gaussian_length as gaussian_length
+from .transition import order_text as order_text
 from .transition import orders as orders
 from .transition import vertex_temperature as vertex_temperature

@@ -81,6 +81,14 @@ class AgainstOrder:
     repetitions: int
 
 
+def order_text(p_norm: float) -> str:
+    """
+    >>> order_text(1.0), order_text(1.14476), order_text(math.inf)
+    ('1', '1.145', '∞')
+    """
+    return "∞" if p_norm == math.inf else f"{p_norm:.4g}"
+
+
 def orders(d: int) -> tuple[float, ...]:
     """1, 1 + 1/ln d, where the root of d sets in, and 1.1, 1.25, 1.5, 2, 4, inf; increasing. d: >= 3.
 

@@ -16,12 +16,12 @@ from ..data import check_records
 from ..losses import get_loss
 from ..solvers.ellipsoid_minima import minimise_ellipsoids
 from ..solvers.ellipsoids import svec
-from ..tradeoffs import Curve, GaussianCurve, ObjectiveCurve, PureCurve
+from ..tradeoffs import Curve, GaussianCurve, PureCurve
 from ..types import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
 from . import classifier_models as models
 from . import classifier_rules as rules
 from .base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
-from .shared import objective_attack_limit, parts
+from .shared import objective_attack_limit, objective_claim, parts
 
 _PROOF = "docs/formulas.md, after Pathak and Raj 2010"
 # A one-run band is stated for nine runs out of ten.
@@ -157,9 +157,8 @@ class GaussianClassifier(SampledMechanism):
             return PureCurve(plan.spent.epsilon)
         if self.perturbed == "output":
             return GaussianCurve(acc.gaussian_mu(plan.spent))
-        main, rest = self._parts(plan.spent)
-        charge, vertices = rules.volume_charge(plan.spec, float(plan.spec.lam)), acc.class_vertices(plan.spec.classes)
-        return ObjectiveCurve(acc.objective_mu(main, charge, vertices), charge, rest, vertices)
+        charge = rules.volume_charge(plan.spec, float(plan.spec.lam))
+        return objective_claim(plan.spent, charge, acc.class_vertices(plan.spec.classes))
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
         """The minimiser of J without noise, [C, q] in svec form, whatever is perturbed. `start` is not used."""

@@ -86,7 +86,7 @@ class GeneralizedGaussian(ReadingMechanism):
             found = f"set {spec.set!r}" if spec.set != "ball" else f"radius {spec.radius:g}"
             raise NotApplicable(f"{self.key} works on R^p, got {found}")
         if spec.lam == "population" or (not isinstance(spec.lam, str) and spec.lam > 0.0):
-            raise NotApplicable(f"{self.key} has no regulariser: lam must be 0, got {spec.lam}")
+            raise NotApplicable(f"{self.key} has no regulariser: lam must be 0, got {spec.lam!r}")
         if self.accounting == "published" and (self.noise == "gaussian" or spec.p == 1):
             found = "Gaussian noise" if self.noise == "gaussian" else "p = 1"
             raise NotApplicable(f"{self.key} has a quoted kappa for generalised Gaussian noise and p >= 2, got {found}")

@@ -10,7 +10,7 @@ from ..losses import get_loss
 from ..tradeoffs import ObjectiveCurve
 from ..types import Bound, Budget, NoiseLaw, Plan, Spec
 from .objective_perturbation import ObjectivePerturbation, gradient_vertices, pull, volume_charge
-from .shared import parts
+from .shared import objective_claim
 
 
 @dc.dataclass(frozen=True)
@@ -53,9 +53,7 @@ class ObjectiveGaussian(ObjectivePerturbation):
         return sensitivity / acc.gaussian_mu(budget)
 
     def claimed_curve(self, plan: Plan) -> ObjectiveCurve:
-        main, rest = parts(plan.spent)
-        charge, vertices = volume_charge(plan.spec), gradient_vertices(plan.spec)
-        return ObjectiveCurve(acc.objective_mu(main, charge, vertices), charge, rest, vertices)
+        return objective_claim(plan.spent, volume_charge(plan.spec), gradient_vertices(plan.spec))
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from ..accounting import Vertices, attack_cap
+from ..accounting import Vertices, attack_cap, gaussian_mu, objective_mu
 from ..losses import Loss, get_loss
 from ..noises import Noise
 from ..tradeoffs import ObjectiveCurve
@@ -63,6 +63,18 @@ def parts(budget: Budget) -> tuple[Budget, Budget]:
     return main, rest
 
 
+def objective_claim(spent: Budget, charge: float, vertices: Vertices) -> ObjectiveCurve:
+    """The curve of a perturbed objective whose Gaussian noise and its trace share this budget.
+
+    charge, vertices: as in `accounting.objective_delta`. Both losses add up: a Gaussian one of length v and the trace's
+    make one whose length is the root of the sum of their squares (docs/formulas.md).
+    """
+    main, rest = parts(spent)
+    mu = objective_mu(main, charge, vertices)
+    trace = gaussian_mu(rest) / mu
+    return ObjectiveCurve(mu, charge, tuple((count, math.hypot(share, trace)) for count, share in vertices))
+
+
 def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Vertices, paid: float) -> float:
     """How often an attacker is right against a perturbed objective, by the noise that the plan adds.
 
@@ -71,11 +83,10 @@ def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Ve
     """
     main, trace = plan.ledger
     sizes, weights = law.spread(dimensions)
-    # The trace is charged by what it adds to the total variation; delta must stay below 1.
-    far = float(weights @ (2.0 * ndtr(0.5 * trace.sensitivity / (trace.scale * sizes)) - 1.0))
-    rest = Budget(1e-12, min(far, math.nextafter(1.0, 0.0)))
     mixed = tuple(map(float, sizes)), tuple(map(float, weights))
-    limit = ObjectiveCurve(main.sensitivity / plan.scale, main.charge, rest, vertices, *mixed).attack_limit()
+    limit = ObjectiveCurve(main.sensitivity / plan.scale, main.charge, vertices, *mixed).attack_limit()
+    # The trace adds its own total variation at most.
+    limit += float(weights @ ndtr(0.5 * trace.sensitivity / (trace.scale * sizes))) - 0.5
     return min(limit, attack_cap(Budget(paid + parts(plan.spent)[1].epsilon, plan.spent.delta)))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ..cells import never
-from ..data.records import training_records
-from ..evaluate import accuracy
+from ..data.sources import training_records
+from ..evaluate import accuracy, larger_class
 from ..losses import get_loss
 from ..mechanisms import make_mechanism
 from ..solvers import minimise
@@ -59,14 +59,16 @@ def generator(seed: int, run: int, mechanism: str, place: int) -> np.random.Gene
 def rows_of(
     train: Data, test: Data, points: Sequence[Point], protocol: Protocol, seed: int, run: int
 ) -> Iterator[dict[str, Any]]:
-    """One release of every mechanism at every point: run, x, epsilon, p, mechanism, right (of 100) and reason.
+    """One release of every mechanism at every point: run, x, epsilon, p, larger_class, mechanism, right and reason.
 
-    Right is nan where a mechanism refuses, and reason says why. The model without privacy stands beside them; margin is
-    its mean |<x, theta>|. Noise is drawn in the columns that are stored, by the law that it has there among all p.
+    right, larger_class: of 100. Right is nan where a mechanism refuses, and reason says why. The model without privacy
+    stands beside them; margin is its mean |<x, theta>|. Noise is drawn in the columns that are stored, by the law that
+    it has there among all p.
     """
     plain = minimise(get_loss(protocol.loss), train, protocol.lam, tol=1e-6 / protocol.lam).theta
     best, margin = 100.0 * accuracy(plain, test), float(np.abs(test.X @ plain).mean())
-    facts = [{"run": run, **point._asdict()} for point in points]
+    larger = 100.0 * larger_class(test)
+    facts = [{"run": run, **point._asdict(), "larger_class": larger} for point in points]
     for fact in facts:
         yield fact | {"mechanism": NONE, "right": best, "margin": margin, "reason": ""}
     for key in MECHANISMS:

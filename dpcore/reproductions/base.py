@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from .charts import Chart
+
 if TYPE_CHECKING:
     import pandas as pd
-
-    from ..figures import Figure, Theme
 
 Verdict = Literal["agrees", "differs", "unexplained"]
 
@@ -34,12 +34,12 @@ class Claim:
 class Outcome:
     """What one run gives.
 
-    records: which data were used, in words; a stand-in says that it is one. figure: draws it, light or dark.
+    records: which data were used, in words; a stand-in says that it is one.
     """
 
     records: str
     table: pd.DataFrame
-    figure: Callable[[Theme], Figure]
+    chart: Chart
     claims: tuple[Claim, ...]
 
 

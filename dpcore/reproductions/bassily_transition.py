@@ -12,10 +12,10 @@ import numpy as np
 
 from .. import geometry
 from ..checks import integer
-from ..figures import order_figure, order_text
 from ..slopes import power_law
 from ..types import Array
 from .base import Claim, Outcome, Reproduction
+from .charts import ExcessAgainstOrder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ def _sharp(found: Transition) -> Claim:
         "There is a sharp phase transition of the excess around p = 1.",
         "section 1.1; the lower bound has a factor p - 1",
         f"at d = {d:,.0f} the excess at p = 1.25 is {jump:.0f} times that at p = 1; the largest p of the grid below "
-        f"half of the excess at p = 2 is {order_text(begins)}, beside 1 + 1/ln d = {near:.3f}",
+        f"half of the excess at p = 2 is {geometry.order_text(begins)}, beside 1 + 1/ln d = {near:.3f}",
         "agrees" if sharp else "differs",
         "Sharp in d, and continuous in p for each d: a random corner of the L1 ball still serves the larger balls "
         "while p - 1 is small beside 1 / ln d."
@@ -169,9 +169,8 @@ def _beyond_two(found: Transition) -> Claim:
     kept, told = bool((excess <= found.beyond_bound).all()), []
     for k, p_norm in enumerate(found.few_orders):
         rows = [geometry.table_row(float(p_norm), int(d), PEOPLE, _EPSILON, _DELTA).upper.value for d in n]
-        told.append(
-            f"p = {order_text(float(p_norm))}: {_growth(excess[:, k]):.1f} times (rate {rows[-1] / rows[0]:.1f})"
-        )
+        name, growth = geometry.order_text(float(p_norm)), _growth(excess[:, k])
+        told.append(f"p = {name}: {growth:.1f} times (rate {rows[-1] / rows[0]:.1f})")
     more = bool((np.diff(excess[-1]) > 0.0).all())
     return Claim(
         "For 2 < p <= infinity columns cost at most a polynomial factor more, d^(1/2 - 1/p).",
@@ -211,7 +210,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(
         words,
         table_of(found),
-        lambda theme: order_figure(last, others, p_norm=1.25, theme=theme, height=430),
+        ExcessAgainstOrder(last, others, 1.25),
         claims_of(found),
     )
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ..checks import integer
 from ..data import Declared, PrivateRecords, Sheet, get_source, read_libsvm_sheet, read_sheet
 from ..decisions.compare import compared, ranked
-from ..figures import every_mechanism_figure
 from .base import Claim, Outcome, Reproduction
+from .charts import ScoresOfMechanisms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,13 +117,12 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(
         words,
         table,
-        lambda theme: every_mechanism_figure(
+        ScoresOfMechanisms(
             wide.index.to_numpy(float),
             {key: wide[key].to_numpy(float) for key in order},
             float(shown.without.mean()),
+            float(shown.floor.mean()),
             labels,
-            theme=theme,
-            height=640,
         ),
         claims_of(table),
     )

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..figures import accuracy_lines
 from ..losses import get_loss
 from ..mechanisms import make_mechanism
 from ..noises import NOISES
@@ -18,6 +17,7 @@ from ..solvers import minimise
 from ..types import Budget, Data
 from .accuracies import LAWS, MECHANISMS, NONE, Point, Protocol, epsilon_at, means_of, rows_of, span, split, verdict_of
 from .base import Claim, Outcome, Reproduction
+from .charts import RightAgainst
 from .cod_rna import FEATURES, CodRna, by_middle, by_range, by_row, cod_rna
 from .jain_thakurta_printed import PRINTED, mark_at
 
@@ -230,7 +230,7 @@ def _run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[st
     return Outcome(
         words,
         pd.concat([table, weak]),
-        lambda theme: accuracy_lines(table, PRINTED["b"], "privacy budget ε", theme),
+        RightAgainst(table, PRINTED["b"], "privacy budget ε"),
         claims,
     )
 
@@ -239,9 +239,7 @@ def _run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[st
     _, rows, words = _read(data, seed)
     table, weak, people = _tables(rows, points_c(), runs, seed, told)
     claims = claims_c(means_of(table), means_of(weak), people, float(table.margin.mean()))
-    return Outcome(
-        words, pd.concat([table, weak]), lambda theme: accuracy_lines(table, PRINTED["c"], "columns p", theme), claims
-    )
+    return Outcome(words, pd.concat([table, weak]), RightAgainst(table, PRINTED["c"], "columns p"), claims)
 
 
 _FILE = "Cod-RNA in the LIBSVM format (plain or .gz)"

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..evaluate import accuracy
-from ..figures import accuracy_lines
+from ..evaluate import accuracy, larger_class
 from ..mechanisms import make_mechanism
 from ..sets import get_set
 from ..types import Array, Budget, Data, Domain, NotApplicable, Spec
 from .accuracies import LAWS, NONE, generator, means_of, span, split, verdict_of
 from .base import Claim, Outcome, Reproduction
+from .charts import RightAgainst
 from .cod_rna import FEATURES, by_middle, cod_rna
 from .jain_thakurta import LINEAR, RUNS, SOURCE
 from .jain_thakurta_printed import PRINTED
@@ -38,13 +38,14 @@ def both_signs(data: Data) -> Data:
 
 
 def rows_of(train: Data, test: Data, seed: int, run: int) -> Iterator[dict[str, Any]]:
-    """A row for each number of columns and line: run, x, mechanism, right of 100, projected and reason.
+    """A row for each number of columns and line: run, x, larger_class, mechanism, right, projected, reason.
 
     A constant comes on top of the columns, and idle ones are promised no more than the others: |x_j| <= 1.
-    projected: right of 100 after the released model was projected on the L1 ball of 1.
+    larger_class, right: of 100. projected: right after the released model was projected on the L1 ball of 1.
     """
+    common = {"run": run, "larger_class": 100.0 * larger_class(test), "projected": math.nan, "reason": ""}
     for place, columns in enumerate(COLUMNS):
-        p, facts = columns + 1, {"run": run, "x": float(columns), "projected": math.nan, "reason": ""}
+        p, facts = columns + 1, common | {"x": float(columns)}
         for key, right in _sampled(train, test, 2 * p, seed, run, place):
             yield facts | {"mechanism": key, "right": right}
         for key in _OBJECTIVE:
@@ -140,7 +141,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
     projected = table.assign(right=table.projected)
     claims = claims_d(means_of(table), means_of(projected))
-    return Outcome(words, table, lambda theme: accuracy_lines(table, PRINTED["d"], "columns p", theme), claims)
+    return Outcome(words, table, RightAgainst(table, PRINTED["d"], "columns p"), claims)
 
 
 PANEL_D = Reproduction(

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ..data.sparse import sparse_records
-from ..figures import accuracy_lines
 from ..mechanisms import make_mechanism
 from ..noises import NOISES
 from ..types import Budget, Data
 from .accuracies import NONE, Point, means_of, span, split, verdict_of
 from .base import Claim, Outcome, Reproduction
+from .charts import RightAgainst
 from .jain_thakurta import EPSILONS, LINEAR, OPEN, RUNS, SOURCE, left_points, table_of
 from .jain_thakurta_printed import PRINTED
 
@@ -114,7 +114,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
     people = split(records, seed, 0)[0].n
     claims = claims_a(means_of(table), people, records.p, float(table.margin.mean()))
-    return Outcome(words, table, lambda theme: accuracy_lines(table, PRINTED["a"], "privacy budget ε", theme), claims)
+    return Outcome(words, table, RightAgainst(table, PRINTED["a"], "privacy budget ε"), claims)
 
 
 PANEL_A = Reproduction(

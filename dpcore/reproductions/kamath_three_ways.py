@@ -14,7 +14,6 @@ from ..cells import reference_of, spec_of
 from ..checks import integer
 from ..experiment import Axis, Experiment
 from ..experiment import run as run_experiment
-from ..figures import three_ways_figure
 from ..losses import get_loss
 from ..measured import LEAST_BANDED, Measured
 from ..mechanisms import make_mechanism
@@ -22,6 +21,7 @@ from ..rates import lecture_bound
 from ..slopes import power_law
 from ..types import Array
 from .base import Claim, Outcome, Reproduction
+from .charts import ExcessOfMechanisms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,7 +227,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(
         f"{words} (the figure shows the first)",
         table_of(found),
-        lambda theme: three_ways_figure(first.epsilon, ways, first.nothing, theme=theme, height=430),
+        ExcessOfMechanisms(first.epsilon, ways, first.nothing),
         claims_of(found),
     )
 

@@ -14,8 +14,8 @@ from .. import classes
 from ..checks import integer
 from ..classes import Accuracies, Records
 from ..data import CLASS_SOURCES
-from ..figures import accuracy_figure
 from .base import Claim, Outcome, Reproduction
+from .charts import AccuracyOfClassifiers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,7 +193,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(
         words,
         table_of(found),
-        lambda theme: accuracy_figure(found.against_epsilon[shown], cursor=_AT, theme=theme, height=430),
+        AccuracyOfClassifiers(found.against_epsilon[shown], _AT),
         claims_of(found),
     )
 

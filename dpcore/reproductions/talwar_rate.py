@@ -12,10 +12,10 @@ import numpy as np
 
 from .. import lasso
 from ..checks import integer
-from ..figures import exponents_figure
 from ..slopes import power_law
 from ..types import Array
 from .base import Claim, Outcome, Reproduction
+from .charts import Exponents
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,13 +205,11 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(
         "drawn: few features that matter, and hard ones whose best model uses every column",
         table_of(found),
-        lambda theme: exponents_figure(
+        Exponents(
             [each.curve for each in fits],
             np.array([each.mean for each in fits]),
             np.array([each.se for each in fits]),
             np.array([each.claimed for each in fits]),
-            theme=theme,
-            height=360,
         ),
         claims_of(found),
     )

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from ..accounting import Vertices, gaussian_attack_limit, gaussian_epsilon, objective_epsilon
-from ..types import Array, Budget
+from ..types import Array
 
 _SHARP = 1e-5  # how sharply a family's mu is sought, relative
 _DOUBLINGS = 40
@@ -221,18 +221,17 @@ def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
 
 @dc.dataclass(frozen=True)
 class ObjectiveCurve(BoundedCurve):
-    """`accounting.objective_delta` at every epsilon, after a charge and beside another release's `rest`.
+    """`accounting.objective_delta` at every epsilon, after a charge.
 
     vertices: as there. sizes, weights: the noise is Gaussian of a random size with this quadrature rule; revealing the
     size to the attacker can only help him, so delta is the mean of the Gaussian ones.
 
-    >>> curve = ObjectiveCurve(0.2, charge=0.0, rest=Budget(1e-9), vertices=((1, 0.0), (2, 0.5), (1, 1.0)))
+    >>> curve = ObjectiveCurve(0.2, charge=0.0, vertices=((1, 0.0), (2, 0.5), (1, 1.0)))
     >>> round(curve.attack_limit(), 3), round(float(curve.needed(np.array([0.6]), np.array([0.5]))[0]), 3)
     (0.552, 0.203)
     """
 
     charge: float
-    rest: Budget
     vertices: Vertices
     sizes: tuple[float, ...] = (1.0,)
     weights: tuple[float, ...] = (1.0,)
@@ -243,20 +242,15 @@ class ObjectiveCurve(BoundedCurve):
 
     @property
     def grid(self) -> Array:
-        return np.unique(np.minimum(np.append(_EPSILONS, self.charge + self.rest.epsilon + _EPSILONS), _FARTHEST))
+        return np.unique(np.minimum(np.append(_EPSILONS, self.charge + _EPSILONS), _FARTHEST))
 
     def epsilon(self, mu: float, delta: float) -> float:
-        if mu <= 0.0:
-            return 0.0
-        if delta <= self.rest.delta:
-            return math.inf
-        own = objective_epsilon(mu, delta - self.rest.delta, self.charge, self.vertices)
-        return own + self.rest.epsilon
+        return objective_epsilon(mu, delta, self.charge, self.vertices) if mu > 0.0 else 0.0
 
     def bound(self, epsilon: Array) -> Array:
         """Absolute error 1e-15."""
-        e = epsilon - self.charge - self.rest.epsilon
-        total = np.full(len(e), self.rest.delta)
+        e = epsilon - self.charge
+        total = np.zeros(len(e))
         for size, weight in zip(self.sizes, self.weights, strict=True):
             for count, share in self.vertices:
                 m = max(share * self.mu / size, 1e-12)

@@ -295,7 +295,7 @@ def assumptions(here: Here) -> str:
     lines = [
         "**Neighbours** replace one record, its class included; n, d, C and λ are public.",
         f"**Promise**: ({here.epsilon:g}, {delta_text(here.delta)}) for each curve by itself; δ = 0 for Gamma noise.",
-        f"**Records**: {here.info.scaling}.{public}",
+        f"**Records**: {readable(here.info.scaling)}.{public}",
         "**λ = auto** lets noise move the model by the norm of a good one, and the determinant take a quarter of ε at "
         "most; it sees no record.",
         "**One against the others** learns from the same quadratic features: only the split of the budget differs.",

@@ -74,7 +74,7 @@ def assumption_lines(state: State) -> list[str]:
     assert state.curve is not None
     source, setting = state.source, state.setting
     lines = [
-        f"Records: {source.label}; {source.scaling}.",
+        f"Records: {source.label}; {readable(source.scaling)}.",
         f"Unit: any one {source.record} replaced by another; who has several records is protected less.",
         f"Trust: one keeper sees the records; only the released model leaves, with fresh noise. "
         f"δ = {delta_text(setting.delta)}.",

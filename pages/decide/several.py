@@ -64,7 +64,7 @@ def words(state: State, after: Several) -> str:
     releases = f"{after.releases} release{'s' if after.releases > 1 else ''}"
     records = f"{after.records} record{'s' if after.records > 1 else ''} a person"
     if not math.isfinite(after.epsilon):
-        said = f"After **{releases}** with **{records}** nothing is left to promise at this δ."
+        said = f"After **{releases}** with **{records}** no accounting here keeps ε below 300: no promise is left."
     else:
         said = (
             f"After **{releases}** with **{records}** the label ε = {state.epsilon:g} is really "

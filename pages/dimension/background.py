@@ -12,6 +12,7 @@ from dpcore import Experiment
 from dpcore.data import Source
 from pages.dimension.words import MECHANISMS, axis_title
 from pages.ui.controls import delta_text
+from pages.ui.text import readable
 
 FORMULA = r"""
 $J(\theta)=\frac1n\sum_i\ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ has the minimiser
@@ -39,8 +40,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
     """What must be true for the curves, the bounds and the promises."""
     ok = table[table.status == "ok"]
     lines = [
-        f"**Records:** {source.label}; {source.scaling}. Idle columns are not stored; noise on them is drawn from, or "
-        "averaged over, its exact law.",
+        f"**Records:** {source.label}; {readable(source.scaling)}. Idle columns are not stored; noise on them is "
+        "drawn from, or averaged over, its exact law.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
         f"**Accuracy:** on {int(ok.test_records.iloc[0]):,} {source.records} that no model was trained on."
         if len(ok)

@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore.figures import order_text
-from dpcore.geometry import PEOPLE, AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, learner_key
+from dpcore.geometry import (
+    PEOPLE,
+    AgainstOrder,
+    AgainstPeople,
+    BallPicture,
+    NoiseLengths,
+    Row,
+    Tracing,
+    learner_key,
+    order_text,
+)
 from dpcore.measured import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
 from pages.ui.controls import delta_text
@@ -244,7 +253,7 @@ def rates_caption(row: Row, here: Here) -> str:
     leads = {"sampling": "sampling leads", "privacy": "privacy leads", "trivial": "the rate says nothing"}
     return (
         f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.upper.leads]}. Orders of growth without "
-        f"constants, {row.upper.source}; lower bound: {row.lower.formula}."
+        f"constants, {row.upper.source}; lower bound: {readable(row.lower.formula)}."
     )
 
 

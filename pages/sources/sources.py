@@ -10,19 +10,20 @@ from dpcore.errata import KINDS, recomputed
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction
 from dpcore.traces import SETTINGS, traces
+from pages.background.polling import ask, keep_alive
 from pages.sources import words
-from pages.sources.table import code, link, table, text
+from pages.sources.short_run import ShortRun
+from pages.sources.table import code, link, small, table, text
 from pages.ui import bound, links
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import switch
-from pages.ui.text import emphasised, plain, rounded
+from pages.ui.text import emphasised, plain, readable, rounded
 
 HEIGHT = 620
 SEEDED = ("errata", "reproductions")  # views in which chance plays
 PLACE = 430  # px of the smallest figure that is done again
-RUNNING = "reproduction in the background"  # in the session
 
 
 def show_errata(seed: int) -> None:
@@ -46,12 +47,12 @@ def show_errata(seed: int) -> None:
             ["what", "printed", "right", "computed", "see it"],
             [
                 [
-                    f"{text(f'{each.erratum.title} {words.kind(each)}')}<br><small>{text(each.erratum.source)}</small>",
-                    text(each.erratum.says),
-                    text(each.erratum.holds),
+                    text(f"{each.erratum.title} {words.kind(each)}") + small(readable(each.erratum.source)),
+                    text(readable(each.erratum.says)),
+                    text(readable(each.erratum.holds)),
                     text(
-                        f"{each.erratum.unit}: {rounded(each.printed)} printed, {rounded(each.right)} right, "
-                        f"{words.three_digits(each.times)} times off ({each.erratum.setting})"
+                        f"{readable(each.erratum.unit)}: {rounded(each.printed)} printed, {rounded(each.right)} right, "
+                        f"{words.three_digits(each.times)} times off ({readable(each.erratum.setting)})"
                     ),
                     f"{link('on its page', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
                 ]
@@ -60,7 +61,7 @@ def show_errata(seed: int) -> None:
         )
     )
     behind(
-        lambda: "\n".join(f"- {each.sentence}." for each in found),
+        lambda: "\n".join(f"- {readable(each.sentence)}." for each in found),
         words.FORMULA,
         lambda: words.snippet(seed),
         lambda: pd.DataFrame(
@@ -97,10 +98,10 @@ def show_traces(key: str) -> None:
             shown = [link("its page", words.SHOWN[key])]
         rows.append(
             [
-                text(f"{words.FORMS[trace.form]}: {trace.states}"),
-                text(trace.assumes),
+                text(f"{words.FORMS[trace.form]}: {readable(trace.states)}"),
+                text(readable(trace.assumes)),
                 text(f"{'noise ' if trace.form == 'privacy' else ''}{rounded(trace.value)}"),
-                text(trace.theorem),
+                text(readable(trace.theorem)),
                 "<br>".join(code(test) for test in trace.tests),
                 *shown,
             ]
@@ -108,7 +109,7 @@ def show_traces(key: str) -> None:
     settings = ", ".join(f"{name} = {value:,}" for name, value in SETTINGS.items())
     st.html(
         table(
-            f"At {settings}, everything else as it comes",
+            f"At {readable(settings)}, everything else as it comes",
             ["statement", "assumption", "constant", "theorem", "tests", "see it"],
             rows,
         )
@@ -130,9 +131,9 @@ def show_reproduction(name: str, seed: int) -> None:
             ["what", "source", "records", "takes", "command"],
             [
                 [
-                    text(each.title),
-                    text(each.source),
-                    text(each.file or "drawn by the command itself"),
+                    text(readable(each.title)),
+                    text(readable(each.source)),
+                    text(readable(each.file) or "drawn by the command itself"),
                     text(f"{words.duration(each)}, {each.runs} repetitions"),
                     code(words.command(each)),
                 ]
@@ -141,7 +142,7 @@ def show_reproduction(name: str, seed: int) -> None:
         )
     )
     behind(
-        lambda: chosen.protocol,
+        lambda: readable(chosen.protocol),
         words.VERDICTS,
         lambda: words.short_snippet(chosen, seed),
         lambda: pd.DataFrame() if outcome is None else outcome.table,
@@ -150,8 +151,8 @@ def show_reproduction(name: str, seed: int) -> None:
 
 def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
     """Figure and claims, as soon as they are there."""
-    held = ask({RUNNING: ShortRun(chosen.name, seed)}, patience=0.0)
-    job = held.jobs[RUNNING]
+    held = ask({"short run": ShortRun(chosen.name, seed)}, patience=0.0)
+    (job,) = held.jobs.values()
     outcome: Outcome | None = job.snapshot
     if outcome is None:
         headline.html(emphasised(words.under_way(chosen, failed=job.failed), ink))
@@ -161,7 +162,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
         return None
     sentence = words.verdicts(chosen, outcome)
     headline.html(emphasised(sentence, ink))
-    figure = outcome.figure(theme)
+    figure = figures.reproduction_figure(outcome.chart, theme=theme)
     live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
     st.caption(words.records(chosen, outcome))
     st.html(
@@ -170,10 +171,10 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
             ["claim", "verdict", "printed", "here"],
             [
                 [
-                    text(claim.words),
+                    text(readable(claim.words)),
                     text(words.VERDICT[claim.verdict]),
-                    text(claim.printed),
-                    text(claim.found) + (f"<br><small>{text(claim.why)}</small>" if claim.why else ""),
+                    text(readable(claim.printed)),
+                    text(readable(claim.found)) + small(readable(claim.why)),
                 ]
                 for claim in outcome.claims
             ],

@@ -26,7 +26,7 @@ STYLE = """<style>
 
 
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as HTML. rows: cells as HTML, made by `text`, `code` and `link`.
+    """A table as HTML. rows: cells as HTML, made by `text`, `small`, `code` and `link`.
 
     >>> table("c", ["a"], [[text("x < y")]]).count("x &lt; y")
     1
@@ -47,6 +47,11 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -
 def text(words: str) -> str:
     """Words as a cell."""
     return html.escape(words)
+
+
+def small(words: str) -> str:
+    """Words below those of a cell, if there are any."""
+    return f"<br><small>{text(words)}</small>" if words else ""
 
 
 def code(words: str) -> str:

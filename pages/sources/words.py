@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from dpcore.errata import KINDS, Recomputed, three_digits
 from dpcore.mechanisms import mechanism_class
 from dpcore.reproductions import Outcome, Reproduction, get_reproduction
+from pages.ui.text import readable
 
 SHARP_EDGES = Path(__file__).resolve().parents[2] / "docs" / "sharp_edges.md"
 VIEWS = {
@@ -113,11 +114,11 @@ def name_of(name: str) -> str:
     """What a list calls a reproduction: whose it is, and what.
 
     >>> name_of("jain-thakurta-1b")
-    'Jain & Thakurta: Right of 100 against epsilon'
+    'Jain & Thakurta: Right of 100 against ε'
     """
     chosen = get_reproduction(name)
     authors = re.split(r",? (?:CS|\d{4})", chosen.source)[0]
-    return f"{authors}: {chosen.title}"
+    return f"{authors}: {readable(chosen.title)}"
 
 
 def command(chosen: Reproduction) -> str:
@@ -135,14 +136,15 @@ def duration(chosen: Reproduction) -> str:
 
 def too_long(chosen: Reproduction) -> str:
     """Where even a short run is nothing to wait for."""
-    return f"**{chosen.title}** takes {duration(chosen)} and more memory than a page may ask for: its command is below."
+    title, takes = readable(chosen.title), duration(chosen)
+    return f"**{title}** takes {takes} and more memory than a page may ask for: its command is below."
 
 
 def under_way(chosen: Reproduction, *, failed: bool) -> str:
     """What is said while there is no figure."""
     if failed:
-        return f"An error, noted in the server's log, keeps **{chosen.title}** from being computed."
-    return f"**{chosen.title}** is being computed with {chosen.few} of its {chosen.runs} repetitions …"
+        return f"An error, noted in the server's log, keeps **{readable(chosen.title)}** from being computed."
+    return f"**{readable(chosen.title)}** is being computed with {chosen.few} of its {chosen.runs} repetitions …"
 
 
 def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
@@ -150,16 +152,14 @@ def verdicts(chosen: Reproduction, outcome: Outcome) -> str:
     agreeing = [claim for claim in outcome.claims if claim.verdict == "agrees"]
     others = [claim for claim in outcome.claims if claim.verdict != "agrees"]
     said = f"**{len(agreeing)}** of **{len(outcome.claims)}** claims hold in {chosen.few} of {chosen.runs} repetitions"
-    return f"{said}. Not so here: {others[0].words}" if others else f"{said}."
+    return f"{said}. Not so here: {readable(others[0].words)}" if others else f"{said}."
 
 
 def records(chosen: Reproduction, outcome: Outcome) -> str:
     """What was computed on, and how to have all of it."""
     file = " on your own file (`--data FILE`)," if chosen.file else ""
-    return (
-        f"{chosen.title}, {chosen.source}. Records: {outcome.records}. `{command(chosen)}` does it{file} with all "
-        f"{chosen.runs} repetitions."
-    )
+    done = readable(f"{chosen.title}, {chosen.source}. Records: {outcome.records}.")
+    return f"{done} `{command(chosen)}` does it{file} with all {chosen.runs} repetitions."
 
 
 def short_snippet(chosen: Reproduction, seed: int) -> str:

@@ -25,7 +25,7 @@ def remark_caption(found: BesideSampling, here: Here) -> str:
     pair = found.frank_wolfe.mean[last], found.sampling.mean[last]
     said = (
         f"Over the simplex, with Huber loss and ε = {here.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
-        f"{rounded(pair[0])} and m draws {rounded(pair[1])}. Remark 2 promises n^(−2/3) instead of n^(−1/3)."
+        f"{rounded(pair[0])} and m draws {rounded(pair[1])}. Remark 2 promises n⁻²⁄³ instead of n⁻¹⁄³."
     )
     if found.stored < here.p:
         said += f" {found.stored:,} of {here.p:,} columns are filled."

@@ -164,7 +164,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
     measured = table[table.metric == "excess_empirical_risk"]
     below = int((measured.q10 < 0).sum())
     lines = [
-        f"**Records:** {source.label}; {source.scaling}. That keeps ‖x‖ ≤ 1; a record beyond it would be refused.",
+        f"**Records:** {source.label}; {readable(source.scaling)}. That keeps ‖x‖ ≤ 1; a record beyond it would "
+        "be refused.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
         f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on; always "
         f"answering with the larger class is right on {100 * table.larger_class.max():.1f} of 100 of them.",

@@ -248,6 +248,7 @@ async function drawNow(Plotly, node) {
   unfollow(node);
   keepZoom(node, fitting);
   if (BY_FINGER.matches) fitting.dragmode = false;
+  node.classList.toggle("labelled", !fitting.showlegend);
   const tools = BY_FINGER.matches ? { displayModeBar: false, doubleClick: false } : { displayModeBar: "hover" };
   await Plotly.react(node, data, fitting, { ...CONFIG, ...tools });
   for (const [name, { range }] of Object.entries(node.own)) {

@@ -51,6 +51,8 @@ def look(theme: Theme) -> str:
 [data-testid=stMain]:focus-visible {{ outline: 2px solid {muted} !important; outline-offset: -2px }}
 /* A chart's tools are seen while the keyboard is at them, not only below a mouse. */
 .live-figure .modebar:focus-within {{ opacity: 1 !important }}
+/* And below the labels at the ends of curves, where live_figure.js says that there are any. */
+.live-figure.labelled .modebar-container {{ top: auto !important; bottom: 28px }}
 /* What live_figure.js marks: the picture shows another ε than the sentence. */
 [data-ahead] .takeaway {{ opacity: 0.4 }}
 .live-figure-numbers {{ color: {muted}; font-size: 0.8rem; line-height: 1.4 }}

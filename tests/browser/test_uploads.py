@@ -39,19 +39,23 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     declare(page)
     said(page, "people (your file): 28000 to learn from, 2 results")
     said(page, "nothing was left out or clipped")
-    page.get_by_text("What the file holds").click()  # folded once there are results
-    # A bound of one column, in the table: the row of age, the column "largest".
     grid = page.get_by_test_id("stDataFrame").locator("canvas").first
+    expect(grid).to_be_hidden(timeout=20_000)  # folded once there are results
+    page.get_by_text("What the file holds").click()
+    expect(grid).to_be_visible()
+    # A bound of one column, in the table: the row of age, the column "largest".
     cell = page.locator("#portal input")
     for _ in range(10):  # a table that is drawn anew just now forgets which cell was chosen
         box = grid.bounding_box()
         assert box
         grid.click(position={"x": box["width"] - 40, "y": 52}, force=True)  # a layer above takes the click
         page.keyboard.press("Enter")
-        page.wait_for_timeout(500)
+        page.wait_for_timeout(1_000)
         if cell.count():
             break
+    expect(cell).to_have_value("120")
     cell.fill("50.5")
+    expect(cell).to_have_value("50.5")
     page.keyboard.press("Enter")
     said(page, "0 in memory")
     page.get_by_role("button", name="Confirm").click()

@@ -1,0 +1,31 @@
+"""A reproduction with few repetitions, as a question for the background."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+
+from dpcore.reproductions import Outcome, get_reproduction
+
+
+@dc.dataclass(frozen=True)
+class ShortRun:
+    """What does a reproduction give with as many repetitions as some seconds allow, on drawn or bundled records?"""
+
+    name: str
+    seed: int
+
+    @property
+    def source(self) -> None:
+        """No session's records are in it."""
+
+    def snapshots(self, cancelled: Callable[[], bool]) -> Iterator[Outcome]:
+        """The outcome. cancelled: asked where the run says how far it is; when it says yes, CancelledError is raised."""
+
+        def go_on(progress: str) -> None:
+            if cancelled():
+                raise CancelledError
+
+        chosen = get_reproduction(self.name)
+        yield chosen.run(None, runs=chosen.few, seed=self.seed, told=go_on)

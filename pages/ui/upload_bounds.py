@@ -1,0 +1,198 @@
+"""The smallest and largest value of each column of an upload: proposed, typed or pasted, and confirmed as public."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dpcore.checks import shown
+from dpcore.data.lines import number_in
+
+from .text import listed, literal, readable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pair = tuple[float, float]  # nan where there is none yet
+
+CONTROLS = "upload "  # how the keys of all controls begin that ask something about the file
+_HELD = f"{CONTROLS}bounds"
+_NO_BOUNDS: Pair = (math.nan, math.nan)
+_PERCENT, _SHARE = "percent|percentage|pct", "probability|fraction|proportion"
+# Bounds that are public knowledge: what a column's name must be in small letters, smallest and largest value.
+_PROPOSED = (
+    ("age|age (in )?years", 0.0, 120.0),
+    (f"({_PERCENT})|.* ({_PERCENT})|({_PERCENT}) .*", 0.0, 100.0),
+    (f"({_SHARE})|.* ({_SHARE})|({_SHARE}) .*", 0.0, 1.0),
+    ("(is|has) .*", 0.0, 1.0),
+    ("month", 1.0, 12.0),
+    ("day of (the )?month", 1.0, 31.0),
+    ("hour|hour of (the )?day", 0.0, 24.0),
+    ("hours (per|a) week", 0.0, 168.0),
+    ("lat|latitude", -90.0, 90.0),
+    ("lon|lng|longitude", -180.0, 180.0),
+)
+
+
+@dc.dataclass
+class Bounds:
+    """What a session holds of them.
+
+    of: of each column that has been in the table. confirmed: those that their holder called public knowledge. table:
+    before the edits that its editor holds, None where it is to be made anew; tables: how many there were.
+    """
+
+    of: dict[str, Pair] = dc.field(default_factory=dict)
+    confirmed: dict[str, Pair] = dc.field(default_factory=dict)
+    table: pd.DataFrame | None = None
+    tables: int = 0
+
+    def lacking(self, used: Sequence[str]) -> list[str]:
+        return [column for column in used if any(map(math.isnan, self.of[column]))]
+
+
+def held_bounds() -> Bounds:
+    """What this session holds."""
+    held: Bounds = st.session_state.setdefault(_HELD, Bounds())
+    return held
+
+
+def proposed_bounds(column: str) -> Pair:
+    """Smallest and largest value of a column as its name alone suggests them; nan where it suggests none.
+
+    >>> proposed_bounds("Age"), proposed_bounds("body_fat_%"), proposed_bounds("weight")
+    ((0.0, 120.0), (0.0, 100.0), (nan, nan))
+    """
+    words = " ".join(re.findall("[a-z]+", column.lower().replace("%", " percent ")))
+    return next(((low, high) for name, low, high in _PROPOSED if re.fullmatch(name, words)), _NO_BOUNDS)
+
+
+def pasted_bounds(text: str, columns: Sequence[str], decimal: str = ".") -> dict[str, Pair]:
+    """The bounds in lines of "column, smallest, largest", with tabs or semicolons as well.
+
+    columns: the names that there are. decimal: as the file writes numbers. A first line without a number is a heading.
+    Raises ValueError with the line that is none of these.
+
+    >>> pasted_bounds("age\\t0\\t120\\nsize, cm; 40; 250", ["age", "size, cm"])
+    {'age': (0.0, 120.0), 'size, cm': (40.0, 250.0)}
+    """
+    found: dict[str, Pair] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        separator = next((mark for mark in "\t;" if mark in line), ",")
+        column, *ends = (cell.strip().strip('"') for cell in line.rsplit(separator, 2))
+        numbers = [number_in(end, decimal) for end in ends]
+        if not line.strip() or (number == 1 and len(ends) == 2 and all(map(math.isnan, numbers))):
+            continue
+        if len(ends) < 2 or not all(map(math.isfinite, numbers)):
+            written = " with decimal commas, as in the file" if decimal == "," else ""
+            raise ValueError(
+                f"line {number} must be a column, its smallest and its largest value{written}, got {shown(line)}"
+            )
+        if column not in columns:
+            raise ValueError(f"line {number} must begin with a column of numbers of this file, got {shown(column)}")
+        if column in found:
+            raise ValueError(f"line {number} must be about another column, got {shown(column)} twice")
+        low, high = numbers
+        if not low < high:
+            raise ValueError(f"line {number} must have its smallest value first, got {ends[0]} and {ends[1]}")
+        found[column] = low, high
+    if not found:
+        raise ValueError('a table must have a line with "column, smallest, largest", got none')
+    return found
+
+
+def ask_bounds(used: tuple[str, ...], columns: Sequence[str], decimal: str) -> list[Pair] | None:
+    """The smallest and largest value of each column that is used, once its holder has confirmed all of them.
+
+    columns: all that have numbers. decimal: as the file writes numbers.
+    """
+    import pandas as pd
+
+    held = held_bounds()
+    st.markdown("**Smallest and largest value of each column**")
+    st.caption(
+        "What the column can hold in any record, from what is publicly known of it, never from this file: bounds that "
+        "follow the records give them away. Values beyond are clipped."
+    )
+    for column in used:
+        held.of.setdefault(column, proposed_bounds(column))
+    _set_several(held, used)
+    _paste(held, columns, decimal)
+    key = f"{_HELD} {held.tables}"
+    if held.table is None or tuple(held.table.index) != used or key not in st.session_state:
+        held.tables += 1
+        key = f"{_HELD} {held.tables}"
+        held.table = pd.DataFrame(
+            [held.of[column] for column in used], pd.Index(used, name="column"), ["smallest", "largest"], float
+        )
+    number = st.column_config.NumberColumn(format="plain")
+    table = st.data_editor(
+        held.table,
+        disabled=["column"],
+        column_config={"smallest": number, "largest": number},
+        key=key,
+        height=min(35 * (len(used) + 1) + 3, 300),
+        placeholder="",
+        alt="Smallest and largest value of each column",
+    )
+    held.of |= zip(used, table.itertuples(index=False, name=None), strict=True)
+    if all(held.confirmed.get(column) == held.of[column] for column in used):
+        st.caption("You confirmed that these bounds are public knowledge.")
+        return [held.of[column] for column in used]
+    if proposed := [column for column in used if held.of[column] == proposed_bounds(column)]:
+        st.caption(f"Proposed because of the column's name: {listed(map(literal, proposed))}.")
+    if lacking := held.lacking(used):
+        still = listed(map(literal, lacking))
+        st.info(f"No result is computed before each column has its bounds; still without: {still}.")
+    else:
+        st.button("Confirm: these bounds are public knowledge, not taken from this file", on_click=_confirm)
+    return None
+
+
+def _confirm() -> None:
+    held = held_bounds()
+    if held.table is not None:
+        held.confirmed |= {column: held.of[column] for column in held.table.index}
+
+
+def _set_several(held: Bounds, used: tuple[str, ...]) -> None:
+    """Ask for bounds that several columns share."""
+    with st.form(f"{CONTROLS}several", clear_on_submit=True, border=False):
+        which, first, second, button = st.columns([3, 1, 1, 1], vertical_alignment="bottom")
+        chosen = which.multiselect(
+            "Set several columns at once", used, placeholder="all that have no bounds", key=f"{CONTROLS}chosen"
+        )
+        low = first.number_input("Smallest", value=None, format="%g", key=f"{CONTROLS}low")
+        high = second.number_input("Largest", value=None, format="%g", key=f"{CONTROLS}high")
+        if not button.form_submit_button("Set bounds", width="stretch"):
+            return
+    if low is None or high is None or not low < high:
+        given = " and ".join("none" if end is None else f"{end:.10g}" for end in (low, high))
+        st.error(readable(f"The smallest value must be a number below the largest, got {given}: type both again."))
+        return
+    held.of |= dict.fromkeys(chosen or held.lacking(used), (low, high))
+    held.table = None
+
+
+def _paste(held: Bounds, columns: Sequence[str], decimal: str) -> None:
+    """Ask for a table of bounds as text."""
+    with st.expander("Paste bounds from a spreadsheet"), st.form(f"{CONTROLS}paste", border=False):
+        text = st.text_area(
+            "A line for each column: its name, smallest and largest value, with tabs, semicolons or commas between",
+            placeholder="age, 0, 120",
+            key=f"{CONTROLS}pasted",
+        )
+        if st.form_submit_button("Take over this table"):
+            try:
+                found = pasted_bounds(text, columns, decimal)
+            except ValueError as error:
+                st.error(literal(f"Nothing was taken over: {readable(str(error))}."))
+                return
+            held.of |= found
+            held.table = None
+            st.caption(f"Bounds of {len(found):,} columns were taken over: check and confirm them below.")

@@ -1,0 +1,1 @@
+"""For work on the project; nothing here is imported by it."""
