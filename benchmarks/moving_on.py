@@ -18,13 +18,15 @@ from functools import partial
 import numpy as np
 
 import dpcore
-from dpcore import Axis, Budget, Experiment, figures, inquiries, refinement, trials
+from dpcore import Axis, Budget, Experiment, figures
 from dpcore.classes import AccuracyQuestion, LearnerKey, Records
 from dpcore.decisions.compare import CompareQuestion
 from dpcore.decisions.curves import Setting
 from dpcore.decisions.people import PeopleQuestion
 from dpcore.decisions.price import PriceQuestion
-from dpcore.refinement import Watched
+from dpcore.trials import TrialsQuestion
+from pages.background.jobs import Job, Question, join
+from pages.background.tables import TableQuestion
 from pages.ui import ahead, foreseen
 from tests.pages import open_app
 from tests.test_links import settled
@@ -36,38 +38,38 @@ RULES = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.R
 LAMBDAS = Axis("lam", tuple(float(lam) for lam in np.geomspace(1e-4, 1.0, 13)))
 
 
-def _doors(seed: int) -> Watched:
+def _doors(seed: int) -> Job:
     asked = Experiment(source="synthetic", mechanisms=DOORS, n=N, repetitions=50, seed=seed)
-    return refinement.join(asked, WATCHER)
+    return join(TableQuestion(asked), WATCHER)
 
 
-def _bounds(seed: int) -> Watched:
+def _bounds(seed: int) -> Job:
     sweep = Axis("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
     asked = Experiment(source="synthetic", mechanisms=RULES, n=N, sweep=sweep, repetitions=20, seed=seed)
-    return refinement.join(asked, WATCHER)
+    return join(TableQuestion(asked), WATCHER)
 
 
-def _valley(seed: int) -> Watched:
+def _valley(seed: int) -> Job:
     asked = Experiment(source="synthetic", mechanisms=DOORS, n=N, epsilon=1.0, sweep=LAMBDAS, repetitions=20, seed=seed)
-    return refinement.join(asked, WATCHER)
+    return join(TableQuestion(asked), WATCHER)
 
 
-def _attack(mechanism: str) -> Callable[[int], Watched]:
-    return lambda seed: trials.join(trials.Asked(mechanism, Budget(1.0, DELTA), MOST_RUNS, seed), WATCHER)
+def _attack(mechanism: str) -> Callable[[int], Job]:
+    return lambda seed: join(TrialsQuestion(mechanism, Budget(1.0, DELTA), MOST_RUNS, seed), WATCHER)
 
 
-def _decision(question: Callable[[Setting], inquiries.Question]) -> Callable[[int], Watched]:
-    return lambda seed: inquiries.join(question(Setting("synthetic", "objective_gaussian", n=N, seed=seed)), WATCHER)
+def _decision(question: Callable[[Setting], Question]) -> Callable[[int], Job]:
+    return lambda seed: join(question(Setting("synthetic", "objective_gaussian", n=N, seed=seed)), WATCHER)
 
 
-def _classes(seed: int) -> Watched:
+def _classes(seed: int) -> Job:
     learners: tuple[LearnerKey, ...] = ("ellipsoids", "split", "split_answer")
     records = Records("gaussian_classes", 2_000, seed, d=2)
     asked = AccuracyQuestion("classes", (2, 3, 4, 5, 6, 8, 10), records, 1.0, DELTA, learners=learners)
-    return inquiries.join(asked, WATCHER)
+    return join(asked, WATCHER)
 
 
-JOBS: dict[str, Callable[[int], Watched]] = {
+JOBS: dict[str, Callable[[int], Job]] = {
     "doors": _doors,
     "doors, bounds": _bounds,
     "doors, valley of lambda": _valley,
@@ -95,7 +97,7 @@ AHEAD: dict[str, dict[str, str]] = {
 }
 
 
-def wait(work: Watched, seconds: float) -> None:
+def wait(work: Job, seconds: float) -> None:
     """As a page does that asks again and again."""
     deadline = time.perf_counter() + seconds
     while not work.finished and time.perf_counter() < deadline:
@@ -103,7 +105,7 @@ def wait(work: Watched, seconds: float) -> None:
         time.sleep(PAUSE_SECONDS)
 
 
-def give_up(work: Watched) -> float:
+def give_up(work: Job) -> float:
     """Leave, and wait for the end; returns the milliseconds."""
     started = time.perf_counter()
     work.leave(WATCHER)
@@ -112,7 +114,7 @@ def give_up(work: Watched) -> float:
     return 1e3 * (time.perf_counter() - started)
 
 
-def measured(job: Callable[[int], Watched], moves: int) -> list[float]:
+def measured(job: Callable[[int], Job], moves: int) -> list[float]:
     """One for each move that met work that was not done yet."""
     first = job(moves)
     wait(first, FIRST_SECONDS)  # kernels are loaded

@@ -40,8 +40,8 @@ class Standing:
     right: the share of them in which "score >= 0 means D1" was. false, missed: the shares of false alarms and of misses
     at many thresholds of the score, from none of the former to all, [k]. edges: of bins of the score, [b + 1]; what is
     further out is in the outermost. zeros, ones: the shares of the runs on D0 and on D1 in each bin, [b]. pairs, logs:
-    of the bet, as in `dpcore.wealth`, with the share of the error that `AllVersions.tests` leaves it. report: None until
-    all runs are in.
+    of the bet, as in `dpcore.wealth`, with the share of the error that `AllVersions.tests` leaves it. report: None
+    until all runs are in.
     """
 
     runs: int

@@ -33,26 +33,20 @@ def _run(page: AppTest, state: dict[str, Any]) -> AppTest:
 
 
 def finished(page: AppTest, *names: str) -> AppTest:
-    """A page that asks in the background once these of its questions are answered, by default all; the page Sources
-    with what it does again; another page as it is."""
+    """A page that asks in the background once these of its questions are answered, by default all; another page as it
+    is."""
     assert not page.exception
     deadline = time.monotonic() + 90
-    if "reproduction in the background" in page.session_state:
-        while page.session_state["reproduction in the background"].outcome is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
-            page.run()
-        page.run()
-    if "inquiries in the background" not in page.session_state:
+    if "jobs in the background" not in page.session_state:
         return page
-    held, watcher = page.session_state["inquiries in the background"], page.session_state["watcher"]
-    while not all(held.inquiries[name].complete for name in names or held.inquiries):
+    held, watcher = page.session_state["jobs in the background"], page.session_state["watcher"]
+    while not all(held.jobs[name].complete for name in names or held.jobs):
         assert time.monotonic() < deadline
         held.watch(watcher)  # as the page does that looks again and again
         time.sleep(0.01)
-        if any(held.inquiries[name].given_up for name in names or held.inquiries):  # before it was looked at
+        if any(held.jobs[name].given_up for name in names or held.jobs):  # before it was looked at
             page.run()
-            held = page.session_state["inquiries in the background"]
+            held = page.session_state["jobs in the background"]
     page.run()
     assert not page.exception
     return page

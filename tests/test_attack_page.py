@@ -19,28 +19,34 @@ import dpcore
 from dpcore import Budget, NotApplicable, trials
 from dpcore.auditing import Audit, worst_plan
 from dpcore.sabotages import SABOTAGES
+from pages.background.jobs import Job
 from pages.trust import attack
 from pages.trust import attack_background as background
 from pages.trust import attack_words as words
 from pages.ui import controls
 from pages.ui.text import rounded
+from tests.chunks import fixed
 from tests.nights import each
 from tests.pages import charts, headline, open_script, said, texts
-from tests.portions import fixed
 
 CLAIM = Budget(1.0, 1e-6)
-PAGE, HELD = "trust/trust.py", "trials in the background"
+PAGE = "trust/trust.py"
 STATES = ("Contradicted", "Suspicious", "No contradiction found")
+
+
+def job_of(page: AppTest) -> Job:
+    (job,) = page.session_state["jobs in the background"].jobs.values()
+    return job
 
 
 def settle(page: AppTest) -> AppTest:
     """Wait for the last run, as a browser does by asking."""
     deadline = time.monotonic() + 120
-    held = page.session_state[HELD]
-    while not held.finished:
+    job = job_of(page)
+    while not job.finished:
         assert time.monotonic() < deadline
-        for watcher in list(held._heard):
-            held.watch(watcher)
+        for watcher in list(job._heard):
+            job.watch(watcher)
         time.sleep(0.01)
     page.run()
     assert not page.exception
@@ -68,7 +74,7 @@ def numbers(array) -> np.ndarray:
 
 def report_of(version: str | None, *, key="output_gaussian", runs=20_000, seed=7, budget=CLAIM, shown=None):
     plan = worst_plan(key, version, budget)
-    shown = shown or len(trials.Trials(trials.Asked(key, budget, runs, seed), "me").versions)
+    shown = shown or len(next(trials.TrialsQuestion(key, budget, runs, seed).snapshots()).versions)
     return dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=version, comparisons=2 * shown)
 
 
@@ -81,13 +87,13 @@ def test_the_default_state_teaches_without_a_click():
     assert f"right {100 * broken.right:.1f} times of 100" in said(page)
     assert f"the claim allows {100 * broken.attack.limit:.1f}." in said(page)
     pale, dark = figure(page, "certified")["data"]
-    bars = dict(zip(page.session_state[HELD].versions, numbers(pale["x"]), strict=True))
+    bars = dict(zip(job_of(page).snapshot.versions, numbers(pale["x"]), strict=True))
     assert bars["missing_factor_2"] == broken.certified_epsilon_95 > 1.5
     assert bars[None] == honest.certified_epsilon_95 < 1.0
     assert numbers(dark["x"])[0] == honest.certified_epsilon_999
     assert SABOTAGES["missing_factor_2"].sentence in texts(page)
     limit, _, before, now, mark = figure(page, "false alarms")["data"]
-    curve, standings = page.session_state[HELD].curves[None], page.session_state[HELD].standings
+    curve, standings = job_of(page).snapshot.curves[None], job_of(page).snapshot.standings
     assert np.array_equal(numbers(limit["y"]), curve.missed(attack.FALSE))
     assert np.array_equal(numbers(now["y"]), standings["missing_factor_2"].missed)
     assert np.array_equal(numbers(before["y"]), standings[None].missed)
@@ -122,8 +128,8 @@ def test_a_mechanism_without_an_audit_says_why(monkeypatch):
     def refuse(*arguments):
         raise NotApplicable("no pair is known for lam = 0")
 
-    monkeypatch.setattr(trials, "join", refuse)
-    page = open_script(PAGE)
+    monkeypatch.setattr(trials, "worst_plan", refuse)
+    page = open_script(PAGE, seed=13)
     assert not page.exception and said(page) == "No audit here: no pair is known for λ = 0."
 
 
@@ -135,7 +141,7 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
         play(audit, runs)
 
     monkeypatch.setattr(Audit, "play", held)
-    monkeypatch.setattr(trials, "Portions", fixed(500))
+    monkeypatch.setattr(trials, "ChunkSizer", fixed(500))
     page = open_script(PAGE, seed=11, version=words.HONEST)
     try:
         assert said(page) == (
@@ -145,9 +151,9 @@ def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
         assert "500 of 20,000 are in" in texts(page) and "ε ≥" not in texts(page)
         (button,) = page.get("download_button")
         assert button.proto.disabled
-        old = page.session_state[HELD]
+        old = job_of(page)
         page.select_slider(key="runs").set_value(10_000).run()
-        assert page.session_state[HELD] is not old and old.abandoned()
+        assert job_of(page) is not old and old.abandoned()
     finally:
         passes.release(10_000)
     settle(page)
@@ -163,21 +169,22 @@ def test_an_error_is_said(monkeypatch):
     monkeypatch.setattr(Audit, "play", fail)
     page = settle(open_script(PAGE, seed=12))
     assert "An error, noted in the server's log, keeps the other runs away." in texts(page)
-    held = page.session_state[HELD]
+    job = job_of(page)
     page.run()
-    assert page.session_state[HELD] is held, "it is not tried again and again"
+    assert job_of(page) is job, "it is not tried again and again"
 
 
 @functools.cache
-def default_trials() -> trials.Trials:
-    return open_page().session_state[HELD]
+def default_job() -> Job:
+    return job_of(open_page())
 
 
 def here(**changes) -> words.Here:
     """The default state with another standing of the picked version."""
-    held = default_trials()
-    now = dc.replace(held.standings["missing_factor_2"], **changes)
-    return words.Here(held, "missing_factor_2", held.standings | {"missing_factor_2": now})
+    asked, made = default_job().question, default_job().snapshot
+    now = dc.replace(made.standings["missing_factor_2"], **changes)
+    shown = dc.replace(made, standings=made.standings | {"missing_factor_2": now})
+    return words.Here(asked, shown, "missing_factor_2")
 
 
 def test_the_sentence_has_three_states_whatever_it_rests_on():
@@ -216,7 +223,7 @@ def test_random_states_show_no_error_and_the_audit_s_numbers(case):
     }
     page = open_page(**chosen)
     assert not page.error, chosen
-    held = page.session_state[HELD]
+    held = job_of(page).snapshot
     version = chosen["version"] if chosen["version"] in held.versions else None
     assert any(state in said(page) for state in STATES), chosen
     budget = Budget(chosen["epsilon"], chosen["delta"])
@@ -256,16 +263,16 @@ def test_the_code_repeats_the_audit(capsys):
     page = open_page(behind="Code", version="halved_noise", runs=5_000, epsilon=0.5)
     exec(page.code[0].value, {})
     told, text = capsys.readouterr().out.strip().rsplit("\n", 1)
-    facts, report = json.loads(text), page.session_state[HELD].standings["halved_noise"].report
+    facts, report = json.loads(text), job_of(page).snapshot.standings["halved_noise"].report
     assert told == report.sentence and facts == json.loads(report.to_json())
     assert (facts["runs"], facts["seed"], facts["sabotage"]) == (5_000, 7, "halved_noise")
-    assert facts["comparisons"] == page.session_state[HELD].tests == 2 * len(page.session_state[HELD].versions)
+    assert facts["comparisons"] == job_of(page).snapshot.tests == 2 * len(job_of(page).snapshot.versions)
 
 
 def test_the_table_holds_every_version_and_why_others_are_missing():
     page = open_page(behind="Data")
-    held = page.session_state[HELD]
-    made = background.table(words.Here(held, None, held.standings)).set_index("version")
+    held = job_of(page).snapshot
+    made = background.table(words.Here(job_of(page).question, held, None)).set_index("version")
     assert set(made.index) == {words.HONEST, *SABOTAGES}
     assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
     assert made.not_applicable.notna().sum() == len(held.refused)

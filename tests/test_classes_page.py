@@ -15,18 +15,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import classes, figures, inquiries, refinement
+from dpcore import classes, figures
 from dpcore.classes import AccuracyQuestion
 from dpcore.data import CLASS_SOURCES
+from pages.background import jobs, polling
 from pages.classes import words
-from pages.ui import asking, controls
+from pages.ui import controls
 from pages.ui.text import points, rounded
 from tests.nights import each
 from tests.pages import captions, charts, finished, open_app, open_script, said, texts
 
 PAGE = "classes/classes.py"
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
-HELD = "inquiries in the background"
+HELD = "jobs in the background"
 FIRST = classes.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
 
 
@@ -50,7 +51,7 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
     yield passes
     passes.release(1_000)
     deadline = time.monotonic() + 60
-    while not all(known.finished for known in inquiries._KNOWN.values()):
+    while not all(known.finished for known in jobs._KNOWN.values()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -84,9 +85,9 @@ def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate):
     gate.release(1)
     page = open_script(PAGE, seed=21)
     assert "Means of 6 of 12 releases, refining …; " in captions(page) and len(charts(page)) == 2
-    first, held = charts(page), page.session_state[HELD].inquiries["accuracy"]
+    first, held = charts(page), page.session_state[HELD].jobs["accuracy"]
     page.select_slider(key="C").set_value(8).run()
-    assert page.session_state[HELD].inquiries["accuracy"] is held and "With 8 classes" in said(page)
+    assert page.session_state[HELD].jobs["accuracy"] is held and "With 8 classes" in said(page)
     page.select_slider(key="C").set_value(5).run()
     gate.release(1)
     assert "Means of 12 releases, band: 8 of 10" in captions(finished(page))
@@ -94,7 +95,7 @@ def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate):
 
 
 def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate, monkeypatch):
-    monkeypatch.setattr(asking, "FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(polling, "FIRST_SECONDS", 0.2)
     page = open_script(PAGE, seed=22)
     assert said(page) == "Computing the curves …" and len(charts(page)) == 1 and not page.exception
     page.select_slider(key="epsilon").set_value(2.0).run()  # the reader moves on
@@ -104,15 +105,15 @@ def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate
 
 def test_what_is_no_longer_asked_for_is_given_up(gate):
     page = open_script(PAGE, seed=23)
-    old = page.session_state[HELD].inquiries["accuracy"]
+    old = page.session_state[HELD].jobs["accuracy"]
     page.session_state["price_against"] = "excess"
     page.run()
-    assert old.abandoned() and not page.session_state[HELD].inquiries and len(charts(page)) == 2
+    assert old.abandoned() and not page.session_state[HELD].jobs and len(charts(page)) == 2
 
 
 def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch):
     """Nobody looks at their answers while the rest of it is drawn."""
-    draw, begin, begun = classes.picture, inquiries._begun, []
+    draw, begin, begun = classes.picture, jobs._begun, []
 
     def slow(*arguments, **more):
         time.sleep(0.5)
@@ -123,11 +124,11 @@ def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch
         return begun[-1]
 
     gate.release(1)
-    monkeypatch.setattr(refinement, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(jobs, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(classes, "picture", slow)
-    monkeypatch.setattr(inquiries, "_begun", begin_and_note)
+    monkeypatch.setattr(jobs, "_begun", begin_and_note)
     page = open_script(PAGE, seed=25)
-    assert page.session_state[HELD].inquiries["accuracy"] is begun[0]
+    assert page.session_state[HELD].jobs["accuracy"] is begun[0]
     gate.release(1)
     assert "Means of 12 releases" in captions(finished(page)) and len(begun) == 1
 
@@ -135,7 +136,7 @@ def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch
 def test_leaving_the_page_gives_its_questions_up_at_once(gate):
     gate.release(1)
     page = open_app(PAGE, seed=27)
-    old = page.session_state[HELD].inquiries["accuracy"]
+    old = page.session_state[HELD].jobs["accuracy"]
     assert not old.abandoned()
     page.switch_page("sources/sources.py").run()
     assert old.abandoned() and not page.exception
@@ -150,7 +151,7 @@ def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch
 
     def slow(*arguments, **more):
         gate.release(1)
-        inquiries._KNOWN[asked].wait(2)  # the reader's patience is longer
+        jobs._KNOWN[asked].wait(2)  # the reader's patience is longer
         return draw(*arguments, **more)
 
     gate.release(1)

@@ -14,10 +14,11 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpcore import EPSILON_GRID, NotApplicable, figures, inquiries
+from dpcore import EPSILON_GRID, NotApplicable, figures
 from dpcore.classes import AccuracyQuestion, Records
 from dpcore.data import Declared, PrivateRecords, get_source, read_sheet
 from dpcore.decisions import curves
+from pages.background import jobs
 from pages.ui import foreseen, links
 from pages.ui.controls import DELTAS, Controls, delta_text
 from pages.ui.links import Control
@@ -195,7 +196,7 @@ def test_an_answer_in_the_background_is_waited_for_and_left():
     question = AccuracyQuestion("classes", (2,), Records("gaussian_classes", 150, 31), epsilon=1.0, delta=1e-5)
     with pytest.raises(CancelledError):
         foreseen.answered(question, lambda: True)
-    assert not inquiries._KNOWN[question]._heard, "nobody waits for it any more"
+    assert not jobs._KNOWN[question]._heard, "nobody waits for it any more"
     found = foreseen.answered(question, lambda: False).snapshot
     assert found.datasets == question.datasets, "the whole answer"
 

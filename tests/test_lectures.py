@@ -230,7 +230,7 @@ def test_classes_one_model_for_all_and_a_price_that_more_than_triples():
 
 def settled(page: AppTest) -> str:
     """The headline once all runs are in."""
-    held = page.session_state["trials in the background"]
+    held = page.session_state["jobs in the background"]
     deadline = time.monotonic() + 60
     while not held.finished:
         assert time.monotonic() < deadline

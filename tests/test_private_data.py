@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import data, inquiries, refinement
+from dpcore import data
 from dpcore.caching import BoundedCache
 from dpcore.cells import reference_of
 from dpcore.data import BUNDLED, Declared, PrivateRecords, bundled, sheets
 from dpcore.decisions.curves import Setting
 from dpcore.work import work
+from pages.background import jobs, tables
+from pages.background.jobs import join
+from pages.background.tables import TableQuestion
 from tests.upload_page import people
 
 SAID = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
@@ -299,9 +302,9 @@ def test_nothing_that_is_computed_from_the_records_outlives_them():
     table = dpcore.run(experiment)
     assert (table.status == "ok").all()
     cell = next(experiment.cells())
-    job = refinement.join(dc.replace(experiment, repetitions=4), "me")
+    job = join(TableQuestion(dc.replace(experiment, repetitions=4)), "me")
     until(job._finished.is_set)
-    assert job.table is not None
+    assert job.snapshot is not None
     made = [data.load(key, 42, 3, 7), data.load(key, 100, 3, 7), reference_of(cell), work(key, 20, 3, 7)]
     held = [weakref.ref(thing) for thing in (records._X, records._y, records, *made)]
     held += [weakref.ref(part.X) for split in made[:2] for part in (split.train, split.test)]
@@ -354,23 +357,23 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
 
     records = hold()
     experiment = asked(records)
-    monkeypatch.setattr(refinement, "run", fail)
+    monkeypatch.setattr(tables, "run", fail)
     if not still_there:
         del records
         gc.collect()
     with caplog.at_level(logging.DEBUG):
-        job = refinement.join(experiment, "me")
+        job = join(TableQuestion(experiment), "me")
         until(job._finished.is_set)
     assert job.failed and "0.123456" not in caplog.text
-    assert ("could not be computed: ValueError" in caplog.text) == still_there
+    assert ("no answer about private records: ValueError" in caplog.text) == still_there
 
 
 def test_an_answer_about_private_records_is_kept_by_those_who_ask_and_by_nobody_else():
     records = hold()
     question = Setting(records.key, n=42, splits=2)
-    mine = inquiries.join(question, "me")
-    assert inquiries.join(question, "somebody else") is not mine
+    mine = join(question, "me")
+    assert join(question, "somebody else") is not mine
     until(lambda: mine.watch("me") or mine.finished)
-    assert mine.complete and question not in inquiries._KNOWN
+    assert mine.complete and question not in jobs._KNOWN
     public = Setting("iris", n=42, splits=2)
-    assert inquiries.join(public, "me") is inquiries.join(public, "somebody else")
+    assert join(public, "me") is join(public, "somebody else")

@@ -89,7 +89,7 @@ def test_an_error_in_a_short_run_is_told_without_its_words(monkeypatch, caplog):
         raise ArithmeticError("inner words")
 
     broken = dc.replace(get_reproduction("iyengar"), run=fail)
-    monkeypatch.setattr("dpcore.reproductions.get_reproduction", lambda name: broken)
+    monkeypatch.setattr("pages.sources.short_run.get_reproduction", lambda name: broken)
     page = settled(open_script(SCRIPT, about="reproductions", reproduced="iyengar", seed=4))
     assert not page.exception and not charts(page) and "An error, noted in the server's log" in said(page)
     assert "inner words" not in texts(page) and "inner words" in caplog.text

@@ -1,84 +1,48 @@
-"""Trials in the background: they are the audits, whatever the portions, and stop when nobody watches."""
+"""All versions on trial: they are the audits, whatever the chunks, and what is wanted plays first."""
 
 from __future__ import annotations
 
-import logging
 import math
-import threading
-import time
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import CancelledError
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dpcore import Budget, NotApplicable, run_audit, trials, turns
+from dpcore import Budget, NotApplicable, chunks, run_audit, trials
 from dpcore.auditing import Audit
+from dpcore.cells import never
 from dpcore.sabotages import SABOTAGES
-from dpcore.trials import Asked, Trials, join, standing_of
+from dpcore.trials import AllVersions, TrialsQuestion, standing_of
 
-from .portions import fixed
+from .chunks import fixed
 
 CLAIM = Budget(1.0, 1e-6)
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+def asked(key: str, runs: int, seed: int = 0, wanted: str | None = None) -> TrialsQuestion:
+    return TrialsQuestion(key, CLAIM, runs, seed, wanted)
 
 
-def played(asked: Asked, wanted: str | None = None) -> Trials:
-    held = join(asked, "me", wanted)
-
-    def done() -> bool:
-        held.watch("me")
-        return held.finished
-
-    wait_for(done)
-    return held
+def played(question: TrialsQuestion, cancelled: Callable[[], bool] = never) -> list[AllVersions]:
+    """All snapshots, the first of which is before the first run."""
+    return list(question.snapshots(cancelled))
 
 
-@pytest.fixture
-def seed(request) -> int:
-    """Of trials that no other test has asked for."""
-    return 1_000 + zlib.crc32(request.node.name.encode()) % 10**6
-
-
-@pytest.fixture
-def gate(monkeypatch) -> Iterator[threading.Semaphore]:
-    """Each portion waits until it is let through."""
-    passes, play = threading.Semaphore(0), Audit.play
-
-    def held(audit: Audit, runs: int) -> None:
-        assert passes.acquire(timeout=60)
-        play(audit, runs)
-
-    monkeypatch.setattr(Audit, "play", held)
-    monkeypatch.setattr(trials, "Portions", fixed(500))  # and enough for a picture
-    yield passes
-    passes.release(10_000)
-    wait_for(lambda: all(known.finished for known in trials._KNOWN.values()))
-
-
-@pytest.mark.parametrize("portion", [137, 10_000])
+@pytest.mark.parametrize("chunk", [137, 10_000])
 @pytest.mark.parametrize("key", ["output_gaussian", "output_gamma"])
-def test_trials_are_the_audits_whatever_the_portions(key, portion, monkeypatch):
-    monkeypatch.setattr(trials, "Portions", fixed(portion))
+def test_trials_are_the_audits_whatever_the_chunks(key, chunk, monkeypatch):
+    monkeypatch.setattr(trials, "ChunkSizer", fixed(chunk))
     monkeypatch.setattr(trials, "_GROWTH", 1.0)
     monkeypatch.setattr(trials, "_FIRST_PICTURE", 1)
-    held = Trials(Asked(key, CLAIM, 1_000, 3), "me")
-    held.watch("me")
-    portions = 0
-    while held._playing:
-        version = next(iter(held._playing))
-        held._play(version)
-        now, portions = held.standings[version], portions + 1
-        assert (now.report is None) is (now.runs < 1_000)
+    before, *pictures = played(asked(key, 1_000, 3))
+    assert not before.standings
+    for now in pictures:
+        assert all((each.report is None) is (each.runs < 1_000) for each in now.standings.values())
+    held = pictures[-1]
     shown = len(held.versions)
-    assert (portions > shown) is (portion < 1_000)
+    assert (len(pictures) > shown) is (chunk < 1_000)
     assert set(held.versions) | set(held.refused) == {None, *SABOTAGES} and held.refused
     for version, now in held.standings.items():
         plan = held.plans[version]
@@ -90,8 +54,8 @@ def test_trials_are_the_audits_whatever_the_portions(key, portion, monkeypatch):
 def test_a_missing_factor_2_jumps_over_the_claim_and_the_honest_code_does_not():
     """Seeds 0 to 4, 20,000 runs: a false "contradicted" of the honest code in at most 1% of them together."""
     for seed in range(5):
-        held = played(Asked("output_gaussian", CLAIM, 20_000, seed), "missing_factor_2")
-        assert held.complete and set(held.standings) == set(held.versions)
+        held = played(asked("output_gaussian", 20_000, seed))[-1]
+        assert set(held.standings) == set(held.versions)
         broken, honest = held.standings["missing_factor_2"], held.standings[None]
         assert broken.report.certified_epsilon_999 > 1.5 and broken.verdict == "contradicted"
         assert honest.verdict != "contradicted" and honest.report.certified_epsilon_999 < 1.0
@@ -136,126 +100,59 @@ def test_the_verdict_is_the_worse_of_report_and_bet():
     assert standing([0.0], worse).verdict == "contradicted"
 
 
-def test_what_is_wanted_plays_first(gate, seed):
-    held = join(Asked("output_gaussian", CLAIM, 1_000, seed), "me", "noise_at_80_percent")
-    gate.release()
-    wait_for(lambda: bool(held.standings))
-    assert set(held.standings) == {"noise_at_80_percent"}
-    held.wanted = "fixed_seed"
-    gate.release(2)  # the first of them, the honest code, had its turn already
-    wait_for(lambda: len(held.standings) == 3)
-    assert set(held.standings) == {"noise_at_80_percent", None, "fixed_seed"}
+@pytest.fixture
+def in_chunks(monkeypatch):
+    """Chunks of 500 runs, which are enough for a picture."""
+    monkeypatch.setattr(trials, "ChunkSizer", fixed(500))
 
 
-def test_first_runs_of_what_is_wanted_and_of_the_honest_code_come_before_all_others(gate, seed):
-    held = join(Asked("output_gaussian", CLAIM, 1_000, seed), "me", "halved_noise")
-    started = time.monotonic()
-    held.wait_for_first("halved_noise", 0.05)
-    assert not held.standings and time.monotonic() - started >= 0.05
-    gate.release(2)
-    held.wait_for_first("halved_noise", 60.0)
-    assert {version: now.runs for version, now in held.standings.items()} == {None: 500, "halved_noise": 500}
-    held.wait_for_first("one that cannot be played", 60.0)
+def test_what_is_wanted_plays_first_and_the_honest_code_beside_it(in_chunks):
+    question = asked("output_gaussian", 1_000, wanted="noise_at_80_percent")
+    snapshots = question.snapshots()
+    assert not next(snapshots).standings
+    assert set(next(snapshots).standings) == {"noise_at_80_percent"}
+    question.wanted = "fixed_seed"
+    assert list(next(snapshots).standings) == ["noise_at_80_percent", "fixed_seed"]
+    now = next(snapshots)
+    assert {version: each.runs for version, each in now.standings.items()} == dict.fromkeys(
+        ("noise_at_80_percent", "fixed_seed", None), 500
+    )
+    assert next(snapshots).standings["fixed_seed"].runs == 1_000, "to its end before the next"
 
 
-def test_those_who_want_the_same_share_and_the_last_to_leave_stops_it(gate, seed):
-    asked = Asked("output_gaussian", CLAIM, 1_000, seed)
-    held = join(asked, "me")
-    assert join(asked, "you") is held and join(Asked("output_gaussian", CLAIM, 1_000, seed + 1), "me") is not held
-    trials._KNOWN[Asked("output_gaussian", CLAIM, 1_000, seed + 1)].leave("me")
-    held.leave("me")
-    assert not held.abandoned()
-    held.leave("you")
-    gate.release(100)
-    wait_for(lambda: held.finished)
-    assert not held.complete and not held.failed and len(held.standings) < len(held.versions)
-    again = join(asked, "me")
-    assert again is not held
-    wait_for(lambda: (again.watch("me"), again.finished)[1])
-    assert again.complete and join(asked, "they") is again, "what is complete is kept"
-
-
-def test_who_comes_after_it_was_given_up_starts_it_anew(gate, seed):
-    asked = Asked("output_gaussian", CLAIM, 1_000, seed)
-    first = join(asked, "me")
-    first.leave("me")
-    second = join(asked, "you")  # the first has not noticed yet
-    assert second is not first and not second.abandoned()
-    gate.release(100)
-    wait_for(lambda: (second.watch("you"), second.finished)[1])
-    assert second.complete and not first.complete
-
-
-def test_silence_stops_it(gate, seed, monkeypatch):
-    held = join(Asked("output_gaussian", CLAIM, 1_000, seed), "me")
-    monkeypatch.setattr("dpcore.refinement.PATIENCE_SECONDS", -1.0)
-    gate.release(100)
-    wait_for(lambda: held.finished)
-    assert not held.complete
-
-
-def test_a_long_trial_holds_nobody_up(gate, seed):
-    """Two that wait for many portions, in a pool of two, and a third one that has its turn all the same."""
-    long = [join(Asked("output_gaussian", CLAIM, 10**6, seed + k), "me") for k in range(2)]
-    short = join(Asked("output_gaussian", CLAIM, 1_000, seed + 9), "me")
-    for _ in range(6):
-        gate.release()
-        time.sleep(0.02)
-    wait_for(lambda: bool(short.standings))
-    assert not any(held.finished for held in long)
-    for held in (*long, short):
-        held.leave("me")
-
-
-def test_what_is_kept_is_bounded(monkeypatch, seed):
-    monkeypatch.setattr(trials, "_MOST_KNOWN", 2)
-    monkeypatch.setattr(trials, "_KNOWN", trials.OrderedDict())
-    for k in range(4):
-        played(Asked("output_gaussian", CLAIM, 1_000, seed + k))
-    assert [asked.seed for asked in trials._KNOWN] == [seed + 2, seed + 3]
-
-
-def test_an_error_is_logged_and_said(monkeypatch, caplog, seed):
-    def fail(audit, runs):
-        raise RuntimeError("no memory for this")
-
-    monkeypatch.setattr(Audit, "play", fail)
-    with caplog.at_level(logging.ERROR):
-        held = played(Asked("output_gaussian", CLAIM, 1_000, seed))
-    assert held.failed and not held.complete and "no memory for this" in caplog.text
+def test_what_is_wanted_is_no_part_of_the_question():
+    one, other = (asked("output_gaussian", 1_000, wanted=version) for version in (None, "fixed_seed"))
+    assert one == other and hash(one) == hash(other) and one != asked("output_gaussian", 1_000, seed=1)
 
 
 def test_what_cannot_be_asked_for_is_refused():
     with pytest.raises(ValueError, match="runs must be an integer >= 1000, got 999"):
-        Asked("output_gaussian", CLAIM, 999, 0)
+        asked("output_gaussian", 999)
     with pytest.raises(ValueError, match="seed must be an integer >= 0, got -1"):
-        Asked("output_gaussian", CLAIM, 1_000, -1)
+        asked("output_gaussian", 1_000, -1)
     with pytest.raises(NotApplicable):
-        join(Asked("output_gaussian", Budget(1.0), 1_000, 0), "me")
-    assert Asked("output_gaussian", Budget(1.0), 1_000, 0) not in trials._KNOWN
+        next(TrialsQuestion("output_gaussian", Budget(1.0), 1_000, 0).snapshots())
 
 
 @pytest.mark.parametrize("milliseconds", [0.01, 0.2, 2.0])
-def test_no_portion_is_longer_than_a_reader_who_moves_on_may_wait(milliseconds, monkeypatch, seed):
-    """By the clock of a machine on which each run takes so long: 50 ms, the first portion included."""
-    portions, now = [], [0.0]
+def test_no_chunk_is_longer_than_a_reader_who_moves_on_may_wait(milliseconds, monkeypatch):
+    """By the clock of a machine on which each run takes so long: 50 ms, the first chunk included."""
+    begun, now, play = [], [0.0], Audit.play
 
-    def play(audit: Audit, runs: int) -> None:
-        portions.append(runs)
+    def timed(audit: Audit, runs: int) -> None:
+        begun.append(runs)
         now[0] += runs * milliseconds / 1e3
-        original(audit, runs)
+        play(audit, runs)
 
-    original = Audit.play
-    monkeypatch.setattr(Audit, "play", play)
-    monkeypatch.setattr(turns, "time", SimpleNamespace(thread_time=lambda: now[0]))
-    held = played(Asked("output_gamma", CLAIM, 2_000, seed))
-    assert held.complete and sum(portions) == 2_000 * len(held.versions)
-    assert max(portions) * milliseconds <= 50.0
+    monkeypatch.setattr(Audit, "play", timed)
+    monkeypatch.setattr(chunks, "time", SimpleNamespace(thread_time=lambda: now[0]))
+    held = played(asked("output_gamma", 2_000))[-1]
+    assert sum(begun) == 2_000 * len(held.versions)
+    assert max(begun) * milliseconds <= 50.0
 
 
-def test_what_is_given_up_plays_no_other_portion_and_is_not_measured(gate, seed, monkeypatch):
-    """Left within a portion: it ends, nothing follows, not even the picture of what it has found."""
-    measured, begun, play = [], [], Audit.play
+def test_what_is_given_up_within_a_chunk_plays_no_other_and_is_not_measured(monkeypatch):
+    begun, measured, play = [], [], Audit.play
 
     def counted(audit: Audit, runs: int) -> None:
         begun.append(runs)
@@ -263,10 +160,7 @@ def test_what_is_given_up_plays_no_other_portion_and_is_not_measured(gate, seed,
 
     monkeypatch.setattr(Audit, "play", counted)
     monkeypatch.setattr(trials, "standing_of", lambda *_, **__: measured.append(1))
-    monkeypatch.setattr(trials, "Portions", fixed(1_000))  # with which there would be something to show
-    held = join(Asked("output_gamma", CLAIM, 1_000, seed), "me")
-    wait_for(lambda: len(begun) == 1)
-    held.leave("me")
-    gate.release(100)
-    wait_for(lambda: held.finished)
-    assert len(begun) == 1 and not measured and not held.complete and not held.failed
+    monkeypatch.setattr(trials, "ChunkSizer", fixed(1_000))  # with which there would be something to show
+    with pytest.raises(CancelledError):
+        played(asked("output_gamma", 1_000), lambda: bool(begun))
+    assert len(begun) == 1 and not measured

@@ -144,7 +144,7 @@ class Job:
             self.failed = True
             self._log(error)
         self.news += 1
-        self._snapshots.close()
+        self._snapshots = iter(())  # what it holds is let go
         self._finished.set()
 
     def _log(self, error: Exception) -> None:

@@ -52,11 +52,11 @@ def watcher() -> Hashable:
     return st.session_state.setdefault("watcher", object())
 
 
-def ask(questions: Mapping[str, Question], patience: float = FIRST_SECONDS) -> Open:
+def ask(questions: Mapping[str, Question], patience: float | None = None) -> Open:
     """The page's open questions, each with what is known of it; those that are no longer asked are given up.
 
-    The first of them is waited for until there is something to show, so many seconds at most. To end with
-    `keep_alive`. Without questions all are given up.
+    The first of them is waited for until there is something to show, so many seconds at most, FIRST_SECONDS by default.
+    To end with `keep_alive`. Without questions all are given up.
     """
     me = watcher()
     before: Open | None = st.session_state.get(_NAME)
@@ -72,7 +72,9 @@ def ask(questions: Mapping[str, Question], patience: float = FIRST_SECONDS) -> O
         job = held.jobs[name] = kept.get(question) or join(question, me)
         job.watch(me, _DRAWING_SECONDS)
         if len(held.jobs) == 1:
-            _wait([job], patience)  # the others begin when it has something to show
+            _wait(
+                [job], FIRST_SECONDS if patience is None else patience
+            )  # the others begin when it has something to show
     held.seen = {name: job.news for name, job in held.jobs.items()}
     return held
 

@@ -9,9 +9,9 @@ import streamlit as st
 from dpcore import EPSILON_GRID, NotApplicable, classes, figures
 from dpcore.cells import never
 from dpcore.data import CLASS_SOURCES
+from pages.background.polling import ask, keep_alive
 from pages.classes import as_printed, words
 from pages.ui import bound, foreseen
-from pages.background.polling import ask, keep_alive
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from pages.background.jobs import Job
 
 from dpcore import EPSILON_GRID
 from dpcore.classes import Accuracies, AccuracyQuestion, Axis, Excesses, LearnerKey, Picture, Records, Tuning
 from dpcore.data import ClassSource
 from dpcore.measured import LEAST_BANDED
 from dpcore.mechanisms.classifier_rules import dimensions_of
+from pages.background.jobs import Job
 from pages.ui.controls import delta_text, lam_text
 from pages.ui.text import points, readable, rounded
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import cast
 
 import streamlit as st
-from pages.background.jobs import Question
 
 from dpcore import Budget, NotApplicable, figures
 from dpcore.cells import spec_of
@@ -17,10 +16,11 @@ from dpcore.decisions.attack import OddsQuestion
 from dpcore.decisions.curves import Setting
 from dpcore.decisions.people import PeopleQuestion
 from dpcore.decisions.price import ERRORS, Error, PriceQuestion
+from pages.background.jobs import Question
+from pages.background.polling import Open, ask, glance, keep_alive
 from pages.decide import background, comparing, views, words
 from pages.decide.state import State
 from pages.ui import bound, foreseen
-from pages.background.polling import Open, ask, glance, keep_alive
 from pages.ui.behind import behind, behind_nothing
 from pages.ui.controls import PEOPLE, Controls, release, sidebar
 from pages.ui.live_figure import live_figure

@@ -14,11 +14,11 @@ from dpcore.mechanisms import Mechanism
 from dpcore.mechanisms.noisy_gd import NoisyGD
 from dpcore.rates import lecture_bound
 from dpcore.work import work
+from pages.background.tables import refined
 from pages.doors import captions
 from pages.doors.zero import show_door_zero
 from pages.ui.controls import LAMBDAS, Controls
 from pages.ui.live_figure import live_figure
-from pages.background.tables import refined
 
 SIDES = ("Cloud", "Path", "λ valley", "Bounds", "Work", "Door zero")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4

@@ -10,6 +10,7 @@ import dpcore
 from dpcore import figures
 from dpcore.cells import never
 from dpcore.rates import rate_shape
+from pages.background.tables import refined
 from pages.doors import words
 from pages.doors.beside import SIDES, first_repetitions, show_beside
 from pages.ui import bound, foreseen
@@ -18,7 +19,6 @@ from pages.ui.controls import PEOPLE, Controls, sidebar
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.readout import cards
-from pages.background.tables import refined
 from pages.ui.text import emphasised, framed, plain
 
 HEIGHT = 390

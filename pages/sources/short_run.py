@@ -21,7 +21,7 @@ class ShortRun:
         """No session's records are in it."""
 
     def snapshots(self, cancelled: Callable[[], bool]) -> Iterator[Outcome]:
-        """The outcome. cancelled: asked where the run says how far it is; when it says yes, CancelledError is raised."""
+        """The outcome; CancelledError where the run says how far it is and `cancelled` says yes."""
 
         def go_on(progress: str) -> None:
             if cancelled():

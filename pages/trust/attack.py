@@ -62,6 +62,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version)
     held = ask({_NAME: asked})
     job = held.jobs[_NAME]
+    assert isinstance(job.question, TrialsQuestion)
     job.question.wanted = version  # somebody else may have asked first
     _wait_for_first(job, version)
     held.seen = {_NAME: job.news}

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import streamlit as st
-from pages.background.jobs import Job, Question, join
-from pages.background.polling import watcher
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dpcore import Experiment, NotApplicable, Unconverged, figures, run
+from pages.background.jobs import Job, Question, join
+from pages.background.polling import watcher
 from pages.ui import links
 from pages.ui.controls import Controls
 

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from dpcore.refinement import PATIENCE_SECONDS
-from pages.ui.refine import POLL_SECONDS
+from pages.background.jobs import PATIENCE_SECONDS
+from pages.background.polling import POLL_SECONDS
 
 from ..harness import ROOT, Server, serve
 
@@ -34,12 +34,12 @@ import streamlit as st
 from streamlit import runtime
 
 import dpcore
-from dpcore import refinement
+from pages.background import tables
 from pages.ui.live_figure import live_figure
-from pages.ui.refine import refined
+from pages.background.tables import refined
 from tests import slow
 
-refinement.AT_ONCE_SECONDS = 0
+tables.AT_ONCE_SECONDS = 0
 
 
 def hold():

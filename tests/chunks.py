@@ -1,4 +1,4 @@
-"""Portions of as many runs as a test says, however long they take."""
+"""Chunks of as many runs as a test says, however long they take."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ class Fixed:
 
 
 def fixed(runs: int) -> Callable[[float], Fixed]:
-    """What takes the place of `dpcore.turns.Portions` where it is made."""
+    """What takes the place of `dpcore.chunks.ChunkSizer` where it is made."""
     return lambda seconds: Fixed(runs)

@@ -12,10 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import refinement
 from dpcore.types import Unconverged
-from pages.ui import refine
-from pages.ui.refine import POLL_SECONDS
+from pages.background import jobs, polling, tables
+from pages.background.jobs import Job, join
+from pages.background.polling import POLL_SECONDS
+from pages.background.tables import TableQuestion
 from tests import slow
 
 SWEEP = dpcore.Axis("epsilon", (0.1, 1.0, 10.0))
@@ -60,44 +61,44 @@ def gate(monkeypatch) -> Iterator[Gate]:
     """No table is cheap, and the background waits."""
     held = Gate()
     monkeypatch.setattr(slow, "hold", held.hold)
-    monkeypatch.setattr(refinement, "AT_ONCE_SECONDS", 0.0)
-    monkeypatch.setattr(refinement, "GAIN", 0.0)
+    monkeypatch.setattr(tables, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(tables, "GAIN", 0.0)
     yield held
     held.open()
-    wait_for(lambda: not refinement._RUNNING)
+    wait_for(lambda: all(job.finished for job in jobs._KNOWN.values()))
 
 
 def test_the_rule_for_cheap_is_the_time_of_few_repetitions_in_proportion(monkeypatch):
     asked = experiment("cheap")
     coarse = dpcore.run(experiment("cheap", repetitions=10))
     expected = 2 * coarse.seconds[coarse.metric == "accuracy"].sum()
-    monkeypatch.setattr(refinement, "AT_ONCE_SECONDS", 0.999 * expected)
-    table, full = refinement.first_table(asked, 10)
+    monkeypatch.setattr(tables, "AT_ONCE_SECONDS", 0.999 * expected)
+    table, full = tables.first_table(asked, 10)
     assert not full and (table.repetitions == 10).all() and table.equals(coarse)
-    monkeypatch.setattr(refinement, "AT_ONCE_SECONDS", 1.001 * expected)
-    table, full = refinement.first_table(asked, 10)
+    monkeypatch.setattr(tables, "AT_ONCE_SECONDS", 1.001 * expected)
+    table, full = tables.first_table(asked, 10)
     assert full and (table.repetitions == 20).all()
 
 
 def test_the_next_of_a_shape_is_judged_by_what_the_last_full_one_took(gate, monkeypatch):
     def shape(repetitions: int) -> dpcore.Experiment:
-        return refinement._shape(experiment("shape", repetitions=repetitions))
+        return tables._shape(experiment("shape", repetitions=repetitions))
 
     def is_full(seed: int, rule: str, threshold: float) -> bool:
         """With what was noted replaced by times that no table takes, so that only the notes decide."""
-        refinement._TOOK.update({shape(10): 1e-9, shape(20): 3e-9})
+        tables._TOOK.update({shape(10): 1e-9, shape(20): 3e-9})
         asked = experiment("shape", seed=seed, lam=0.1, delta=1e-5)
         with monkeypatch.context() as patched:
-            patched.setattr(refinement, rule, threshold)
-            table, full = refinement.first_table(asked, 10)
+            patched.setattr(tables, rule, threshold)
+            table, full = tables.first_table(asked, 10)
         assert (table.repetitions == (20 if full else 10)).all()
-        assert refinement._TOOK[shape(20 if full else 10)] > 1e-6, "what it took is noted"
+        assert tables._TOOK[shape(20 if full else 10)] > 1e-6, "what it took is noted"
         return full
 
     gate.open()
-    job = refinement.join(experiment("shape"), "me")
+    job = join(TableQuestion(experiment("shape")), "me")
     wait_for(lambda: job.finished)
-    assert refinement._TOOK[shape(20)] == pytest.approx(job.table.seconds[job.table.metric == "accuracy"].sum())
+    assert tables._TOOK[shape(20)] == pytest.approx(job.snapshot.seconds[job.snapshot.metric == "accuracy"].sum())
     assert not is_full(1, "AT_ONCE_SECONDS", 2.99e-9)
     assert is_full(2, "AT_ONCE_SECONDS", 3.01e-9)
     assert not is_full(3, "GAIN", 2.99)
@@ -105,20 +106,20 @@ def test_the_next_of_a_shape_is_judged_by_what_the_last_full_one_took(gate, monk
 
 
 def test_what_is_known_of_shapes_is_bounded(gate, monkeypatch):
-    monkeypatch.setattr(refinement, "_MOST_SHAPES", len(refinement._TOOK))
-    refinement.first_table(experiment("one too many"), 10)
-    assert len(refinement._TOOK) == 1
+    monkeypatch.setattr(tables, "_MOST_SHAPES", len(tables._TOOK))
+    tables.first_table(experiment("one too many"), 10)
+    assert len(tables._TOOK) == 1
 
 
 def test_a_cached_table_is_full_whatever_it_cost(gate):
     asked = experiment("cached")
-    assert not refinement.first_table(asked, 10)[1]
+    assert not tables.first_table(asked, 10)[1]
     full = dpcore.run(asked)
-    table, is_full = refinement.first_table(asked, 10)
+    table, is_full = tables.first_table(asked, 10)
     assert is_full and table.equals(full)
     half = experiment("cached", sweep=dpcore.Axis("n", (60, 70)))
     list(map(dpcore.cells.run_cell, [next(iter(half.cells()))]))
-    assert not refinement.first_table(half, 10)[1], "one of its two cells is missing"
+    assert not tables.first_table(half, 10)[1], "one of its two cells is missing"
 
 
 def test_what_a_failing_solver_takes_is_not_taken_for_nothing(monkeypatch):
@@ -126,44 +127,44 @@ def test_what_a_failing_solver_takes_is_not_taken_for_nothing(monkeypatch):
         raise Unconverged("the minimiser is out of reach")
 
     monkeypatch.setattr(slow.Slow, "prepare", fail)
-    table, full = refinement.first_table(experiment("out of reach"), 10)
+    table, full = tables.first_table(experiment("out of reach"), 10)
     assert not full and (table.status == "unconverged").all()
 
 
 @pytest.mark.parametrize("first", [20, 21])
 def test_no_more_repetitions_than_asked_for(gate, first):
-    table, full = refinement.first_table(experiment(f"few {first}"), first)
+    table, full = tables.first_table(experiment(f"few {first}"), first)
     assert full and (table.repetitions == 20).all()
 
 
 def test_a_first_number_that_is_none_is_refused():
     with pytest.raises(ValueError, match="first must be an integer >= 2, got 1"):
-        refinement.first_table(experiment("refused"), 1)
+        tables.first_table(experiment("refused"), 1)
 
 
 def test_the_table_from_the_background_is_the_table(gate):
     asked = experiment("same")
-    job = refinement.join(asked, "me")
-    assert not job.finished and job.table is None
+    job = join(TableQuestion(asked), "me")
+    assert not job.finished and job.snapshot is None
     gate.open()
     wait_for(lambda: job.finished)
-    assert job.table.drop(columns="seconds").equals(dpcore.run(asked).drop(columns="seconds"))
+    assert job.snapshot.drop(columns="seconds").equals(dpcore.run(asked).drop(columns="seconds"))
     assert gate.begun == 3, "the second run came from the cache"
 
 
 def test_those_who_want_the_same_share_one_computation(gate):
-    jobs = {refinement.join(experiment("shared"), who) for who in ("me", "you", "they")}
-    assert len(jobs) == 1
-    assert refinement.join(experiment("not shared"), "me") not in jobs
+    shared = {join(TableQuestion(experiment("shared")), who) for who in ("me", "you", "they")}
+    assert len(shared) == 1
+    assert join(TableQuestion(experiment("not shared")), "me") not in shared
     gate.open()
-    (job,) = jobs
+    (job,) = shared
     wait_for(lambda: job.finished)
-    assert job.table is not None
+    assert job.snapshot is not None
 
 
 def test_who_leaves_does_not_stop_it_for_the_others_but_the_last_does(gate):
-    job = refinement.join(experiment("left"), "me")
-    refinement.join(experiment("left"), "you")
+    job = join(TableQuestion(experiment("left")), "me")
+    join(TableQuestion(experiment("left")), "you")
     wait_for(lambda: gate.begun == 1)
     job.leave("me")
     gate.let_through(1)
@@ -173,44 +174,43 @@ def test_who_leaves_does_not_stop_it_for_the_others_but_the_last_does(gate):
     gate.let_through(1)
     wait_for(lambda: job.finished)
     assert gate.begun == 2, "no solve begins after the last has left"
-    assert job.table is None and not job.failed
-    assert not refinement._RUNNING
+    assert job.snapshot is None and not job.failed
 
 
 def test_silence_stops_it_and_a_word_now_and_then_keeps_it_alive(gate, monkeypatch):
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(refinement, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    job = refinement.join(experiment("silent"), "me")
+    monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    job = join(TableQuestion(experiment("silent")), "me")
     wait_for(lambda: gate.begun == 1)
-    clock.now = 0.9 * refinement.PATIENCE_SECONDS
+    clock.now = 0.9 * jobs.PATIENCE_SECONDS
     job.watch("me")
-    clock.now = 1.8 * refinement.PATIENCE_SECONDS
+    clock.now = 1.8 * jobs.PATIENCE_SECONDS
     gate.let_through(1)
     wait_for(lambda: gate.begun == 2)
-    clock.now = 2.0 * refinement.PATIENCE_SECONDS
+    clock.now = 2.0 * jobs.PATIENCE_SECONDS
     gate.let_through(1)
     wait_for(lambda: job.finished)
-    assert gate.begun == 2 and job.table is None
+    assert gate.begun == 2 and job.snapshot is None
 
 
 def test_who_comes_after_it_was_given_up_starts_it_anew(gate):
-    first = refinement.join(experiment("anew"), "me")
+    first = join(TableQuestion(experiment("anew")), "me")
     wait_for(lambda: gate.begun == 1)
     first.leave("me")
-    second = refinement.join(experiment("anew"), "you")  # the first has not noticed yet
+    second = join(TableQuestion(experiment("anew")), "you")  # the first has not noticed yet
     assert second is not first
     gate.open()
     wait_for(lambda: first.finished and second.finished)
-    assert first.table is None and second.table is not None
+    assert first.snapshot is None and second.snapshot is not None
 
 
 def test_the_pool_is_bounded(gate):
-    jobs = [refinement.join(experiment(f"many {i}"), "me") for i in range(4)]
+    many = [join(TableQuestion(experiment(f"many {i}")), "me") for i in range(4)]
     wait_for(lambda: gate.begun == 2)
-    for job in jobs:
+    for job in many:
         job.leave("me")
     gate.let_through(2)
-    wait_for(lambda: all(job.finished for job in jobs))
+    wait_for(lambda: all(job.finished for job in many))
     assert gate.begun == 2, "what waits in line for nobody is not begun"
 
 
@@ -220,17 +220,17 @@ def test_an_error_is_logged_and_said(gate, monkeypatch, caplog):
 
     monkeypatch.setattr(slow, "hold", fail)
     with caplog.at_level(logging.ERROR):
-        job = refinement.join(experiment("broken"), "me")
+        job = join(TableQuestion(experiment("broken")), "me")
         wait_for(lambda: job.finished)
-    assert job.failed and job.table is None
-    assert "no memory for this" in caplog.text and '"name": "broken"' in caplog.text
+    assert job.failed and job.snapshot is None
+    assert "no memory for this" in caplog.text and "name='broken'" in caplog.text
 
 
 def page() -> None:
     import streamlit as st
 
     import dpcore
-    from pages.ui.refine import refined
+    from pages.background.tables import refined
     from tests import slow
 
     n = st.select_slider("n", [60, 70, 80], key="n")
@@ -263,7 +263,7 @@ def said(app: AppTest) -> str:
     return app.markdown[-1].value
 
 
-def held(app: AppTest) -> refinement.Refinement:
+def held(app: AppTest) -> Job:
     return app.session_state["refined in the background"]
 
 
@@ -288,7 +288,7 @@ def test_moving_on_gives_the_old_work_up_and_coming_back_finds_what_is_done(gate
     assert old.abandoned() and held(app) is not old
     gate.open()
     wait_for(lambda: old.finished and held(app).finished)
-    assert old.table is None
+    assert old.snapshot is None
     assert said(rerun(app)) == "n 70, 20 releases: None"
     app.select_slider(key="n").set_value(60).run()
     assert said(app) == "n 60, 10 releases: 10 of 20 releases, refining …"
@@ -310,7 +310,7 @@ def test_a_full_table_that_cannot_be_cached_is_full_all_the_same(gate, monkeypat
 
 
 def test_a_page_asks_several_times_before_patience_ends():
-    assert 3 * POLL_SECONDS < refinement.PATIENCE_SECONDS
+    assert 3 * POLL_SECONDS < jobs.PATIENCE_SECONDS
 
 
 def test_two_sessions_share_and_one_may_go(gate):
@@ -353,9 +353,9 @@ def test_after_an_error_the_coarse_picture_stays_and_says_so(gate, monkeypatch):
 def test_a_question_that_comes_late_calls_nothing_back(gate, monkeypatch):
     """What a move has given up stays given up, though the page's old question about it is still on its way."""
     session: dict[str, object] = {}
-    monkeypatch.setattr(refine.st, "session_state", session)
-    ask, watcher = refine._poll.__wrapped__, refine.watcher()
-    old = refinement.join(experiment("late"), watcher)
+    monkeypatch.setattr(polling.st, "session_state", session)
+    ask, watcher = polling._poll.__wrapped__, polling.watcher()
+    old = join(TableQuestion(experiment("late")), watcher)
     session["name"] = old
     ask("name")
     assert not old.abandoned()
@@ -363,17 +363,17 @@ def test_a_question_that_comes_late_calls_nothing_back(gate, monkeypatch):
     del session["name"]
     ask("name")
     assert old.abandoned()
-    session["name"] = new = refinement.join(experiment("later"), watcher)
+    session["name"] = new = join(TableQuestion(experiment("later")), watcher)
     ask("name")
     assert old.abandoned() and not new.abandoned()
 
 
 def test_the_page_runs_again_for_news_only(gate, monkeypatch):
     runs: list[int] = []
-    monkeypatch.setattr(refine.st, "session_state", {})
-    monkeypatch.setattr(refine.st, "rerun", lambda: runs.append(1))
-    ask = refine._poll.__wrapped__
-    refine.st.session_state["name"] = job = refinement.join(experiment("news"), refine.watcher())
+    monkeypatch.setattr(polling.st, "session_state", {})
+    monkeypatch.setattr(polling.st, "rerun", lambda: runs.append(1))
+    ask = polling._poll.__wrapped__
+    polling.st.session_state["name"] = job = join(TableQuestion(experiment("news")), polling.watcher())
     ask("name")
     assert not runs
     gate.open()

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.ui import asking
+from pages.background import polling
 
 
 @dc.dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Noted:
 @pytest.fixture
 def session(monkeypatch) -> dict[str, object]:
     state: dict[str, object] = {}
-    monkeypatch.setattr(asking, "st", SimpleNamespace(session_state=state))
-    monkeypatch.setattr(asking, "watcher", lambda: "me")
+    monkeypatch.setattr(polling, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(polling, "watcher", lambda: "me")
     return state
 
 
@@ -40,16 +40,16 @@ def test_the_others_begin_when_the_first_has_something_to_show(session):
     notes, slow, quick = [], threading.Event(), threading.Event()
     quick.set()
     threading.Timer(0.1, slow.set).start()
-    held = asking.ask({"curve": Noted("curve", notes, slow), "price": Noted("price", notes, quick)})
-    held.inquiries["price"].wait(30.0)
+    held = polling.ask({"curve": Noted("curve", notes, slow), "price": Noted("price", notes, quick)})
+    held.jobs["price"].wait(30.0)
     assert notes[:3] == ["curve begins", "curve is there", "price begins"]
-    assert session == {asking._NAME: held} and list(held.inquiries) == ["curve", "price"]
+    assert session == {polling._NAME: held} and list(held.jobs) == ["curve", "price"]
 
 
 def test_what_is_asked_again_is_kept_and_the_rest_is_left(session):
     notes, now = [], threading.Event()
     now.set()
-    first = asking.ask({name: Noted(f"{name} kept", notes, now) for name in ("curve", "price")})
-    again = asking.ask({"curve": Noted("another", notes, now), "price": Noted("price kept", notes, now)})
-    assert again.inquiries["price"] is first.inquiries["price"]
-    assert "me" not in first.inquiries["curve"]._heard and "me" in again.inquiries["price"]._heard
+    first = polling.ask({name: Noted(f"{name} kept", notes, now) for name in ("curve", "price")})
+    again = polling.ask({"curve": Noted("another", notes, now), "price": Noted("price kept", notes, now)})
+    assert again.jobs["price"] is first.jobs["price"]
+    assert "me" not in first.jobs["curve"]._heard and "me" in again.jobs["price"]._heard

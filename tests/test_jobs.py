@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,12 +11,18 @@ from concurrent.futures import CancelledError
 import numpy as np
 import pytest
 
-from dpcore import inquiries
 from dpcore.decisions import curves
 from dpcore.decisions.curves import Setting, lost_curve
 from dpcore.decisions.people import PeopleQuestion, people_needed
 from dpcore.decisions.price import PriceQuestion, price_in_people
-from dpcore.inquiries import Inquiry, join
+from dpcore.reproductions import REPRODUCTIONS, Outcome, get_reproduction
+from pages.background import jobs
+from pages.background.jobs import Job, join
+from pages.sources.short_run import ShortRun
+
+from .pages import open_script
+
+NOTHING = Outcome("nothing", None, None, ())
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -25,7 +32,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def answered(held: Inquiry) -> Inquiry:
+def answered(held: Job) -> Job:
     def done() -> bool:
         held.watch("me")
         return held.finished
@@ -48,7 +55,7 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
     monkeypatch.setattr(curves, "run_cell", held)
     yield passes
     passes.release(10_000)
-    wait_for(lambda: all(known.finished for known in inquiries._KNOWN.values()))
+    wait_for(lambda: all(known.finished for known in jobs._KNOWN.values()))
 
 
 def test_answers_are_those_of_the_functions():
@@ -123,7 +130,70 @@ def test_a_short_question_passes_a_long_one(gate):
 
 
 def test_few_answers_are_kept(monkeypatch):
-    monkeypatch.setattr(inquiries, "_MOST_KNOWN", 2)
+    monkeypatch.setattr(jobs, "_MOST_KNOWN", 2)
     for seed in range(40, 44):
         answered(join(Setting("synthetic", n=50, splits=2, seed=seed), "me"))
-    assert len(inquiries._KNOWN) == 2
+    assert len(jobs._KNOWN) == 2
+
+
+@pytest.fixture
+def short_run(monkeypatch) -> Iterator[tuple[threading.Event, list[tuple[object, ...]]]]:
+    """A reproduction that waits: what lets it go on, and the list of its runs."""
+    go_on, started = threading.Event(), []
+
+    def run(data, *, runs: int, seed: int, told):
+        started.append((data, runs, seed))
+        go_on.wait(10)
+        told("half of it")
+        return NOTHING
+
+    slow = dc.replace(get_reproduction("iyengar"), run=run)
+    monkeypatch.setattr("pages.sources.short_run.get_reproduction", lambda name: dc.replace(slow, name=name))
+    yield go_on, started
+    go_on.set()
+
+
+def test_all_who_look_share_one_short_run(short_run):
+    go_on, runs = short_run
+    first, second = (join(ShortRun("shared", 5), watcher) for watcher in "ab")
+    other = join(ShortRun("shared", 6), "a")
+    assert first is second and first is not other and first.snapshot is None
+    go_on.set()
+    answered(first), answered(other)
+    assert first.snapshot is NOTHING and sorted(runs) == [(None, 4, 5), (None, 4, 6)]
+
+
+def test_a_short_run_ends_where_it_says_how_far_it_is_when_nobody_waits(short_run):
+    go_on, runs = short_run
+    left = join(ShortRun("left", 5), "me")
+    wait_for(lambda: len(runs) == 1)
+    left.leave("me")
+    go_on.set()
+    wait_for(lambda: left.finished)
+    assert left.snapshot is None and not left.failed and left.given_up
+    again = answered(join(ShortRun("left", 5), "me"))
+    assert again is not left and again.snapshot is NOTHING and len(runs) == 2
+
+
+def test_a_silent_watcher_is_gone(short_run, monkeypatch):
+    go_on, runs = short_run
+    left = join(ShortRun("silent", 5), "me")
+    wait_for(lambda: len(runs) == 1)
+    monkeypatch.setattr(jobs, "PATIENCE_SECONDS", -1.0)
+    go_on.set()
+    wait_for(lambda: left.finished)
+    assert left.snapshot is None and not left.complete
+
+
+def test_choosing_another_figure_leaves_the_one_before(short_run):
+    page = open_script("sources/sources.py", about="reproductions", reproduced="iyengar")
+    (left,) = page.session_state["jobs in the background"].jobs.values()
+    assert not left.abandoned()
+    page.session_state["reproduced"] = "talwar-rate"
+    page.run()
+    (asked,) = page.session_state["jobs in the background"].jobs.values()
+    assert not page.exception and left.abandoned() and asked is not left and not asked.abandoned()
+
+
+def test_one_reproduction_has_no_short_run():
+    assert [name for name in REPRODUCTIONS if not get_reproduction(name).few] == ["jain-thakurta-1a"]
