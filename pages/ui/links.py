@@ -31,8 +31,8 @@ DEFAULTS, VERSION, HIDE, LECTURE = "defaults", "v", "hide", ("lecture", "step")
 UPLOAD = "upload-"  # how the key of a data set begins that only this session has
 BEHIND = "behind"  # the row in which the link itself is offered
 LONGEST, MOST = 40, 6  # characters of a name or a value, and things ignored, that the note shows
-# In the session: what the address said that it was opened at, or that the browser went back to; the controls of this run with their values; what this run hides; the
-# controls that each page has drawn so far.
+# In the session: what the address said that was opened, or gone back to; the controls of this run with their values;
+# what this run hides; the controls that each page has drawn so far.
 _ARRIVAL, _DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
 _KNOWN = "controls of each page"
 
@@ -173,8 +173,9 @@ def begin(page: str, paths: Mapping[str, str]) -> None:
         said = {name: st.query_params.get_all(name) for name in st.query_params}
         st.session_state[_ARRIVAL] = dc.replace(arrival(page, said), back=back)
         # Streamlit's number inputs break on an infinite number in the address.
-        for name in [name for name, values in said.items() if any(map(_is_endless, values))]:
-            _rewrite(name, None)
+        for name, values in said.items():
+            if any(map(_is_endless, values)):
+                _rewrite(name, None)
     elif st.session_state[_ARRIVAL].back:  # only in the run for it does Streamlit let an address win over the controls
         st.session_state[_ARRIVAL].said = {}
     st.session_state[_DRAWN], st.session_state[_HIDDEN] = {}, set()
