@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import urllib.request
 from collections.abc import Iterator
 from importlib.resources import files
 
@@ -104,6 +106,23 @@ def test_a_file_taken_away_is_gone_at_once(dashboard: Server, page: Page):
     page.get_by_role("button", name="Remove people.csv").click()
     said(page, "0 in memory")
     expect(page.locator("input[type=file]")).to_be_attached()
+
+
+def test_the_file_of_the_last_visitor_is_gone_although_nobody_follows(dashboard: Server, page: Page):
+    def held() -> str:
+        with urllib.request.urlopen(f"{dashboard.url}/held", timeout=30) as answer:
+            return str(answer.read().decode())
+
+    page.goto(dashboard.url)
+    hand_over(page, people())
+    declare(page)
+    said(page, "1 in memory")
+    assert held() == "1"
+    page.close()
+    deadline = time.monotonic() + 15
+    while held() != "0":
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), [(1366, 768, "dark"), (390, 844, "light")])
