@@ -12,7 +12,9 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import parent_process
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any
 
 from ._version import __version__
 from .threads import one_blas_thread
@@ -56,16 +58,26 @@ def _threads(workers: int) -> Executor:
     return ThreadPoolExecutor(workers)
 
 
+class _Workers(SpawnContext):
+    """Begins processes and knows which. Not forked ones: they would inherit locks that threads hold at that moment."""
+
+    def __init__(self) -> None:
+        self.begun: list[SpawnProcess] = []
+
+    def Process(self, *arguments: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]
+        self.begun.append(SpawnProcess(*arguments, **options))
+        return self.begun[-1]
+
+
 @contextmanager
 def _processes(workers: int) -> Iterator[Executor]:
-    others = active_children()
-    # A forked child would inherit locks that threads hold at that moment.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin_work) as pool:
+    context = _Workers()
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_work) as pool:
         try:
             yield pool
         except KeyboardInterrupt:  # nobody waits for the cells that are being computed
-            for worker in active_children():
-                if worker not in others:
+            for worker in context.begun:
+                if worker.is_alive():
                     worker.kill()
             raise
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -300,11 +301,16 @@ def test_two_runs_do_not_write_to_one_journal_and_a_pipe_is_none(tmp_path):
             Journal(pipe, SWEEP, resume=resume)
 
 
-def test_stopping_by_hand_ends_what_processes_compute():
+def test_stopping_by_hand_ends_what_processes_compute_and_no_other_process():
+    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60.0,))
     with pytest.raises(KeyboardInterrupt), executor_of("processes:2") as executor:
         begun = executor.submit(time.sleep, 5.0)
+        other.start()
         raise KeyboardInterrupt
     assert isinstance(begun.exception(), BrokenProcessPool)
+    assert other.is_alive()
+    other.kill()
+    other.join()
 
 
 def test_stopping_by_hand_says_what_is_kept(tmp_path, capsys, monkeypatch):

@@ -477,8 +477,12 @@ def test_the_documents_say_how_long_a_closed_page_keeps_its_records(document):
 def test_left_sessions_are_closed_and_no_others(monkeypatch):
     closed: list[str] = []
     files = SimpleNamespace(file_storage={}, remove_session_files=lambda session: None)
+    held = {name: SimpleNamespace(session_state={"upload held": name}) for name in ("open", "left")}
     server = SimpleNamespace(
-        is_active_session=lambda session: session == "open", close_session=closed.append, uploaded_file_mgr=files
+        is_active_session=lambda session: session == "open",
+        close_session=closed.append,
+        uploaded_file_mgr=files,
+        _session_mgr=SimpleNamespace(get_session_info=lambda session: SimpleNamespace(session=held[session])),
     )
     monkeypatch.setattr(upload_server.runtime, "get_instance", lambda: server)
     monkeypatch.setattr(upload_server, "CHECK_SECONDS", 0.01)
@@ -492,4 +496,5 @@ def test_left_sessions_are_closed_and_no_others(monkeypatch):
 
     assert asyncio.run(serve_for(0.1)) == [], "a short break of the network costs nothing"
     assert asyncio.run(serve_for(0.4)) == ["left"]
+    assert held["open"].session_state and not held["left"].session_state
     assert list(upload_server._LAST_SEEN) == ["open"]

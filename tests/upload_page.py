@@ -11,14 +11,18 @@ from .harness import ROOT
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-# Closed pages are noticed at once, not after half a minute.
+# Closed pages are noticed at once, not after half a minute. What is in memory is told without a page, too.
 APP = """
 from pathlib import Path
 import streamlit as st
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from dpcore.data import private
 from pages.ui import upload_server
 upload_server.LEFT_SECONDS = upload_server.CHECK_SECONDS = 0.5
 upload_server.keep_in_memory()
-app = st.App(Path(__file__).with_name("main.py"), lifespan=upload_server.lifespan)
+held = Route("/held", lambda request: PlainTextResponse(str(len(private._HELD))))
+app = st.App(Path(__file__).with_name("main.py"), routes=[held], lifespan=upload_server.lifespan)
 """
 MAIN = """
 import streamlit as st

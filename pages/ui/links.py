@@ -21,6 +21,8 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state import get_session_state
 
 from dpcore import __version__
 
@@ -29,8 +31,8 @@ DEFAULTS, VERSION, HIDE, LECTURE = "defaults", "v", "hide", ("lecture", "step")
 UPLOAD = "upload-"  # how the key of a data set begins that only this session has
 BEHIND = "behind"  # the row in which the link itself is offered
 LONGEST, MOST = 40, 6  # characters of a name or a value, and things ignored, that the note shows
-# In the session: what its first address said; the controls of this run with their values; what this run hides; the
-# controls that each page has drawn so far.
+# In the session: what the address said that was opened, or gone back to; the controls of this run with their values;
+# what this run hides; the controls that each page has drawn so far.
 _ARRIVAL, _DRAWN, _HIDDEN, _PAGE = "arrival", "controls in the link", "hidden controls", "page in the link"
 _KNOWN = "controls of each page"
 
@@ -104,15 +106,17 @@ def _is_endless(text: str) -> bool:
 
 @dc.dataclass
 class Arrival:
-    """What the first address of a session says, until a control takes it, and what none could take.
+    """What an address says that the reader opened or went back to, until a control takes it, and what none could take.
 
     said: control -> its texts, and whether they stand in the address as Streamlit writes them. hide: names to hide.
+    back: whether the browser went back or forward to it.
     """
 
     page: str
     said: dict[str, tuple[list[str], bool]]
     hide: list[str]
     ignored: list[str] = dc.field(default_factory=list)
+    back: bool = False
 
 
 def arrival(page: str, address: Mapping[str, list[str]]) -> Arrival:
@@ -158,18 +162,22 @@ def _cut(text: str) -> str:
 
 
 def begin(page: str, paths: Mapping[str, str]) -> None:
-    """At the begin of each run: forget the run before, and look at the address if it is the session's first.
+    """At the begin of each run: forget the run before, and look at the address if it is the session's first, or one
+    that the browser went back or forward to.
 
     page: title of the page that is about to be drawn; paths: title -> last part of its address.
     """
-    if _ARRIVAL not in st.session_state:
+    context = get_script_run_ctx()
+    back = context is not None and context.is_history_navigation
+    if back or _ARRIVAL not in st.session_state:
         said = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.session_state[_ARRIVAL] = arrival(page, said)
+        st.session_state[_ARRIVAL] = dc.replace(arrival(page, said), back=back)
         # Streamlit's number inputs break on an infinite number in the address.
-        if endless := [name for name, values in said.items() if any(_is_endless(value) for value in values)]:
-            for name in endless:
-                del st.query_params[name]
-            st.rerun()
+        for name, values in said.items():
+            if any(map(_is_endless, values)):
+                _rewrite(name, None)
+    elif st.session_state[_ARRIVAL].back:  # only in the run for it does Streamlit let an address win over the controls
+        st.session_state[_ARRIVAL].said = {}
     st.session_state[_DRAWN], st.session_state[_HIDDEN] = {}, set()
     st.session_state[_PAGE] = page, dict(paths)
     # A control that nobody sees: so the browser keeps the list in the address, also when the page is turned.
@@ -197,9 +205,17 @@ def prepare(control: Control) -> None:
     # Streamlit reads the words on the screen; anything else it drops from the address, so that a reload has lost it.
     written = control.written(value) or [""]
     if value != control.default and (texts != written or not in_address):
-        st.query_params[control.key] = written
-        st.session_state[_ARRIVAL].said[control.key] = written, True
-        st.rerun()
+        _rewrite(control.key, written)
+
+
+def _rewrite(key: str, texts: list[str] | None) -> None:
+    """Let the address say this of a control, None for nothing, before the control is drawn."""
+    with get_session_state().query_params() as address:
+        if texts is None:
+            address.remove_param(key)
+        else:
+            address.set_corrected_value(key, texts, "string_array_value")
+        address.set_initial_query_params_from_current()  # what Streamlit reads, in this run too
 
 
 def note(control: Control, value: Any) -> None:
@@ -259,14 +275,15 @@ def _said(key: str) -> tuple[list[str] | None, bool]:
 
 
 def end(place: DeltaGenerator) -> None:
-    """After the page is complete: tell at this place what its link said in vain, until the reader has seen it."""
+    """After the page is complete: tell at this place what its link said in vain, until the reader has seen it or goes
+    back in the browser."""
     held: Arrival = st.session_state[_ARRIVAL]
     for name, (values, _) in held.said.items():
         held.ignored.append(remark(name, values, "no such control here"))
     if unknown := [name for name in held.hide if name not in st.session_state[_DRAWN]]:
         held.ignored.append(remark(HIDE, unknown, "no such control here"))
     held.said, held.hide = {}, []
-    if held.page != st.session_state[_PAGE][0]:
+    if held.page != st.session_state[_PAGE][0] or held.back:
         held.ignored = []
     if held.ignored:
         more = len(held.ignored) - MOST

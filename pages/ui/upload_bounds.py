@@ -130,7 +130,7 @@ def ask_bounds(used: tuple[str, ...], columns: Sequence[str], decimal: str) -> l
         held.table = pd.DataFrame(
             [held.of[column] for column in used], pd.Index(used, name="column"), ["smallest", "largest"], float
         )
-    number = st.column_config.NumberColumn(format="plain")
+    number = st.column_config.NumberColumn(format="%g")  # "plain" shows 50.5 as 50.49999999999999
     table = st.data_editor(
         held.table,
         disabled=["column"],

@@ -163,7 +163,10 @@ async def _close_left_sessions() -> None:
             # A file may have come and its page have gone since the last look.
             elif now - _LAST_SEEN.setdefault(session, now - CHECK_SECONDS) > LEFT_SECONDS:
                 del _LAST_SEEN[session]
+                known = server._session_mgr.get_session_info(session)
                 server.close_session(session)
+                if known is not None:  # Streamlit's loop keeps the session that it served last until it serves another
+                    known.session.session_state.clear()
                 _files().remove_session_files(session)  # those that came after the session had ended
                 _give_back()
 

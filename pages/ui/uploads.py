@@ -88,7 +88,6 @@ def upload_source() -> Source | None:
         st.file_uploader("Your own records: CSV or LIBSVM", type=types, key=_CHOSEN, on_change=_take)
         st.caption(STAYS)
         return None
-    note_holder()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{literal(held.name)}**, {len(held.content) / 1000:,.0f} kB", width="content")
         st.button(f"Remove {literal(held.name)}", on_click=_forget)
@@ -155,6 +154,7 @@ def _take() -> None:
     file, context = st.session_state[_CHOSEN], get_script_run_ctx()
     if file is not None and context is not None:
         st.session_state[_HELD] = _Upload(file.name, file.getvalue())
+        note_holder()
         context.uploaded_file_mgr.remove_session_files(context.session_id)
 
 

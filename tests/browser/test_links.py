@@ -82,3 +82,27 @@ def test_what_a_link_says_in_vain_is_shown_as_text_and_can_be_dismissed(below: S
     expect(note).to_contain_text("seed = 1e999 (not on the scale: 7 is shown)")
     page.get_by_role("button", name="Dismiss").click()
     expect(note).to_have_count(0)
+
+
+def test_back_leads_to_an_address_that_somebody_typed(below: Server, page: Page):
+    """In words that Streamlit does not know, and with a default: each control stands as it did there."""
+
+    def stands(epsilon: str, n: str, way: str) -> None:
+        expect(block(page, "epsilon").locator("[data-testid=stSliderThumbValue]")).to_have_text(epsilon)
+        expect(block(page, "n").locator("[data-testid=stSliderThumbValue]")).to_have_text(n)
+        expect(page.locator(".st-key-way input")).to_have_value(way)
+        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+
+    page.goto(f"{below.url}/decide?epsilon=1&n=5e2&way=noisy_gd&seed=1e999&v=0.1.0")
+    expect(page.get_by_text("This link also said")).to_contain_text("seed = 1e999")
+    stands("1", "500", "blur every step")
+    page.get_by_role("button", name="Dismiss").click()
+    page.locator(".st-key-way input").click()
+    page.get_by_role("option", name="blur the answer (Gaussian noise)").click()
+    block(page, "epsilon").locator("input[type=range]").press("ArrowRight")
+    stands("1.5", "500", "blur the answer (Gaussian noise)")
+    page.evaluate("history.go(2 - history.length)")  # the page's first address, after the empty page
+    stands("1", "500", "blur every step")
+    assert page.get_by_text("This link also said").count() == 0, "it has been told"
+    said = parse_qs(urlsplit(page.url).query)
+    assert (said["n"], said["way"]) == (["500"], ["blur every step"]), "a reload finds the same"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import urllib.request
 from collections.abc import Iterator
 from importlib.resources import files
 
@@ -16,6 +18,16 @@ from .looks import NewPage
 from .test_accessibility import CHECK
 
 pytestmark = pytest.mark.browser
+
+# A table is a picture: what it shows stands in no element.
+NOTE_DRAWN = """
+    const fillText = CanvasRenderingContext2D.prototype.fillText;
+    window.drawn = new Set();
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+        window.drawn.add(text);
+        return fillText.call(this, text, ...where);
+    };
+"""
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +44,7 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     """40,000 rows: more than the server's form parser would keep in memory of itself."""
     content = people(40_000)
     assert len(content) > 2**20
+    page.add_init_script(NOTE_DRAWN)
     page.goto(dashboard.url)
     said(page, "0 in memory")
     said(page, "seconds after you close the page")
@@ -58,6 +71,8 @@ def test_a_file_is_declared_used_and_gone_with_its_page(dashboard: Server, page:
     expect(cell).to_have_value("50.5")
     page.keyboard.press("Enter")
     said(page, "0 in memory")
+    page.wait_for_function("[...drawn].some(text => text.startsWith('50.'))")
+    assert page.evaluate("[...drawn].filter(text => text.startsWith('50.'))") == ["50.5"], "shown as it was typed"
     page.get_by_role("button", name="Confirm").click()
     said(page, "values beyond your bounds clipped to them (age")
     for _ in range(2):  # there and back
@@ -91,6 +106,23 @@ def test_a_file_taken_away_is_gone_at_once(dashboard: Server, page: Page):
     page.get_by_role("button", name="Remove people.csv").click()
     said(page, "0 in memory")
     expect(page.locator("input[type=file]")).to_be_attached()
+
+
+def test_the_file_of_the_last_visitor_is_gone_although_nobody_follows(dashboard: Server, page: Page):
+    def held() -> str:
+        with urllib.request.urlopen(f"{dashboard.url}/held", timeout=30) as answer:
+            return str(answer.read().decode())
+
+    page.goto(dashboard.url)
+    hand_over(page, people())
+    declare(page)
+    said(page, "1 in memory")
+    assert held() == "1"
+    page.close()
+    deadline = time.monotonic() + 15
+    while held() != "0":
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), [(1366, 768, "dark"), (390, 844, "light")])
