@@ -302,6 +302,9 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
     assert np.array_equal(printed.x, claimed) and np.array_equal(found.x, means)
     assert np.array_equal(found.error_x.array, 2 * errors)
     assert [str(text) for text in figure.layout.yaxis.ticktext] == names
+    narrow = figure.layout.meta["narrow"]
+    assert [note["text"] for note in narrow["annotations"]] == ["fitted exponents", *names]
+    assert narrow["margin"]["l"] < 50, "a phone's chart has room for its marks"
 
     shown = {name: (kamath._KEYS[name], measured) for name, measured in ways.ways.items()}
     figure = figures.reproduction_figure(ExcessOfMechanisms(ways.epsilon, shown, ways.nothing), theme=theme)

@@ -28,7 +28,8 @@ from .style import (
     with_opacity,
 )
 
-_SIZE = 20  # px of all text
+_SIZE = 20  # px of all text, but of a phone's legend
+_PHONE = 16
 _ROW = 30  # px of a row of the legend
 _TOP, _AXIS, _LEFT = 44, 78, 84
 Shares = Sequence[float | None] | Array
@@ -177,7 +178,8 @@ def _wall(
         "narrow": {
             "height": tall + _TOP,
             "margin": {"l": 70, "r": 16, "t": 2 * _TOP, "b": stacked},
-            "legend": legend | {"orientation": "v", "y": -_AXIS / (tall - _TOP - stacked)},
+            "legend": legend
+            | {"orientation": "v", "y": -_AXIS / (tall - _TOP - stacked), "font": ink | {"size": _PHONE}},
             "xaxis": {"title": {"text": "privacy budget ε"}},
             "annotations": [words | {"yshift": 2 * _TOP - 6}, cursor | (right if epsilon > x[-1] / 3 else {})],
         }

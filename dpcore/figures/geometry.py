@@ -54,14 +54,15 @@ def order_figure(
 ) -> Figure:
     """Excess of linear losses against the norm order: a noisy corner, a noisy gradient, and nothing learned.
 
-    others: the same at other d, of which what the bounds choose is drawn thin. p_norm: of the cursor. height: px.
+    others: the same at other d, the smallest first, of which what the bounds choose is drawn thin. p_norm: of the
+    cursor. height: px.
     """
     corner, gradient, muted = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["gradient"], MUTED[theme]
     x = np.array([place(p) for p in found.p_norm])
     powers = powers_of([found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal])
     traces: list[dict[str, Any]] = []
     ends: list[tuple[str, float, str, str]] = []
-    for other in others:
+    for other in reversed(others):  # the most columns first, as the curves lie
         at = np.array([place(p) for p in other.p_norm])
         name = f"best by its bound, d = {other.d:,}"
         traces.append(_curve(at, other.mean, other.p_norm, muted, name, width=1.2, dash="solid"))

@@ -64,15 +64,16 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     drawing = height - TOP - BOTTOM - _GAP
     split, low_top = _panels(height)
     lower = valley.lam if valley.lam_is_free else valley.spent_epsilon
-    traces.append(line(valley.m, lower, colour, "λ" if valley.lam_is_free else "spent ε", "y2", over="m", legend=False))
-    traces[-1]["line"]["width"] = 2.5
+    name = "λ" if valley.lam_is_free else "spent ε"
+    legend = not valley.lam_is_free  # beside another curve
+    traces.append(line(valley.m, lower, colour, name, "y2", width=2.5, over="m", legend=legend))
     held = [lower]
     span = [float(valley.m[0]), float(valley.m[-1])]
     if not valley.lam_is_free:
         budget = f"budget ε = {plain_number(valley.epsilon)}"
         held.append(np.array([valley.epsilon]))
         traces.append(line(span, [valley.epsilon] * 2, muted, budget, "y2", dash="dot", over="m"))
-        ends.append(("y2", valley.epsilon, budget, muted))
+        ends += [("y2", last_drawn(lower), name, colour), ("y2", valley.epsilon, budget, muted)]
     lower_powers = powers_of(held, [])
     words = "λ that m draws ask for" if valley.lam_is_free else "what m draws cost, ε"
     titles = [

@@ -88,7 +88,13 @@ def _exponents_figure(chart: Exponents, theme: Theme, height: int) -> Figure:
         },
     ]
     bottom = BOTTOM + LEGEND_ROW * len(traces)
+    taller = 12 * len(names)  # px: on a phone a name stands above its marks
     title = {"text": "exponent", "standoff": 8, "font": {"size": 14}}
+    heading = note("fitted exponents", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)
+    above = [
+        note(name, x=0, y=0, yshift=20, colour=TEXT[theme], size=13) | {"yref": "y", "y": row}
+        for name, row in zip(names, rows, strict=True)
+    ]
     layout = frame(theme, height) | {
         "margin": {"l": _NAMES, "r": 24, "t": TOP, "b": bottom},
         "showlegend": True,
@@ -96,9 +102,19 @@ def _exponents_figure(chart: Exponents, theme: Theme, height: int) -> Figure:
         "xaxis": axis(theme) | {"title": title},
         "yaxis": axis(theme)
         | {"tickvals": rows, "ticktext": list(names), "range": [0.4, len(names) + 0.6], "showgrid": False},
-        "annotations": [note("fitted exponents", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
+        "annotations": [heading],
+        "meta": {
+            "narrow": {
+                "height": height + taller,
+                "margin": {"l": 24},
+                "legend": {"y": -BOTTOM / (height + taller - TOP - bottom)},
+                "xaxis": {"nticks": 5},
+                "yaxis": {"showticklabels": False},
+                "annotations": [heading, *above],
+            }
+        },
     }
-    return Figure(traces, layout | {"meta": {"narrow": {}}})
+    return Figure(traces, layout)
 
 
 def _excess_figure(chart: ExcessOfMechanisms, theme: Theme, height: int) -> Figure:

@@ -244,6 +244,7 @@ async function drawNow(Plotly, node) {
   node.style.height = `${fitting.height}px`;
   node.style.marginBottom = `${(scale - 1) * fitting.height}px`;
   if (!node.drawnWidth) node.replaceChildren(); // the waiting text
+  const turned = node.drawnWidth && width < NARROW !== node.drawnWidth < NARROW;
   node.drawnWidth = width || Infinity;
   unfollow(node);
   keepZoom(node, fitting);
@@ -251,6 +252,7 @@ async function drawNow(Plotly, node) {
   node.classList.toggle("labelled", !fitting.showlegend);
   const tools = BY_FINGER.matches ? { displayModeBar: false, doubleClick: false } : { displayModeBar: "hover" };
   await Plotly.react(node, data, fitting, { ...CONFIG, ...tools });
+  if (turned) await Plotly.redraw(node); // the first leaves the legend where the other layout's margins had it
   for (const [name, { range }] of Object.entries(node.own)) {
     const axis = node._fullLayout[name];
     [axis._rangeInitial0, axis._rangeInitial1] = range; // where "Reset axes" leads; plotly keeps its first figure's

@@ -32,10 +32,6 @@ class Chart:
         """Wait until it is drawn."""
         expect(self.page.locator(f"{self.where} .main-svg").first).to_be_visible(timeout=60_000)
 
-    def forget(self) -> None:
-        """Take the drawing away, so that the next one, on a narrow screen, begins as in a page that was just opened."""
-        self.look("void (Plotly.purge(it), it.drawnWidth = Infinity)")
-
     def settled(self) -> None:
         """Wait until it fills its place, with the fonts loaded, and none of its labels moves any more."""
         self.page.wait_for_function(SETTLED, arg=self.where, polling=100, timeout=30_000)
@@ -79,35 +75,56 @@ SETTLED = """where => {
 }"""
 
 
-# Labels of the chart that share space, in px: none may overlap another or leave the drawing.
+# Texts of the chart that share space, in px: none may overlap another or leave the drawing.
 OVERLAPS = """(it) => {
     const frame = it.getBoundingClientRect();
-    const boxes = [...it.querySelectorAll('.annotation-text, .legendtext, .xtick text, .ytick text')]
+    const texts = '.annotation-text, .legendtext, .bartext, [class$=tick] text, text[class$=title]';
+    const boxes = [...it.querySelectorAll(texts)]
         .filter(e => e.textContent.trim())
         .map(e => [e.textContent, e.getBoundingClientRect()]);
     const bad = [];
     for (const [text, b] of boxes)
-        if (b.left < frame.left - 1 || b.right > frame.right + 1 || b.bottom > frame.bottom + 1)
+        if (Math.min(b.left - frame.left, frame.right - b.right, b.top - frame.top, frame.bottom - b.bottom) < -1)
             bad.push('cut: ' + text);
     boxes.forEach(([s, a], i) => boxes.slice(i + 1).forEach(([t, b]) => {
         const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
         const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-        const flag = /^[ελp] = /.test(s) || /^[ελp] = /.test(t);  // the cursor's value replaces tick labels
+        const flag = [s, t].some(text => /^\\S+ = /.test(text));  // the cursor's value replaces tick labels
         if (width > 2 && height > 4 && !flag) bad.push(s + ' over ' + t);
     }));
     return bad;
 }"""
 
 
-# Named curves of a chart without a legend that no label in their colour speaks for. The argument: the colours of small
-# text in the place of those of curves.
+# Named curves that nothing names: no label in their colour, or, where there is a legend, no entry of it. The title of a
+# panel names its only curve. The argument: the colours of small text in the place of those of curves.
 UNNAMED = """(it, inks) => {
-    if (it._fullLayout.showlegend) return [];
+    const panel = t => t.yaxis ?? 'y';
     const labels = (it.layout.annotations ?? []).map(a => `${a.yref} ${a.font?.color}`);
-    return it.data
-        .filter(t => t.name && t.showlegend && t.mode?.startsWith('lines') && !t.fill)
-        .filter(t => !labels.includes(`${t.yaxis ?? 'y'} ${inks[t.line.color] ?? t.line.color}`))
+    const entries = it._fullLayout.showlegend ? it._fullData.filter(t => t.showlegend).map(t => t.name) : [];
+    const curves = it.data.filter(t => t.name && t.mode?.startsWith('lines') && !t.fill)
+        .filter(t => [...it._fullData[it.data.indexOf(t)].y].some(Number.isFinite));
+    return curves
+        .filter(t => curves.some(other => other.name !== t.name && panel(other) === panel(t)))
+        .filter(t => !entries.includes(t.name) && !labels.includes(`${panel(t)} ${inks[t.line.color] ?? t.line.color}`))
         .map(t => 'no label: ' + t.name);
+}"""
+
+
+# Named curves that end outside their axis without an arrow, in their colour, that says so. The argument: as above.
+UNTOLD = """(it, inks) => {
+    const arrows = (it.layout.annotations ?? []).filter(a => /[↑↓]/.test(a.text));
+    const told = arrows.map(a => `${a.yref} ${a.font?.color}`);
+    const leaves = t => {
+        const axis = it._fullLayout['yaxis' + t.yaxis.slice(1)];
+        const [low, high] = [...axis.range].sort((a, b) => a - b), slack = 0.005 * (high - low);
+        const last = [...t.y].filter(Number.isFinite).at(-1);
+        const place = axis.type === 'log' ? Math.log10(last) : last;
+        return place < low - slack || place > high + slack;
+    };
+    return it._fullData.filter(t => it.data[t.index].name && t.mode?.startsWith('lines') && t.fill === 'none')
+        .filter(t => leaves(t) && !told.includes(`${t.yaxis} ${inks[t.line.color] ?? t.line.color}`))
+        .map(t => 'leaves its axis: ' + t.name);
 }"""
 
 
@@ -155,8 +172,6 @@ def check_two_charts(
     for state in states:
         charts: tuple[Chart, ...] = ()
         for width, height, beside in screens:
-            for chart in charts:
-                chart.forget()  # a legend would stay 12 px from where it is in a page that was just opened
             page.set_viewport_size({"width": width, "height": height})
             charts = charts or open_page(page, state)
             for chart in charts:

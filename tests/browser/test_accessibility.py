@@ -14,7 +14,7 @@ from dpcore.figures.style import INKS
 
 from ..harness import Server
 from ..nights import each
-from .looks import OVERLAPS, SETTLED, UNNAMED, NewPage
+from .looks import BETWEEN, LARGE, OVERLAPS, PHONE, SETTLED, UNNAMED, UNTOLD, NewPage
 
 pytestmark = pytest.mark.browser
 
@@ -224,20 +224,67 @@ def test_a_slider_moves_by_arrows_and_the_chart_follows(server: Server, page: Pa
 PLACES = ("", "epsilon=0.01", "epsilon=10", "delta=1e-10", "n=200", "n=50,000", "lam=0.0001", "lam=0.005", "lam=1")
 LABELLED = (*PAGES, *(it for it in VIEWS if not it.startswith(("?behind", "decide?behind")) and "lecture" not in it))
 LABELLED += ("doors?noise=both", "dimension?below=damage", "sparse?against=people", "sparse?against=columns")
-LABELLED += ("classes?view=budget+ε", "classes?view=excess+risk")
+LABELLED += ("classes?price_against=epsilon", "classes?price_against=excess")
+# Ends of the sliders that stand on one page alone, and of those whose ends differ from page to page.
+ENDS = (
+    "trust?beside_attack=Bet&runs=1,000,000",
+    "?at_most=0.5",
+    "?at_most=20",
+    "sparse?T=2&radius=0.25",
+    "sparse?against=people&T=512&radius=0.25",
+    "sparse?against=columns&T=2&radius=4",
+    "sparse?tab=Simplex&lam=0.0001",
+    "sparse?beside_ball=Simplex&T=2&radius=4",
+    "sparse?beside_ball=Tracing&T=512&radius=4",
+    "sparse?tab=Simplex&on=fresh&beside=Columns&m=10000",
+    "sparse?tab=Streaming&steps_of_stream=50&p=8",
+    "sparse?tab=Streaming&steps_of_stream=5,000&p=2,048",
+    "trust?check=ledger&steps=10000000000&batch=1",
+    "trust?check=ledger&steps=1&batch=50,000",
+    "trust?check=ledger&steps=500&batch=all",
+    "trust?beside_attack=Scores&runs=1,000",
+    "trust?beside_attack=Errors&runs=1,000,000",
+    "dimension?p=8",
+    "geometry?p_norm=∞&p=65,536",
+    "dimension?p=1,024&below=damage&noise_in=both",
+    "geometry?p_norm=1+%2B+1/ln+d&p=8",
+    "geometry?view=people&p_norm=1.5&p=64",
+    "geometry?view=people&p_norm=∞&p=8",
+    "classes?C=10&columns=16",
+    "decide?n=300&more=several&releases=100&per_person=10",
+    "classes?C=2&columns=2",
+    "classes?price_against=epsilon&C=10&columns=16&beside_classes=λ",
+    "classes?price_against=excess&columns=2",
+    "classes?price_against=d&C=10",
+    "decide?n=300&give_up=0.1",
+    "decide?n=300&give_up=20",
+    "decide?n=300&more=several&releases=1&per_person=1",
+)
+
+
+def check_labels(page: Page, url: str) -> None:
+    page.goto(url)
+    settled(page, "light")
+    expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
+    for width, height, _ in (LARGE, BETWEEN, PHONE):
+        page.set_viewport_size({"width": width, "height": height})
+        for chart in page.locator(".live-figure:visible").all():
+            name = chart.evaluate("it => it.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0]")
+            page.wait_for_function(SETTLED, arg=f".{name} .live-figure", polling=100)
+            broken = chart.evaluate(OVERLAPS) + chart.evaluate(UNNAMED, INKS) + chart.evaluate(UNTOLD, INKS)
+            assert broken == [], (name, width)
 
 
 @pytest.mark.parametrize("address, place", each(97, [(it, place) for place in PLACES for it in LABELLED]))
 def test_each_curve_has_its_label_and_none_covers_another(server: Server, new_page: NewPage, address: str, place: str):
+    check_labels(new_page(), f"{server.url}/{address}{'&' if '?' in address else '?'}{place}")
+
+
+@pytest.mark.parametrize("address", each(6, ENDS))
+def test_so_it_is_at_the_ends_of_each_page_s_own_sliders(server: Server, new_page: NewPage, address: str):
     page = new_page()
-    page.goto(f"{server.url}/{address}{'&' if '?' in address else '?'}{place}")
-    settled(page, "light")
-    expect(page.get_by_text("refining …")).to_have_count(0, timeout=60_000)
-    for chart in page.locator(".live-figure:visible").all():
-        name = chart.evaluate("it => it.closest('[class*=st-key-]').className.match(/st-key-\\S+/)[0]")
-        page.wait_for_function(SETTLED, arg=f".{name} .live-figure", polling=100)
-        assert chart.evaluate(OVERLAPS) == []
-        assert chart.evaluate(UNNAMED, INKS) == []
+    check_labels(page, f"{server.url}/{address}")
+    assert page.locator(".st-key-ignored").all_inner_texts() == []
 
 
 def test_a_curve_that_loses_its_label_is_found(server: Server, page: Page):
@@ -246,7 +293,11 @@ def test_a_curve_that_loses_its_label_is_found(server: Server, page: Page):
     chart = page.locator(".live-figure")
     chart.evaluate("it => Plotly.relayout(it, { annotations: it.layout.annotations.filter(a => a.yref !== 'y2') })")
     missing = set(chart.evaluate(UNNAMED, INKS))
-    assert missing == {"no label: upper bound, proved", "no label: regularisation alone"}
+    lower = ("private, on average", "upper bound, proved", "regularisation alone")
+    assert missing == {f"no label: {name}" for name in lower}
+    assert chart.evaluate(UNTOLD, INKS) == []
+    chart.evaluate("it => Plotly.relayout(it, { 'yaxis2.range': [-9, -8] })")
+    assert set(chart.evaluate(UNTOLD, INKS)) >= {"leaves its axis: upper bound, proved"}
 
 
 class Finger:

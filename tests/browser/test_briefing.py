@@ -13,7 +13,7 @@ from dpcore.briefings import Briefing, html_page
 
 from ..briefings import evil, example, fullest
 from ..harness import FLAGS, find_browser
-from .looks import NewPage
+from .looks import OVERLAPS, NewPage
 
 pytestmark = pytest.mark.browser
 
@@ -62,6 +62,7 @@ def test_it_needs_no_network_and_prints_five_whole_pages(new_page: NewPage, tmp_
         page.wait_for_timeout(100)
     assert fitting
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert [chart.evaluate(OVERLAPS) for chart in page.locator(".chart").all()] == [[], []]
     assert wrong == []
 
 
