@@ -9,10 +9,10 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from pages.ui import ahead, assets, connections, doorman, upload_server
+from pages.server import assets, connections, host_guard, preload_imports, upload_lifetime
 
-ahead.start()
-upload_server.keep_in_memory()
+preload_imports.start()
+upload_lifetime.keep_in_memory()
 connections.bound_connections()
 connections.damp_log()
 
@@ -26,7 +26,7 @@ def apologise(error: Exception) -> bool:
 app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
     routes=assets.routes(),
-    lifespan=upload_server.lifespan,
-    middleware=[Middleware(doorman.Doorman), Middleware(upload_server.Door)],
+    lifespan=upload_lifetime.lifespan,
+    middleware=[Middleware(host_guard.Doorman), Middleware(upload_lifetime.Door)],
     on_script_error=apologise,
 )

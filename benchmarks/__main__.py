@@ -21,7 +21,7 @@ from benchmarks import report
 from benchmarks.rows import Row
 from benchmarks.sizes import Benchmark, add_interpreters, changed, interpreters_of, printed
 from benchmarks.suite import SUITE
-from dpcore.threads import one_blas_thread
+from dpcore.core.blas import one_blas_thread
 
 
 def resized(benchmarks: dict[str, Benchmark], words: Sequence[str], *, quick: bool) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import sys
 
 import dpcore
 from dpcore import NotApplicable
-from dpcore.auditing import worst_plan
-from dpcore.sabotages import SABOTAGES
+from dpcore.audit.bugs import SABOTAGES
+from dpcore.audit.game import worst_plan
 
 SEEDS, RUNS = 20, 20_000
 # A missing factor 2 is half the noise, whatever the reason.

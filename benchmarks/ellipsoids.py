@@ -19,10 +19,10 @@ from scipy.optimize import minimize
 from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
+from dpcore.core.specification import Array
 from dpcore.data import load_classes
-from dpcore.solvers.ellipsoid_minima import minimise_ellipsoids
-from dpcore.solvers.ellipsoids import ClassRecords, Objective
-from dpcore.types import Array
+from dpcore.solvers.multiclass.objective import ClassRecords, Objective
+from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 
 GAP, H = 1e-6, 0.5
 

@@ -32,12 +32,12 @@ from benchmarks.plans import mechanism_of
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Data, Domain, Spec
-from dpcore.losses import get_loss
+from dpcore.core.losses import get_loss
+from dpcore.core.specification import Array, Plan
 from dpcore.mechanisms.base import Prepared
-from dpcore.mechanisms.frank_wolfe_polytope import FrankWolfePolytope
-from dpcore.mechanisms.vertex_runs import descend, models_of, risk_behind
-from dpcore.solvers.sparse_frank_wolfe import Table
-from dpcore.types import Array, Plan
+from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
+from dpcore.mechanisms.frank_wolfe.vertex_runs import descend, models_of, risk_behind
+from dpcore.solvers.frank_wolfe.sparse import Table
 
 PER_ROW, BLOCK_ROWS, SIZE, DELTA, SEEDS = 100, 10_000, 5.0, 1e-6, 3
 SPARSE_TARGETS = ("Frank-Wolfe, p = 10^4", "Frank-Wolfe, p = 10^5", "Frank-Wolfe, p = 10^6")

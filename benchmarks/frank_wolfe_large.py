@@ -20,7 +20,7 @@ from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Data
-from dpcore.types import Array
+from dpcore.core.specification import Array
 
 
 @dc.dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.types import Array
+from dpcore.core.specification import Array
 
 
 @dc.dataclass(frozen=True)

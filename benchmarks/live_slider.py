@@ -36,7 +36,7 @@ REST_MS = 500  # without a change: more than there is between two messages of on
 # The exchange comes before any page imports live_figure; the rest is app.py.
 STOCK = """
 import streamlit as st
-from dpcore.threads import one_blas_thread
+from dpcore.core.blas import one_blas_thread
 from pages.ui import live_figure as ours
 
 def stock(figure, *, key, alt, height, ahead=None):
@@ -45,9 +45,9 @@ def stock(figure, *, key, alt, height, ahead=None):
 
 one_blas_thread()
 ours.live_figure = stock
-from pages.ui import assets, upload_server
-upload_server.keep_in_memory()
-app = st.App(MAIN, routes=assets.routes(), lifespan=upload_server.lifespan)
+from pages.server import assets, upload_lifetime
+upload_lifetime.keep_in_memory()
+app = st.App(MAIN, routes=assets.routes(), lifespan=upload_lifetime.lifespan)
 """
 # Watches every chart of the page frame by frame; the picture is new when what one of them is drawn from has changed.
 WATCH = """() => {

@@ -26,10 +26,11 @@ from benchmarks.guests import Interpreters
 from benchmarks.plans import mechanism_of
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
-from dpcore import Budget, Data, Domain, Spec, geometry
-from dpcore.mechanisms.tree_frank_wolfe import TreeFrankWolfe, runs_of
-from dpcore.sets import dual_order, norm_ball
-from dpcore.types import Array, Plan
+from dpcore import Budget, Data, Domain, Spec
+from dpcore.core.sets import dual_order, norm_ball
+from dpcore.core.specification import Array, Plan
+from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
+from dpcore.studies import geometry
 
 P_NORM, DELTA = 1.5, 1e-6
 

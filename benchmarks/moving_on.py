@@ -19,17 +19,17 @@ import numpy as np
 
 import dpcore
 from dpcore import Axis, Budget, Experiment, figures
-from dpcore.classes import AccuracyQuestion, LearnerKey, Records
-from dpcore.decisions.compare import CompareQuestion
-from dpcore.decisions.curves import Setting
-from dpcore.decisions.people import PeopleQuestion
-from dpcore.decisions.price import PriceQuestion
-from dpcore.trials import TrialsQuestion
+from dpcore.audit.all_versions import TrialsQuestion
+from dpcore.studies.decide.compare_mechanisms import CompareQuestion
+from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
+from dpcore.studies.decide.loss_curve import Setting
+from dpcore.studies.decide.sample_size import PeopleQuestion
+from dpcore.studies.multiclass import AccuracyQuestion, LearnerKey, Records
 from pages.background.jobs import Job, Question, join
 from pages.background.tables import TableQuestion
-from pages.ui import ahead, foreseen
-from tests.pages import open_app
-from tests.test_links import settled
+from pages.server import prefetch, preload_imports
+from tests.page_driver import SCRIPTS, open_app
+from tests.pages.test_links import settled
 
 N, MOST_RUNS, DELTA = 10_000, 10**6, 1e-6
 WATCHER, PAUSE_SECONDS, FIRST_SECONDS = "benchmark", 0.001, 6.0
@@ -133,8 +133,8 @@ def measured_ahead(view: str, moves: int) -> list[float]:
     page, took = view.split(",")[0], []
     with ThreadPoolExecutor(1) as pool:
         for seed in range(moves):
-            app = settled(open_app(f"{page}/{page}.py", seed=seed, **AHEAD[view]))
-            (pictures,) = app.session_state[foreseen.OFFERS].values()
+            app = settled(open_app(SCRIPTS[page], seed=seed, **AHEAD[view]))
+            (pictures,) = app.session_state[prefetch.OFFERS].values()
             drawing = pool.submit(pictures.some)
             time.sleep(0.01 + 0.03 * seed)
             if not drawing.done():
@@ -149,8 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--moves", type=int, default=14)
     words = parser.parse_args(arguments)
-    ahead.start()  # as the server does, whose garbage collector need not look through all that is imported
-    ahead.wait()
+    preload_imports.start()  # as the server does, whose garbage collector need not look through all that is imported
+    preload_imports.wait()
     print("| work | moves | p50 ms | max ms |\n|---|---|---|---|")
     jobs = {name: partial(measured, job) for name, job in JOBS.items()}
     jobs |= {f"ahead: {view}": partial(measured_ahead, view) for view in AHEAD}

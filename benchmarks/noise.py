@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
-from dpcore.noises import NOISES
-from dpcore.types import Array
+from dpcore.core.specification import Array
+from dpcore.mechanisms.noise.spherical import NOISES
 
 
 @dc.dataclass(frozen=True)

@@ -26,10 +26,10 @@ from benchmarks.guests import Interpreters
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Data
-from dpcore.losses import get_loss
-from dpcore.solvers.descent import Schedule, Streams, gradient_descent
-from dpcore.solvers.stochastic import coupled_descents, noisy_descent
-from dpcore.types import Array
+from dpcore.core.losses import get_loss
+from dpcore.core.specification import Array
+from dpcore.solvers.descent.noisy_gd import Schedule, Streams, gradient_descent
+from dpcore.solvers.descent.noisy_sgd import coupled_descents, noisy_descent
 
 RADIUS, SIGMA, STEP, FULL_STEP = 5.0, 10.0, 0.1, 1.0
 LOSS = get_loss("logistic")

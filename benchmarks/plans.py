@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
+from dpcore.core.specification import Plan
 from dpcore.mechanisms import Mechanism
-from dpcore.types import Plan
 
 
 def mechanism_of(plan: Plan) -> Mechanism:

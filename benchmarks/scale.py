@@ -37,10 +37,10 @@ from scipy.sparse import csr_array
 
 from benchmarks.clock import median, timed
 from dpcore import Data, solve
-from dpcore.data.sparse import sparse_records
-from dpcore.evaluate import accuracy, r_squared
-from dpcore.losses import get_loss
-from dpcore.threads import one_blas_thread
+from dpcore.core.blas import one_blas_thread
+from dpcore.core.losses import get_loss
+from dpcore.data.synthetic_sparse import sparse_records
+from dpcore.experiments.metrics import accuracy, r_squared
 
 ROWS, COLUMNS, NONZEROS = 100_000, 20_000_000, 100
 GRID = (10_000, 31_623, 100_000), (200_000, 2_000_000, 20_000_000), (10, 32, 100)

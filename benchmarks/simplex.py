@@ -29,11 +29,11 @@ from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Data
-from dpcore.losses import get_loss
-from dpcore.mechanisms.simplex_sampling import PreparedWeights, sampled_models
-from dpcore.mixtures.problem import risks_of
+from dpcore.core.losses import get_loss
+from dpcore.core.specification import Array
+from dpcore.mechanisms.simplex.sampling import PreparedWeights, sampled_models
 from dpcore.solvers import minimise_entropic, minimise_on_simplex
-from dpcore.types import Array
+from dpcore.studies.sparsity.simplex.data import risks_of
 
 LAM, GOAL = 1e-3, 1e-8
 WALK, DRAWN_LAMS = np.geomspace(0.1, 1e-4, 15), (0.001, 0.05)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from benchmarks.guests import Interpreters
 from benchmarks.report import heading, said
 from benchmarks.rows import Row
-from dpcore.threads import one_blas_thread
+from dpcore.core.blas import one_blas_thread
 
 S = TypeVar("S")
 

@@ -33,12 +33,13 @@ from benchmarks.guests import Guest, Interpreters
 from benchmarks.report import usable_cores
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
-from dpcore import Budget, Spec, data, evaluate, make_mechanism
-from dpcore.losses import get_loss
-from dpcore.noises import NOISES
+from dpcore import Budget, Spec, data, make_mechanism
+from dpcore.core.losses import get_loss
+from dpcore.core.specification import Array, NoiseLaw
+from dpcore.experiments import metrics
+from dpcore.mechanisms.noise.spherical import NOISES
 from dpcore.solvers import BallMinimum, minimise, minimise_in_ball
-from dpcore.solvers.batched import DISPLAY_ACCURACY, perturbed_minimisers
-from dpcore.types import Array, NoiseLaw
+from dpcore.solvers.erm.perturbed import DISPLAY_ACCURACY, perturbed_minimisers
 
 LOSS, DELTA, RADIUS = get_loss("logistic"), 1e-6, 10.0
 LAWS: tuple[NoiseLaw, ...] = ("gaussian", "gamma")
@@ -117,9 +118,9 @@ def ours(task: Task, law: NoiseLaw, accuracy: float) -> Curves:
     path = perturbed_minimisers(
         LOSS, train, task.lams, task.objective[law], task.directions[law], start=centre, accuracy=accuracy
     )
-    drawn = evaluate.released_curves(LOSS, train, test, task.reference, centres, path.thetas, path.risks)
-    releases = evaluate.Additive(centres, task.output[law], task.directions[law], NOISES[law].spread(train.p))
-    exact = evaluate.additive_curves(LOSS, train, test, task.reference, releases)
+    drawn = metrics.released_curves(LOSS, train, test, task.reference, centres, path.thetas, path.risks)
+    releases = metrics.Additive(centres, task.output[law], task.directions[law], NOISES[law].spread(train.p))
+    exact = metrics.additive_curves(LOSS, train, test, task.reference, releases)
     means = [curve.mean for curve in (*drawn, *exact)]
     return Curves(*means, gradient=float(path.residuals.max()))  # type: ignore[arg-type, misc]
 

@@ -26,9 +26,9 @@ from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Data
-from dpcore.losses import get_loss
+from dpcore.core.losses import get_loss
+from dpcore.core.specification import Array
 from dpcore.solvers import minimise, tolerance
-from dpcore.types import Array
 
 GOAL = 1e-8
 LOSS, HINGE = get_loss("logistic"), get_loss("hinge")

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from ._version import __version__ as __version__
 
 _HOMES = {
-    "api": ("bounds_of", "calibrate", "solve"),
-    "auditing": ("Audit", "run_audit"),
-    "estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
-    "exhibits": ("Finding", "run_exhibit"),
-    "experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
-    "odds": ("Odds", "odds_of"),
+    "mechanisms.api": ("bounds_of", "calibrate", "solve"),
+    "audit.game": ("Audit", "run_audit"),
+    "mechanisms.estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
+    "studies.papers.exhibits": ("Finding", "run_exhibit"),
+    "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
+    "audit.attack_success": ("Odds", "odds_of"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
-    "reports": ("AuditReport",),
-    "types": (
+    "audit.report": ("AuditReport",),
+    "core.specification": (
         *("Bound", "Budget", "BudgetExceeded", "Data", "Domain", "LargeDelta", "NotApplicable", "Plan", "Release"),
         *("Spec", "Unconverged"),
     ),
@@ -32,15 +32,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
-    from .api import bounds_of, calibrate, solve
-    from .auditing import Audit, run_audit
-    from .estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
-    from .exhibits import Finding, run_exhibit
-    from .experiment import EPSILON_GRID, Axis, Experiment, run
-    from .mechanisms import list_mechanisms, make_mechanism
-    from .odds import Odds, odds_of
-    from .reports import AuditReport
-    from .types import (
+    from .audit.attack_success import Odds, odds_of
+    from .audit.game import Audit, run_audit
+    from .audit.report import AuditReport
+    from .core.specification import (
         Bound,
         Budget,
         BudgetExceeded,
@@ -53,6 +48,11 @@ if TYPE_CHECKING:
         Spec,
         Unconverged,
     )
+    from .experiments.experiment import EPSILON_GRID, Axis, Experiment, run
+    from .mechanisms import list_mechanisms, make_mechanism
+    from .mechanisms.api import bounds_of, calibrate, solve
+    from .mechanisms.estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
+    from .studies.papers.exhibits import Finding, run_exhibit
 
 
 def __getattr__(name: str) -> object:

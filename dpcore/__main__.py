@@ -9,8 +9,8 @@ from typing import NoReturn
 try:
     import click
 
-    from .commands import audits, errata, experiments, releases, reproductions
-    from .threads import one_blas_thread
+    from .cli import audits, errata, experiments, releases, reproductions
+    from .core.blas import one_blas_thread
 except KeyboardInterrupt:  # imports take a second
     sys.exit(130)
 

@@ -8,35 +8,35 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import ahead
+from pages.server import preload_imports
 from pages.ui.live_figure import load_library
 
 st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide")
 meanwhile = st.empty()
-if ahead.is_under_way():
+if preload_imports.is_under_way():
     with meanwhile:
         load_library()
-    ahead.wait()  # for the imports below
+    preload_imports.wait()  # for the imports below
     meanwhile.empty()
 
 from pages.lectures.lecture import lecture  # noqa: E402
-from pages.ui.look import look  # noqa: E402
 from pages.ui.navigation import run_pages  # noqa: E402
+from pages.ui.theme import look  # noqa: E402
 
 st.html(look("dark" if st.context.theme.type == "dark" else "light"))
 
 run_pages(
     Path(__file__).resolve().parent,
     {
-        "Start": "start/start.py",
-        "Doors": "doors/doors.py",
-        "Dimension": "dimension/dimension.py",
-        "Sparse": "sparse/sparse.py",
-        "Geometry": "geometry/geometry.py",
-        "Classes": "classes/classes.py",
-        "Trust": "trust/trust.py",
-        "Decide": "decide/decide.py",
-        "Sources": "sources/sources.py",
+        "Start": "overview/page.py",
+        "Doors": "perturbation/page.py",
+        "Dimension": "dimension/page.py",
+        "Sparse": "sparsity/page.py",
+        "Geometry": "geometry/page.py",
+        "Classes": "multiclass/page.py",
+        "Trust": "audit/page.py",
+        "Decide": "decide/page.py",
+        "Sources": "sources/page.py",
     },
     around=lecture,
 )

@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 import numpy as np
 
 from dpcore import Odds
-from dpcore.briefings import Briefing, Curve, Interval, People, Promise
-from dpcore.briefings.words import look_up, shown_as
 from dpcore.data import SOURCES, Source
+from pages.decide.briefing import Briefing, Curve, Interval, People, Promise
+from pages.decide.briefing.words import look_up, shown_as
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MEAN = (44.17, 38.62, 21.38, 9.437, 2.291, 0.643, 0.118)

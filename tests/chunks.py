@@ -15,5 +15,5 @@ class Fixed:
 
 
 def fixed(runs: int) -> Callable[[float], Fixed]:
-    """What takes the place of `dpcore.chunks.ChunkSizer` where it is made."""
+    """What takes the place of `dpcore.core.chunks.ChunkSizer` where it is made."""
     return lambda seconds: Fixed(runs)

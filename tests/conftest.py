@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from dpcore.core.blas import one_blas_thread
 from dpcore.figures import Figure
-from dpcore.threads import one_blas_thread
 
 from .drawn import checked
 from .harness import REMEDIES, ROOT, Server, find_browser, serve

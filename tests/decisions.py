@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from dpcore.decisions.crossings import Answer, answer, crossing, falling
-from dpcore.types import Array
+from dpcore.core.specification import Array
+from dpcore.studies.decide.threshold_interval import Answer, answer, crossing, falling
 
 GROUP = 20  # splits of one interval, as on the page
 

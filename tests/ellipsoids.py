@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpcore.solvers.ellipsoids import ClassRecords, Objective, hinge_slope, smat
+from dpcore.solvers.multiclass.objective import ClassRecords, Objective, hinge_slope, smat
 
 both_sets = pytest.mark.parametrize("cone", [False, True], ids=["symmetric", "cone"])
 

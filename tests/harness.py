@@ -1,4 +1,4 @@
-"""What browser tests and tests/screenshots.py need: an installed browser and a running server."""
+"""What browser tests and tools/screenshots.py need: an installed browser and a running server."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpcore import Budget, Data, Domain, Spec
-from dpcore.mechanisms.phased_sgd import PhasedSGD
-from dpcore.sets import norm_ball
+from dpcore.core.sets import norm_ball
+from dpcore.mechanisms.gradient.phased_sgd import PhasedSGD
 
 BUDGET = Budget(1.0, 1e-6)
 P_NORMS = (2.0, 4.0, math.inf)

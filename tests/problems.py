@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcore import Data, list_mechanisms
-from dpcore.losses import LOSSES, get_loss
+from dpcore.core.losses import LOSSES, get_loss
 from dpcore.mechanisms import mechanism_class
 
 # Losses of a linear prediction; the others, of a point, have tests of their own (test_location), and so have costs.

@@ -6,9 +6,9 @@ import dataclasses as dc
 import threading
 from collections.abc import Callable
 
+from dpcore.core.specification import Array, Data, Plan
 from dpcore.mechanisms.base import Prepared
-from dpcore.mechanisms.output_gaussian import OutputGaussian
-from dpcore.types import Array, Data, Plan
+from dpcore.mechanisms.output.gaussian import OutputGaussian
 
 
 def never_held() -> None:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.lectures.warming import explore
-from pages.ui.visitor import Broken, Visitor
+from tools.headless_client import Broken, Visitor
 
 from .harness import Server, serve
 

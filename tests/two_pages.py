@@ -25,7 +25,7 @@ st.write(
 """
 START = f"""
 import streamlit as st
-from pages.ui.controls import sidebar
+from pages.ui.sidebar import sidebar
 TITLE = "start"
 records = st.selectbox("Records", ["people", "patients"], key="records", bind="query-params")
 c = sidebar(
@@ -38,7 +38,7 @@ c = sidebar(
 DOORS = f"""
 import time
 import streamlit as st
-from pages.ui.controls import sidebar
+from pages.ui.sidebar import sidebar
 TITLE = "doors"
 c = sidebar(people=(200, 500, 2000), default_people=2000, columns=None, max_columns=2**20, unused={{}})
 {SAY}

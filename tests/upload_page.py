@@ -17,19 +17,19 @@ from pathlib import Path
 import streamlit as st
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
-from dpcore.data import private
-from pages.ui import upload_server
-upload_server.LEFT_SECONDS = upload_server.CHECK_SECONDS = 0.5
-upload_server.keep_in_memory()
-held = Route("/held", lambda request: PlainTextResponse(str(len(private._HELD))))
-app = st.App(Path(__file__).with_name("main.py"), routes=[held], lifespan=upload_server.lifespan)
+from dpcore.data import uploads
+from pages.server import upload_lifetime
+upload_lifetime.LEFT_SECONDS = upload_lifetime.CHECK_SECONDS = 0.5
+upload_lifetime.keep_in_memory()
+held = Route("/held", lambda request: PlainTextResponse(str(len(uploads._HELD))))
+app = st.App(Path(__file__).with_name("main.py"), routes=[held], lifespan=upload_lifetime.lifespan)
 """
 MAIN = """
 import streamlit as st
 import dpcore
-from dpcore.data import private
-from pages.ui.look import look
-from pages.ui.uploads import upload_source
+from dpcore.data import uploads
+from pages.ui.theme import look
+from pages.ui.upload_form import upload_source
 
 st.html(look("dark" if st.context.theme.type == "dark" else "light"))
 source = None if st.toggle("another page") else upload_source()
@@ -39,7 +39,7 @@ if source is not None:
     )
     table = dpcore.run(experiment)
     st.write(f"{source.label}: {source.size} to learn from, {len(table)} results")
-st.write(f"{len(private._HELD)} in memory")
+st.write(f"{len(uploads._HELD)} in memory")
 """
 
 

@@ -33,17 +33,17 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 import dpcore
+from dpcore.audit.bugs import SABOTAGES
+from dpcore.core.blas import one_blas_thread
+from dpcore.core.losses import LOSSES
+from dpcore.core.sets import SETS
 from dpcore.data import SOURCES
-from dpcore.decisions.several import several
-from dpcore.errata import recomputed
-from dpcore.exhibits import EXHIBITS
 from dpcore.figures import reproduction_figure
-from dpcore.losses import LOSSES
 from dpcore.mechanisms import mechanism_class
-from dpcore.reproductions import REPRODUCTIONS, get_reproduction
-from dpcore.sabotages import SABOTAGES
-from dpcore.sets import SETS
-from dpcore.threads import one_blas_thread
+from dpcore.studies.decide.repeated_releases import several
+from dpcore.studies.papers.errata import recomputed
+from dpcore.studies.papers.exhibits import EXHIBITS
+from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 
 # Old name -> new one, of mechanisms, losses, knobs, controls and fields, for stores made before they were renamed.
 RENAMED: dict[str, str] = {}

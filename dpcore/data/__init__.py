@@ -2,8 +2,8 @@
 
 Privacy proofs need ||x||_2 <= R for every record that *could* occur. R and the scaling that keeps it are constants
 written down here; nothing is measured on the records. Rows beyond R are refused, never clipped silently. Sets with
-several classes (`classes.py`) name what is public in their scaling and clip rows by a declared rule. Private records
-(`private.py`) are known by a random key while somebody holds them.
+several classes (`multiclass.py`) name what is public in their scaling and clip rows by a declared rule. Private records
+(`uploads.py`) are known by a random key while somebody holds them.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import dataclasses as dc
 
 import numpy as np
 
-from ..caching import BoundedCache
-from ..checks import integer, one_of
-from ..types import Data
+from ..core.cache import BoundedCache
+from ..core.scaling import check_records, clip_rows, scale
+from ..core.specification import Data
+from ..core.validation import integer, one_of
 from .bundled import BUNDLED, load_bundled
-from .classes import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
+from .gaussian_classes import Mixture
 from .lines import Format, sniff
-from .mixture import Mixture
-from .population import Population
-from .private import Declared, PrivateRecords, Report, held, is_gone, is_private, kept_with
-from .recipes import RECIPES, TEST_RECORDS, draw_recipe
-from .records import check_records, clip_rows, scale
+from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
+from .population_risk import Population
 from .sheets import Sheet, read_libsvm_sheet, read_sheet, sheet_columns
 from .sources import Source, Split
+from .synthetic import RECIPES, TEST_RECORDS, draw_recipe
+from .uploads import Declared, PrivateRecords, Report, held, is_gone, is_private, kept_with
 
 __all__ = [
     "CLASS_SOURCES",

@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 
-from ..types import Array
-from .packaged import packaged
-from .records import scale
+from ..core.scaling import scale
+from ..core.specification import Array
+from .sklearn_files import packaged
 from .sources import Source, Split, draw_split, training_records
 
 

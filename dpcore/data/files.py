@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..checks import integer, shown
-from ..types import Data
+from ..core.specification import Data
+from ..core.validation import integer, shown
 from .lines import (
     Format,
     class_in,

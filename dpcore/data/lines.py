@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ..checks import one_of, shown
+from ..core.validation import one_of, shown
 
 ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
 SEPARATORS = (",", ";", "\t", "|")

@@ -1,6 +1,6 @@
 """Tables as their holder hands them over, in memory: cells that may be empty or text, labels that may be words.
 
-Nothing is scaled, clipped or dropped here; `private.py` does what the holder declares. How a CSV file is written is
+Nothing is scaled, clipped or dropped here; `uploads.py` does what the holder declares. How a CSV file is written is
 guessed where it is not said.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..types import Array
+from ..core.specification import Array
 from .files import libsvm_table
 from .lines import (
     GZIP,

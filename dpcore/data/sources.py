@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..types import Array, Data, Domain, SetName
-from .population import Population
+from ..core.specification import Array, Data, Domain, SetName
+from .population_risk import Population
 
 _TEST_SHARE = 0.3
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..growth import Growth
-from ..orthant import Corner
-from ..types import Array
+from ..core.specification import Array
+from ..studies.dimension.noise_growth import Growth
+from ..studies.dimension.orthant import Corner
 from .figure import Figure
 from .style import (
     BACKGROUND,
@@ -134,7 +134,7 @@ def dimension_figure(
 def orthant_figure(corner: Corner, *, p: int, theme: Theme, height: int) -> Figure:
     """The one prediction that matters against p: free, and with the model held in the positive orthant.
 
-    corner: from `dpcore.orthant.corner`. p: where the cursor stands. height: px.
+    corner: from `dpcore.studies.dimension.orthant.corner`. p: where the cursor stands. height: px.
     """
     answer, question = FAMILIES[theme]["output"], FAMILIES[theme]["objective"]
     curves = [

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, order_text
-from ..types import Array
+from ..core.specification import Array
+from ..studies.geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, order_text
 from .figure import Figure
-from .measured import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, powers_of, through, with_legend
+from .log_chart import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, powers_of, through, with_legend
 from .style import (
     BACKGROUND,
     FAMILIES,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..measured import LEAST_BANDED
+from ..experiments.summary import LEAST_BANDED
 
 Theme = Literal["light", "dark"]
 

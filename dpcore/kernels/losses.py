@@ -15,8 +15,8 @@ import math
 import numpy as np
 from numba import float64, njit, types
 
-from .elementary import CONTRACT, exp, log1p_unit
-from .entries import Entries
+from .lazy_registry import Entries
+from .vector_math import CONTRACT, exp, log1p_unit
 
 _VECTOR = float64[::1]
 SIGNATURE = types.void(_VECTOR, _VECTOR, float64, _VECTOR)

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
-from .elementary import CONTRACT, ONE, single, single_log
+from .vector_math import CONTRACT, ONE, single, single_log
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": CONTRACT}
 

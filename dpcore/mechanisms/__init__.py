@@ -5,26 +5,26 @@ from __future__ import annotations
 import dataclasses as dc
 from importlib import import_module
 
-from ..checks import one_of
+from ..core.validation import one_of
 from .base import Mechanism
 
-_MODULES = (
-    "output_gaussian",
-    "output_gamma",
-    "objective_gaussian",
-    "objective_gamma",
-    "noisy_gd",
-    "noisy_sgd",
-    "simplex_sampling",
-    "ftrl",
-    "frank_wolfe_polytope",
-    "frank_wolfe_general",
-    "generalized_gaussian",
-    "tree_frank_wolfe",
-    "polyhedral_frank_wolfe",
-    "phased_sgd",
-    "gaussian_classifier",
-)
+_MODULES = {
+    "output_gaussian": "output.gaussian",
+    "output_gamma": "output.gamma",
+    "objective_gaussian": "objective.gaussian",
+    "objective_gamma": "objective.gamma",
+    "noisy_gd": "gradient.gd",
+    "noisy_sgd": "gradient.sgd",
+    "simplex_sampling": "simplex.sampling",
+    "ftrl": "simplex.ftrl",
+    "frank_wolfe_polytope": "frank_wolfe.polytope",
+    "frank_wolfe_general": "frank_wolfe.convex_set",
+    "generalized_gaussian": "mean.generalized_gaussian",
+    "tree_frank_wolfe": "frank_wolfe.tree",
+    "polyhedral_frank_wolfe": "frank_wolfe.one_pass",
+    "phased_sgd": "gradient.phased_sgd",
+    "gaussian_classifier": "multiclass.gaussian_classifier",
+}
 
 
 def list_mechanisms() -> list[str]:
@@ -38,7 +38,7 @@ def list_mechanisms() -> list[str]:
 
 def mechanism_class(key: str) -> type[Mechanism]:
     """The mechanism's dataclass; ValueError names the known keys."""
-    return import_module(f"{__name__}.{one_of('mechanism', key, _MODULES)}").MECHANISM
+    return import_module(f"{__name__}.{_MODULES[one_of('mechanism', key, _MODULES)]}").MECHANISM
 
 
 def make_mechanism(key: str, **knobs: object) -> Mechanism:

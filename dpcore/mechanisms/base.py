@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..checks import one_of
+from ..accounting.tradeoff import Curve
+from ..core.sets import ConvexSet, get_set
+from ..core.specification import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, SetName, Spec, Unconverged
+from ..core.validation import one_of
 from ..data import check_records
-from ..noises import NOISES, Noise, on_grid
-from ..sets import ConvexSet, get_set
-from ..tradeoffs import Curve
-from ..types import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, SetName, Spec, Unconverged
-from .shared import opposite_labels
+from .noise.spherical import NOISES, Noise, on_grid
+from .worst_pairs import opposite_labels
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -150,7 +150,7 @@ class Mechanism(abc.ABC):
         return self.release_many(plan, prepared, rngs)
 
     def resolution(self, plan: Plan) -> float:
-        """The size of the noise in a released number, from which `noises.grid_of` makes the grid of releases.
+        """The size of the noise in a released number, from which `spherical.grid_of` makes the grid of releases.
 
         0 where a release tells choices and nothing else.
         """
@@ -226,7 +226,7 @@ def check_certificate(distance: float, plan: Plan) -> None:
 class AdditiveMechanism(Mechanism):
     """A mechanism that releases prepared.theta + plan.scale * (a direction that knows neither data nor budget).
 
-    Whole curves over epsilon then share one product of the data with the directions (see `dpcore.evaluate`).
+    Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`).
     """
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:

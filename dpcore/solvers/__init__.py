@@ -1,11 +1,12 @@
 """Non-private minimisers that certify what they return.
 
 `minimise` serves the mechanisms: it bounds the distance to the minimiser of the strongly convex J, by a gradient norm
-(`smooth`) or, for losses with kinks, by a duality gap (`kinked`). `minimise_in_ball` serves the charts: on separable
-data no unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken over a
-ball and certified by a gap, which bounds F(theta) - F* from any feasible point (`ball`, and `location` for losses of a
-point). Over the simplex, `minimise_entropic` certifies the logarithm of every weight and `minimise_on_simplex` is the
-charts' reference (`entropic`). Over any other convex set `minimise_on_set` is (`constrained`).
+(`erm.smooth`) or, for losses with kinks, by a duality gap (`erm.nonsmooth`). `minimise_in_ball` serves the charts: on
+separable data no unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken
+over a ball and certified by a gap, which bounds F(theta) - F* from any feasible point (`erm.in_ball`, and
+`erm.location` for losses of a point). Over the simplex, `minimise_entropic` certifies the logarithm of every weight and
+`minimise_on_simplex` is the charts' reference (`simplex.entropic`). Over any other convex set `minimise_on_set` is
+(`convex_set`).
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ import dataclasses as dc
 
 import numpy as np
 
-from ..checks import positive
-from ..losses import Loss
-from ..types import Array, Data
-from .ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
-from .batched import perturbed_minimisers as perturbed_minimisers
-from .constrained import SetMinimum as SetMinimum
-from .constrained import minimise_on_set as minimise_on_set
-from .entropic import SimplexMinimum as SimplexMinimum
-from .entropic import Weights as Weights
-from .entropic import minimise_entropic as minimise_entropic
-from .entropic import minimise_on_simplex as minimise_on_simplex
-from .kinked import minimise_kinked, minimise_kinked_near
-from .location import location_in_ball
-from .many import minimise_many as minimise_many
-from .problem import beside_filled, no_room
-from .smooth import minimise_smooth
+from ..core.losses import Loss
+from ..core.specification import Array, Data
+from ..core.validation import positive
+from .convex_set import SetMinimum as SetMinimum
+from .convex_set import minimise_on_set as minimise_on_set
+from .erm.in_ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
+from .erm.location import location_in_ball
+from .erm.many_linear_terms import minimise_many as minimise_many
+from .erm.nonsmooth import minimise_kinked, minimise_kinked_near
+from .erm.perturbed import perturbed_minimisers as perturbed_minimisers
+from .erm.problem import beside_filled, no_room
+from .erm.smooth import minimise_smooth
+from .simplex.entropic import SimplexMinimum as SimplexMinimum
+from .simplex.entropic import Weights as Weights
+from .simplex.entropic import minimise_entropic as minimise_entropic
+from .simplex.entropic import minimise_on_simplex as minimise_on_simplex
 
 _SMOOTH_SHARE, _KINKED_SHARE = 1e-8, 1e-3
 _GRADIENT_FLOOR, _GAP_FLOOR = 1e-12, 1e-13
@@ -92,7 +93,7 @@ def minimise(
 
     Raises Unconverged when tol cannot be certified; nothing is returned then.
 
-    >>> from dpcore.losses import get_loss
+    >>> from dpcore.core.losses import get_loss
     >>> found = minimise(get_loss("squared"), Data([[1.0], [1.0]], [1.0, 0.0]), lam=2.0, tol=1e-12)
     >>> round(float(found.theta[0]), 12), found.distance <= 1e-12
     (0.25, True)
@@ -142,7 +143,7 @@ def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9
 
     Raises Unconverged when the gap stays above tol.
 
-    >>> from dpcore.losses import get_loss
+    >>> from dpcore.core.losses import get_loss
     >>> found = minimise_in_ball(get_loss("hinge"), Data([[1.0], [1.0]], [1.0, 1.0]), radius=0.25)
     >>> round(found.risk, 9), found.gap <= 1e-9
     (0.75, True)

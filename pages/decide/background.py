@@ -8,8 +8,8 @@ import pandas as pd
 from dpcore import figures
 from dpcore.data import held, is_private
 from pages.decide.state import State
-from pages.ui.controls import delta_text
-from pages.ui.text import readable
+from pages.ui.numbers import readable
+from pages.ui.sidebar import delta_text
 
 FORMULA = r"""
 *Points lost* at $\varepsilon$: $g(\varepsilon)=100\,\mathbb E\,[\,a^*-a(\theta_\varepsilon)\,]$, the mean over splits
@@ -115,8 +115,8 @@ def snippet(state: State) -> str:
     knobs = {"n": s.n, "p": s.p, "delta": s.delta, "lam": s.lam, "seed": s.seed, "splits": s.splits}
     arguments = ", ".join(f"{name}={value!r}" for name, value in knobs.items())
     return f"""{imports}from dpcore import figures
-from dpcore.decisions.budget import smallest_budget
-from dpcore.decisions.curves import Setting, lost_curve
+from dpcore.studies.decide.smallest_epsilon import smallest_budget
+from dpcore.studies.decide.loss_curve import Setting, lost_curve
 
 {records}curve = lost_curve(Setting({source}, {state.way!r}, {arguments}))
 found = smallest_budget(curve, at_most={state.at_most!r})

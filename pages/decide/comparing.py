@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import list_mechanisms
-from dpcore.decisions.compare import CompareQuestion, Row, ranked
-from dpcore.decisions.curves import Setting
+from dpcore.studies.decide.compare_mechanisms import CompareQuestion, Row, ranked
+from dpcore.studies.decide.loss_curve import Setting
 from pages.decide.state import State
-from pages.ui.controls import Controls
-from pages.ui.text import points, readable
+from pages.ui.numbers import points, readable
+from pages.ui.sidebar import Controls
 
 NAME = "compare"
 

@@ -8,13 +8,13 @@ import numpy as np
 import streamlit as st
 
 from dpcore import Budget, NotApplicable, figures
-from dpcore.cells import spec_of
-from dpcore.decisions.several import Several, budget_each, several
-from dpcore.ledgers import Curve, Kind
+from dpcore.accounting.ledger import Curve, Kind
+from dpcore.experiments.cell import spec_of
+from dpcore.studies.decide.repeated_releases import Several, budget_each, several
 from pages.decide.state import State
-from pages.ui import bound
+from pages.ui import url_controls
 from pages.ui.live_figure import live_figure
-from pages.ui.text import plain, readable, rounded
+from pages.ui.numbers import plain, readable, rounded
 
 HEIGHT = 330
 RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 30, 50, 100)
@@ -30,8 +30,8 @@ def show(state: State) -> None:
     """Draw the view."""
     chart, text = st.columns([1.6, 1], gap="medium", vertical_alignment="center")
     with text:
-        k = bound.slider("releases", "releases planned", RELEASES, 4)
-        g = bound.slider("per_person", "records of one person", RECORDS, 3)
+        k = url_controls.slider("releases", "releases planned", RELEASES, 4)
+        g = url_controls.slider("per_person", "records of one person", RECORDS, 3)
     if state.plan is None:
         text.markdown(f"Nothing is released at ε = {state.epsilon:g}.")
         return

@@ -9,16 +9,16 @@ from typing import cast
 import numpy as np
 
 from dpcore import Odds, Plan, figures
-from dpcore.briefings.words import Document, learned
 from dpcore.data import Source
-from dpcore.decisions.attack import Attack, OddsQuestion
-from dpcore.decisions.budget import smallest_budget
-from dpcore.decisions.crossings import Answer
-from dpcore.decisions.curves import LostCurve, Setting
-from dpcore.decisions.people import LostByPeople
-from dpcore.decisions.price import Error, Price
+from dpcore.studies.decide.attack_success_job import Attack, OddsQuestion
+from dpcore.studies.decide.equivalent_sample_size import Error, Price
+from dpcore.studies.decide.loss_curve import LostCurve, Setting
+from dpcore.studies.decide.sample_size import LostByPeople
+from dpcore.studies.decide.smallest_epsilon import smallest_budget
+from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.polling import Open
-from pages.ui.controls import Controls
+from pages.decide.briefing.words import Document, learned
+from pages.ui.sidebar import Controls
 
 
 @dc.dataclass(frozen=True)

@@ -9,16 +9,16 @@ import numpy as np
 import streamlit as st
 
 import dpcore
-from dpcore.briefings.content import Briefing, Curve, Interval, People, Promise
-from dpcore.briefings.page import html_page
-from dpcore.briefings.slides import powerpoint, slides_available
 from dpcore.data import is_private
-from dpcore.decisions.crossings import Answer
+from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import background, words
+from pages.decide.briefing.content import Briefing, Curve, Interval, People, Promise
+from pages.decide.briefing.page import html_page
+from pages.decide.briefing.slides import powerpoint, slides_available
 from pages.decide.state import State
-from pages.ui import links
-from pages.ui.text import readable
-from pages.ui.uploads import clipping_warning
+from pages.ui import share_link
+from pages.ui.numbers import readable
+from pages.ui.upload_form import clipping_warning
 
 QUESTION = "Which privacy budget can we sign?"
 MOST_ASSUMPTIONS = 6  # on a slide; the page has all
@@ -68,7 +68,7 @@ def unfinished(state: State) -> str:
 
 def link(state: State) -> str:
     """The address of this state; a file of one's own is in no address."""
-    address = links.link_to_here()
+    address = share_link.link_to_here()
     if is_private(state.source.key):
         return f"{address} (without the file, which stays with its holder)"
     return address

@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from dpcore import figures
-from dpcore.decisions.deployments import DEPLOYMENTS
+from dpcore.studies.decide.deployments import DEPLOYMENTS
 from pages.decide import background, comparing, several, takeaway, words
 from pages.decide.state import State
+from pages.ui.icon_array import icon_array
 from pages.ui.live_figure import live_figure
-from pages.ui.odds import icon_array
+from pages.ui.numbers import plain
 from pages.ui.pickers import switch
-from pages.ui.text import plain
 
 HEIGHT = 330
 

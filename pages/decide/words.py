@@ -10,15 +10,15 @@ from typing import Any, cast
 import pandas as pd
 
 from dpcore import Odds, figures
-from dpcore.briefings import words as briefings
-from dpcore.decisions.attack import OddsQuestion
-from dpcore.decisions.crossings import Answer
-from dpcore.decisions.deployments import Deployment
-from dpcore.decisions.posterior import belief_of
-from dpcore.decisions.price import Error
 from dpcore.mechanisms import Mechanism
+from dpcore.studies.decide.attack_success_job import OddsQuestion
+from dpcore.studies.decide.deployments import Deployment
+from dpcore.studies.decide.equivalent_sample_size import Error
+from dpcore.studies.decide.posterior import belief_of
+from dpcore.studies.decide.threshold_interval import Answer
+from pages.decide.briefing import words as briefings
 from pages.decide.state import State
-from pages.ui.text import people, points, readable, rounded
+from pages.ui.numbers import people, points, readable, rounded
 
 VIEWS = {
     "people": "in people",

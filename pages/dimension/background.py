@@ -11,8 +11,8 @@ import dpcore
 from dpcore import Experiment
 from dpcore.data import Source
 from pages.dimension.words import MECHANISMS, axis_title
-from pages.ui.controls import delta_text
-from pages.ui.text import readable
+from pages.ui.numbers import readable
+from pages.ui.sidebar import delta_text
 
 FORMULA = r"""
 $J(\theta)=\frac1n\sum_i\ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ has the minimiser
@@ -97,7 +97,8 @@ def small_p_line(experiment: Experiment, n: int) -> str:
 def snippet(experiment: Experiment, noise_in: str, p: int, lower: str, source: Source) -> str:
     """Python that redraws both charts from an empty file."""
     return f"""import dpcore
-from dpcore import figures, growth, orthant
+from dpcore import figures
+from dpcore.studies.dimension import noise_growth, orthant
 
 ps = {experiment.sweep.values!r}
 experiment = dpcore.Experiment(
@@ -113,7 +114,7 @@ experiment = dpcore.Experiment(
 )
 figures.dimension_figure(
     dpcore.run(experiment),
-    growth.growth_of(experiment.cells()),
+    noise_growth.growth_of(experiment.cells()),
     p={p},
     lower={lower!r},
     accuracy_title={axis_title(source)!r},

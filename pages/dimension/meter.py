@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from dpcore.core.power_law import LEAST_DECADES, LEAST_R_SQUARED, PowerLaw, power_law
 from dpcore.figures import curve_name
-from dpcore.growth import Growth
-from dpcore.orthant import Corner
-from dpcore.slopes import LEAST_DECADES, LEAST_R_SQUARED, PowerLaw, power_law
+from dpcore.studies.dimension.noise_growth import Growth
+from dpcore.studies.dimension.orthant import Corner
 
 HEADS = ("exponent of p", "measured", "bound", "earlier")
 NOTE = (

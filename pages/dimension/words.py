@@ -12,10 +12,10 @@ import dpcore
 from dpcore import Experiment
 from dpcore.data import Source
 from dpcore.figures import curve_name
-from dpcore.growth import Growth
-from dpcore.orthant import Corner
-from pages.ui.controls import delta_text, lam_text
-from pages.ui.text import points, readable
+from dpcore.studies.dimension.noise_growth import Growth
+from dpcore.studies.dimension.orthant import Corner
+from pages.ui.numbers import points, readable
+from pages.ui.sidebar import delta_text, lam_text
 
 PLACES = ("answer", "question", "both")
 PANELS = {"distance": "distance", "damage": "damage and theory"}

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore.geometry import (
+from dpcore.experiments.summary import LEAST_BANDED
+from dpcore.mechanisms import mechanism_class
+from dpcore.studies.geometry import (
     PEOPLE,
     AgainstOrder,
     AgainstPeople,
@@ -20,10 +22,8 @@ from dpcore.geometry import (
     learner_key,
     order_text,
 )
-from dpcore.measured import LEAST_BANDED
-from dpcore.mechanisms import mechanism_class
-from pages.ui.controls import delta_text
-from pages.ui.text import people, rate, readable, rounded
+from pages.ui.numbers import people, rate, readable, rounded
+from pages.ui.sidebar import delta_text
 
 VIEWS = {"order": "norm order", "n": "people"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
@@ -309,7 +309,8 @@ def people_table(found: AgainstPeople) -> pd.DataFrame:
 
 def order_snippet(here: Here, others: list[int], repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
-    return f"""from dpcore import figures, geometry
+    return f"""from dpcore import figures
+from dpcore.studies import geometry
 
 shared = dict(n={here.n}, epsilon={here.epsilon!r}, delta={here.delta!r}, seed={here.seed}, repetitions={repetitions})
 found, *others = [geometry.against_order(d, **shared) for d in {[here.d, *others]}]
@@ -319,7 +320,8 @@ figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", h
 
 def people_snippet(found: AgainstPeople, here: Here, call: dict[str, Any]) -> str:
     words = "".join(f"    {key}={value!r},\n" for key, value in call.items())
-    return f"""from dpcore import figures, geometry
+    return f"""from dpcore import figures
+from dpcore.studies import geometry
 
 found = geometry.against_people(
     {_order_code(here)},

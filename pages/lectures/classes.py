@@ -1,7 +1,7 @@
 """The lecture on many classes, and on a mechanism that protects nobody."""
 
 from pages.lectures.steps import Step, Story, asks
-from pages.ui.controls import DEFAULTS
+from pages.ui.sidebar import DEFAULTS
 
 _DEFAULTS = DEFAULTS | {
     **{"n": 2_000, "classifier": "repaired", "price_against": "classes", "class_records": "gaussian_classes", "C": 5},

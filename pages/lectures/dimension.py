@@ -1,7 +1,7 @@
 """The lecture on dimension: a million useless features."""
 
 from pages.lectures.steps import Step, Story, asks
-from pages.ui.controls import DEFAULTS
+from pages.ui.sidebar import DEFAULTS
 
 _MILLION = 2**20
 _DEFAULTS = DEFAULTS | {"n": 1_000, "p": _MILLION, "noise_in": "answer", "below": "distance", "behind": None}

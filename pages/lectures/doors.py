@@ -1,7 +1,7 @@
 """The lecture on the three doors for noise."""
 
 from pages.lectures.steps import Step, Story, asks
-from pages.ui.controls import DEFAULTS
+from pages.ui.sidebar import DEFAULTS
 
 _DEFAULTS = DEFAULTS | {
     **{"n": 1_000, "records": "synthetic", "noise": "gaussian", "layers": ["bounds", "bias"], "side": "Cloud"},

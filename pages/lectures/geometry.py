@@ -2,7 +2,7 @@
 
 from pages.geometry.words import JUST_ABOVE
 from pages.lectures.steps import Step, Story, asks
-from pages.ui.controls import DEFAULTS
+from pages.ui.sidebar import DEFAULTS
 
 _DEFAULTS = DEFAULTS | {
     **{"n": 2_000, "p": 1_024, "view": "order", "p_norm": "1", "beside_geometry": "Ball", "noise": "gaussian"},

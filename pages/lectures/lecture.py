@@ -16,7 +16,7 @@ import streamlit as st
 from pages.lectures.steps import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui.live_figure import LARGE
-from pages.ui.text import framed
+from pages.ui.numbers import framed
 
 # At import, so once per process.
 _keys = st.components.v2.component(

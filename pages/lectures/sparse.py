@@ -1,7 +1,7 @@
 """The lecture on sparse models, mixtures and streams."""
 
 from pages.lectures.steps import Step, Story, asks
-from pages.ui.controls import DEFAULTS
+from pages.ui.sidebar import DEFAULTS
 
 _DEFAULTS = DEFAULTS | {
     **{"n": 10_000, "p": 256, "tab": "l1", "against": "T", "vertex_noise": "tight", "T": "auto", "radius": 1.0},

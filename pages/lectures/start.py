@@ -1,7 +1,7 @@
 """The lecture on the first page: what privacy costs, and what it buys."""
 
 from pages.lectures.steps import Step, Story, asks
-from pages.ui.controls import DEFAULTS
+from pages.ui.sidebar import DEFAULTS
 
 _DEFAULTS = DEFAULTS | {"n": 398, "source": "breast_cancer", "proof": "tight", "at_most": 5.0, "behind": None}
 _STRICT = {"epsilon": 0.1}

@@ -1,9 +1,9 @@
 """The lecture on trust: attack the code, add up its steps, read what papers print."""
 
+from pages.audit.attack_words import HONEST
+from pages.audit.ledger_words import SQUARE
 from pages.lectures.steps import Step, Story, asks
-from pages.trust.attack_words import HONEST
-from pages.trust.ledger_words import SQUARE
-from pages.ui.controls import DEFAULTS
+from pages.ui.sidebar import DEFAULTS
 
 _DEFAULTS = DEFAULTS | {
     **{"n": 2_000, "check": "attack", "mechanism": "output_gaussian", "version": "missing_factor_2", "runs": 20_000},

@@ -6,7 +6,7 @@ import dataclasses as dc
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 
-from dpcore.reproductions import Outcome, get_reproduction
+from dpcore.studies.papers.reproductions import Outcome, get_reproduction
 
 
 @dc.dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
-from dpcore.errata import KINDS, Recomputed, three_digits
 from dpcore.mechanisms import mechanism_class
-from dpcore.reproductions import Outcome, Reproduction, get_reproduction
-from pages.ui.text import readable
+from dpcore.studies.papers.errata import KINDS, Recomputed, three_digits
+from dpcore.studies.papers.reproductions import Outcome, Reproduction, get_reproduction
+from pages.ui.numbers import readable
 
 SHARP_EDGES = Path(__file__).resolve().parents[2] / "docs" / "sharp_edges.md"
 VIEWS = {
@@ -103,7 +103,7 @@ def caption(found: Sequence[Recomputed]) -> str:
 
 def snippet(seed: int) -> str:
     """Python that computes the numbers from an empty file."""
-    return f"""from dpcore.errata import recomputed
+    return f"""from dpcore.studies.papers.errata import recomputed
 
 for found in recomputed(seed={seed}):
     print(found.sentence)
@@ -164,7 +164,7 @@ def records(chosen: Reproduction, outcome: Outcome) -> str:
 
 def short_snippet(chosen: Reproduction, seed: int) -> str:
     """Python that computes the same from an empty file."""
-    return f"""from dpcore.reproductions import get_reproduction
+    return f"""from dpcore.studies.papers.reproductions import get_reproduction
 
 outcome = get_reproduction("{chosen.name}").run(None, runs={chosen.few or None}, seed={seed}, told=print)
 for claim in outcome.claims:

@@ -14,9 +14,10 @@ from typing import Any
 import streamlit as st
 
 from dpcore import figures
-from pages.ui import foreseen, links
-from pages.ui.assets import PLOTLY_JS_URL
-from pages.ui.controls import Controls
+from pages.server import prefetch
+from pages.server.assets import PLOTLY_JS_URL
+from pages.ui import share_link
+from pages.ui.sidebar import Controls
 
 LARGE = "large figures"  # in the session: True while figures are drawn for the last row of a lecture hall
 
@@ -39,7 +40,7 @@ def live_figure(
     key: str,
     alt: str,
     height: int,
-    ahead: tuple[foreseen.Draw, Controls] | None = None,
+    ahead: tuple[prefetch.Draw, Controls] | None = None,
 ) -> None:
     """Draw a figure, or update the one drawn before under the same key.
 
@@ -49,7 +50,7 @@ def live_figure(
     height of its own.
     alt: one sentence with what the chart shows, for screen readers.
     height: in pixels, kept free from the start; in a lecture everything is larger, the height too.
-    ahead: what draws figure and sentence where the sidebar says something else, as `foreseen.Draw`, and what it says
+    ahead: what draws figure and sentence where the sidebar says something else, as `prefetch.Draw`, and what it says
     now, if these may be drawn before they are asked for: never from records that a visitor has brought along.
     """
     enlarged = bool(st.session_state.get(LARGE))
@@ -59,9 +60,9 @@ def live_figure(
         shown = figures.enlarged(figure) if enlarged else figure
         return {"figure": shown.to_json(), "alt": alt, "height": height, "scale": scale, "state": state}
 
-    state = links.state() | {"theme": str(st.context.theme.type), "scale": str(scale)}
+    state = share_link.state() | {"theme": str(st.context.theme.type), "scale": str(scale)}
     data = {**told(figure, alt, state), "src": PLOTLY_JS_URL, "ahead": ""}
     if ahead is not None:
         draw, controls = ahead
-        data["ahead"] = foreseen.offer(key, draw, told, controls, state)
+        data["ahead"] = prefetch.offer(key, draw, told, controls, state)
     _component(key=key, data=data)

@@ -9,9 +9,9 @@ import streamlit as st
 
 from dpcore import data
 from dpcore.data import Source
-from pages.ui import bound
-from pages.ui.controls import release
-from pages.ui.links import UPLOAD
+from pages.ui import url_controls
+from pages.ui.share_link import UPLOAD
+from pages.ui.sidebar import release
 
 # Data sets with two classes; idle columns have a page of their own.
 SHOWN = [key for key, info in data.SOURCES.items() if info.task == "classification" and key != "synthetic_padded"]
@@ -35,7 +35,7 @@ def pick_source_or_file(default: str, key: str) -> Source | None:
 
 
 def _pick(options: Sequence[str], default: str, key: str) -> str:
-    return bound.select(
+    return url_controls.select(
         key,
         "Records",
         options,
@@ -60,7 +60,9 @@ def switch(
     label: for screen readers. wrap: break into several rows where there is no room.
     """
     names = options if isinstance(options, Mapping) else dict(zip(options, options, strict=True))
-    return bound.segments(key, label, list(names), default, names.__getitem__, label_visibility="collapsed", wrap=wrap)
+    return url_controls.segments(
+        key, label, list(names), default, names.__getitem__, label_visibility="collapsed", wrap=wrap
+    )
 
 
 def chips(offered: Iterable[tuple[str, Mapping[str, Any]]], **container: Any) -> None:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dpcore.checks import shown
+from dpcore.core.validation import shown
 from dpcore.data.lines import number_in
-
-from .text import listed, literal, readable
+from pages.ui.numbers import listed, literal, readable
 
 if TYPE_CHECKING:
     import pandas as pd

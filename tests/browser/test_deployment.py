@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from ..harness import ROOT, serve
-from ..test_deployment import CONF, needs_nginx, proxy
+from ..pages.test_deployment import CONF, needs_nginx, proxy
 from .looks import Chart
 
 pytestmark = [pytest.mark.browser, needs_nginx]

@@ -17,18 +17,18 @@ APP = """
 import threading, time
 from pathlib import Path
 import streamlit as st
-from pages.ui import ahead, assets
+from pages.server import preload_imports, assets
 
-ahead.start()
-imports = ahead._thread
+preload_imports.start()
+imports = preload_imports._thread
 
 def slowly():
     imports.join()
     while not Path(__file__).with_name("go on").exists():
         time.sleep(0.02)
 
-ahead._thread = threading.Thread(target=slowly, daemon=True)
-ahead._thread.start()
+preload_imports._thread = threading.Thread(target=slowly, daemon=True)
+preload_imports._thread.start()
 app = st.App(MAIN, routes=assets.routes())
 """
 

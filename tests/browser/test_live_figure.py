@@ -18,19 +18,19 @@ pytestmark = pytest.mark.browser
 APP = """
 from pathlib import Path
 import streamlit as st
-from pages.ui import assets
+from pages.server import assets
 app = st.App(Path(__file__).with_name("main.py"), routes=assets.routes())
 """
 MAIN = """
 import plotly.graph_objects as go
 import streamlit as st
-from pages.ui import bound
+from pages.ui import url_controls
 from pages.ui.live_figure import live_figure
 
 st.set_page_config(layout="wide")
-slope = bound.slider("slope", "slope", range(1, 10), 2)
-shade = bound.segments("shade", "shade", ("black", "grey"), "black")
-bound.segments("frame", "frame", ("thin", "thick"), "thin")  # which changes nothing in the picture
+slope = url_controls.slider("slope", "slope", range(1, 10), 2)
+shade = url_controls.segments("shade", "shade", ("black", "grey"), "black")
+url_controls.segments("frame", "frame", ("thin", "thick"), "thin")  # which changes nothing in the picture
 lifted = st.button("Lift", key="lift")  # which is no part of a link
 figure = go.Figure(
     [
@@ -325,7 +325,7 @@ def test_the_library_is_found_below_a_base_path_and_may_be_kept(page: Page, fold
 
 
 def test_the_library_is_the_same_compressed_and_plain(dashboard: Server) -> None:
-    from pages.ui.assets import PLOTLY_JS_URL
+    from pages.server.assets import PLOTLY_JS_URL
 
     def fetch(**headers: str) -> bytes:
         request = urllib.request.Request(f"{dashboard.url}/{PLOTLY_JS_URL}", headers=headers)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.browser
 APP = """
 from pathlib import Path
 import streamlit as st
-from pages.ui import assets
+from pages.server import assets
 app = st.App(Path(__file__).with_name("main.py"), routes=assets.routes())
 """
 # A solve in the background waits until the test opens the gate.

@@ -1,0 +1,1 @@
+"""What noise costs in privacy, and what it costs composed."""

@@ -1,0 +1,184 @@
+"""A run's ledger: what its noisy steps cost by one accounting after another, and how much noise a label needs.
+
+A step adds Gaussian noise of standard deviation z C to the sum over a random batch, C being the largest length of one
+record's part; neighbours replace one record. Every accounting but the lecture's is a theorem.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import Literal
+
+import numpy as np
+
+from ..core.cache import BoundedCache
+from ..core.specification import Array, Budget, NotApplicable
+from ..core.validation import integer, positive
+from .composition import advanced_epsilon, basic_epsilon, lecture_multiplier, lecture_subsampled_epsilon
+from .gaussian import gaussian_epsilon, gaussian_mu
+from .subsampled_rdp import subsampled_epsilon, subsampled_multiplier
+
+Kind = Literal["basic", "advanced", "lecture", "uniform", "poisson", "exact"]
+Noise = Literal["published", "uniform", "poisson"]
+
+_LARGEST_LOSS = 700.0
+_POINTS = 12  # of a smooth curve on logarithmic axes
+
+
+@dc.dataclass(frozen=True)
+class Run:
+    """Gaussian steps on batches of `batch` out of n records, at noise multiplier z; the promise is for `delta`.
+
+    n: >= 2. batch: in [1, n]; n is a full batch. z: > 0. delta: in (0, 1).
+
+    >>> Run(2000, 50, 10.0, 1e-6).rate
+    0.025
+    """
+
+    n: int
+    batch: int
+    z: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        integer("n", self.n, at_least=2)
+        if integer("batch", self.batch, at_least=1) > self.n:
+            raise ValueError(f"batch must be at most n = {self.n}, got {self.batch}")
+        positive("z", self.z)
+        if Budget(1.0, self.delta).pure:
+            raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
+
+    @property
+    def rate(self) -> float:
+        return self.batch / self.n
+
+    @property
+    def full(self) -> bool:
+        return self.batch == self.n
+
+
+@dc.dataclass(frozen=True)
+class Curve:
+    """epsilon after each number of steps by one accounting, nan where it says nothing; `reason` says why.
+
+    proved: False for the lecture's argument, which has gaps.
+    """
+
+    kind: Kind
+    epsilon: Array
+    proved: bool = True
+    reason: str = ""
+
+
+_ledgers: BoundedCache[tuple[Curve, ...]] = BoundedCache(256)
+_noises: BoundedCache[dict[Noise, tuple[Array, Array]]] = BoundedCache(64)
+
+
+def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[Curve, ...]:
+    """epsilon of `run` after each of `steps`, by every accounting that applies; cached, do not change the arrays.
+
+    basic, advanced: a step's Gaussian loss is exact, at failure delta / (rate T) or half of it; a batch takes it to
+    ln(1 + rate (e^loss - 1)) and its failure to `rate` times that; then the losses add, or compose by Dwork, Rothblum
+    and Vadhan with the other half of delta as slack. lecture: twice the rate times sqrt(8 ln(n/delta)) / z, times
+    sqrt(T ln(1/delta)). uniform, poisson: Renyi divergences of random subsets and of independent coins; one and the
+    same for full batches, where "exact" is Gaussian composition.
+
+    >>> [curve.kind for curve in ledger_of(Run(2000, 1, 100.0, 1e-6), (1, 2000**2))]
+    ['basic', 'advanced', 'lecture', 'uniform', 'poisson']
+    >>> [f"{curve.epsilon[-1]:.2g}" for curve in ledger_of(Run(2000, 1, 100.0, 1e-6), (1, 2000**2))]
+    ['2.2e+02', '0.61', '0.97', '0.078', '0.078']
+    """
+    return _ledgers.get((run, steps), lambda: _ledger(run, steps))
+
+
+def _ledger(run: Run, steps: tuple[int, ...]) -> tuple[Curve, ...]:
+    step_losses = [_step_loss(run, run.delta / (run.rate * times)) for times in steps]
+    basic = np.array([basic_epsilon(loss, times) for loss, times in zip(step_losses, steps, strict=True)])
+    curves = [
+        Curve("basic", basic),
+        Curve("advanced", np.array([_advanced(run, times) for times in steps])),
+        _lecture(run, steps),
+    ]
+    if run.full:
+        exact = [gaussian_epsilon(2.0 * math.sqrt(times) / run.z, run.delta) for times in steps]
+        return (*curves, _renyi(run, steps, "poisson"), Curve("exact", np.array(exact)))
+    return (*curves, _renyi(run, steps, "uniform"), _renyi(run, steps, "poisson"))
+
+
+def _step_loss(run: Run, failure: float) -> float:
+    """epsilon of one step that may fail with chance rate * failure; from 700 on without the gain of the batch."""
+    loss = gaussian_epsilon(2.0 / run.z, failure)
+    return math.log1p(run.rate * math.expm1(loss)) if loss < _LARGEST_LOSS else loss
+
+
+def _advanced(run: Run, times: int) -> float:
+    loss = _step_loss(run, run.delta / (2.0 * run.rate * times))
+    return advanced_epsilon(loss, times, run.delta / 2.0) if loss < _LARGEST_LOSS else math.nan
+
+
+def _lecture(run: Run, steps: tuple[int, ...]) -> Curve:
+    """As published: it ends where the failures of delta / n that it sets aside for each loss add up to delta."""
+    surprise = -math.log(run.delta)
+    loss = math.sqrt(8.0 * (math.log(run.n) + surprise)) / run.z
+    try:
+        subsampled = lecture_subsampled_epsilon(loss, run.rate)
+    except NotApplicable:
+        reason = f"Lemma 3 needs steps that lose less than 1 on their batch; these lose {loss:.3g}"
+        return Curve("lecture", np.full(len(steps), math.nan), proved=False, reason=reason)
+    last = last_of_lecture(run)
+    claimed = [subsampled * math.sqrt(times * surprise) if times <= last else math.nan for times in steps]
+    reason = f"after {last:,} steps the failures of delta / n that it sets aside for each add up to delta"
+    return Curve("lecture", np.array(claimed), proved=False, reason=reason)
+
+
+def last_of_lecture(run: Run) -> int:
+    """The number of steps after which failures of delta / n each, at the rate of the batch, add up to delta.
+
+    >>> last_of_lecture(Run(2000, 50, 100.0, 1e-6))
+    80000
+    """
+    return run.n**2 // run.batch
+
+
+def _renyi(run: Run, steps: tuple[int, ...], sampling: Literal["uniform", "poisson"]) -> Curve:
+    spent = [subsampled_epsilon(run.z, run.rate, times, run.delta, sampling) for times in steps]
+    return Curve(sampling, np.array(spent))
+
+
+def tight_multiplier(budget: Budget, n: int, batch: int, steps: int) -> float:
+    """The smallest noise multiplier that the tightest accounting here proves: exact for full batches, else Poisson.
+
+    >>> round(tight_multiplier(Budget(1.0, 1 / 2000**2), n=2000, batch=1, steps=2000**2), 2)
+    9.61
+    """
+    if batch == n:
+        return 2.0 * math.sqrt(steps) / gaussian_mu(budget)
+    return subsampled_multiplier(budget, batch / n, steps, "poisson")
+
+
+def noise_curves(n: int, delta: float, low: float, high: float) -> dict[Noise, tuple[Array, Array]]:
+    """(epsilon, noise multiplier) of n^2 steps on one record each, for epsilon from low to high; cached.
+
+    published: the lecture's, up to where its argument ends. uniform, poisson: what Renyi accounting proves, at
+    multipliers between those of low and high, so that no root is sought for the points between.
+
+    >>> {kind: len(epsilon) for kind, (epsilon, z) in noise_curves(500, 1e-6, 0.1, 10.0).items()}
+    {'published': 12, 'uniform': 12, 'poisson': 12}
+    """
+    return _noises.get((n, delta, low, high), lambda: _noise_curves(n, delta, low, high))
+
+
+def _noise_curves(n: int, delta: float, low: float, high: float) -> dict[Noise, tuple[Array, Array]]:
+    end = min(high, math.nextafter(2.0 * math.sqrt(-math.log(delta)), 0.0))
+    asked = np.geomspace(low, end, _POINTS)
+    asked[-1] = end
+    curves: dict[Noise, tuple[Array, Array]] = {
+        "published": (asked, np.array([lecture_multiplier(n, Budget(float(epsilon), delta)) for epsilon in asked]))
+    }
+    for sampling in ("uniform", "poisson"):
+        most, least = (subsampled_multiplier(Budget(e, delta), 1 / n, n**2, sampling) for e in (low, high))
+        multipliers = np.geomspace(most, least, _POINTS)
+        spent = [subsampled_epsilon(float(z), 1 / n, n**2, delta, sampling) for z in multipliers]
+        curves[sampling] = np.array(spent), multipliers
+    return curves

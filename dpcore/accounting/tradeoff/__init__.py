@@ -1,0 +1,15 @@
+"""Claims as whole trade-off curves: what every mechanism promises at every epsilon at once."""
+
+from .composed import BatchCurve as BatchCurve
+from .composed import ChoicesCurve as ChoicesCurve
+from .composed import RepeatedChoiceCurve as RepeatedChoiceCurve
+from .composed import ZcdpCurve as ZcdpCurve
+from .composed import choices_curve as choices_curve
+from .composed import equal_choices_curve as equal_choices_curve
+from .composed import summed_curve as summed_curve
+from .curves import BoundedCurve as BoundedCurve
+from .curves import Curve as Curve
+from .curves import GaussianCurve as GaussianCurve
+from .curves import ObjectiveCurve as ObjectiveCurve
+from .curves import PureCurve as PureCurve
+from .group import several_curve as several_curve

@@ -1,0 +1,258 @@
+"""What a mechanism promises at every epsilon at once: the trade-off curves that audits can refute.
+
+Each family has one parameter mu: of Gaussian noise the sensitivity of what is noised over its scale, of draws the range
+of one. `Curve.needed` turns what an attacker has shown into the smallest mu that allows it. All neighbours may change
+places, so that a claim says as much of an event's complement. Families that are sums of many losses are in
+`dpcore.accounting.tradeoff.composed`.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+import math
+from typing import Self
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+from ...core.specification import Array
+from ..gaussian import Vertices, gaussian_attack_limit, gaussian_epsilon, objective_epsilon
+
+_SHARP = 1e-5  # how sharply a family's mu is sought, relative
+_DOUBLINGS = 40
+_FARTHEST = 300.0
+_LEAST = 1e-300
+# Where profiles are looked at, from next to nothing to where every attack looks certain.
+_EPSILONS = np.concatenate([np.zeros(1), np.geomspace(1e-4, 40.0, 160)])
+
+
+@dc.dataclass(frozen=True)
+class Curve(abc.ABC):
+    """A claim about every event: its probability on one data set against that on a neighbour. mu: of its family."""
+
+    mu: float
+
+    @property
+    @abc.abstractmethod
+    def words(self) -> str: ...
+
+    @abc.abstractmethod
+    def delta(self, epsilon: Array) -> Array:
+        """The profile: the smallest delta that the claim implies at each epsilon >= 0, [e], in [0, 1]."""
+
+    def at(self, mu: float) -> Self:
+        """The same family at another mu."""
+        return dc.replace(self, mu=mu)
+
+    @property
+    def grid(self) -> Array:
+        """The epsilons at which events are held against the profile."""
+        return _EPSILONS
+
+    def attack_limit(self) -> float:
+        """How often the best attacker is right at 50:50, at most: (1 + delta(0)) / 2."""
+        return 0.5 + 0.5 * float(self.delta(np.zeros(1))[0])
+
+    def missed(self, false: Array) -> Array:
+        """The trade-off function: the smallest share of misses at each share of false alarms, [k] both.
+
+        The largest over epsilon of 1 - delta - e^epsilon a, and of e^-epsilon (1 - delta - a) for the complement.
+
+        >>> PureCurve(1.0).missed(np.array([0.0, 1.0 / (1.0 + math.e), 1.0])).round(6)
+        array([1.      , 0.268941, 0.      ])
+        """
+        odds, seen = np.exp(self.grid), 1.0 - self.delta(self.grid)
+        a = np.asarray(false, float)[..., None]
+        return np.maximum(np.maximum(seen - odds * a, (seen - a) / odds).max(axis=-1), 0.0)
+
+    def needed(self, true: Array, false: Array) -> Array:
+        """The smallest mu of this family that allows these probabilities of one event each, [k] both.
+
+        Exact, rounded down, for the events that need the most; 0, which is not too much, for all others.
+        """
+        odds = np.exp(self.grid)
+        t, f = np.asarray(true, float)[:, None], np.asarray(false, float)[:, None]
+        shown = np.maximum(t - odds * f, (1.0 - f) - odds * (1.0 - t))
+
+        def excess(log_mu: float) -> float:
+            return float(np.max(shown - self.at(math.exp(log_mu)).delta(self.grid)))
+
+        low = high = math.log(self.mu)
+        for _ in range(_DOUBLINGS):
+            if excess(low) > 0.0:
+                break
+            low, high = low - math.log(2.0), low
+        else:
+            return np.zeros(len(t))
+        for _ in range(_DOUBLINGS):
+            if excess(high) <= 0.0:
+                root = brentq(excess, low, high, xtol=_SHARP, rtol=1e-15)
+                break
+            low, high = high, high + math.log(2.0)
+        else:
+            root = low
+        found = math.exp(root - 1.01 * _SHARP)
+        return np.where(np.any(shown > self.at(found).delta(self.grid), axis=1), found, 0.0)
+
+    def epsilon(self, mu: float, delta: float) -> float:
+        """The smallest epsilon at delta for this mu; inf where there is none."""
+        if mu <= 0.0:
+            return 0.0
+        curve, high = self.at(mu), 1.0
+
+        def above(epsilon: float) -> float:
+            return float(curve.delta(np.array([epsilon]))[0]) - delta
+
+        if above(0.0) <= 0.0:
+            return 0.0
+        while above(high) > 0.0:
+            high *= 2.0
+            if high > _FARTHEST:
+                return math.inf
+        return brentq(above, 0.0, high, xtol=1e-12)
+
+
+@dc.dataclass(frozen=True)
+class GaussianCurve(Curve):
+    """mu-GDP (Dong, Roth and Su 2022).
+
+    >>> GaussianCurve(1.0).needed(np.array([0.5]), np.array([0.5]))
+    array([0.])
+    """
+
+    @property
+    def words(self) -> str:
+        return f"{self.mu:.6g}-GDP"
+
+    def delta(self, epsilon: Array) -> Array:
+        m = self.mu
+        return np.maximum(ndtr(0.5 * m - epsilon / m) - np.exp(epsilon) * ndtr(-0.5 * m - epsilon / m), 0.0)
+
+    def attack_limit(self) -> float:
+        return gaussian_attack_limit(self.mu)
+
+    def missed(self, false: Array) -> Array:
+        return ndtr(-ndtri(false) - self.mu)
+
+    def needed(self, true: Array, false: Array) -> Array:
+        return ndtri(true) - ndtri(false)
+
+    def epsilon(self, mu: float, delta: float) -> float:
+        return gaussian_epsilon(mu, delta) if mu > 0.0 else 0.0
+
+
+@dc.dataclass(frozen=True)
+class PureCurve(Curve):
+    """Randomised response at epsilon = mu that, with probability `failure`, tells all: what (epsilon, delta) implies.
+
+    >>> PureCurve(1.0, failure=0.1).delta(np.array([0.0, 1.0])).round(6)
+    array([0.515905, 0.1     ])
+    """
+
+    failure: float = 0.0
+
+    @property
+    def words(self) -> str:
+        also = f", delta = {self.failure:g}" if self.failure else ""
+        return f"randomised response at epsilon = {self.mu:.6g}{also}"
+
+    @property
+    def grid(self) -> Array:
+        """With the one corner of the profile."""
+        return np.append(_EPSILONS, min(self.mu, _FARTHEST))
+
+    def delta(self, epsilon: Array) -> Array:
+        # (e^mu - e^epsilon) / (1 + e^mu), with numbers that never overflow.
+        left = np.maximum(-np.expm1(epsilon - self.mu), 0.0) / (1.0 + math.exp(-self.mu))
+        return self.failure + (1.0 - self.failure) * left
+
+    def needed(self, true: Array, false: Array) -> Array:
+        """Below 0 where nothing has leaked."""
+        ahead = np.log(np.maximum(true - self.failure, _LEAST) / np.maximum(false, _LEAST))
+        return np.maximum(
+            ahead, np.log(np.maximum(1.0 - false - self.failure, _LEAST) / np.maximum(1.0 - true, _LEAST))
+        )
+
+    def epsilon(self, mu: float, delta: float) -> float:
+        """At delta = `failure`, mu itself."""
+        return max(mu, 0.0) if delta == self.failure else super().epsilon(mu, delta)
+
+
+@dc.dataclass(frozen=True)
+class BoundedCurve(Curve):
+    """A family of which only bounds on delta at each epsilon are known, of which some imply better ones elsewhere.
+
+    P1(S) - x P0(S) at its largest over S is convex in x = e^epsilon, 1 at x = 0, and 1 - 1/x + 1/x times that of x at
+    1/x: the chords of the known bounds lie above it.
+    """
+
+    @abc.abstractmethod
+    def bound(self, epsilon: Array) -> Array:
+        """At each epsilon >= 0."""
+
+    def delta(self, epsilon: Array) -> Array:
+        chords = lowest_profile(self.grid, self.bound(self.grid))
+        return np.clip(np.minimum(self.bound(epsilon), np.interp(np.exp(epsilon), *chords)), 0.0, 1.0)
+
+
+def lowest_profile(grid: Array, known: Array) -> tuple[Array, Array]:
+    """The corners (e^epsilon, delta) of the largest profile below the bounds `known` at each epsilon of `grid`, [k].
+
+    grid: rises from 0.
+    """
+    x = np.exp(grid)
+    ahead = (1.0 - (1.0 - known) / x)[:0:-1]
+    return _lowest_chords(np.concatenate([[0.0], 1.0 / x[:0:-1], x]), np.concatenate([[1.0], ahead, known]))
+
+
+def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
+    """The corners of the largest convex function below points in order of x."""
+    kept: list[int] = []
+    for i in range(len(x)):
+        while len(kept) > 1 and (y[kept[-1]] - y[kept[-2]]) * (x[i] - x[kept[-1]]) >= (y[i] - y[kept[-1]]) * (
+            x[kept[-1]] - x[kept[-2]]
+        ):
+            kept.pop()
+        kept.append(i)
+    return x[kept], y[kept]
+
+
+@dc.dataclass(frozen=True)
+class ObjectiveCurve(BoundedCurve):
+    """`accounting.objective_delta` at every epsilon, after a charge.
+
+    vertices: as there. sizes, weights: the noise is Gaussian of a random size with this quadrature rule; revealing the
+    size to the attacker can only help him, so delta is the mean of the Gaussian ones.
+
+    >>> curve = ObjectiveCurve(0.2, charge=0.0, vertices=((1, 0.0), (2, 0.5), (1, 1.0)))
+    >>> round(curve.attack_limit(), 3), round(float(curve.needed(np.array([0.6]), np.array([0.5]))[0]), 3)
+    (0.552, 0.203)
+    """
+
+    charge: float
+    vertices: Vertices
+    sizes: tuple[float, ...] = (1.0,)
+    weights: tuple[float, ...] = (1.0,)
+
+    @property
+    def words(self) -> str:
+        return f"objective perturbation's curve at mu = {self.mu:.6g}"
+
+    @property
+    def grid(self) -> Array:
+        return np.unique(np.minimum(np.append(_EPSILONS, self.charge + _EPSILONS), _FARTHEST))
+
+    def epsilon(self, mu: float, delta: float) -> float:
+        return objective_epsilon(mu, delta, self.charge, self.vertices) if mu > 0.0 else 0.0
+
+    def bound(self, epsilon: Array) -> Array:
+        """Absolute error 1e-15."""
+        e = epsilon - self.charge
+        total = np.zeros(len(e))
+        for size, weight in zip(self.sizes, self.weights, strict=True):
+            for count, share in self.vertices:
+                m = max(share * self.mu / size, 1e-12)
+                total += weight * count * np.maximum(ndtr(0.5 * m - e / m) - np.exp(e) * ndtr(-0.5 * m - e / m), 0.0)
+        return np.minimum(total, 1.0)

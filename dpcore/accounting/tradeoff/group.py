@@ -1,0 +1,185 @@
+"""Trade-off curves of several releases, for people who have several records in the data.
+
+`records` first: data sets that differ in g records have g - 1 others between them. With P_i the law of a release on
+the i-th, P_b(S) <= e^u P_a(S) + delta(u) for neighbours in this chain, any event S and any real u, so that
+    delta_(g + h)(e) = min over u of  delta_g(u) + e^u delta_h(e - u)
+holds for data sets that differ in g + h. Any u gives a bound: a grid costs tightness, not privacy. All u equal is the
+rule delta (e^(g e) - 1) / (e^e - 1) at g e. `releases` second: the losses of one release add up
+(`pld`). Families that stay in themselves are not put on a grid.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+
+import numpy as np
+
+from ...core.specification import Array
+from ...core.validation import integer
+from ..adaptive_bounded_range import MOST_CHOICES
+from ..pld import Losses, added_losses, pure_losses
+from .composed import BatchCurve, ChoicesCurve, RepeatedChoiceCurve, ZcdpCurve, summed_curve
+from .curves import Curve, GaussianCurve, PureCurve, lowest_profile
+
+_FARTHEST = 300.0
+_SPREAD = 1e-16  # a profile that is so close to its least value falls no more
+_POINTS = 1_200  # of the grid of a chain
+_WITHIN = 40  # of them, at least, within the losses of one record
+
+
+@dc.dataclass(frozen=True)
+class PureReleasesCurve(Curve):
+    """`pld.pure_losses`: the most that releases of epsilon = mu allow, whatever they are.
+
+    >>> curve = PureReleasesCurve(0.1, releases=10, records=2)
+    >>> round(curve.attack_limit(), 4), curve.words
+    (0.6201, '10 releases of epsilon = 0.1 each, 2 records')
+    """
+
+    releases: int
+    records: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.releases} releases of epsilon = {self.mu:.6g} each, {self.records} records"
+
+    def delta(self, epsilon: Array) -> Array:
+        return pure_losses(self.mu, self.records, self.releases).delta(epsilon)
+
+
+@dc.dataclass(frozen=True)
+class RecordsCurve(Curve):
+    """`one` at mu, for data sets that differ in `records` records.
+
+    >>> curve = RecordsCurve(0.3, one=GaussianCurve(0.3), records=3)
+    >>> round(curve.attack_limit(), 3), round(GaussianCurve(0.9).attack_limit(), 3)
+    (0.674, 0.674)
+    """
+
+    one: Curve
+    records: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.one.at(self.mu).words}, {self.records} records"
+
+    def delta(self, epsilon: Array) -> Array:
+        width, known = _chain(self.one.at(self.mu), self.records)
+        return np.interp(np.exp(epsilon), np.exp(width * np.arange(len(known))), known)
+
+
+@dc.dataclass(frozen=True)
+class ReleasesCurve(Curve):
+    """`releases` adaptive releases that each have the curve `one` at mu; of choices, zCDP's where that is less.
+
+    >>> curve = ReleasesCurve(0.3, one=GaussianCurve(0.3), releases=9)
+    >>> round(curve.attack_limit(), 4), round(GaussianCurve(0.9).attack_limit(), 4)
+    (0.6736, 0.6736)
+    """
+
+    one: Curve
+    releases: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.releases} releases: {self.one.at(self.mu).words}"
+
+    def delta(self, epsilon: Array) -> Array:
+        one = self.one.at(self.mu)
+        found = _added(one, self.releases).delta(epsilon)
+        # The grid charges its rounding to every delta, which zCDP does not.
+        for total, root in _ranges(one):
+            summed = summed_curve(self.releases * total, math.sqrt(self.releases) * root)
+            found = np.minimum(found, summed.delta(epsilon))
+        return found
+
+
+def several_curve(one: Curve, releases: int, records: int) -> Curve:
+    """What `releases` adaptive releases allow that each have the curve `one`, where a person has `records` records.
+
+    Gaussian: mu grows by records sqrt(releases). zCDP: rho by records^2 releases. Ranges of choices by records. Pure:
+    `PureReleasesCurve`. All others on a grid, first the records, then the releases. releases, records: >= 1.
+
+    >>> several_curve(GaussianCurve(0.1), releases=4, records=3).words
+    '0.6-GDP'
+    >>> several_curve(ZcdpCurve(0.2), releases=4, records=3).words
+    '0.72-zCDP'
+    """
+    k, g = integer("releases", releases, at_least=1), integer("records", records, at_least=1)
+    if k == g == 1:
+        return one
+    match one:
+        case GaussianCurve():
+            return one.at(g * math.sqrt(k) * one.mu)
+        case PureCurve(failure=0.0):
+            return PureReleasesCurve(one.mu, k, g)
+        case ZcdpCurve():
+            return ZcdpCurve(g * math.sqrt(k) * one.mu, one.stretch * math.sqrt(k))
+        case BatchCurve() if g == 1:
+            return dc.replace(one, times=k * one.times)
+        case ChoicesCurve(readings=(ranges,), pure=True) if min(ranges) == max(ranges):
+            return PureReleasesCurve(one.mu * ranges[0], k * len(ranges), g)
+        case ChoicesCurve(readings=(ranges,)) if k * len(ranges) <= MOST_CHOICES:
+            return dc.replace(one, mu=g * one.mu, readings=(k * ranges,))
+        case ChoicesCurve() | RepeatedChoiceCurve():
+            far: Curve = one.at(g * one.mu)
+        case _:
+            far = RecordsCurve(one.mu, one, g) if g > 1 else one
+    return ReleasesCurve(far.mu, far, k) if k > 1 else far
+
+
+def _ranges(one: Curve) -> tuple[tuple[float, float], ...]:
+    """What the ranges of a release's choices, and the root of their squares, add up to at most; nothing of others."""
+    match one:
+        case ChoicesCurve(pure=False):
+            most = max(map(math.fsum, one.readings)), max(math.hypot(*ranges) for ranges in one.readings)
+            return ((one.mu * most[0], one.mu * most[1]),)
+        case RepeatedChoiceCurve():
+            return ((one.times * one.mu, math.sqrt(one.times) * one.mu),)
+    return ()
+
+
+@functools.lru_cache(maxsize=64)
+def _added(one: Curve, releases: int) -> Losses:
+    def profile(grid: Array) -> Array:
+        return np.asarray(np.interp(np.exp(grid), *lowest_profile(grid, one.delta(grid))))
+
+    return added_losses(profile, _last(one), releases)
+
+
+def _last(curve: Curve, records: int = 1) -> float:
+    """From where on the profile falls no more, nor what a chain of so many records makes of it."""
+    if isinstance(curve, PureCurve):
+        return curve.mu
+    grid = np.geomspace(1e-4, _FARTHEST, 400)
+    known = curve.delta(grid)
+    return float(grid[np.argmax(known <= known[-1] + _SPREAD * np.exp(-(records - 1) * grid))])
+
+
+@functools.lru_cache(maxsize=64)
+def _chain(one: Curve, records: int) -> tuple[float, Array]:
+    """The width of a grid from 0, and the profile for `records` records on it."""
+    points = records * max(math.ceil(_POINTS / records), _WITHIN)
+    width = min(records * _last(one, records), _FARTHEST) / points
+    grid = np.asarray(width * np.arange(points + 1), float)
+    found = alone = one.delta(grid)
+    for digit in f"{records:b}"[1:]:
+        found = _joined(found, found, grid)
+        if digit == "1":
+            found = _joined(found, alone, grid)
+    return width, found
+
+
+def _joined(left: Array, right: Array, grid: Array) -> Array:
+    """delta of two stretches of a chain, from that of either on the grid."""
+    size = len(grid)
+    # u rises along `here` from -end to end, and e - u falls along `there` from end to -end.
+    here = np.concatenate([1.0 + np.exp(-grid[:0:-1]) * (left[:0:-1] - 1.0), left])
+    there = np.concatenate([1.0 + np.exp(-grid[:0:-1]) * (right[:0:-1] - 1.0), right])[::-1]
+    weights = np.exp(np.concatenate([-grid[:0:-1], grid]))
+    found = np.empty(size)
+    for i in range(size):
+        found[i] = np.min(here[i:] + weights[i:] * there[: len(there) - i])
+    return np.minimum(found, 1.0)

@@ -1,0 +1,69 @@
+"""Three odds: how often an attacker is right at 50:50 against any mechanism with a label, against this one, and how
+often our own attack was."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+
+from ..accounting.gaussian import attack_cap
+from ..core.cache import BoundedCache
+from ..core.specification import Plan
+from .certificates import lower_bound
+from .game import Audit
+
+RUNS = 20_000
+_ERROR = 0.001
+_ODDS: BoundedCache[Odds] = BoundedCache(256)
+
+
+@dc.dataclass(frozen=True)
+class Odds:
+    """Shares of right guesses where a coin has put one of two neighbours into the data; a coin's own guess has 1/2.
+
+    cap: what (epsilon, delta) allows the best mechanism for attackers. limit: what this mechanism allows. right: what
+    our attack reached in `runs` runs of the real code, on the worst two data sets that we know for the loss. certified:
+    a lower bound on what it reaches, with 99.9% confidence and never below 1/2. certified <= limit <= cap, unless the
+    code is not what it claims.
+    """
+
+    cap: float
+    limit: float
+    right: float
+    certified: float
+    runs: int
+
+    @property
+    def of_100(self) -> tuple[int, int, int]:
+        """certified, limit and cap as whole numbers of 100, each to its safe side.
+
+        >>> Odds(cap=0.7311, limit=0.55, right=0.536, certified=0.5299, runs=20_000).of_100
+        (52, 55, 74)
+        """
+        # Nine digits: no rounding error may make 56 of 0.55.
+        certified, limit, cap = (round(100.0 * share, 9) for share in (self.certified, self.limit, self.cap))
+        return math.floor(certified), math.ceil(limit), math.ceil(cap)
+
+
+def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> Odds:
+    """The odds of a plan, from a cache; arguments and errors as in `run_audit`.
+
+    >>> from dpcore import calibrate
+    >>> odds = odds_of(calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-5, loss="huber_hinge", lam=1.0))
+    >>> 0.5 <= odds.certified <= odds.limit <= odds.cap
+    True
+    """
+
+    def compute() -> Odds:
+        audit = Audit(plan, seed=seed)
+        audit.play(runs)
+        return odds_after(audit)
+
+    return _ODDS.get((plan, runs, seed), compute)
+
+
+def odds_after(audit: Audit) -> Odds:
+    """The odds that an attack has shown; how many runs it has must have been fixed beforehand."""
+    plan, right = audit.plan, audit.scores.right
+    certified = max(0.5, float(lower_bound(right, audit.runs, _ERROR)))
+    return Odds(attack_cap(plan.spent), plan.mechanism.attack_limit(plan), right / audit.runs, certified, audit.runs)

@@ -1,0 +1,95 @@
+"""A bet against a claim, run by run: its wealth grows only by luck if the claim is true, and may be read at any time.
+
+A pair of runs, one on D0 and one on D1, stakes a share w of the wealth that the scores tell the data sets apart better
+than the claim allows. For any event S and any epsilon, (epsilon, delta)-privacy means P1(S) - e^epsilon P0(S) <= delta,
+so that
+    1 + w (1[s1 in S] - e^epsilon 1[s0 in S] - delta) / (e^epsilon + delta),   0 <= w <= 1,
+is never negative and has a mean of at most 1. Products of such factors over fresh pairs are a supermartingale, and so
+is their average over stakes, epsilons and both ways round. It ever reaches 1/alpha with probability at most alpha
+(Ville 1939): whoever watches may stop when it does, or play on.
+
+Source: Gonzalez, Dulce, Ramdas and Ribero 2025 (constants explicit).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..accounting.tradeoff import Curve
+from ..core.specification import Array
+from ..core.validation import positive
+
+# With confidence 1 - alpha: suspicious, contradicted.
+ALPHAS = (0.05, 0.001)
+_STAKES = np.array([0.1, 0.3, 0.6, 0.9])
+# Bets: the epsilon at which the claim is held to its word (at 0 that is the total variation) and the threshold of S,
+# both as shares of the claimed epsilon. S = {score >= epsilon} would be best against code that is as bad as its claim;
+# worse code passes lower thresholds more often, and Gamma noise never reaches epsilon.
+_BETS = np.array([(0.0, 0.0), (0.25, 0.0), (0.5, 0.25), (1.0, 0.6)])
+_CHUNK = 100_000
+# Pairs after which the wealth is kept: all of the first, then ever fewer.
+_KEPT = np.unique(np.ceil(1.02 ** np.arange(800)).astype(np.int64))
+
+
+class Wealth:
+    """The wealth of one bet, 1 at the start.
+
+    pairs, logs: ln of the wealth after so many pairs, [k] both, at a growing selection of pairs that ends with the
+    last. reached: for each of ALPHAS, after how many pairs the wealth was at least 1/alpha for the first time, or None.
+
+    >>> from dpcore.accounting.tradeoff import GaussianCurve
+    >>> bet = Wealth(GaussianCurve(0.1), epsilon=0.5)
+    >>> bet.update(np.full(200, -1.0), np.full(200, 1.0))  # scores that are always right
+    >>> bet.reached, bool(bet.logs[-1] > 100.0)
+    ([8, 15], True)
+    """
+
+    def __init__(self, claim: Curve, epsilon: float) -> None:
+        at, thresholds = (_BETS * positive("epsilon", epsilon)).T
+        self.reached: list[int | None] = [None for _ in ALPHAS]
+        self._at, self._odds, self._deltas = thresholds[:, None], np.exp(at)[:, None], claim.delta(at)[:, None]
+        self._won = np.zeros((len(_STAKES), 2 * len(at)))
+        self._waiting = np.empty(0), np.empty(0)
+        self._kept: list[tuple[int, float]] = [(0, 0.0)]
+        self._last = (0, 0.0)
+
+    @property
+    def pairs(self) -> Array:
+        return np.array([pair for pair, _ in (*self._kept, self._last)])
+
+    @property
+    def logs(self) -> Array:
+        return np.array([log for _, log in (*self._kept, self._last)])
+
+    def update(self, zeros: Array, ones: Array) -> None:
+        """Bet on the scores of further runs on D0 and on D1; those without a partner wait for the next ones."""
+        zeros, ones = (np.concatenate(both) for both in zip(self._waiting, (zeros, ones), strict=True))
+        pairs = min(len(zeros), len(ones))
+        self._waiting = zeros[pairs:], ones[pairs:]
+        for start in range(0, pairs, _CHUNK):
+            end = min(start + _CHUNK, pairs)
+            self._bet(zeros[start:end], ones[start:end])
+
+    def _bet(self, zeros: Array, ones: Array) -> None:
+        # S is {score >= t} for D1 against D0, and {-score >= t} for D0 against D1.
+        gains = np.concatenate(
+            [
+                (right >= self._at) - self._odds * (wrong >= self._at) - self._deltas
+                for right, wrong in ((ones, zeros), (-zeros, -ones))
+            ]
+        )
+        gains /= np.tile(self._odds + self._deltas, (2, 1))
+        won = self._won[..., None] + np.cumsum(np.log1p(_STAKES[:, None, None] * gains), axis=2)
+        self._won = won[..., -1]
+        logs = logsumexp(won, axis=(0, 1)) - math.log(self._won.size)
+        before = self._last[0]
+        for k, alpha in enumerate(ALPHAS):
+            if self.reached[k] is None and logs.max() >= -math.log(alpha):
+                self.reached[k] = before + 1 + int(np.argmax(logs >= -math.log(alpha)))
+        kept = _KEPT[before < _KEPT]
+        kept = kept[kept <= before + len(logs)]
+        self._kept += [(int(pair), float(logs[pair - before - 1])) for pair in kept]
+        self._last = before + len(logs), float(logs[-1])

@@ -1,0 +1,213 @@
+"""Mistakes that people make, as changes to what an audit attacks: each to the code of the mechanism itself.
+
+A fault takes a plan and the target of its own code and returns the target with the mistake and, where another attack
+sees it better, with records and a score of its own: any score that is fixed beforehand is valid. A function that ends
+in `_plan` makes one in which a fault shows. Both raise NotApplicable with the reason where the mistake cannot be made.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from ...core.losses import get_loss
+from ...core.specification import Array, Budget, Data, Domain, NotApplicable, Plan, Planner, Spec
+from ...mechanisms import Mechanism, make_mechanism
+from ...mechanisms.noise.spherical import Gamma
+from ..target import Target, release_of, score_of
+
+Spoil = Callable[[Plan, Target], Target]
+
+# How much longer than R an unclipped record is.
+_BEYOND = 3.0
+# Where noise carries a model past the kinks of Huberised hinge loss, so that slopes change on the way.
+_WIDE = 4.0
+# What rounding leaves of a difference that should be 0, as a share of the noise.
+_ROUNDING = 1e-5
+# Columns in which noise by the quoted kappa really costs more than it says.
+_COLUMNS = 1000
+# Of epsilon, what the determinant takes where Gaussian noise as printed does not pay for it.
+_UNPAID = 0.97
+# How far the kink of a record is, in units of how far noise moves the model: not so far that models never get there,
+# and far enough for the noise and the determinant to betray the record together.
+_AWAY = {"gamma": 0.5, "gaussian": 1.0}
+
+
+def weaker(factor: Callable[[Plan], float]) -> Spoil:
+    """The same code with that factor times the noise."""
+    return lambda plan, target: dc.replace(target, release=release_of(plan.weakened(factor(plan))))
+
+
+def square_the_scale(plan: Plan, target: Target) -> Target:
+    if plan.noise != "gaussian":
+        raise NotApplicable(f"variance_as_deviation needs noise with a standard deviation, got {plan.noise} noise")
+    if plan.scale >= 1.0:
+        raise NotApplicable(f"variance_as_deviation takes noise away only from a scale below 1, got {plan.scale:g}")
+    return dc.replace(target, release=release_of(plan.weakened(plan.scale)))
+
+
+@dc.dataclass(frozen=True)
+class _ShortGamma(Gamma):
+    """A uniform direction with a length from Gamma(1), whatever p is."""
+
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        whole = rng.standard_normal(p)
+        return rng.gamma(1.0) * whole[:active] / np.linalg.norm(whole)
+
+
+def shorten_the_noise(plan: Plan, target: Target) -> Target:
+    if plan.noise != "gamma" or plan.spec.p == 1:
+        raise NotApplicable(f"wrong_gamma_shape needs gamma noise and p >= 2, got {plan.noise} and p = {plan.spec.p}")
+    return dc.replace(target, release=release_of(_rewritten(plan, law=_ShortGamma())))
+
+
+def reuse_the_seed(plan: Plan, target: Target) -> Target:
+    release = target.release
+    return dc.replace(
+        target, release=lambda prepared, rngs: release(prepared, [np.random.default_rng(0) for _ in rngs])
+    )
+
+
+class _Unchecked(Data):
+    """Records that nobody compares with their promise."""
+
+    def check_domain(self, domain: Domain) -> None:
+        pass
+
+    def check_rows(self, domain: Domain) -> None:
+        pass
+
+
+def clip_nothing(plan: Plan, target: Target) -> Target:
+    """The differing record is longer than R; the attacker knows the law that follows."""
+    tables = [np.asarray(data.X) for data in target.pair]
+    differs = np.any(tables[0] != tables[1], axis=1) | (target.pair[0].y != target.pair[1].y)
+    factors = np.where(differs, _BEYOND, 1.0)[:, None]
+    zero, one = (_Unchecked(factors * X, data.y) for X, data in zip(tables, target.pair, strict=True))
+    mechanism = cast(Mechanism, plan.mechanism)
+    sides = mechanism.prepare(plan, zero), mechanism.prepare(plan, one)
+    if mechanism.separation(plan, *sides) <= plan.ledger[0].sensitivity * (1.0 + 1e-9):
+        raise NotApplicable(
+            f"clipping_off needs records that pull harder the longer they are, got {get_loss(plan.spec.loss).label}"
+        )
+    return Target((zero, one), sides, release_of(plan), score_of(plan, *sides))
+
+
+class _Repeating(np.random.Generator):
+    """A generator whose normals are those of the first step, in all steps: [steps, ...]."""
+
+    first: Array | None = None
+
+    def standard_normal(self, size: tuple[int, ...]) -> Array:  # type: ignore[override]
+        if self.first is None:
+            self.first = super().standard_normal(size[1:])
+        return np.broadcast_to(self.first, size)
+
+
+def reuse_the_noise(plan: Plan, target: Target) -> Target:
+    """On the true records, a transcript less what noise was added to is the same in all steps."""
+    mechanism = cast(Mechanism, plan.mechanism)
+    if plan.steps == 1:
+        raise NotApplicable("noise_reused needs several steps, got 1")
+
+    def left(seen: Array, side: int) -> Array:
+        noise = seen - mechanism.noiseless_steps(plan, target.sides[side], seen)
+        steps = noise.reshape(len(seen), plan.steps, -1)
+        return np.linalg.norm(steps - steps[:, :1], axis=(1, 2)) + _ROUNDING * plan.scale
+
+    mechanism.noiseless_steps(plan, target.sides[0], np.full((1, plan.steps * plan.spec.p), plan.scale))
+    return dc.replace(
+        target,
+        release=lambda prepared, rngs: target.release(prepared, [_Repeating(rng.bit_generator) for rng in rngs]),
+        score=lambda seen: np.log(left(seen, 0) / left(seen, 1)),
+    )
+
+
+def bent_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """The worst records, in a set so wide that slopes change on the way."""
+    spec = mechanism.worst_spec()
+    return mechanism.calibrate(dc.replace(spec, radius=_WIDE) if spec.radius else spec, budget)
+
+
+def share_the_noise(plan: Plan, target: Target) -> Target:
+    _only("shared_class_noise", plan.mechanism, "gaussian_classifier")
+    honest = cast(Any, type(plan.mechanism)).direction
+
+    def shared(mechanism: Any, spec: Spec, rng: np.random.Generator) -> Array:
+        return np.repeat(honest(mechanism, spec, rng)[:1], spec.classes, axis=0)
+
+    return dc.replace(target, release=release_of(_rewritten(plan, direction=shared)))
+
+
+def print_the_noise(sabotage: str, *keys: str) -> Spoil:
+    """What the published accounting adds for the budget that was asked for; the attacker knows its law."""
+
+    def spoil(plan: Plan, target: Target) -> Target:
+        _only(sabotage, plan.mechanism, *keys)
+        used = _as_printed(plan.mechanism).calibrate(plan.spec, plan.requested)
+        if used.spent <= plan.requested:
+            raise NotApplicable(
+                f"{sabotage} is no mistake here: noise as printed costs epsilon = {used.spent.epsilon:g}"
+            )
+        mechanism = cast(Mechanism, used.mechanism)
+        zero, one = (mechanism.prepare(used, data) for data in target.pair)
+        return Target(target.pair, (zero, one), release_of(used), score_of(used, zero, one))
+
+    return spoil
+
+
+def many_columns_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    _only("quoted_kappa", mechanism, "generalized_gaussian")
+    return mechanism.calibrate(dc.replace(mechanism.worst_spec(), p=_COLUMNS), budget)
+
+
+def unpaid_determinant_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """One column, Huber loss, and the smallest lam that the printed Gamma noise is for.
+
+    Printed Gaussian noise is for any lam: here one at which the determinant takes nearly all of epsilon.
+    """
+    _only("published_objective_noise", mechanism, "objective_gamma", "objective_gaussian")
+    loss, n, epsilon = get_loss("huber"), 10, budget.epsilon
+    bend = loss.curvature_bound / n
+    lam = 2.0 * bend / epsilon if mechanism.noise == "gamma" else bend / math.expm1(min(_UNPAID * epsilon, 700.0))
+    spec = Spec("huber", n, p=1, lam=lam)
+    away = _AWAY[mechanism.noise] * _as_printed(mechanism).calibrate(spec, budget).scale / lam
+    return mechanism.calibrate(dc.replace(spec, domain=Domain(y_max=loss.shape + away)), budget)
+
+
+def leave_unrounded(plan: Plan, target: Target) -> Target:
+    """Raw sums of a number and noise: where the score saturates, its last bits depend on the number."""
+    _only("unrounded", plan.mechanism, "output_gamma")
+    if plan.spec.p > 1:
+        raise NotApplicable(f"unrounded needs one column, where scores saturate, got p = {plan.spec.p}")
+    mechanism = cast(Mechanism, plan.mechanism)
+    return dc.replace(target, release=lambda prepared, rngs: mechanism.transcripts(plan, prepared, rngs))
+
+
+def one_column_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    _only("unrounded", mechanism, "output_gamma")
+    return mechanism.calibrate(dc.replace(mechanism.worst_spec(), p=1), budget)
+
+
+def _only(sabotage: str, mechanism: Planner, *keys: str) -> None:
+    if mechanism.key not in keys:
+        raise NotApplicable(f"{sabotage} is a mistake of {' and '.join(keys)}, got {mechanism.key}")
+
+
+def _knobs(mechanism: Planner) -> dict[str, Any]:
+    made = cast(Mechanism, mechanism)
+    return {field.name: getattr(made, field.name) for field in dc.fields(made) if field.init}
+
+
+def _as_printed(mechanism: Planner) -> Mechanism:
+    return make_mechanism(mechanism.key, **(_knobs(mechanism) | {"accounting": "published"}))
+
+
+def _rewritten(plan: Plan, **attributes: Any) -> Plan:
+    """The plan of the same mechanism with other attributes of its class: another law of noise, another method."""
+    broken = type("Broken", (type(plan.mechanism),), attributes)
+    return dc.replace(plan, mechanism=broken(**_knobs(plan.mechanism)))

@@ -1,0 +1,182 @@
+"""Lower bounds on privacy loss from the scores of an audit's runs, each with the claim that it can refute.
+
+A score says how much a run looks like D1 rather than D0. All certificates of one audit hold together, with 95%
+confidence (shown) and with 99.9% (flagged): the error is split evenly over those that look at random scores, times the
+audits that are shown together (comparisons), within a certificate over the rates that it uses, and each rate is bounded
+as by Clopper and Pearson. Thresholds are fixed beforehand, or chosen on the first half of the runs and used on the
+second.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import betaincinv, logit
+
+from ..accounting.tradeoff import Curve
+from ..core.specification import Array
+
+_SHOWN, _FLAGGED = 0.05, 0.001
+_RANDOM_CERTIFICATES = 3
+_QUANTILES = np.linspace(0.0, 0.999, 400)
+
+
+@dc.dataclass(frozen=True)
+class Certificate:
+    """One lower bound on what leaked, next to what the claim allows.
+
+    name: short. tests: the claim that it can refute, in words. shown, flagged: the bound at 95% and at 99.9%
+    confidence. limit: the largest value that the claim allows, in the same unit. epsilon, epsilon_flagged: the two
+    bounds as an epsilon at the plan's delta; None where the certificate does not speak of epsilon. corner: where it
+    looks at both kinds of error, the largest shares of false alarms and of misses at its threshold, at 95% together.
+    """
+
+    name: str
+    tests: str
+    shown: float
+    flagged: float
+    limit: float
+    epsilon: float | None = None
+    epsilon_flagged: float | None = None
+    corner: tuple[float, float] | None = None
+
+
+@dc.dataclass(frozen=True)
+class Scores:
+    """Scores of the runs on D0, shape [k0], and of those on D1, shape [k1]."""
+
+    zeros: Array
+    ones: Array
+
+    @property
+    def right(self) -> int:
+        """How often "score >= 0 means D1" was."""
+        return int(np.count_nonzero(self.ones >= 0.0) + np.count_nonzero(self.zeros < 0.0))
+
+    def mirrored(self) -> Scores:
+        """The same game with the names of the data sets exchanged."""
+        return Scores(-self.ones, -self.zeros)
+
+
+def attacker(scores: Scores, limit: float, delta: float, claimed: Curve, comparisons: int = 1) -> Certificate:
+    """How often "score >= 0 means D1" is right, against the limit of any attacker of the claimed law; on all runs.
+
+    limit: in [1/2, 1]. The epsilon is that of the curve's family at delta.
+
+    >>> from dpcore.accounting.tradeoff import GaussianCurve
+    >>> scores = Scores(np.full(500, -1.0), np.full(500, 1.0))
+    >>> attacker(scores, 0.73, 1e-5, GaussianCurve(1.0)).flagged > 0.98
+    True
+    """
+    runs = len(scores.ones) + len(scores.zeros)
+    shown, flagged = (float(lower_bound(scores.right, runs, error)) for error in _errors(comparisons))
+
+    def epsilon(share: float) -> float:
+        return claimed.epsilon(float(claimed.needed(np.array([share]), np.array([1.0 - share]))[0]), delta)
+
+    tests = f"an attacker at 50:50 is right at most {limit:.2%} of the time"
+    return Certificate("attacker", tests, shown, flagged, limit, epsilon(shown), epsilon(flagged))
+
+
+def curve(first: Scores, second: Scores, claimed: Curve, delta: float, comparisons: int = 1) -> Certificate:
+    """The mu that the claimed family needs for an event S to be as likely as it is; its epsilon holds in that family.
+
+    For Gaussian noise that is Phi^-1(P1(S)) - Phi^-1(P0(S)). delta: in (0, 1).
+
+    Source: Nasr et al. 2023, with the trade-off curves of Dong, Roth and Su 2022.
+    """
+
+    def bound(scores: Scores, thresholds: Array, error: float) -> Array:
+        return claimed.needed(*_rates(scores, thresholds, error))
+
+    shown, flagged, at, mirror = _certified(bound, first, second, comparisons)
+    shown_epsilon, flagged_epsilon = (claimed.epsilon(mu, delta) for mu in (shown, flagged))
+    corner = _corner(second, at, mirror, comparisons)
+    return Certificate("curve", claimed.words, shown, flagged, claimed.mu, shown_epsilon, flagged_epsilon, corner)
+
+
+def pure(first: Scores, second: Scores, epsilon: float, comparisons: int = 1) -> Certificate:
+    """The odds of right guesses when unclear runs are passed over, against e^epsilon; a test of pure privacy.
+
+    The coin of every run is fair and its own, so given which runs are passed over each guess is right with probability
+    at most e^epsilon / (1 + e^epsilon): one binomial, and one rate to bound.
+    """
+
+    def bound(scores: Scores, thresholds: Array, error: float) -> Array:
+        t = np.abs(thresholds)
+        right = _at_least(scores.ones, t) + _at_least(-scores.zeros, t)
+        wrong = _at_least(-scores.ones, t) + _at_least(scores.zeros, t)
+        return logit(lower_bound(right, right + wrong, error))
+
+    shown, flagged, *_ = _certified(bound, first, second, comparisons)
+    return Certificate("pure", f"epsilon <= {epsilon:.6g}, delta = 0", shown, flagged, epsilon, shown, flagged)
+
+
+def point(first: Scores, second: Scores, epsilon: float, delta: float, comparisons: int = 1) -> Certificate:
+    """ln((P1(S) - delta) / P0(S)), with D0 and D1 either way round, against (epsilon, delta) whatever the noise.
+
+    Source: Jagielski, Ullman and Oprea 2020.
+    """
+
+    def bound(scores: Scores, thresholds: Array, error: float) -> Array:
+        true, false = _rates(scores, thresholds, error)
+        return np.log(np.maximum(true - delta, 1e-300) / false)
+
+    shown, flagged, at, mirror = _certified(bound, first, second, comparisons)
+    tests = f"epsilon <= {epsilon:.6g} at delta = {delta:g}"
+    corner = _corner(second, at, mirror, comparisons)
+    return Certificate("point", tests, shown, flagged, epsilon, shown, flagged, corner)
+
+
+def lower_bound(successes: Array | int, trials: Array | int, error: float) -> Array:
+    """Clopper and Pearson's lower bound on a probability; above the truth with probability at most `error`.
+
+    >>> round(float(lower_bound(10, 10, 0.05)), 4)  # 0.05 ** (1 / 10)
+    0.7411
+    """
+    k, n = np.asarray(successes, float), np.asarray(trials, float)
+    return np.where(k > 0.0, betaincinv(np.maximum(k, 1.0), n - k + 1.0, error), 0.0)
+
+
+def _rates(scores: Scores, thresholds: Array, error: float) -> tuple[Array, Array]:
+    """Bounds on P(score >= t): from below on D1, from above on D0, each failing with half the error."""
+    true, n = _at_least(scores.ones, thresholds), len(scores.zeros)
+    rejected = n - _at_least(scores.zeros, thresholds)
+    return lower_bound(true, len(scores.ones), error / 2), 1.0 - lower_bound(rejected, n, error / 2)
+
+
+def _corner(scores: Scores, at: Array, mirror: bool, comparisons: int) -> tuple[float, float]:
+    """Bounds from above on the shares of false alarms and of misses of "score >= at means D1"."""
+    true, false = _rates(scores.mirrored() if mirror else scores, at, _errors(comparisons)[0])
+    corner = float(false[0]), 1.0 - float(true[0])
+    # With the names exchanged, the event says D0: missing it is a false alarm.
+    return corner[::-1] if mirror else corner
+
+
+def _at_least(scores: Array, thresholds: Array) -> Array:
+    """How many scores are >= t, for every t."""
+    return np.asarray(len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left"), float)
+
+
+def _errors(comparisons: int) -> tuple[float, float]:
+    """What each certificate may err with, shown and flagged."""
+    return _SHOWN / (_RANDOM_CERTIFICATES * comparisons), _FLAGGED / (_RANDOM_CERTIFICATES * comparisons)
+
+
+def _certified(
+    bound: Callable[[Scores, Array, float], Array], first: Scores, second: Scores, comparisons: int
+) -> tuple[float, float, Array, bool]:
+    """The bound at 95% and at 99.9% on the second half, at the threshold and orientation that are best on the first,
+    and these two."""
+    choices = []
+    for mirror in (False, True):
+        seen = first.mirrored() if mirror else first
+        thresholds = np.quantile(np.concatenate([seen.zeros, seen.ones]), _QUANTILES, method="higher")
+        values = bound(seen, thresholds, _errors(comparisons)[1])
+        choices.append((values.max(), thresholds[values.argmax()], mirror))
+    _, threshold, mirror = max(choices)
+    fresh, at = second.mirrored() if mirror else second, np.array([threshold])
+    shown, flagged = (float(bound(fresh, at, error)[0]) for error in _errors(comparisons))
+    return max(0.0, shown), max(0.0, flagged), at, mirror

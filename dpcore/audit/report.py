@@ -1,0 +1,152 @@
+"""What an audit found: a verdict, a sentence that promises no more than was tested, and all that repeats it."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import json
+import math
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+
+from .._version import __version__
+from ..core.specification import Array, Data, Plan
+from ..mechanisms import Mechanism
+from .certificates import Certificate
+
+Verdict = Literal["no contradiction found", "suspicious", "contradicted"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+_ATTAINS = 0.95
+
+
+@dc.dataclass(frozen=True)
+class AuditReport:
+    """What an audit found.
+
+    plan: what was audited. claim: its promise, in words. pair: the two data sets, in words. runs, seed, sabotage,
+    comparisons: as asked for. attained: how far the pair moves the model, as a share of the sensitivity; well below 1 a
+    pass says less. right: how often the attacker was. certificates: see `run_audit`.
+    """
+
+    plan: Plan
+    claim: str
+    pair: str
+    runs: int
+    seed: int
+    sabotage: str | None
+    comparisons: int
+    attained: float
+    right: float
+    certificates: tuple[Certificate, ...]
+
+    @property
+    def mechanism(self) -> str:
+        return self.plan.mechanism.key
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """What the plan says it spends, at the plan's delta."""
+        return self.plan.spent.epsilon
+
+    @property
+    def certified_epsilon_95(self) -> float:
+        """The largest lower bound on epsilon, 95% confidence over all certificates and comparisons together."""
+        return max(c.epsilon for c in self.certificates if c.epsilon is not None)
+
+    @property
+    def certified_epsilon_999(self) -> float:
+        """The same with 99.9% confidence."""
+        return max(c.epsilon_flagged for c in self.certificates if c.epsilon_flagged is not None)
+
+    @property
+    def verdict(self) -> Verdict:
+        """contradicted at 99.9% confidence, suspicious at 95%."""
+        if any(c.flagged > c.limit for c in self.certificates):
+            return "contradicted"
+        return "suspicious" if any(c.shown > c.limit for c in self.certificates) else "no contradiction found"
+
+    @property
+    def attack(self) -> Certificate:
+        """How often the attacker is right: lower bounds, and the mechanism's own limit."""
+        return next(c for c in self.certificates if c.name == "attacker")
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words that promise no more than was tested."""
+        bound = (
+            f"certified lower bound epsilon = {self.certified_epsilon_95:.3g} (95%), claimed {self.claimed_epsilon:.3g}"
+        )
+        if self.verdict == "contradicted":
+            by = " and ".join(c.name for c in self.certificates if c.flagged > c.limit)
+            return (
+                f"With confidence 99.9% (over our runs) this implementation is not what it claims, {self.claim}: "
+                f"refuted by {by}; {bound}."
+            )
+        if self.verdict == "suspicious":
+            by = " and ".join(c.name for c in self.certificates if c.shown > c.limit)
+            found = f"Suspicious: refuted by {by} with confidence 95% but not 99.9%, repeat with more runs; {bound}."
+        else:
+            found = f"No contradiction found; {bound}."
+        if self.attained < _ATTAINS:
+            found += f" The pair reaches only {self.attained:.0%} of the sensitivity, so that a pass says less."
+        return f"{found} A pass is never evidence of privacy."
+
+    def facts(self) -> dict[str, Any]:
+        """Everything above, and all that is needed to repeat it, as what JSON can hold."""
+        plan = self.plan
+        mechanism = cast(Mechanism, plan.mechanism)
+        return {
+            "verdict": self.verdict,
+            "claim": self.claim,
+            "certified_epsilon_95": self.certified_epsilon_95,
+            "certified_epsilon_999": self.certified_epsilon_999,
+            "runs": self.runs,
+            "seed": self.seed,
+            "pair": self.pair,
+            "mechanism": self.mechanism,
+            "knobs": {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init},
+            "sabotage": self.sabotage,
+            "comparisons": self.comparisons,
+            "spec": dc.asdict(plan.spec),
+            "requested": dc.asdict(plan.requested),
+            "spent": dc.asdict(plan.spent),
+            "scale": plan.scale,
+            "attained": self.attained,
+            "attacker_right": self.right,
+            "sentence": self.sentence,
+            "certificates": [dc.asdict(c) for c in self.certificates],
+            "versions": {"dpcore": __version__, "numpy": np.__version__},
+        }
+
+    def to_json(self) -> str:
+        """`facts` as text; JSON has no number for infinity, so it is the text "inf"."""
+        return json.dumps(_plain(self.facts()), default=str, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def words_of_pair(zero: Data, one: Data) -> str:
+    """Two neighbours in words: the record in which they differ, and what the others are."""
+    rows = [_table(side) for side in (zero, one)]
+    at = int(np.flatnonzero(np.any(rows[0] != rows[1], axis=1))[0])
+    others = np.delete(rows[0], at, axis=0)
+    rest = "x = 0" if not others[:, :-1].any() else "others alike in both"
+    before, after = (f"x = {_numbers(side[at, :-1])}, y = {side[at, -1]:.6g}" for side in rows)
+    return f"{zero.n} records of {zero.p} columns, {zero.n - 1} of them {rest}; record {at + 1}: {before} or {after}"
+
+
+def _table(data: Data) -> Array:
+    X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+    return np.column_stack([X, data.y])
+
+
+def _numbers(row: Array) -> str:
+    shown = [f"{value:.6g}" for value in row[:8]]
+    return f"({', '.join(shown)}{', ...' if len(row) > len(shown) else ''})"

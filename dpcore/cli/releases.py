@@ -1,0 +1,235 @@
+"""list, info and solve: what there is, and one private model from the records of a file."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses as dc
+import inspect
+import json
+import re
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..core.losses import LOSSES, Loss, get_loss
+from ..core.specification import LAM_RULES, LargeDelta, Release
+from ..data import ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
+from ..mechanisms import api, list_mechanisms, mechanism_class
+from ..solvers.multiclass.objective import ellipsoid_of
+from .options import JSON
+
+
+@click.command("list")
+@JSON
+def list_command(as_json: bool) -> None:
+    """List the registered mechanisms."""
+    classes = [mechanism_class(key) for key in list_mechanisms()]
+    rows = [{"key": cls().key, "label": cls.label, "source": cls.source} for cls in classes]
+    if as_json:
+        click.echo(json.dumps(rows))
+    else:
+        for row in rows:
+            click.echo(f"{row['key']:20s} {row['label']} ({row['source']})")
+
+
+@click.command()
+@click.argument("key")
+@JSON
+def info(key: str, as_json: bool) -> None:
+    """Show what a mechanism does, promises and does not protect."""
+    cls = mechanism_class(key)
+    text = inspect.getdoc(cls) or ""
+    knobs = [
+        {"name": f.name, "default": f.default, "choices": f.metadata["choices"], "help": f.metadata["help"]}
+        for f in dc.fields(cls)
+        if f.init
+    ]
+    if as_json:
+        promise = {"guarantee": _section(text, "Guarantee"), "not_protected": _section(text, "Not protected")}
+        facts = {"key": key, "label": cls.label, "source": cls.source, "knobs": knobs, **promise, "text": text}
+        click.echo(json.dumps(facts))
+        return
+    click.echo(f"{cls.label}\n\n{text}\n\nKnobs:")
+    for k in knobs:
+        choices = f"  one of {', '.join(k['choices'])}" if k["choices"] else ""
+        click.echo(f"  {k['name']} = {k['default']}{choices}: {k['help']}")
+
+
+def _section(text: str, name: str) -> str:
+    """A paragraph "name: ..." of a docstring with its indented lines, on one line."""
+    found = re.search(rf"^{name}: (.*(?:\n +.*)*)", text, re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
+
+
+@click.command()
+@click.argument("key")
+@click.option(
+    "--data",
+    "path",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="CSV file (separators, decimal commas, encoding are guessed), or LIBSVM file (.libsvm, .svm, .txt, or .gz).",
+)
+@click.option("--label", default=None, help="CSV only: name of the label column (-1 or +1 for classification).")
+@click.option(
+    "--classes",
+    "listed",
+    default=None,
+    metavar="NAME,NAME,...",
+    help="Names of all classes that could occur, in order, as the label column has them, in quotes where they hold a "
+    "comma; for gaussian_classifier only.",
+)
+@click.option(
+    "--p",
+    default=None,
+    type=int,
+    help="LIBSVM only: columns, a public number. Without it, the largest index in the file: a fact about the records.",
+)
+@click.option("--epsilon", required=True, type=float, help="Privacy budget, > 0.")
+@click.option("--delta", default=0.0, show_default=True, type=float, help="In [0, 1).")
+@click.option("--loss", default=None, help=f"One of {', '.join(LOSSES)}; logistic unless the mechanism has its own.")
+@click.option(
+    "--lam",
+    default="auto",
+    show_default=True,
+    help=f"Regularisation of the average loss, >= 0, or one of {', '.join(LAM_RULES)}.",
+)
+@click.option("--R", "R", required=True, type=float, help="Public bound on ||x||_q; rows beyond it are refused.")
+@click.option("--q", default=None, type=float, help="Order of that norm, 1 to inf; the mechanism's own, mostly 2.")
+@click.option("--clip", is_flag=True, help="Scale rows beyond R down to norm R; how many is printed, and not private.")
+@click.option("--y-max", default=1.0, show_default=True, type=float, help="Public bound on |y|.")
+@click.option("--radius", default=None, type=float, help="Seek the model in the L2 ball of this radius.")
+@click.option("--theta-norm", default=10.0, show_default=True, type=float, help="Public guess of the model's norm.")
+@click.option("--accounting", default="tight", show_default=True, help="Which proof sets the noise.")
+@click.option("--knob", "knobs", multiple=True, metavar="NAME=VALUE", help="See `info`; may be given again.")
+@click.option("--seed", default=None, type=int, help="Repeat a run; such a run carries no promise.")
+@JSON
+def solve(
+    path: Path,
+    label: str | None,
+    listed: str | None,
+    p: int | None,
+    lam: str,
+    knobs: tuple[str, ...],
+    as_json: bool,
+    **arguments: Any,
+) -> None:
+    """Release one private model from the records of a file.
+
+    A file of one class or of constant columns is refused here, for its curator's sake; the refusal depends on all
+    records together and is not private.
+    """
+    if arguments["loss"] is None:
+        arguments["loss"] = mechanism_class(arguments["key"]).usual_loss
+    loss = get_loss(arguments["loss"])
+    names = _names(listed, arguments["key"], loss)
+    records = _read(path, label, p, names)
+    check_learnable(records, loss.classification or names is not None)
+    arguments["classes"] = None if names is None else len(names)
+    arguments["lam"] = lam if lam in LAM_RULES else _number(lam)
+    data, draw = records.data, {name: arguments.pop(name) for name in ("clip", "seed")}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LargeDelta)
+        plan = api.calibrate(arguments.pop("key"), n=data.n, p=data.p, **arguments, **_knobs(knobs, arguments))
+    told = [str(warning.message) for warning in caught]
+    for sentence in told:
+        click.echo(f"Warning: {sentence}", err=True)
+    release = api.release_once(plan, data, **draw)
+    columns = [*records.columns, *(str(number + 1) for number in range(data.active, data.p))]
+    facts = {
+        "columns": columns,
+        "theta": release.theta.tolist(),
+        "spent": dc.asdict(release.spent),
+        "seeded": release.seeded,
+        "clipped": release.clipped,
+        "warnings": told,
+        "mechanism": plan.mechanism.key,
+        "loss": plan.spec.loss,
+        "lam": plan.spec.lam,
+        "scale": plan.scale,
+        "steps": plan.steps,
+        "n": plan.spec.n,
+        "p": plan.spec.p,
+        **({"classes": records.names} if isinstance(records, ClassTable) else {}),
+    }
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    promise = "a seeded run: no promise" if release.seeded else "replace-one"
+    click.echo(f"spent epsilon = {release.spent.epsilon:g}, delta = {release.spent.delta:g} ({promise})")
+    click.echo(f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}")
+    if release.clipped:
+        click.echo(f"{release.clipped} rows were scaled down to norm R; this count is not private")
+    if isinstance(records, ClassTable):
+        _show_classes(records.names, columns, release)
+        return
+    for column, value in zip(columns, release.theta, strict=True):
+        click.echo(f"{column:30s} {value: .10g}")
+
+
+def _show_classes(names: Sequence[str], columns: Sequence[str], release: Release) -> None:
+    """The ellipsoid of each class, a line for each column: its centre, then its row of the precision."""
+    found = ellipsoid_of(release.theta, release.plan.spec.domain.R)
+    click.echo("a record x goes to the class of the smallest (x - centre)' precision (x - centre) + offset")
+    for name, centres, precision, offset in zip(names, found.centre, found.precision, found.offset, strict=True):
+        click.echo(f"\n{name}: offset = {offset:.10g}; centre and precision by columns")
+        for column, centre, row in zip(columns, centres, precision, strict=True):
+            click.echo(" ".join([f"{column:30s}", *(f"{value:17.10g}" for value in (centre, *row))]))
+
+
+def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
+    """The names of all classes where the loss is one of classes."""
+    if loss.task != "classes":
+        if listed is not None:
+            raise ValueError(f"--classes must be left out for {key} with {loss.label}, got {listed!r}")
+        return None
+    if listed is None:
+        raise ValueError(f"--classes must name all classes, in order and separated by commas, for {key}, got none")
+    names = [name.strip() for name in next(csv.reader([" ".join(listed.splitlines())], skipinitialspace=True))]
+    if len(names) < 2 or not all(names):
+        raise ValueError(f"--classes must be at least two names, separated by commas, got {listed!r}")
+    return names
+
+
+def _read(path: Path, label: str | None, p: int | None, names: list[str] | None) -> Table:
+    """The records of a file, by its suffix; a `ClassTable` where classes are named."""
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix == ".csv":
+        if label is None:
+            raise ValueError("--label must name the column of y in a CSV file, got none")
+        if p is not None:
+            raise ValueError(f"--p must be left out for a CSV file, whose header line has the columns, got {p}")
+        return read_csv(path, label) if names is None else read_classes(path, label, names)
+    if suffix in (".libsvm", ".svm", ".txt"):
+        if label is not None:
+            raise ValueError(f"--label must be left out for a LIBSVM file, whose lines begin with y, got {label!r}")
+        table = read_libsvm(path, p)
+        return table if names is None else number_classes(table, names)
+    raise ValueError(
+        f"--data must be a .csv, .libsvm, .svm or .txt file (the last three also as .gz), got {path.name!r}"
+    )
+
+
+def _knobs(given: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """name=value: integers and other numbers where they read as such, text elsewhere."""
+    knobs: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or name in options:
+            raise ValueError(f"--knob must be NAME=VALUE for a knob without an option of its own, got {text!r}")
+        knobs[name] = value
+        for kind in (float, int):
+            with suppress(ValueError):
+                knobs[name] = kind(value)
+    return knobs
+
+
+def _number(lam: str) -> float:
+    try:
+        return float(lam)
+    except ValueError:
+        raise ValueError(f"lam must be a finite number >= 0 or one of {', '.join(LAM_RULES)}, got {lam!r}") from None

@@ -1,0 +1,318 @@
+"""Loss functions: constants for privacy proofs, values and gradients for solvers.
+
+A record enters a loss through one number z: its linear prediction <x, theta> (which can be its cost itself) or, for
+location losses, its distance ||theta - x|| from the model, which is a point. Losses of classes take a margin for each
+wrong class and live in `dpcore.solvers.multiclass.objective`; what stands here of them are their constants. One `Loss`
+serves proofs and solvers, so the sensitivity that scales the noise and the gradient that a solver follows cannot come
+from different losses. Compiled code is looked up by key on first use.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .specification import Array, Data, Spec
+from .validation import one_of
+
+# Squared distances below this share of ||theta||^2 + ||x||^2 have lost digits to cancellation and are computed again
+# from theta - x, this many numbers at a time; the others are right to a relative 1e-9.
+_NEAR, _BLOCK = 1e-6, 2_000_000
+_SMALLEST_DISTANCE = 1e-300
+
+
+@dc.dataclass(frozen=True)
+class Loss:
+    """A convex loss l(z; y) with its constants.
+
+    key: name in the registry. label: for people. shape: the shape parameter h of the kernels. task: what y is: -1 or +1
+    (classification), any number with |y| <= y_max (regression), 0 to C - 1 (classes), or nothing that matters
+    (location: z = ||theta - x||; cost: the loss is z itself).
+    slope: sup |l'| over all z and y, inf where there is none. curvature_bound: sup l'' over z and y, inf where there is
+    none; for location the same as a function of theta, sup of the largest eigenvalue of the Hessian. Of classes both
+    are those of one margin.
+    """
+
+    key: str
+    label: str
+    slope: float
+    curvature_bound: float
+    task: Literal["classification", "regression", "classes", "location", "cost"]
+    shape: float = 0.0
+
+    @property
+    def classification(self) -> bool:
+        return self.task == "classification"
+
+    @property
+    def linear(self) -> bool:
+        """Whether z is a linear prediction: all losses but those of location and of classes."""
+        return self.task not in ("location", "classes")
+
+    @property
+    def labelled(self) -> bool:
+        """Whether y matters."""
+        return self.task in ("classification", "regression", "classes")
+
+    def lipschitz(self, spec: Spec) -> float:
+        """L: a bound on |dl/dz| over every record of the domain and every theta where the minimiser can lie.
+
+        Squared loss has none without a bound on theta. `spec.radius` gives one, and so does the simplex, where
+        |z| <= R radius as well; without either, J(theta_hat) <= J(0) puts the minimiser within y_max sqrt(2 / lam), so
+        that L = 2 (R y_max sqrt(2 / lam) + y_max) depends on lam. Squared distances have none either; their minimiser
+        is no farther from 0 than the records.
+
+        >>> from dpcore.core.specification import Domain
+        >>> get_loss("squared").lipschitz(Spec("squared", n=10, p=1, lam=0.5, domain=Domain(R=1.0, y_max=1.0)))
+        6.0
+        """
+        if math.isfinite(self.slope):
+            return self.slope
+        reach = spec.reach
+        if not self.linear:
+            return self.curvature_bound * ((reach or spec.domain.R) + spec.domain.R)
+        if reach is None:
+            if isinstance(spec.lam, str):
+                raise ValueError(f"lam must be a number before {self.label} has a Lipschitz constant, got {spec.lam!r}")
+            reach = spec.domain.y_max * math.sqrt(2.0 / spec.lam)
+        return self.curvature_bound * (spec.domain.R * reach + spec.domain.y_max)
+
+    def steepness(self, reach: Array | float, y_max: float) -> Array:
+        """A bound on |dl/dz| for predictions |z| <= reach and labels |y| <= y_max; for losses of a linear prediction.
+
+        >>> float(get_loss("squared").steepness(1.0, y_max=1.0)), float(get_loss("logistic").steepness(0.0, y_max=1.0))
+        (4.0, 0.5)
+        """
+        reach = np.asarray(reach, float)
+        if not math.isfinite(self.slope):
+            return self.curvature_bound * (reach + y_max)
+        if self.key == "logistic":
+            return 1.0 / (1.0 + np.exp(-reach))
+        return np.full_like(reach, self.slope)
+
+    def smoothness(self, spec: Spec) -> float:
+        """c: a bound on d2l/dz2 in the same sense."""
+        return self.curvature_bound
+
+    def largest_gradient(self, spec: Spec) -> float:
+        """A bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the ball of `spec.radius`.
+
+        Raises ValueError for a loss of unbounded slope without a radius.
+
+        >>> get_loss("mean").largest_gradient(Spec("mean", n=10, p=3, radius=2.0))
+        6.0
+        """
+        if not math.isfinite(self.slope) and spec.radius is None:
+            raise ValueError(f"radius must be a number before gradients of {self.label} have a bound, got None")
+        return self.lipschitz(spec) * (spec.domain.R if self.linear else 1.0)
+
+    def largest_replacement(self, spec: Spec) -> float:
+        """A bound on how far the gradient of a record moves when the record is replaced, theta in that same ball.
+
+        Twice the largest gradient; for squared distances theta cancels, and 2 ||x - x'|| <= 4 R is left.
+
+        >>> get_loss("mean").largest_replacement(Spec("mean", n=10, p=3, radius=2.0))
+        4.0
+        """
+        if self.key == "mean":
+            return 2.0 * self.curvature_bound * spec.domain.R
+        return 2.0 * self.largest_gradient(spec)
+
+    def largest_curvature(self, spec: Spec) -> float:
+        """A bound on the largest eigenvalue of d2l / d theta2 for one record of the domain; inf for a loss with kinks.
+
+        >>> get_loss("logistic").largest_curvature(Spec("logistic", n=10, p=3))
+        0.25
+        """
+        return self.curvature_bound * (spec.domain.R**2 if self.linear else 1.0)
+
+    def at_zero(self, spec: Spec) -> float:
+        """The largest loss of theta = 0 over the records of the domain.
+
+        >>> get_loss("hinge").at_zero(Spec("hinge", n=10, p=1))
+        1.0
+        """
+        z = 0.0 if self.linear else spec.domain.R
+        label = 1.0 if self.classification else spec.domain.y_max
+        return float(self.value(np.array([z]), np.array([label]))[0])
+
+    def value(self, z: Array, y: Array) -> Array:
+        """l(z_i; y_i), shape [n]."""
+        return self._apply("VALUE", z, y)
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """dl/dz at (z_i; y_i), shape [n]."""
+        return self._apply("DERIVATIVE", z, y)
+
+    def sweep(self, X: Array, theta: Array, y: Array) -> tuple[Array, Array, Array]:
+        """z = X theta, dl/dz there and sum_i dl/dz_i x_i, in one pass over a table that is larger than the caches."""
+        from .. import kernels
+
+        (z, slopes), pulled = np.empty((2, len(y))), np.empty_like(theta)
+        rows = max(_SWEPT // X.shape[1], 16)
+        kernels.sweep(kernels.DERIVATIVE[self.key], X, theta, y, self.shape, rows, z, slopes, pulled)
+        return z, slopes, pulled
+
+    def along(self, z: Array, change: Array, share: float, y: Array, before: Array) -> tuple[Array, Array, float]:
+        """z + share change and dl/dz there, [n] each, and the product of change with how far dl/dz is from before."""
+        from .. import kernels
+
+        end, slopes = np.empty((2, len(z)))
+        derivative = kernels.DERIVATIVE[self.key]
+        turn = kernels.apply_along(derivative, z, change, share, y, self.shape, before, end, slopes)
+        return end, slopes, turn
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """d2l/dz2 at (z_i; y_i), shape [n]."""
+        return self._apply("CURVATURE", z, y)
+
+    def gaussian_mean(self, z: Array, y: Array, sd: Array) -> Array:
+        """E l(z_i + sd_i g; y_i) for g ~ N(0, 1), shape [n]; absolute error below 1e-8."""
+        from .. import kernels
+
+        out = np.empty_like(z)
+        kernels.gaussian_mean(kernels.GAUSSIAN_MEAN[self.key], z, y, sd, self.shape, out)
+        return out
+
+    def row_means(self, z: Array, noise: Array, scale: float, y: Array) -> Array:
+        """mean_i l(z_i + scale * noise_ri; y_i) for every row r of noise [r, n]; shape [r]."""
+        from .. import kernels
+
+        out = np.empty(noise.shape[0])
+        kernels.row_means(kernels.VALUE[self.key], z, noise, scale, y, self.shape, out)
+        return out
+
+    def predictions(self, data: Data, thetas: Array) -> Array:
+        """z_i of every record under each model: <x_i, theta_k>, or ||theta_k - x_i|| for location; shape [k, n].
+
+        thetas: [k, r], the coordinates of the stored columns with the others 0, or all p of them: [k, p].
+        Distances are right to a relative 1e-9 and to 1e-12 of ||theta|| + ||x||, also where theta is a record.
+        """
+        if self.linear:
+            return data.margins(thetas[:, : data.active])
+        return _distances(data, thetas)[0]
+
+    def gradients(self, data: Data, thetas: Array) -> Array:
+        """The gradient of F at each model, shape [k, r]; a subgradient where F has a kink.
+
+        thetas: as in `predictions`; the answer has their shape. A record at which a model lies adds 0.
+
+        >>> data = Data([[0.0, 0.0], [3.0, 4.0]], [0.0, 0.0])
+        >>> get_loss("geometric_median").gradients(data, np.zeros((1, 2)))
+        array([[-0.3, -0.4]])
+        """
+        if self.linear:
+            gradients = np.zeros_like(thetas)
+            gradients[:, : data.active] = self._derivatives(data, self.predictions(data, thetas)) @ data.X
+            return gradients / data.n
+        z, near = _distances(data, thetas)
+        pulls = np.divide(self._derivatives(data, z), z, out=np.zeros_like(z), where=z > _SMALLEST_DISTANCE)
+        far = np.where(near, 0.0, pulls)
+        gradients = far.sum(axis=1)[:, None] * thetas
+        gradients[:, : data.active] -= far @ data.X
+        for k, rows, differences in _near_differences(data, thetas, near):
+            gradients[k] += pulls[k, rows] @ differences
+        return gradients / data.n
+
+    def _derivatives(self, data: Data, z: Array) -> Array:
+        """l'(z_ki; y_i), shape [k, n]."""
+        from .. import kernels
+
+        out = np.empty_like(z)
+        kernels.apply_to_rows(kernels.DERIVATIVE[self.key], z, np.arange(len(z)), data.y, self.shape, out)
+        return out
+
+    def _apply(self, table: str, z: Array, y: Array) -> Array:
+        from .. import kernels
+
+        out = np.empty_like(z)
+        kernels.apply(getattr(kernels, table)[self.key], z, y, self.shape, out)
+        return out
+
+
+def _distances(data: Data, thetas: Array) -> tuple[Array, Array]:
+    """||theta_k - x_i||, shape [k, n], and where the square ||theta||^2 - 2 <x, theta> + ||x||^2 cancels, [k, n]."""
+    squares = np.einsum("kj,kj->k", thetas, thetas)[:, None] + data.row_norms**2
+    z = squares - 2.0 * data.margins(np.ascontiguousarray(thetas[:, : data.active]))
+    near = z <= _NEAR * squares
+    z = np.sqrt(np.maximum(z, 0.0))
+    for k, rows, differences in _near_differences(data, thetas, near):
+        z[k, rows] = np.linalg.norm(differences, axis=1)
+    return z, near
+
+
+def _near_differences(data: Data, thetas: Array, near: Array) -> Iterator[tuple[int, NDArray[np.intp], Array]]:
+    """k, some rows [m] with near[k, rows], and theta_k - x_i for them, [m, columns of thetas]."""
+    step = max(1, _BLOCK // thetas.shape[1])
+    for k in np.flatnonzero(near.any(axis=1)):
+        found = np.flatnonzero(near[k])
+        for start in range(0, len(found), step):
+            rows = found[start : start + step]
+            x = data.X[rows]
+            differences = np.tile(thetas[k], (len(rows), 1))
+            differences[:, : data.active] -= x if isinstance(x, np.ndarray) else x.toarray()
+            yield int(k), rows, differences
+
+
+_HALF_WIDTH = 0.5
+_SWEPT = 1 << 15  # entries that stay in a near cache
+SMOOTHING = 0.1  # within this of the distance, a smooth median's loss is nearly quadratic
+
+LOSSES = {
+    loss.key: loss
+    for loss in (
+        Loss("logistic", "logistic loss", slope=1.0, curvature_bound=0.25, task="classification"),
+        Loss(
+            "huber_hinge",
+            "Huberised hinge loss",
+            slope=1.0,
+            curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
+            task="classification",
+            shape=_HALF_WIDTH,
+        ),
+        Loss("hinge", "hinge loss", slope=1.0, curvature_bound=math.inf, task="classification"),
+        Loss("squared", "squared loss", slope=math.inf, curvature_bound=2.0, task="regression"),
+        Loss(
+            "huber",
+            "Huber loss",
+            slope=1.0,
+            curvature_bound=1.0 / _HALF_WIDTH,
+            task="regression",
+            shape=_HALF_WIDTH,
+        ),
+        Loss("absolute", "absolute loss", slope=1.0, curvature_bound=math.inf, task="regression"),
+        Loss(
+            "multiclass_hinge",
+            "Huberised hinge over classes",
+            slope=1.0,
+            curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
+            task="classes",
+            shape=_HALF_WIDTH,
+        ),
+        Loss("linear", "linear cost", slope=1.0, curvature_bound=0.0, task="cost"),
+        Loss("geometric_median", "geometric median", slope=1.0, curvature_bound=math.inf, task="location"),
+        Loss(
+            "smooth_median",
+            "smoothed geometric median",
+            slope=1.0,
+            curvature_bound=1.0 / SMOOTHING,
+            task="location",
+            shape=SMOOTHING,
+        ),
+        Loss("mean", "mean", slope=math.inf, curvature_bound=2.0, task="location"),
+    )
+}
+
+
+def get_loss(key: str) -> Loss:
+    """The loss with this key; ValueError names the known ones.
+
+    >>> get_loss("logistic").curvature_bound
+    0.25
+    """
+    return LOSSES[one_of("loss", key, LOSSES)]

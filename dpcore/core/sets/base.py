@@ -1,0 +1,81 @@
+"""What every convex set answers: where a linear function is smallest, the nearest point, how wide it is."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+import functools
+import math
+from typing import ClassVar
+
+from ..arrays import Array
+from ..validation import integer
+
+
+@dc.dataclass(frozen=True)
+class Width:
+    """A Gaussian width and how far from it the truth may be.
+
+    value: of E max_theta <g, theta>. error: a bound for formulas and quadrature; where the set's width is drawn at
+    random, three standard errors.
+    """
+
+    value: float
+    error: float
+
+    @property
+    def upper(self) -> float:
+        return self.value + self.error
+
+
+@dc.dataclass(frozen=True)
+class ConvexSet(abc.ABC):
+    """A closed, bounded, convex set in R^p of size 1.
+
+    label: for charts and messages.
+    """
+
+    label: ClassVar[str]
+
+    @property
+    def q(self) -> float:
+        """The norm order in which records are bounded where nobody says."""
+        return math.inf
+
+    @abc.abstractmethod
+    def norm(self, order: float, p: int) -> float:
+        """The largest ||theta||_order in the set, for an order from 1 to inf."""
+
+    def diameter(self, order: float, p: int) -> float:
+        """The largest ||theta - theta'||_order in the set; twice the norm where it is symmetric."""
+        return 2.0 * self.norm(order, p)
+
+    def corners(self, p: int) -> int | None:
+        """How many vertices it is the convex hull of; None for sets that are no polytopes or have too many."""
+        return None
+
+    @abc.abstractmethod
+    def extreme(self, v: Array) -> Array:
+        """A point of the set at which <v, .> is smallest; v [..., p], answer of the same shape."""
+
+    @abc.abstractmethod
+    def project(self, v: Array) -> Array:
+        """The nearest point of the set in L2, to 1e-10 of max(1, ||v||); v [..., p], answer of the same shape."""
+
+    def width(self, p: int) -> Width:
+        """The Gaussian width E max over theta in the set of <g, theta>, g ~ N(0, I_p); computed once.
+
+        >>> from dpcore.core.sets import Ball, L1Ball
+        >>> round(Ball().width(1).value, 6), round(L1Ball().width(200).value, 3)
+        (0.797885, 2.969)
+        """
+        return _width(self, integer("p", p, at_least=1))
+
+    @abc.abstractmethod
+    def _width(self, p: int) -> Width:
+        """`width`, computed anew."""
+
+
+@functools.lru_cache(maxsize=512)
+def _width(shape: ConvexSet, p: int) -> Width:
+    return shape._width(p)

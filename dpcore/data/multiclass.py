@@ -1,0 +1,239 @@
+"""Data sets with several classes for the large-margin Gaussian classifier: drawn ones and real ones.
+
+||x||_2 <= 1 is kept by constants written down here and, for real records, by a declared rule: a row beyond norm 1 is
+pulled back to the sphere, each by itself. What of a scaling was once taken from the records is named in `public`.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+
+import numpy as np
+
+from ..core.cache import BoundedCache
+from ..core.scaling import clip_rows
+from ..core.specification import Array, Data, Domain
+from ..core.validation import integer, one_of
+from .bundled import BUNDLED
+from .gaussian_classes import Mixture, crossing_ellipses, draw_within
+from .sklearn_files import packaged
+from .synthetic import TEST_RECORDS
+
+MAX_RECORDS = 1_000_000
+MAX_CLASSES, MAX_COORDINATES = 10, 16  # of drawn classes
+_DRAWN, _PICTURES = "gaussian_classes", "digits"
+_COMPONENTS = 10
+
+
+@dc.dataclass(frozen=True)
+class ClassSource:
+    """What is publicly known of a data set with classes.
+
+    key, label: names for code and people. record, records: what one record is ("flower"). things: "of 100 {things} so
+    many are told apart correctly". names: of the classes, () where they are drawn. size: training records that exist,
+    None where any number can be drawn. d: columns, None where they are chosen. features: their names, () where drawn.
+    scaling: how ||x||_2 <= 1 is kept, in one sentence. public: what of the scaling was taken from the records and is
+    declared public, in one sentence; "" where nothing was.
+    """
+
+    key: str
+    label: str
+    record: str
+    records: str
+    things: str
+    names: tuple[str, ...]
+    size: int | None
+    d: int | None
+    features: tuple[str, ...]
+    scaling: str
+    public: str = ""
+
+
+@dc.dataclass(frozen=True)
+class ClassSplit:
+    """Training and test records, y in 0.0, ..., classes - 1, the promise that both keep, and their law where known."""
+
+    train: Data
+    test: Data
+    classes: int
+    names: tuple[str, ...]
+    domain: Domain
+    truth: Mixture | None = None
+
+
+@dc.dataclass(frozen=True)
+class Summary:
+    """Mean and standard deviation of each feature as the public description of the data set prints them."""
+
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+
+
+SUMMARIES = {
+    # Iris (Fisher), in cm.
+    "iris": Summary((5.84, 3.05, 3.76, 1.20), (0.83, 0.43, 1.76, 0.76)),
+    # Wine recognition (UCI).
+    "wine": Summary(
+        (13.0, 2.34, 2.36, 19.5, 99.7, 2.29, 2.03, 0.36, 1.59, 5.1, 0.96, 2.61, 746.0),
+        (0.8, 1.12, 0.27, 3.3, 14.3, 0.63, 1.00, 0.12, 0.57, 2.3, 0.23, 0.71, 315.0),
+    ),
+}
+_STANDARDISED = 1.5  # standardised rows are divided by this times sqrt(d)
+_PROJECTED = 2.5  # projected pictures are divided by this
+_CLIPPED = "; a row longer than 1 is divided by its length"
+_PRINTED = "The means and deviations are those that the public description prints, which come from these very records."
+
+_FLOWERS = ClassSource(
+    "iris",
+    "iris, three species (real)",
+    record="flower",
+    records="flowers",
+    things="irises",
+    names=("setosa", "versicolor", "virginica"),
+    size=BUNDLED["iris"].size,
+    d=4,
+    features=("sepal length", "sepal width", "petal length", "petal width"),
+    scaling="4 measurements less their published means, over their published deviations and 1.5 sqrt(4)" + _CLIPPED,
+    public=_PRINTED,
+)
+
+CLASS_SOURCES = {
+    source.key: source
+    for source in (
+        ClassSource(
+            _DRAWN,
+            "drawn Gaussian classes",
+            record="record",
+            records="records",
+            things="records",
+            names=(),
+            size=None,
+            d=None,
+            features=(),
+            scaling="Gaussian classes around 0 with small declared spreads; a record longer than 1 is drawn again",
+        ),
+        _FLOWERS,
+        dc.replace(
+            _FLOWERS,
+            key="wine",
+            label="wine, three growers (real)",
+            record="wine",
+            records="wines",
+            things="wines",
+            names=("first grower", "second grower", "third grower"),
+            size=BUNDLED["wine"].size,
+            d=13,
+            features=(
+                *("alcohol", "malic acid", "ash", "alcalinity of ash", "magnesium", "total phenols", "flavanoids"),
+                *("nonflavanoid phenols", "proanthocyanins", "colour intensity", "hue", "OD280/OD315", "proline"),
+            ),
+            scaling="13 measurements less their published means, over their published deviations and 1.5 sqrt(13)"
+            + _CLIPPED,
+        ),
+        ClassSource(
+            _PICTURES,
+            "digits, all ten (real)",
+            record="picture",
+            records="pictures",
+            things="digits",
+            names=tuple("0123456789"),
+            size=BUNDLED["digits"].size,
+            d=_COMPONENTS,
+            features=tuple(f"component {k}" for k in range(1, _COMPONENTS + 1)),
+            scaling="64 pixels over 16, less the mean picture, projected on 10 principal components, over 2.5"
+            + _CLIPPED,
+            public="The mean picture and the principal components are computed from all 1,797 pictures and declared "
+            "public; with private pictures this would leak.",
+        ),
+    )
+}
+
+
+def load_classes(source: str, n: int, *, d: int | None = None, classes: int | None = None, seed: int) -> ClassSplit:
+    """n training records with classes and a test set; the same arguments always give the same records.
+
+    source: key in `CLASS_SOURCES`. n: from 2 to 1,000,000 training records; beyond a real source's size, 70% of its
+    records, they are resampled from these. d, classes: of drawn records, from 2 to 16 coordinates (2 if None) and from
+    2 to 10 classes (3 if None), 4,000 test records and their law; a real source has its own, which None stands for.
+    seed: integer >= 0. Results are kept, up to 200 MB, and must not be changed.
+    Randomness: drawn records have one Generator from (seed, classes, d, source), the law first, then streams of their
+    own for training and test, so that the first records stay when n grows. Real records have that of `load`: the
+    permutation, with the same records for a test, then the draw with replacement.
+    Raises ValueError for arguments outside these ranges.
+
+    >>> split = load_classes("iris", 105, seed=0)
+    >>> split.train.X.shape, split.names
+    ((105, 4), ('setosa', 'versicolor', 'virginica'))
+    """
+    info = CLASS_SOURCES[one_of("source", source, CLASS_SOURCES)]
+    if integer("n", n, at_least=2) > MAX_RECORDS:
+        raise ValueError(f"n must be at most {MAX_RECORDS:,}, got {n:,}")
+    integer("seed", seed, at_least=0)
+    if info.d is None:
+        d = _from_two("d", 2 if d is None else d, MAX_COORDINATES)
+        classes = _from_two("classes", 3 if classes is None else classes, MAX_CLASSES)
+        return _SPLITS.get((source, n, d, classes, seed), lambda: _draw(source, n, d, classes, seed))
+    for name, value, own in (("d", d, info.d), ("classes", classes, len(info.names))):
+        if value is not None and integer(name, value, at_least=1) != own:
+            raise ValueError(f"{name} must be {own} for source {source!r}, got {value}")
+    return _SPLITS.get((source, n, seed), lambda: _choose(info, n, seed))
+
+
+def _from_two(name: str, value: int, most: int) -> int:
+    if integer(name, value, at_least=2) > most:
+        raise ValueError(f"{name} must be at most {most}, got {value}")
+    return int(value)
+
+
+def _draw(source: str, n: int, d: int, classes: int, seed: int) -> ClassSplit:
+    rng = np.random.default_rng([seed, classes, d, *source.encode()])
+    law = crossing_ellipses(classes, d, rng)
+    train, test = rng.spawn(2)
+    names = tuple("ABCDEFGHIJ"[:classes])
+    return _split(Data(*draw_within(law, n, train)), Data(*draw_within(law, TEST_RECORDS, test)), names, law)
+
+
+def _choose(info: ClassSource, n: int, seed: int) -> ClassSplit:
+    rng = np.random.default_rng([seed, *info.key.encode()])
+    X, y = _records(info.key)
+    order = rng.permutation(len(y))
+    train, test = order[: info.size], order[info.size :]
+    chosen = rng.choice(train, n, replace=True) if n > len(train) else train[:n]
+    return _split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), info.names)
+
+
+def _split(train: Data, test: Data, names: tuple[str, ...], truth: Mixture | None = None) -> ClassSplit:
+    domain = Domain(y_max=len(names) - 1.0)
+    train.check_domain(domain)
+    test.check_domain(domain)
+    return ClassSplit(train, test, len(names), names, domain, truth)
+
+
+@functools.cache
+def _records(key: str) -> tuple[Array, Array]:
+    """All scaled records of a real source: X [all, d], y [all] as floats."""
+    raw, target = packaged(key)
+    if key == _PICTURES:
+        scaled = _projected(raw / 16.0) / _PROJECTED
+    else:
+        published = SUMMARIES[key]
+        scaled = (raw - published.mean) / published.deviation / (_STANDARDISED * math.sqrt(raw.shape[1]))
+    clipped, _ = clip_rows(Data(scaled, target), 1.0)
+    return clipped.X, clipped.y
+
+
+def _projected(X: Array) -> Array:
+    """X less its mean row, on its first principal components, each with its largest entry > 0; [n, 10]."""
+    centred = X - X.mean(axis=0)
+    components = np.linalg.svd(centred, full_matrices=False)[2][:_COMPONENTS]
+    largest = components[np.arange(_COMPONENTS), np.abs(components).argmax(axis=1)]
+    return centred @ (components * np.sign(largest)[:, None]).T
+
+
+def _bytes(split: ClassSplit) -> int:
+    return sum(8 * (data.X.size + 2 * data.n) for data in (split.train, split.test))  # with the row norms
+
+
+_SPLITS: BoundedCache[ClassSplit] = BoundedCache(200_000_000, _bytes)

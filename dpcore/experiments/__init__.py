@@ -1,0 +1,1 @@
+"""Sweeps of mechanisms over data, and what is measured in them."""

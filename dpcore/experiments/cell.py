@@ -1,0 +1,259 @@
+"""One cell of an experiment: a whole curve of one mechanism over epsilon, computed once and kept.
+
+Randomness comes from (seed, mechanism key, repetition) and from nothing else, so that curves share their noise along a
+sweep, 20 repetitions are a prefix of 50, and a cell does not depend on the experiment around it.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+import time
+import zlib
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Any, cast
+
+import numpy as np
+
+from .. import data as records
+from .. import solvers
+from ..accounting.gaussian import attack_cap
+from ..core.cache import BoundedCache
+from ..core.losses import get_loss
+from ..core.sets import get_set
+from ..core.specification import Bound, Budget, Data, NotApplicable, Plan, Spec
+from ..mechanisms import Mechanism
+from ..mechanisms.base import AdditiveMechanism, Prepared, SampledMechanism
+from ..solvers.frank_wolfe import vertices
+from . import metrics
+
+
+@dc.dataclass(frozen=True)
+class Cell:
+    """One mechanism's curve over epsilon; hashable and picklable, it is its own cache key.
+
+    population, fresh: whether the excess population risk is measured too, and the mean loss on the test records.
+    """
+
+    mechanism: Mechanism
+    epsilons: tuple[float, ...]
+    source: str
+    n: int
+    p: int
+    delta: float
+    loss: str
+    lam: float | str
+    theta_norm: float
+    radius: float | None
+    repetitions: int
+    seed: int
+    population: bool = False
+    fresh: bool = False
+
+
+_CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(60_000, len)  # rows
+_REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
+_ON_SIMPLEX: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
+_ON_L1_BALL: BoundedCache[solvers.SetMinimum] = BoundedCache(64)
+
+
+def never() -> bool:
+    """Nobody cancels; a function of the module, so that it reaches other processes."""
+    return False
+
+
+def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str, Any]]:
+    """The rows of one cell, from the cache or computed; the caller may change them.
+
+    cancelled is asked before each solve; when it says yes, CancelledError is raised and nothing is kept.
+    """
+    kept = records.kept_with(cell.source, _CELLS)
+    return [dict(row) for row in kept.get_unless(cancelled, cell, lambda: _compute(cell, cancelled))]
+
+
+def is_cached(cell: Cell) -> bool:
+    """Whether `run_cell` has the rows at hand."""
+    return cell in records.kept_with(cell.source, _CELLS)
+
+
+def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
+    """What stands in the table for a cell that has no numbers: one row per point."""
+    return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
+
+
+def spec_of(cell: Cell) -> Spec:
+    """The problem that a cell's mechanism is given: its source's promise, in the norm that the mechanism asks for."""
+    domain = records.load(cell.source, cell.n, cell.p, cell.seed).domain.implied(cell.mechanism.q, cell.p)
+    problem = (cell.loss, cell.n, cell.p, cell.lam, domain, cell.radius, cell.theta_norm, cell.mechanism.set)
+    return Spec(*problem)  # type: ignore[arg-type]
+
+
+def reference_of(cell: Cell) -> solvers.Minimum:
+    """What excess risk is measured from: the best model in the ball, or in the set that the source names."""
+    problem = (cell.source, cell.n, cell.p, cell.seed, cell.loss)
+    named = records.get_source(cell.source).set
+    if named == "simplex":
+        return simplex_minimum(*problem, cell.radius or 1.0)
+    if named == "l1_ball" and math.isfinite(get_loss(cell.loss).curvature_bound):
+        return l1_ball_minimum(*problem, cell.radius or cell.theta_norm)
+    ball = min(cell.theta_norm, cell.radius or math.inf)
+    return reference_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, ball)
+
+
+def simplex_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.SimplexMinimum:
+    """F* of a source's training records over the simplex of `radius`, certified, from a cache."""
+
+    def compute() -> solvers.SimplexMinimum:
+        return solvers.minimise_on_simplex(get_loss(loss), records.load(source, n, p, seed).train, radius)
+
+    return records.kept_with(source, _ON_SIMPLEX).get((source, n, p, seed, loss, radius), compute)
+
+
+def l1_ball_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.SetMinimum:
+    """F* of a source's training records over the L1 ball of `radius`, certified, from a cache."""
+
+    def compute() -> solvers.SetMinimum:
+        risk = vertices.risk_of(get_loss(loss), records.load(source, n, p, seed).train)
+        return solvers.minimise_on_set(risk, get_set("l1_ball"), radius)
+
+    return records.kept_with(source, _ON_L1_BALL).get((source, n, p, seed, loss, radius), compute)
+
+
+def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
+    """F* of a source's training records over the L2 ball of `radius`, certified, from a cache.
+
+    Idle columns change no risk: one reference serves every p beyond the source's own columns.
+    """
+    p = records.get_source(source).p or p
+
+    def compute() -> solvers.BallMinimum:
+        return solvers.minimise_in_ball(get_loss(loss), records.load(source, n, p, seed).train, radius)
+
+    return records.kept_with(source, _REFERENCES).get((source, n, p, seed, loss, radius), compute)
+
+
+def generator(seed: int, key: str, repetition: int) -> np.random.Generator:
+    """The noise of one repetition of one mechanism; the same for every epsilon and every grid."""
+    return np.random.default_rng([seed, zlib.crc32(key.encode()), repetition])
+
+
+def _unless(cancelled: Callable[[], bool]) -> None:
+    if cancelled():
+        raise CancelledError
+
+
+def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
+    started = time.perf_counter()
+    split = records.load(cell.source, cell.n, cell.p, cell.seed)
+    spec = spec_of(cell)
+    reference = reference_of(cell)
+
+    plans: list[Plan] = []
+    rows: list[dict[str, Any]] = []
+    for epsilon in cell.epsilons:
+        try:
+            plans.append(cell.mechanism.calibrate(spec, Budget(epsilon, cell.delta)))
+        except NotApplicable as error:
+            rows.append(_public(cell, epsilon) | {"status": "not applicable", "reason": str(error)})
+    if not plans:
+        return rows
+
+    prepared = cell.mechanism.prepare_many(plans, split.train, cancelled)
+    _unless(cancelled)
+    population = split.population if cell.population else None
+    curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
+    seconds = (time.perf_counter() - started) / len(plans)
+    # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
+    comparable = cell.mechanism.set in ("ball", records.get_source(cell.source).set)
+    larger = metrics.larger_class(split.test)
+    for k, plan in enumerate(plans):
+        bounds = plan.mechanism.bounds(plan) if comparable else ()
+        limit = plan.mechanism.attack_limit(plan)
+        for curve in curves:
+            about: dict[str, float | None] = {"reference_gap": reference.gap, "test_records": split.test.n}
+            about |= {"seconds": seconds, "larger_class": larger if curve.metric == "accuracy" else None}
+            rows.append(_public(cell, plan.requested.epsilon) | _measured(plan, bounds, limit, curve, k) | about)
+    return sorted(rows, key=lambda row: row["epsilon"])
+
+
+def _curves(
+    cell: Cell,
+    plans: list[Plan],
+    prepared: list[Prepared],
+    train: Data,
+    test: Data,
+    reference: solvers.Minimum,
+    population: records.Population | None,
+    cancelled: Callable[[], bool],
+) -> tuple[metrics.Curve, ...]:
+    """The metrics of a cell along its plans; the population's only where it is known."""
+    loss, mechanism, key = get_loss(cell.loss), cell.mechanism, cell.mechanism.key
+    if isinstance(mechanism, AdditiveMechanism):
+        rngs = [generator(cell.seed, key, r) for r in range(cell.repetitions)]
+        releases = metrics.Additive(
+            np.stack([p.theta for p in prepared]),
+            scales=np.array([plan.scale for plan in plans]),
+            directions=np.stack([mechanism.law.direction(cell.p, train.active, rng) for rng in rngs]),
+            spread=mechanism.law.spread(cell.p),
+        )
+        exact = metrics.additive_curves(loss, train, test, reference, releases)
+        if cell.fresh:
+            exact = (*exact, metrics.additive_fresh(loss, test, reference, releases))
+        if population is None:
+            return exact
+        return (*exact, metrics.population_curve(loss, population, reference.radius, releases))
+    # Draws come in pairs, and a standard error needs two pairs.
+    rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
+    drawn = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
+    measured = metrics.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
+    if cell.fresh:
+        measured = (*measured, metrics.released_fresh(loss, test, reference, drawn.centres, drawn.thetas))
+    if population is None:
+        return measured
+    return (*measured, metrics.population_released(loss, population, reference.radius, drawn.centres, drawn.thetas))
+
+
+def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
+    return {
+        "mechanism": cell.mechanism.key,
+        "label": cell.mechanism.label,
+        "accounting": getattr(cell.mechanism, "accounting", ""),
+        "rule": getattr(cell.mechanism, "rule", ""),
+        "repetitions": cell.repetitions,
+        "epsilon": epsilon,
+        "delta": cell.delta,
+        "n": cell.n,
+        "p": cell.p,
+        "attack_cap": attack_cap(Budget(epsilon, cell.delta)),
+    }
+
+
+def _measured(plan: Plan, bounds: tuple[Bound, ...], limit: float, curve: metrics.Curve, k: int) -> dict[str, Any]:
+    upper = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "upper")]
+    mean = [b for b in upper if b.holds == "expectation"]
+    bound = min(mean, key=lambda b: b.value, default=None)
+    band = min((b.value for b in upper if b.holds == "probability"), default=None)
+    return {
+        "metric": curve.metric,
+        "repetitions": curve.draws.shape[1],
+        "mean": float(curve.mean[k]),
+        "exact": curve.exact,
+        "se": float(curve.se[k]),
+        "q10": float(curve.q10[k]),
+        "q50": float(curve.q50[k]),
+        "q90": float(curve.q90[k]),
+        "noiseless": float(curve.noiseless[k]),
+        "reference": curve.reference,
+        "bound": bound.value if bound else None,
+        "bound_form": bound.form if bound else None,
+        "bound_source": bound.source if bound else None,
+        "one_run_bound": band,
+        "spent_epsilon": plan.spent.epsilon,
+        "spent_delta": plan.spent.delta,
+        "attack_limit": limit,
+        "lam": float(plan.spec.lam),
+        "steps": plan.steps,
+        "scale": plan.scale,
+        "status": "ok",
+    }

@@ -1,0 +1,164 @@
+"""What a long run has computed so far, on disk as it comes, so that a killed run can be taken up again.
+
+A journal is a text file of JSON lines. The first names the experiment and the code that computes it, each further line
+holds the rows of one cell with their number and digest. Whatever kills the run costs at most the line that was being
+written; what stands below a line that was changed is computed again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from .experiment import Experiment
+
+try:
+    import fcntl
+except ImportError:  # Windows, where two runs to one file are not told apart
+    fcntl = None  # type: ignore[assignment]
+
+_KIND = "dpcore run"
+_NO_LINE = (ValueError, TypeError, KeyError, RecursionError)
+
+
+class Journal:
+    """The cells of one experiment that are done, in a file that no other run can write to; a context manager.
+
+    On leaving, a file without any cell is deleted; `close(delete=True)` deletes it with its cells.
+
+    path: the file. resume: go on with the cells in it, where there is one; without it a file that is there is refused,
+    because somebody may still want its cells. known: rows of each cell that is done, by its place among
+    `experiment.cells()`. discarded: how many lines of the file were left out, from the first that is not as it was
+    written.
+
+    Raises ValueError for a file that is no journal of this experiment and code, that another run is writing, or that
+    must not be overwritten.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp(), "table.csv.unfinished")
+    >>> with Journal(place, Experiment(n=100)) as journal:
+    ...     journal.keep(0, [{"mean": 0.5}])
+    >>> with Journal(place, Experiment(n=100), resume=True) as journal:
+    ...     journal.known
+    {0: [{'mean': 0.5}]}
+    """
+
+    def __init__(self, path: Path, experiment: Experiment, *, resume: bool = False) -> None:
+        self.path = path
+        self.known: dict[int, list[dict[str, Any]]] = {}
+        self.discarded = 0
+        if path.exists() and not path.is_file():  # a pipe would wait for its other end
+            raise ValueError(f"{path.name} must be a file or not there yet, got a folder, a pipe or a device")
+        if path.exists() and not resume:
+            raise ValueError(
+                f"{path.name} holds what an unfinished run has computed: go on with it by --resume, or delete it"
+            )
+        self._file = path.open("a+b")
+        try:
+            self._lock()
+            plain = json.loads(experiment.to_json())
+            heading = {"kind": _KIND, "version": __version__, "sources": _sources(), "experiment": plain}
+            whole = self._read(heading, len(list(experiment.cells())))
+            self._file.truncate(whole)
+            if not whole:
+                self._write(_line(heading))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _lock(self) -> None:
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(
+                    f"{self.path.name} must be written by one run at a time, got a second one while the first goes on"
+                ) from None
+
+    def _read(self, heading: dict[str, Any], cells: int) -> int:
+        """Take over the cells; the length of the lines that are as they were written, 0 where not even the first is."""
+        self._file.seek(0)
+        first, *lines = self._file.read().splitlines(keepends=True) or [b""]
+        if not first.endswith(b"\n") and _line(heading).startswith(first):
+            return 0  # killed before the first line was whole
+        try:
+            found = json.loads(first)
+            ours = found["kind"] == _KIND
+        except _NO_LINE:
+            ours = False
+        if not ours:
+            raise ValueError(f"{self.path.name} must be what an unfinished run left, got something else")
+        if found.get("experiment") != heading["experiment"]:
+            raise ValueError(f"{self.path.name} must belong to this experiment, got the cells of another one")
+        if found.get("sources") != heading["sources"]:
+            raise ValueError(
+                f"{self.path.name} must be of the code that goes on with it, got cells of other sources (version "
+                f"{found.get('version')}): go on with those, or delete it"
+            )
+        whole = len(first)
+        for line in lines:
+            try:
+                content = json.loads(line)
+                place, rows = content["cell"], content["rows"]
+                good = line == _cell_line(place, rows) and place in range(cells) and place not in self.known
+            except _NO_LINE:
+                good = False
+            if not good:
+                break
+            self.known[place] = rows
+            whole += len(line)
+        left = lines[len(self.known) :]
+        self.discarded = len(left) - (bool(left) and not left[-1].endswith(b"\n"))  # the kill's own line is none
+        return whole
+
+    def keep(self, place: int, rows: list[dict[str, Any]]) -> None:
+        """Write the rows of a cell; they are on the disk when this returns."""
+        self._write(_cell_line(place, rows))
+        self.known[place] = rows
+
+    def _write(self, line: bytes) -> None:
+        try:
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            error.filename = str(self.path)  # the system names no file
+            raise
+
+    def close(self, *, delete: bool = False) -> None:
+        with suppress(OSError):  # what a full disk refuses once more; every cell that is kept is written already
+            self._file.close()
+        if delete or not self.known:
+            self.path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@functools.cache
+def _sources() -> str:
+    """A digest of the package's code, so that no table is made of the cells of two."""
+    digest = hashlib.sha256()
+    folder = Path(__file__).resolve().parents[1]
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cell_line(place: int, rows: list[dict[str, Any]]) -> bytes:
+    digest = hashlib.sha256(_line({"cell": place, "rows": rows})).hexdigest()[:16]
+    return _line({"cell": place, "count": len(rows), "digest": digest, "rows": rows})
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    """One line; numbers come back as they were, numpy's too."""
+    return json.dumps(content, default=lambda number: number.item()).encode() + b"\n"

@@ -1,0 +1,368 @@
+"""Experiments: a frozen description in, a table out.
+
+An `Experiment` takes the same words as `dpcore.solve`. It is cut into cells (see `dpcore.experiments.cell`), which any
+executor may compute in any order, and which can be given up half-way without losing those that are done.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import hashlib
+import json
+import queue
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from .. import data as records
+from ..core.losses import LOSSES, get_loss
+from ..core.specification import Budget, Spec, Unconverged
+from ..core.validation import check_real, integer, one_of, positive, shown
+from ..mechanisms import Mechanism, make_mechanism
+from .cell import Cell, blank_rows, never, run_cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EPSILON_GRID = (
+    *(round(mantissa * 10.0**power, 3) for power in (-2, -1, 0) for mantissa in (1, 1.5, 2, 3, 5, 7)),
+    10.0,
+)
+
+COLUMNS = (
+    *("mechanism", "label", "accounting", "rule", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
+    *("q10", "q50", "q90", "noiseless", "reference", "reference_gap", "larger_class"),
+    *("bound", "bound_form", "bound_source", "one_run_bound"),
+    *("epsilon", "delta", "spent_epsilon", "spent_delta", "attack_limit", "attack_cap"),
+    *("n", "test_records", "p", "lam", "steps", "scale", "seconds", "status", "reason"),
+)
+_AXES = ("epsilon", "delta", "n", "p", "lam")
+_MAX_REPETITIONS = 100_000
+_MAX_MARGINS = 200_000_000  # repetitions times n: they are in memory together
+# How long a run that can be cancelled waits for its workers before it asks again.
+_PATIENCE_SECONDS = 0.05
+
+
+def _real(value: object) -> float:
+    return check_real("axis values", value, "finite numbers", lambda v: True) + 0.0  # -0.0 becomes 0.0
+
+
+def _whole(value: object) -> int:
+    return int(check_real("axis values", value, "whole numbers", float.is_integer))
+
+
+def _listed(name: str, values: Any, kind: str) -> tuple[Any, ...]:
+    """The elements of a list, or ValueError; an array without axes claims to be iterable and is not."""
+    try:
+        if not isinstance(values, str):
+            return tuple(values)
+    except TypeError:
+        pass
+    raise ValueError(f"{name} must be a list of {kind}, got {shown(values)}")
+
+
+@dc.dataclass(frozen=True)
+class Axis:
+    """What an experiment sweeps: one of its own fields and the values it takes.
+
+    >>> Axis("epsilon", (0.1, 1.0)).values
+    (0.1, 1.0)
+    """
+
+    name: str
+    values: tuple[float, ...] | tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        one_of("axis", self.name, _AXES)
+        kind = _whole if self.name in ("n", "p") else _real
+        values = _listed("axis values", self.values, "numbers")
+        object.__setattr__(self, "values", tuple(kind(value) for value in values))
+        if not self.values:
+            raise ValueError("axis values must not be empty")
+        if list(self.values) != sorted(set(self.values)):
+            raise ValueError(f"axis values must be increasing, got {self.values}")
+
+
+@dc.dataclass(frozen=True)
+class Experiment:
+    """One chart's worth of runs.
+
+    source: key of a data set (`dpcore.data.SOURCES`). mechanisms: keys or mechanism objects (which carry knobs).
+    n: training records, p: columns, theta_norm: as in `dpcore.solve`; None takes the source's own. epsilon, delta,
+    loss, lam, radius: as in `dpcore.solve`; a loss goes with the sources of its own task (classification, regression
+    or location). The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
+    that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
+    point, from 2 to 100,000 and at most 2 * 10^8 / n. seed: of the data and the noise. population: also the
+    excess population risk, for synthetic sources, whose law is known.
+
+    >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
+    True
+    """
+
+    source: str = "breast_cancer"
+    mechanisms: tuple[Mechanism | str, ...] = ("output_gaussian",)
+    n: int | None = None
+    p: int | None = None
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    loss: str = "logistic"
+    lam: float | str = "auto"
+    theta_norm: float | None = None
+    radius: float | None = None
+    sweep: Axis = Axis("epsilon", EPSILON_GRID)
+    repetitions: int = 50
+    seed: int = 0
+    population: bool = False
+
+    def __post_init__(self) -> None:
+        info = records.get_source(self.source)
+        if get_loss(self.loss).task != info.task:
+            fitting = [loss.key for loss in LOSSES.values() if loss.task == info.task]
+            raise ValueError(
+                f"loss must be a {info.task} loss ({', '.join(fitting)}) for source {self.source!r}, "
+                f"got {shown(self.loss)}"
+            )
+        if not isinstance(self.population, bool):
+            raise ValueError(f"population must be true or false, got {shown(self.population)}")
+        if self.population and info.size is not None:
+            raise ValueError(f"population must be false for source {self.source!r}: nobody knows its law")
+        if self.population and info.task == "location":
+            raise ValueError(f"population must be false for source {self.source!r}: nobody worked out its risks")
+        if self.population and info.set != "ball":
+            raise ValueError(f"population must be false for source {self.source!r}: its risks are sums over all signs")
+        set_field = object.__setattr__
+        set_field(self, "mechanisms", _mechanisms(self.mechanisms))
+        if not isinstance(self.sweep, Axis):
+            raise ValueError(f"sweep must be an Axis, got {shown(self.sweep)}")
+        set_field(self, "n", integer("n", info.people if self.n is None else self.n, at_least=2))
+        set_field(self, "p", integer("p", info.p or 8 if self.p is None else self.p, at_least=1))
+        B = info.theta_norm if self.theta_norm is None else self.theta_norm
+        set_field(self, "theta_norm", positive("theta_norm", B))
+        set_field(self, "repetitions", integer("repetitions", self.repetitions, at_least=2))
+        if self.repetitions > _MAX_REPETITIONS:
+            raise ValueError(f"repetitions must be at most {_MAX_REPETITIONS:,}, got {self.repetitions:,}")
+        set_field(self, "seed", integer("seed", self.seed, at_least=0))
+        # Own fields and every value of the sweep meet the rules of solve; plain numbers make equal digests.
+        budget = Budget(self.epsilon, self.delta)
+        set_field(self, "epsilon", budget.epsilon)
+        set_field(self, "delta", budget.delta + 0.0)  # -0.0 becomes 0.0, which it equals but is not written like
+        spec = Spec(self.loss, 2, 1, self.lam, radius=self.radius)  # type: ignore[arg-type]
+        set_field(self, "lam", spec.lam)
+        set_field(self, "radius", spec.radius)
+        for cell in self.cells():
+            for epsilon in cell.epsilons:
+                Budget(epsilon, cell.delta)
+            Spec(cell.loss, cell.n, cell.p, cell.lam, theta_norm=cell.theta_norm)  # type: ignore[arg-type]
+            if cell.repetitions * cell.n > _MAX_MARGINS:
+                raise ValueError(
+                    f"repetitions times n must be at most {_MAX_MARGINS:,} to fit into memory, "
+                    f"got {cell.repetitions:,} times {cell.n:,}"
+                )
+
+    def cells(self) -> Iterator[Cell]:
+        """The independent pieces of work, mechanism by mechanism along the sweep."""
+        for mechanism in self.mechanisms:
+            if self.sweep.name == "epsilon":
+                yield self._cell(mechanism, epsilons=self.sweep.values)
+            else:
+                for value in self.sweep.values:
+                    yield self._cell(mechanism, epsilons=(self.epsilon,), **{self.sweep.name: value})
+
+    def _cell(self, mechanism: Any, epsilons: tuple[float, ...], **changed: Any) -> Cell:
+        own = ("mechanism", "epsilons", "fresh")
+        shared = {f.name: getattr(self, f.name) for f in dc.fields(Cell) if f.name not in own}
+        return Cell(mechanism=mechanism, epsilons=tuple(map(float, epsilons)), **(shared | changed))
+
+    def to_json(self) -> str:
+        """Canonical JSON: equal experiments give equal text."""
+        plain = {f.name: getattr(self, f.name) for f in dc.fields(self)}
+        plain["mechanisms"] = [{"key": m.key, **_knobs(m)} for m in self.mechanisms]  # type: ignore[union-attr]
+        plain["sweep"] = {"name": self.sweep.name, "values": list(self.sweep.values)}
+        return json.dumps(plain, sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Experiment:
+        """The inverse of `to_json`; fields that are left out take their defaults, unknown ones are refused."""
+        if not isinstance(text, str):
+            raise ValueError(f"an experiment must be the text of a JSON object, got {shown(text)}")
+        try:
+            plain = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"an experiment must be a JSON object, got text that is none ({error})") from None
+        except ValueError:  # Python reads no longer integer
+            digits = sys.get_int_max_str_digits()
+            raise ValueError(f"an experiment must have numbers of at most {digits} digits, got a longer one") from None
+        if not isinstance(plain, dict):
+            raise ValueError(f"an experiment must be a JSON object, got {type(plain).__name__}")
+        known = [f.name for f in dc.fields(cls)]
+        for name in plain:
+            if name not in known:
+                raise ValueError(f"an experiment has no field {name!r}; it has {', '.join(known)}")
+        if "mechanisms" in plain:
+            plain["mechanisms"] = _mechanisms_from(plain["mechanisms"])
+        if "sweep" in plain:
+            plain["sweep"] = _axis_from(plain["sweep"])
+        return cls(**plain)
+
+    def digest(self) -> str:
+        """A short name of everything the table depends on."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+
+def _mechanisms(chosen: object) -> tuple[Mechanism, ...]:
+    listed = _listed("mechanisms", chosen, "keys or mechanisms")
+    made = tuple(m if isinstance(m, Mechanism) else make_mechanism(m) for m in listed)
+    if not made:
+        raise ValueError("mechanisms must name at least one mechanism, got none")
+    for mechanism in made:
+        if mechanism.quantity == "regret":
+            raise ValueError(
+                f"mechanisms must learn from a table of records, got {mechanism.key}, which plays against a stream of "
+                "costs: see dpcore.studies.sparsity.streaming.regret"
+            )
+    return made
+
+
+def _knobs(mechanism: Any) -> dict[str, Any]:
+    return {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init}
+
+
+def _mechanisms_from(plain: object) -> tuple[Mechanism, ...]:
+    if not isinstance(plain, list) or not all(isinstance(m, (str, dict)) for m in plain):
+        raise ValueError(f"mechanisms must be a list of keys or of objects with a key, got {shown(plain)}")
+    return tuple(make_mechanism(m) if isinstance(m, str) else make_mechanism(**({"key": ""} | m)) for m in plain)
+
+
+def _axis_from(plain: object) -> Axis:
+    if not isinstance(plain, dict) or set(plain) != {"name", "values"} or not isinstance(plain["values"], list):
+        raise ValueError(f'sweep must be an object {{"name": ..., "values": [...]}}, got {shown(plain)}')
+    return Axis(plain["name"], tuple(plain["values"]))
+
+
+def run(
+    experiment: Experiment,
+    executor: Executor | None = None,
+    on_row: Callable[[dict[str, Any]], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    *,
+    known: Mapping[int, list[dict[str, Any]]] | None = None,
+    on_cell: Callable[[int, list[dict[str, Any]]], None] | None = None,
+) -> pd.DataFrame:
+    """The experiment's table: one row per point of the sweep, mechanism and metric (columns: `COLUMNS`).
+
+    executor: any concurrent.futures executor; its workers compute cells, None computes here. on_row: called with each
+    row as it arrives; an executor's cells come as they are done, the table has them in their order. cancelled: asked by
+    this thread between cells, and between the solves of a cell where it is computed here or in threads; once it says
+    yes, what is done stays in the table and in the cache, and every other point becomes a row with status "cancelled"
+    (a cell that another process has begun is finished and kept). A mechanism that does not apply leaves a row with
+    status "not applicable" and its reason, a cell whose solver cannot certify what it must leaves rows with status
+    "unconverged".
+
+    on_cell: called with the place among `experiment.cells()` and the points of each cell that is computed, as it is
+    done; known: such points of an earlier run, which are not computed again (`dpcore.experiments.checkpoint` keeps them
+    on disk).
+
+    Raises RuntimeError when the executor gives a cell up that nobody cancelled.
+
+    >>> table = run(Experiment(source="synthetic", n=200, sweep=Axis("epsilon", (1.0,)), repetitions=2))
+    >>> list(table.metric)
+    ['accuracy', 'excess_empirical_risk']
+    """
+    cells = list(experiment.cells())
+    done = dict(known or {})
+    rows: dict[int, list[dict[str, Any]]] = {}
+
+    def add(place: int, points: list[dict[str, Any]]) -> None:
+        axis = experiment.sweep.name
+        for point in points:
+            x = point["epsilon"] if axis == "epsilon" else getattr(cells[place], axis)
+            row = {"axis": axis, "x": x, **point}
+            rows.setdefault(place, []).append({column: row.get(column) for column in COLUMNS})
+            if on_row is not None:
+                on_row(dict(rows[place][-1]))
+
+    for place in sorted(done):
+        add(place, done[place])
+    wanted = {place: cell for place, cell in enumerate(cells) if place not in done}
+    with closing(_computed(wanted, executor, cancelled)) as arriving:
+        for place, points in arriving:
+            if on_cell is not None and points[0]["status"] != "cancelled":
+                on_cell(place, points)
+            add(place, points)
+    return _table([row for place in sorted(rows) for row in rows[place]])
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Words as plain objects: in tables this small pandas is three times as fast with them as with its own strings."""
+    import pandas as pd
+
+    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    return pd.DataFrame(
+        {
+            name: pd.Series(values, dtype=object) if any(isinstance(value, str) for value in values) else values
+            for name, values in columns.items()
+        }
+    )
+
+
+def _computed(
+    cells: dict[int, Cell], executor: Executor | None, cancelled: Callable[[], bool] | None
+) -> Generator[tuple[int, list[dict[str, Any]]]]:
+    """(place, points) of each cell as it is done. However it ends, the workers are left nothing to begin."""
+    stop = threading.Event()
+
+    def asked() -> bool:
+        if cancelled is not None and not stop.is_set() and cancelled():
+            stop.set()
+        return stop.is_set()
+
+    if executor is None:
+        for place, cell in cells.items():
+            yield place, _outcome(cell, functools.partial(run_cell, cell, asked), stop)
+        return
+
+    told = stop.is_set if isinstance(executor, ThreadPoolExecutor) else never  # an event stays in its process
+    places = {executor.submit(run_cell, cell, told): place for place, cell in cells.items()}
+    arrived: queue.SimpleQueue[Future[list[dict[str, Any]]]] = queue.SimpleQueue()
+    try:
+        for future in places:
+            future.add_done_callback(arrived.put)
+        for _ in places:
+            future = _next(arrived, places, asked if cancelled is not None else None)
+            yield places[future], _outcome(cells[places[future]], future.result, stop)
+    finally:
+        stop.set()
+        for future in places:
+            future.cancel()
+
+
+def _next(arrived: queue.SimpleQueue[Any], futures: Mapping[Any, int], asked: Callable[[], bool] | None) -> Any:
+    """The next future that is done, or cancelled by us because somebody said so meanwhile."""
+    if asked is None:
+        return arrived.get()
+    was_asked = False
+    while True:
+        if not was_asked and asked():
+            was_asked = True
+            for pending in futures:
+                pending.cancel()
+        try:
+            return arrived.get(timeout=_PATIENCE_SECONDS)
+        except queue.Empty:
+            continue
+
+
+def _outcome(cell: Cell, compute: Callable[[], list[dict[str, Any]]], stop: threading.Event) -> list[dict[str, Any]]:
+    """The points of a cell, or ones that say why it has none: one cell must not cost the table the others."""
+    try:
+        return compute()
+    except CancelledError:
+        if not stop.is_set():
+            raise RuntimeError("the executor gave up a cell that nobody had cancelled") from None
+        return blank_rows(cell, "cancelled", "the run was cancelled before this point was computed")
+    except Unconverged as error:
+        return blank_rows(cell, "unconverged", str(error))

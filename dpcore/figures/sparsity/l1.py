@@ -1,0 +1,188 @@
+"""Private Frank-Wolfe on the L1 ball: excess risk against steps, people and columns; one run vertex by vertex."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...studies.sparsity.l1 import AgainstN, AgainstP, AgainstT, Path
+from ...studies.sparsity.simplex import BesideSampling
+from ..figure import Figure
+from ..log_chart import BOTTOM, TOP, curves_chart, through
+from ..style import FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, note
+
+_SYMBOL = "diamond"
+_TRAINING = "excess risk on the training records"
+
+
+def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figure:
+    """Excess against T: private, without privacy, and the bounds on both. T: where the cursor stands. height: px."""
+    colour, plain = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
+    span = [float(found.T[0]), float(found.T[-1])]
+    steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
+    lines = [
+        ("proved bound", "proved bound", found.T, found.private.bound, colour, 2.0, "dash"),
+        ("bound without privacy", "its bound", steps, found.plain_bound[1:], plain, 1.0, "dash"),
+        ("without privacy", "without privacy", steps, found.plain[1:], plain, 1.5, "solid"),
+        ("θ = 0, nothing learned", "nothing learned", span, np.full(2, found.nothing), MUTED[theme], 1.5, "dot"),
+    ]
+    return curves_chart(
+        found.T,
+        [(f"{_noise(found)}, mean", _noise(found), found.private, colour, _SYMBOL, "solid")],
+        lines,
+        over="T",
+        cursor=T,
+        title="T  (more steps = a finer model, and more noise in each)",
+        short="steps T",
+        must=[found.private.measured.mean],
+        may=[found.private.bound, np.array([found.nothing])],
+        heading=_TRAINING,
+        theme=theme,
+        height=height,
+    )
+
+
+def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> Figure:
+    """Excess against n: records where few features matter, hard ones, bounds from above and below. height: px."""
+    colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
+    shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)
+    lines = [
+        ("proved bound", "proved bound", found.n, found.private.bound, colour, 2.0, "dash"),
+        ("hard records, mean", "hard records", found.n, found.hardest, colour, 1.5, "solid"),
+        ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash"),
+        (
+            "what fresh records add, at most",
+            "fresh records add,<br>at most",
+            found.n,
+            found.sampling,
+            muted,
+            1.5,
+            "longdash",
+        ),
+        (
+            "no private model has less, hardest data",
+            "none has less,<br>hardest data",
+            found.n,
+            found.packing,
+            colour,
+            1.5,
+            "dot",
+        ),
+    ]
+    return curves_chart(
+        found.n,
+        [("few features matter, mean", "few matter", found.private, colour, _SYMBOL, "solid")],
+        lines,
+        over="n",
+        cursor=n,
+        title="people n",
+        mark=(found.free, "free from here"),
+        must=[found.private.measured.mean, found.hardest],
+        may=[found.private.bound, found.sampling],
+        heading=_TRAINING,
+        theme=theme,
+        height=height,
+    )
+
+
+def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figure:
+    """Excess against p: a vertex a step, beside noise in the whole gradient. p: where the cursor stands. height: px."""
+    colour = FAMILIES[theme]["frank_wolfe"]
+    lines = [
+        ("proved bound, vertices", "bound, vertices", found.p, found.private.bound, colour, 2.0, "dash"),
+        ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, MUTED[theme], 1.5, "dot"),
+    ]
+    curves = [
+        ("noise in the whole gradient", "whole gradient", found.whole, colour, f"{_SYMBOL}-open", "dashdot"),
+        ("a noisy vertex a step", "vertices", found.private, colour, _SYMBOL, "solid"),
+    ]
+    return curves_chart(
+        found.p,
+        curves,
+        lines,
+        over="p",
+        cursor=p,
+        title="columns p",
+        must=[found.private.measured.mean, found.whole.measured.mean],
+        may=[found.private.bound, found.nothing],
+        heading=_TRAINING,
+        theme=theme,
+        height=height,
+    )
+
+
+def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure:
+    """Excess over the simplex against n: vertices one after the other beside m draws. height: px."""
+    shown = {
+        "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n⁻²⁄³, shape only", _SYMBOL, "Frank-Wolfe"),
+        "sampling": (found.sampling, -1.0 / 3.0, "n⁻¹⁄³, shape only", "x", "m draws"),
+    }
+    lines, curves = [], []
+    for family, (measured, power, words, symbol, name) in shown.items():
+        ink = FAMILIES[theme][family]
+        shape = through(found.n**power, measured.mean)
+        lines.append((words, words.replace(", ", ",<br>"), found.n, shape, ink, 1.5, "dash"))
+        curves.append((name, name, measured, ink, symbol, "solid"))
+    return curves_chart(
+        found.n,
+        curves,
+        lines,
+        over="n",
+        cursor=None,
+        title="people n",
+        must=[found.frank_wolfe.mean, found.sampling.mean],
+        may=[],
+        heading=_TRAINING,
+        theme=theme,
+        height=height,
+    )
+
+
+def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
+    """Which vertex was chosen in each step: a row for every feature that matters, one for all others. height: px."""
+    colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
+    places = np.flatnonzero(path.truth)
+    stored = path.columns < len(path.truth)
+    row = np.zeros(len(path.columns))
+    for level, place in enumerate(places, start=1):
+        row[path.columns == place] = level
+    steps, wrong = np.arange(1.0, len(path.columns) + 1.0), (row > 0) & ~path.right
+    traces = []
+    for name, chosen, symbol, ink in (
+        ("right column and sign", path.right, _SYMBOL, colour),
+        ("right column, wrong sign", wrong, f"{_SYMBOL}-open", colour),
+        ("a column that does not matter", (row == 0) & stored, "circle-open", muted),
+        ("a column that is zero", ~stored, "line-ns-open", muted),
+    ):
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": steps[chosen],
+                "y": row[chosen],
+                "customdata": path.columns[chosen] + 1,
+                "name": name,
+                "showlegend": bool(chosen.any()),
+                "cliponaxis": False,
+                "marker": {"symbol": symbol, "size": 9, "color": ink, "line": {"width": 1.5, "color": ink}},
+                "hovertemplate": "step %{x}<br>column %{customdata:,}<extra>%{fullData.name}</extra>",
+            }
+        )
+    names = ["others", *(f"{'+' if path.truth[place] > 0 else '−'} column {place + 1}" for place in places)]
+    title = {"text": "step", "standoff": 6, "font": {"size": 14}}
+    entries = sum(bool(trace["showlegend"]) for trace in traces)
+    bottom = BOTTOM + 2 + entries * LEGEND_ROW
+    layout = frame(theme, height) | {
+        "margin": {"l": 92, "r": 16, "t": TOP, "b": bottom},
+        "showlegend": True,
+        "legend": LEGEND | {"orientation": "v", "y": -BOTTOM / (height - TOP - bottom)},
+        "xaxis": axis(theme) | {"title": title, "range": [0.0, len(steps) + 1.0], "showgrid": False},
+        "yaxis": axis(theme)
+        | {"tickvals": list(range(len(names))), "ticktext": names, "range": [-0.6, len(names) - 0.4]},
+        "annotations": [note("the vertex that was chosen", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
+    }
+    return Figure(traces, layout | {"meta": {"narrow": {}}})
+
+
+def _noise(found: AgainstT) -> str:
+    """Noise as printed may cost more than the budget: then the curve is no private one."""
+    return "as printed" if found.accounting == "published" else "private"

@@ -1,0 +1,78 @@
+"""Compiled functions looked up by a name, each loaded when it is first asked for: a page needs a few of many."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from numba.core import cgutils, config, types
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
+from numba.experimental.function_type import FunctionModel
+from numba.extending import NativeValue, register_model, unbox
+
+from .disk_cache import DiskCache
+from .vector_math import CONTRACT
+
+_LOCK = threading.Lock()
+
+
+class EntryType(types.FunctionType):
+    """numba's type of a function that is passed to another, with a shorter way into compiled code (`_address_of`)."""
+
+
+register_model(EntryType)(FunctionModel)
+
+
+@unbox(EntryType)
+def _address_of(kind: EntryType, entry: Any, code: Any) -> NativeValue:
+    """Read the address. numba's own way runs Python for it at each call, and an interrupt there becomes a TypeError."""
+    function = cgutils.create_struct_proxy(kind)(code.context, code.builder)
+    address = code.pyapi.object_getattr_string(entry, "address")
+    function.c_addr = code.pyapi.long_as_voidptr(address)
+    code.pyapi.decref(address)
+    function.py_addr = code.builder.ptrtoint(entry, code.context.get_value_type(types.voidptr))
+    function.jit_addr = function.jit_addr.type(None)
+    return NativeValue(function._getvalue())
+
+
+class Entry:
+    """A C function for kernels to call, with its type, which numba would otherwise work out anew at each call."""
+
+    def __init__(self, function: Any, signature: types.Type) -> None:
+        self.function = function
+        self.address = int(function.address)
+        self._numba_type_ = EntryType(signature)
+
+
+class Entries(Mapping[str, Any]):
+    """Name -> C function of one signature, or Python's own where numba is told to compile nothing."""
+
+    def __init__(self, signature: types.Type, functions: Mapping[str, Callable[..., None]]) -> None:
+        self._signature, self._functions = signature, dict(functions)
+        self._loaded: dict[str, Any] = dict(functions) if config.DISABLE_JIT else {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            function = self._functions[name]
+            with _LOCK:
+                if name not in self._loaded:
+                    self._loaded[name] = self._load(function)
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._functions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def _load(self, function: Callable[..., None]) -> Any:
+        options = {"fastmath": CONTRACT, "error_model": "numpy"}
+        compiled: Any = CFunc(function, normalize_signature(self._signature), locals={}, options=options)
+        compiled._cache = DiskCache(function)
+        compiled.compile()
+        return Entry(compiled, self._signature)

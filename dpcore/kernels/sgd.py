@@ -1,0 +1,165 @@
+"""Projected stochastic gradient descent, one record or a random batch a step, with Gaussian noise on each estimate.
+
+Records come as a tuple: (X,) dense [n, r], or the CSR triple (pointers, columns, values) with unsigned indices.
+numba's draws from a Generator are numpy's own, so the loop can be followed step by step from Python.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from .csr import unsigned
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+
+
+def records_of(X):
+    """The form in which `stochastic_descent` takes a dense or CSR table."""
+    return (X,) if isinstance(X, np.ndarray) else (unsigned(X.indptr), unsigned(X.indices), X.data)
+
+
+@njit(forceinline=True, **_OPTIONS)
+def _dense_row(records, i, r):
+    if len(records) == 1:
+        return records[0][i]
+    pointers, columns, values = records
+    x = np.zeros(r)
+    for k in range(pointers[i], pointers[i + 1]):
+        x[columns[k]] = values[k]
+    return x
+
+
+@njit(forceinline=True, **_OPTIONS)
+def _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope, estimate):
+    """For losses of z = ||theta - x||: estimate += w (theta - x), w = share l'(z) / z; returns w, 0 at theta = x."""
+    square = idle * idle
+    for j in range(x.size):
+        square += (theta[j] - x[j]) ** 2
+    for j in range(x.size, theta.size):
+        square += theta[j] * theta[j]
+    z[0] = math.sqrt(square)
+    if z[0] == 0.0:
+        return 0.0
+    derivative(z, label, h, slope)
+    weight = share * slope[0] / z[0]
+    for j in range(x.size):
+        estimate[j] += weight * (theta[j] - x[j])
+    for j in range(x.size, theta.size):
+        estimate[j] += weight * theta[j]
+    return weight
+
+
+@njit(forceinline=True, **_OPTIONS)
+def _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate):
+    """For losses of z = <x_i, theta>: estimate += share l'(z) x_i."""
+    product = 0.0
+    if len(records) == 1:
+        x = records[0][i]
+        for j in range(x.size):
+            product += x[j] * theta[j]
+        z[0] = product
+        derivative(z, label, h, slope)
+        weight = share * slope[0]
+        for j in range(x.size):
+            estimate[j] += weight * x[j]
+    else:
+        pointers, columns, values = records
+        for k in range(pointers[i], pointers[i + 1]):
+            product += values[k] * theta[columns[k]]
+        z[0] = product
+        derivative(z, label, h, slope)
+        weight = share * slope[0]
+        for k in range(pointers[i], pointers[i + 1]):
+            estimate[columns[k]] += weight * values[k]
+
+
+@njit(forceinline=True, **_OPTIONS)
+def gap(log_absent, n, u):
+    """How many records are passed over before the next one of a batch, for a uniform u; n where none is left."""
+    passed = math.log1p(-u) / log_absent
+    return int(passed) if passed < n else n
+
+
+@njit(forceinline=True, **_OPTIONS)
+def _gap(log_absent, n, rng):
+    return 0 if log_absent == -math.inf else gap(log_absent, n, rng.random())
+
+
+@njit(**_OPTIONS)
+def stochastic_descent(
+    derivative, records, y, h, radial, lam, step, decaying, rate, sigma, radius, idle_columns, rng, steps,
+    theta, first, average, keep, kept, seen,
+):  # fmt: skip
+    """`steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), Proj onto ||theta||_2 <= radius.
+
+    derivative: of the loss in z = <x_i, theta>, or in z = ||theta - x_i|| where `radial`. eta_t = step / sqrt(t) with
+    t = 1, 2, ... where `decaying`, else step. g ~ N(0, I): sigma < 0 is the run with the opposite noise.
+    estimate: at rate 0 the gradient of one record drawn uniformly; else the sum of the gradients over a batch that
+    holds every record with probability `rate`, independently, divided by rate n.
+
+    idle_columns: k further coordinates are zero in every record and start at 0. Given their norm u they are uniform on
+    its sphere, so that u^2 <- (a u + eta sigma g_1)^2 + (eta sigma)^2 chi^2_{k - 1} is their exact law, a being the
+    factor by which a step without noise shrinks them; the projection then scales u like the rest.
+
+    theta [s]: start, then last iterate; s >= r, the records are zero beyond r. average [s]: mean of the iterates after
+    the steps first, ..., steps. kept [m, s]: the iterates after the steps `keep` [m], ascending. seen [steps, s], or
+    [0, s] where nobody looks: estimate + lam theta + sigma g of each step. Returns u after the last step.
+
+    Draws of one step, in this order: rate 0: floor(n U). 0 < rate < 1: the gap to the next record of the batch,
+    floor(ln(1 - U) / ln(1 - rate)), until it leads beyond the last record. sigma != 0: s normals, then one more and a
+    chi-square if there are idle columns. Rounding of U moves each probability by at most 2^-53.
+    """
+    n, s = y.size, theta.size
+    estimate = np.empty(s)
+    z, label, slope = np.empty(1), np.empty(1), np.empty(1)
+    idle, taken = 0.0, 0
+    log_absent = math.log1p(-rate) if rate < 1.0 else -math.inf
+    average[:] = 0.0
+    for t in range(1, steps + 1):
+        eta = step / math.sqrt(t) if decaying else step
+        share = 1.0 / (rate * n) if rate > 0.0 else 1.0
+        pull = lam
+        estimate[:] = 0.0
+        i = _gap(log_absent, n, rng) if rate > 0.0 else int(n * rng.random())
+        while i < n:
+            label[0] = y[i]
+            if radial:
+                x = _dense_row(records, i, s)
+                pull += _add_distance_gradient(x, share, theta, idle, derivative, h, z, label, slope, estimate)
+            else:
+                _add_linear_gradient(records, i, share, theta, derivative, h, z, label, slope, estimate)
+            i += 1 + _gap(log_absent, n, rng) if rate > 0.0 else n
+        if sigma != 0.0:
+            for j in range(s):
+                estimate[j] += sigma * rng.standard_normal()
+        square = 0.0
+        for j in range(s):
+            estimate[j] += lam * theta[j]
+            theta[j] -= eta * estimate[j]
+            square += theta[j] * theta[j]
+        if seen.shape[0] > 0:
+            for j in range(s):
+                seen[t - 1, j] = estimate[j]
+        if idle_columns > 0 and sigma != 0.0:
+            along = (1.0 - eta * pull) * idle + eta * sigma * rng.standard_normal()
+            across = 2.0 * rng.standard_gamma(0.5 * (idle_columns - 1)) if idle_columns > 1 else 0.0
+            idle = math.sqrt(along * along + (eta * sigma) ** 2 * across)
+            square += idle * idle
+        if square > radius * radius:
+            scale = radius / math.sqrt(square)
+            idle *= scale
+            for j in range(s):
+                theta[j] *= scale
+        if t >= first:
+            for j in range(s):
+                average[j] += theta[j]
+        if taken < keep.size and keep[taken] == t:
+            for j in range(s):
+                kept[taken, j] = theta[j]
+            taken += 1
+    for j in range(s):
+        average[j] /= steps - first + 1
+    return idle

@@ -1,0 +1,210 @@
+"""The programmatic face: calibrate a mechanism, release once, read its bounds."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from types import FrameType
+from typing import Any, cast
+
+import numpy as np
+
+from ..core.losses import get_loss
+from ..core.sets import ConvexSet, SetName, get_set
+from ..core.specification import Bound, Budget, Data, Domain, LargeDelta, NotApplicable, Plan, Release, Spec, as_matrix
+from ..core.validation import boolean, integer, shown
+from ..data import clip_rows
+from . import Mechanism, make_mechanism, mechanism_class
+
+
+def calibrate(
+    key: str,
+    *,
+    n: int,
+    p: int,
+    epsilon: float,
+    delta: float = 0.0,
+    loss: str | None = None,
+    lam: float | str = "auto",
+    R: float = 1.0,
+    q: float | None = None,
+    y_max: float = 1.0,
+    radius: float | None = None,
+    theta_norm: float = 10.0,
+    set: SetName | ConvexSet | None = None,
+    classes: int | None = None,
+    accounting: str = "tight",
+    **knobs: object,
+) -> Plan:
+    """Everything public about a release, from public facts only: no data is seen.
+
+    key: see `list_mechanisms`. n: records, >= 2. p: columns, >= 1. epsilon: finite, > 0. delta: in [0, 1).
+    loss: key of a loss; None is the mechanism's usual one, logistic loss for most. classes: C >= 2, how many classes
+    there could be, for losses of classes and no others. lam: regularisation of the *average* loss,
+    >= 0, or a rule: "auto", "published" or "population" (see `Spec`). set: where models live, a name or an object of
+    `dpcore.core.sets`; None is the mechanism's own. R: bound on ||x||_q for every record. q: order of that norm, from 1
+    to inf; None is the mechanism's own, or that of `set` where it is given: 2 for the L2 ball, the dual order for Lq
+    balls and the box, inf (the largest entry) for other sets. y_max: bound on |y|. radius: size of the set (see
+    `Spec`); None is everywhere for the L2 ball, 1 for the simplex, theta_norm for others. theta_norm: public guess of a
+    good model's norm. accounting, knobs: see the mechanism.
+
+    Raises ValueError for arguments out of range and NotApplicable where no guarantee exists; warns with LargeDelta
+    where the guarantee has delta >= 1/n.
+
+    >>> plan = calibrate("output_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5, lam=0.1)
+    >>> round(plan.scale, 6), plan.spent.epsilon, plan.steps
+    (0.074613, 1.0, 1)
+    >>> calibrate("generalized_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5, q=3.0).spec.domain.q
+    3.0
+    """
+    mechanism = make_mechanism(key, accounting=accounting, **knobs)
+    where = mechanism.set if set is None else set
+    own = mechanism.q if set is None else get_set(set).q
+    domain = Domain(own if q is None else q, R, y_max)
+    loss = mechanism.usual_loss if loss is None else loss
+    if (classes is None) == (get_loss(loss).task == "classes"):
+        rule = "given" if classes is None else "left out"
+        raise ValueError(f"classes must be {rule} for {get_loss(loss).label}, got {shown(classes)}")
+    if get_loss(loss).classification and domain.y_max < 1.0:
+        raise ValueError(f"y_max must be at least 1 for labels of -1 and +1, got {y_max:g}; leave it at 1")
+    facts = (n, p, lam, domain, radius, theta_norm, where, 2 if classes is None else classes)
+    spec = Spec(loss, *facts)  # type: ignore[arg-type]
+    plan = mechanism.calibrate(spec, Budget(epsilon, delta))
+    warn_of_large_delta(n, plan.spent.delta)
+    return plan
+
+
+def warn_of_large_delta(n: int, delta: float) -> None:
+    """Warn, at the line that called dpcore, where delta >= 1/n."""
+    if not (sentence := large_delta(n, delta)):
+        return
+    frame: FrameType | None = sys._getframe()
+    level = 1
+    while frame and frame.f_globals["__name__"].split(".")[0] == __name__.split(".")[0]:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, LargeDelta, stacklevel=level)
+
+
+def large_delta(n: int, delta: float) -> str:
+    """Why a guarantee with this delta says little about n records; "" where delta < 1/n."""
+    if delta < 1.0 / n:
+        return ""
+    return (
+        f"delta = {delta:g} is not below 1/n = {1.0 / n:.3g}: even publishing a record drawn at random would satisfy "
+        f"this guarantee; choose delta below 1/n^2 = {1.0 / n**2:.3g}"
+    )
+
+
+def solve(
+    key: str,
+    X: Any,
+    y: Any = None,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    loss: str | None = None,
+    lam: float | str = "auto",
+    R: float = 1.0,
+    q: float | None = None,
+    y_max: float = 1.0,
+    radius: float | None = None,
+    theta_norm: float = 10.0,
+    set: SetName | ConvexSet | None = None,
+    classes: int | None = None,
+    accounting: str = "tight",
+    clip: bool = False,
+    seed: int | None = None,
+    **knobs: object,
+) -> Release:
+    """Release one private model.
+
+    X: [n, p] numbers: an array, lists, a data frame or a scipy.sparse matrix, every row within R (refused otherwise).
+    y: [n], -1 or +1 for classification, in [-y_max, y_max] for regression, 0 to C - 1 for classes, not used by location
+    losses and linear costs, for which it may be left out. clip: scale rows beyond R down to norm R instead, and
+    count them in `Release.clipped`. seed: None draws the noise from the operating system's entropy, and only then does
+    the release carry its promise; an integer repeats a run, for teaching and tests. Other arguments as in `calibrate`.
+
+    Records are refused one by one, for what each of them is. A single class or a constant column is legal: to refuse
+    what only the records together show would itself tell neighbours apart.
+
+    The numbers of theta are rounded to a grid of about a millionth of their noise
+    (`dpcore.mechanisms.noise.spherical.on_grid`).
+
+    Raises ValueError, NotApplicable, and Unconverged where the solver cannot certify what the proof needs; warns as
+    `calibrate` does.
+
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    >>> release = solve("output_gaussian", X, [1, 1, -1, -1], epsilon=1.0, delta=1e-5, lam=1.0, seed=0)
+    >>> release.theta.shape, release.spent.epsilon, release.seeded
+    ((2,), 1.0, True)
+    """
+    if y is None:
+        if get_loss(mechanism_class(key).usual_loss if loss is None else loss).labelled:
+            raise ValueError(f"y must be given for {key}, got None")
+        X = as_matrix(X)
+        y = np.zeros(X.shape[:1])
+    data = Data(X, y)
+    plan = calibrate(
+        key,
+        n=data.n,
+        p=data.p,
+        epsilon=epsilon,
+        delta=delta,
+        loss=loss,
+        lam=lam,
+        R=R,
+        q=q,
+        y_max=y_max,
+        radius=radius,
+        theta_norm=theta_norm,
+        set=set,
+        classes=classes,
+        accounting=accounting,
+        **knobs,
+    )
+    return release_once(plan, data, clip=clip, seed=seed)
+
+
+def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None = None) -> Release:
+    """Draw once from a plan: clip, seed, and what is refused, as in `solve`.
+
+    A plan whose noise is not that of its ledger (`Plan.weakened`) carries no promise and is refused; so is one that
+    spends more than was asked for.
+
+    >>> data = Data([[1.0, 0.0], [0.0, 2.0]], [1, -1])
+    >>> plan = calibrate("output_gamma", n=data.n, p=data.p, epsilon=1.0, lam=1.0)
+    >>> release_once(plan, data, clip=True, seed=0).clipped
+    1
+    """
+    if plan.scale != plan.ledger[0].scale:
+        raise ValueError(
+            f"plan must have the noise of its ledger, scale {plan.ledger[0].scale:g}, got scale {plan.scale:g}; "
+            "a plan made by Plan.weakened carries no promise and is for audits and tests"
+        )
+    if not plan.spent <= plan.requested:
+        raise NotApplicable(
+            f"{plan.mechanism.key} with these settings spends ({plan.spent.epsilon:g}, {plan.spent.delta:g}) where "
+            f"({plan.requested.epsilon:g}, {plan.requested.delta:g}) was asked for: an exhibit for audits and docs; "
+            "nothing is released"
+        )
+    if seed is not None:
+        integer("seed", seed, at_least=0)
+    clipped = 0
+    if boolean("clip", clip):
+        data, clipped = clip_rows(data, plan.spec.domain.R, plan.spec.domain.q)
+    mechanism = cast(Mechanism, plan.mechanism)
+    prepared = mechanism.prepare(plan, data)
+    # Columns that no record fills are released like the others: leaving them out would tell which they are.
+    prepared = mechanism.padded(prepared, plan.spec.p - data.active)
+    theta = mechanism.rounded(plan, mechanism.release(plan, prepared, np.random.default_rng(seed)))
+    return Release(theta, plan, seeded=seed is not None, clipped=clipped)
+
+
+def bounds_of(plan: Plan) -> tuple[Bound, ...]:
+    """Every bound that the plan's mechanism knows for it.
+
+    >>> plan = calibrate("output_gaussian", n=1000, p=8, epsilon=1.0, delta=1e-5)
+    >>> sorted({bound.form for bound in bounds_of(plan)})
+    ['lower', 'rate', 'upper']
+    """
+    return plan.mechanism.bounds(plan)

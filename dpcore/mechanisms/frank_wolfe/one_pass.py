@@ -1,0 +1,363 @@
+"""One-pass private Frank-Wolfe on a polytope: each record is read once, and what is noisy is which vertex is taken."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma
+
+from ... import theory
+from ...accounting import composition as comp
+from ...accounting.tradeoff import Curve, choices_curve, summed_curve
+from ...core.losses import get_loss
+from ...core.sets import Polytope
+from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.validation import integer
+from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_walk, tree_walk
+from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ...solvers.frank_wolfe.vertex_selection import Best, Choice, Exponential, NoisyBest
+from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from .one_pass_sensitivity import (
+    LARGEST_DEPTH,
+    Stream,
+    Weight,
+    best_stream,
+    best_tree,
+    entry_moves,
+    published_stream,
+    slopes_of,
+    stream_bound,
+    stream_readings,
+    stream_weight,
+    tree_bound,
+    tree_readings,
+    tree_scales,
+    tree_weight,
+)
+from .vertex_runs import check_polytope, is_signed, records_on_vertices, size_of, start_of, telling_record
+
+_SOURCE = "Bassily, Guzman and Nandi 2021"
+_AUDITED_T = 3
+
+
+@dc.dataclass(frozen=True)
+class PolyhedralFrankWolfe(ReadingMechanism):
+    """Release the end of theta <- (1 - eta) theta + eta v, v a private vertex for an estimate of the risk's gradient.
+
+    The set is size times the L1 ball, the simplex or a list of J vertices. The estimates read each record once, in the
+    order given. A record that is replaced moves the scores <v, estimate> of the choices behind its reading, by half a
+    range of s_t that the records' bounds, the slope and the curvature of the loss give (`one_pass_sensitivity`).
+
+    variant:
+    "minibatch": n / 2 records for the first estimate d_0, then T steps of one length eta with m fresh records each,
+    d_t = (1 - eta) d_{t-1} + g_t(theta_t) - (1 - eta) g_t(theta_{t-1}). What a record moves fades by 1 - eta a step, so
+    that rho = max{s_0, s_1}^2 / (2 G^2 (1 - (1 - eta)^2)) for many steps. It had the smaller bound in all cases tried.
+    "published": the same with m = 1, T = n / 2 and eta = ln(n / ln J) / n, Algorithm 2.
+    "tree": Algorithm 1 of the paper without its noise: phase t is a binary tree with 2^t leaves, a step each,
+    eta = 2 / (tau + 2) at step tau. A record of a node moves the leaves below it, so that noise G_t of the choices of
+    phase t costs rho = max over nodes of leaves s^2 / (2 G_t^2).
+    accounting:
+    "tight": v with probability ~ exp(-<v, estimate> / G), the best of scores with Gumbel noise. G is the smaller of
+    what zCDP asks for and what the plain sum over a record's choices does.
+    "published", for the published variant alone: the best of scores with Laplace noise 2 s_t sqrt(n ln(1/delta)) /
+    epsilon, s_t = max{(1 - eta)^t s_0, s_1}. `Plan.spent` is what follows of it, by the sum or zCDP over the choices
+    behind one record, whose effect fades: far less than was asked for.
+    T: "auto", or the depth of the last tree, or the number of minibatches. "auto" minimises the explicit bound, for
+    minibatches together with eta, on a public grid.
+
+    The first estimate of a phase has noise of the same law as all others: `Plan.scale` is that of the last phase (tree)
+    or of the first choice, and the noise of all others is in proportion. The ledger's sensitivity is the root of the
+    sum of s_t^2 over the choices behind the worst record, in units of their noise over `Plan.scale`.
+
+    Source: Bassily, Guzman and Nandi 2021, Algorithm 2 and Theorem 6.3; trees of choices as in Asi, Feldman, Koren and
+        Talwar 2021 (constants derived in docs/formulas.md, explicit).
+    Randomness: two uniforms a choice, or a Laplace draw a vertex and choice
+    (`dpcore.solvers.frank_wolfe.vertex_selection`).
+    Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every vertex that was
+        chosen is published, in whatever order the records come and whatever the other records are.
+    Not protected: n, p, T, the set, the batches, the budget and the bounds R, L, y_max and radius are public; running
+        time; the usefulness of records that do not come in random order, which the bounds need and privacy does not;
+        the low-order bits of probabilities; a release whose seed is known.
+    """
+
+    key: str = dc.field(default="polyhedral_frank_wolfe", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
+    accounting: str = knob(
+        "tight",
+        choices=("tight", "published"),
+        help="which noise and which proof: Gumbel and the tightest here, or Laplace as printed (published variant)",
+    )
+    variant: str = knob(
+        "minibatch",
+        choices=("minibatch", "tree", "published"),
+        help="how records are read: minibatches after a large one, trees of batches, or one record a step as published",
+    )
+    T: int | str = knob("auto", help='depth of the last tree, or number of minibatches: "auto" or an integer >= 1')
+
+    label = "one-pass Frank-Wolfe on a polytope"
+    source = f"{_SOURCE}, Algorithm 2"
+    quantity = "excess_population_risk"
+    set = "l1_ball"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.T == "auto":
+            return
+        if self.variant == "published":
+            raise ValueError(f"T must be 'auto' for variant 'published', got {self.T}")
+        object.__setattr__(self, "T", integer("T", self.T, at_least=1))
+        if self.variant == "tree" and int(self.T) > LARGEST_DEPTH:
+            raise ValueError(f"T must be at most {LARGEST_DEPTH} for trees, got {self.T:,}")
+
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
+        check_polytope(self.key, spec)
+        spec = dc.replace(spec, lam=0.0, radius=spec.size)
+        course = self._course(spec, budget)
+        law: NoiseLaw = "gumbel" if self.accounting == "tight" else "laplace"
+        event = Event(law, course.scale, course.weight.root)
+        spent = budget if law == "gumbel" else _laplace_cost(course, budget.delta)
+        return Plan(self, spec, budget, spent, (event,), course.route.choices, law, course.scale, tol=0.0)
+
+    def _course(self, spec: Spec, budget: Budget) -> _Course:
+        return _course(self.key, self.variant, self.accounting, self.T, spec, budget)
+
+    def bounds(self, plan: Plan) -> tuple[Bound, ...]:
+        """Over the best model of the set, on average over records and choices; and the published orders of growth."""
+        spec, land = plan.spec, slopes_of(plan.spec)
+        course = self._course(spec, plan.requested)
+        scales, route = plan.ledger[0].scale * course.shares, course.route
+        if isinstance(route, Tree):
+            found = tree_bound(land, route, scales)
+        else:
+            weights = (1.0 - route.step) ** np.arange(route.count, -1.0, -1.0)
+            # The largest of J Laplace variables is on average at most the J-th harmonic number.
+            worst = digamma(land.corners + 1.0) + np.euler_gamma if plan.noise == "laplace" else math.log(land.corners)
+            found = stream_bound(land, route, float(np.average(scales, weights=weights)) * worst)
+        says = f"independent records; comparator in the {spec.shape.label}"
+        facts = land.across, land.curvature, spec.n, land.corners, plan.requested
+        rate = theory.published_polyhedral_rate(*facts)
+        ours = f"{_SOURCE}, Theorem 6.3, with explicit constants derived here"
+        listed = [
+            Bound(self.quantity, "upper", found, "expectation", ours, says),
+            Bound(self.quantity, "rate", rate, "probability", f"{_SOURCE}, Theorem 6.3 (reconstructed)", says),
+        ]
+        if isinstance(route, Tree):
+            theirs = "Asi, Feldman, Koren and Talwar 2021, abstract"
+            value = theory.tree_choices_rate(*facts)
+            listed.append(Bound(self.quantity, "rate", value, "expectation", theirs, f"the L1 ball; {says}"))
+        return tuple(listed)
+
+    def gradients(self, plan: Plan) -> int:
+        """One for each record of a first batch, two for each record that corrects an estimate."""
+        return self._course(plan.spec, plan.requested).route.gradients
+
+    def attack_limit(self, plan: Plan) -> float:
+        course, unit = self._course(plan.spec, plan.requested), 2.0 / plan.scale
+        if plan.noise == "laplace":
+            # It makes a choice (2 s / b)-DP, which is twice that range.
+            return comp.varied_range_attack_limit(2.0 * unit * course.weight.total, 2.0 * unit * course.weight.root)
+        # Budgets of early phases may be paid by a plain sum, which lets more be told than zCDP of the last one.
+        return max(
+            comp.varied_range_attack_limit(unit * math.fsum(moves), unit * math.hypot(*moves))
+            for moves in course.readings
+        )
+
+    def claimed_curve(self, plan: Plan) -> Curve:
+        """Of choices with Laplace noise no more is known than that they are (2 s / b)-DP."""
+        course, rho = self._course(plan.spec, plan.requested), comp.zcdp_rho(plan.spent)
+        weight, epsilon = course.weight, plan.spent.epsilon
+        if plan.noise == "laplace":
+            # The inverse of `_laplace_cost`.
+            unit = max(epsilon / weight.total, math.sqrt(2.0 * rho) / weight.root)
+            return summed_curve(unit * weight.total, unit * weight.root, pure=True)
+        return choices_curve(2.0 / float(weight.scale(rho, epsilon)), course.readings)
+
+    def read(self, spec: Spec, data: Data) -> Data:
+        """For a list of vertices, the products of the records with them are the columns."""
+        return records_on_vertices(spec, data)
+
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """As `release` one by one, up to rounding."""
+        check_certificate(prepared.distance, plan)
+        return _models(plan, self._run(plan, prepared, rngs), prepared)
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """The vertex of every choice, [len(rngs), steps]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
+        check_certificate(prepared.distance, plan)
+        walked = self._run(plan, prepared, rngs)
+        return walked.signs * (walked.columns + 1.0)
+
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        """As declared, but the two releases of a generator are independent: a choice has no opposite."""
+        seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
+        centres, thetas = [], []
+        for plan, side in zip(plans, prepared, strict=True):
+            quiet = Best(_idle(plan.spec, side), signed=is_signed(plan.spec))
+            centres.append(_models(plan, self._walk(plan, side, quiet, 1, cancelled), side)[0])
+            streams = [np.random.default_rng(seed) for seed in seeds]
+            thetas.append(_models(plan, self._run(plan, side, streams, cancelled), side))
+        return Drawn(np.stack(centres), np.stack(thetas))
+
+    def _run(
+        self,
+        plan: Plan,
+        prepared: Prepared,
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Walked:
+        law = Exponential if plan.noise == "gumbel" else NoisyBest
+        choice = law(rngs, _idle(plan.spec, prepared), signed=is_signed(plan.spec))
+        return self._walk(plan, prepared, choice, len(rngs), cancelled)
+
+    def _walk(
+        self,
+        plan: Plan,
+        prepared: Prepared,
+        choice: Choice,
+        count: int,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Walked:
+        spec, data, course = plan.spec, records_of(prepared), self._course(plan.spec, plan.requested)
+        width = data.active if isinstance(spec.shape, Polytope) else len(prepared.theta)
+        walk = Walk(get_loss(spec.loss), data, start_of(spec, width), size_of(spec), count, choice, cancelled)
+        route, noise = course.route, plan.scale * course.shares
+        if isinstance(route, Tree):
+            return tree_walk(walk, route, noise)
+        return recursive_walk(walk, route.first, route.batch, route.step, noise)
+
+    def _follow(self, plan: Plan, prepared: Prepared, walked: Walked, *, keep: bool) -> Followed:
+        """The walk along given vertices on these records."""
+        signed = is_signed(plan.spec)
+        follower = Followed(walked.columns, walked.signs, _idle(plan.spec, prepared), signed=signed, keep=keep)
+        self._walk(plan, prepared, follower, len(walked.columns))
+        return follower
+
+    def resolution(self, plan: Plan) -> float:
+        """A release tells choices only."""
+        return 0.0
+
+    def audited(self) -> PolyhedralFrankWolfe:
+        """So deep a tree that its composition is seen."""
+        return dc.replace(self, T=_AUDITED_T) if self.variant == "tree" else self
+
+    def worst_spec(self) -> Spec:
+        """So small a set that Huberised hinge loss keeps its steepest slope: a record of a root always moves s_0."""
+        return Spec("huber_hinge", n=48, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
+
+    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
+        """All records are 0 but one, (x, -y) against (x, y), where x tells the two farthest vertices best.
+
+        It is the first of the last tree, or of the first batch, unless one that comes later moves more.
+        """
+        spec, land, route = plan.spec, slopes_of(plan.spec), self._course(plan.spec, plan.requested).route
+        if isinstance(route, Tree):
+            place = Tree(route.phases[:-1], route.batch).used
+        else:
+            s0, s1 = entry_moves(land, route.first, route.batch, route.step)
+            place = 0 if s0 >= s1 else route.first
+        X = np.zeros((spec.n, spec.p))
+        X[place] = telling_record(spec)
+        y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
+        other = y.copy()
+        other[place] *= -1.0
+        return Data(X, other), Data(X, y)
+
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        """The root of the sum over the choices of the squared half range by which scores differ, as in the ledger.
+
+        Along the vertices that the first of the two takes without noise.
+        """
+        quiet = Best(_idle(plan.spec, zero), signed=is_signed(plan.spec))
+        path = self._walk(plan, zero, quiet, 1)
+        seen = [self._follow(plan, side, path, keep=True).scores for side in (zero, one)]
+        halves = [0.5 * float(np.ptp(b - a)) for a, b in zip(*seen, strict=True)]
+        return plan.scale * math.hypot(*halves)
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """The sum over the choices, each at the model to which the choices before it have led; exact, Gumbel only."""
+        if plan.noise != "gumbel":
+            raise NotApplicable(f"{self.key} has no log-likelihood ratio for {plan.noise} noise")
+        path = Walked(np.empty(0), np.abs(outputs).astype(np.int64) - 1, np.sign(outputs), 0)
+        after, before = (self._follow(plan, side, path, keep=False).log_likelihood for side in (one, zero))
+        return after - before
+
+
+@dc.dataclass(frozen=True)
+class _Course:
+    """scale: `Plan.scale`. shares: the noise over it, of each phase (tree) or choice. weight: of the worst record.
+    readings: where a record can be read, half the range by which it moves each choice behind that, over the choice's
+    share; empty for Laplace noise.
+    """
+
+    route: Tree | Stream
+    scale: float
+    shares: Array
+    weight: Weight
+    readings: tuple[tuple[float, ...], ...]
+
+
+@functools.lru_cache(maxsize=256)
+def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget: Budget) -> _Course:
+    rho, land = comp.zcdp_rho(budget), slopes_of(spec)
+    if land.across == 0.0:
+        raise NotApplicable(f"{key} needs a set of more than one point, got the {spec.shape.label} with p = {spec.p}")
+    if accounting == "published" and variant != "published":
+        raise NotApplicable(f"{key} with published accounting needs the published variant, got {variant!r}")
+    if variant == "tree":
+        tree = best_tree(land, spec.n, rho, budget.epsilon) if T == "auto" else tree_of(spec.n, T)
+        if tree is None:
+            raise NotApplicable(f"{key} needs a record for every leaf of its trees, got n = {spec.n:,} and T = {T}")
+        scales = tree_scales(land, tree, rho, budget.epsilon)
+        shares = scales / scales[-1]
+        weight = tree_weight(land, tree, tree.phases[-1])
+        return _Course(tree, float(scales[-1]), shares, weight, tree_readings(land, tree, shares))
+    if variant == "minibatch":
+        if T != "auto" and spec.n - spec.n // 2 < T:
+            raise NotApplicable(f"{key} needs T <= n / 2 minibatches, got n = {spec.n:,} and T = {T:,}")
+        stream = best_stream(land, spec.n, rho, budget.epsilon, None if T == "auto" else T)
+    else:
+        if spec.n <= math.e * math.log(land.corners):
+            raise NotApplicable(
+                f"{key} as published needs n > e ln J = {math.e * math.log(land.corners):.3g}, got {spec.n}"
+            )
+        stream = published_stream(spec.n, land.corners)
+    shares = np.ones(stream.choices)
+    if accounting == "tight":
+        weight = stream_weight(land, stream)
+        readings = stream_readings(land, stream)
+        return _Course(stream, float(weight.scale(rho, budget.epsilon)), shares, weight, readings)
+    s0, s1 = entry_moves(land, stream.first, stream.batch, stream.step)
+    moves = np.maximum((1.0 - stream.step) ** np.arange(stream.choices) * s0, s1)
+    scale = 2.0 * moves[0] * math.sqrt(spec.n * -math.log(budget.delta)) / budget.epsilon
+    return _Course(stream, float(scale), moves / moves[0], stream_weight(land, stream, moves / moves[0]), ())
+
+
+def _laplace_cost(course: _Course, delta: float) -> Budget:
+    """Each choice is (2 s / b)-DP: by the sum or by zCDP."""
+    summed = 2.0 * course.weight.total / course.scale
+    return Budget(min(summed, comp.zcdp_epsilon(2.0 * (course.weight.root / course.scale) ** 2, delta)), delta)
+
+
+def _idle(spec: Spec, prepared: Prepared) -> int:
+    """Columns that are not stored; a list of vertices has none."""
+    return 0 if isinstance(spec.shape, Polytope) else spec.p - records_of(prepared).active
+
+
+def _models(plan: Plan, walked: Walked, prepared: Prepared) -> Array:
+    shape = plan.spec.shape
+    return walked.thetas @ shape.table[:, : len(prepared.theta)] if isinstance(shape, Polytope) else walked.thetas
+
+
+MECHANISM = PolyhedralFrankWolfe

@@ -1,0 +1,297 @@
+"""Private Frank-Wolfe on a polytope: in each step one vertex, by the exponential mechanism."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.special import digamma, logsumexp
+
+from ... import theory
+from ...accounting import composition as comp
+from ...accounting.tradeoff import Curve, equal_choices_curve
+from ...core.losses import get_loss
+from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.validation import integer
+from ...solvers.frank_wolfe import vertices as fw
+from ...theory import lower_bounds
+from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from .step_count import LARGEST_T, auto_T, best_T, published_T
+from .vertex_runs import (
+    check_polytope,
+    descend,
+    idle_columns,
+    is_signed,
+    land_of,
+    models_of,
+    records_on_vertices,
+    risk_behind,
+    share_at,
+    size_of,
+    start_of,
+    telling_record,
+    vertex_scores,
+)
+
+_SOURCE = "Talwar, Thakurta and Zhang 2015"
+_SAFETY = 1e-12  # noise is rounded up
+_AUDITED_T = 12
+
+
+@dc.dataclass(frozen=True)
+class FrankWolfePolytope(ReadingMechanism):
+    """Release theta_T of theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), each s_t a private vertex.
+
+    t = 1, ..., T - 1. theta_1 is 0 on the L1 ball, else the mean of the vertices. The set is size times the L1 ball,
+    the simplex or a list of vertices (`dpcore.core.sets.Polytope`): Frank-Wolfe over the latter is Frank-Wolfe over the
+    simplex of X V', the products of the records with the vertices.
+
+    One replaced record moves the score <v, grad F(theta)> of a vertex v by at most Delta = 2 L R reach / n: L bounds
+    |dl/dz| where |z| <= R reach, and reach is the largest ||v|| in the norm dual to the records'.
+
+    accounting sets the noise b of the k = T - 1 choices:
+    "tight": v with probability proportional to exp(-<v, grad F> / b), the best of scores with Gumbel noise. Its
+    log-ratios lie in an interval of length eta = 2 Delta / b, and eta = max(epsilon / k, sqrt(8 rho / k)) with
+    rho(epsilon, delta) of zCDP. theta_t is public, and so is the steepness L_t for |z| <= R ||theta_t||_1: on the L1
+    ball a choice has the smaller noise b L_t / L at the same eta.
+    "published": the best of scores with Laplace noise, b = L R reach sqrt(8 T ln(1/delta)) / (n epsilon) as printed.
+    Scores move both ways, so that a choice is 2 Delta / b-DP. `Plan.spent` is what follows for k choices, by their sum
+    or by zCDP, and exceeds most requests (docs/errata.md): an exhibit.
+    "published_safe": Laplace noise of four times that scale for epsilon <= 1, where strong composition has its short
+    form (two for replace-one, two for scores that move both ways); beyond, and for so large a delta that the short form
+    fails, each choice is as private as `composition.advanced_step` says.
+
+    T: "bound" minimises the explicit bound over T from 2 to 10,000; "auto" is a quarter of that, better on most data;
+    "published" is Theorem 2.5's; or an integer. The plan's mechanism names the number.
+
+    Source: Talwar, Thakurta and Zhang 2015, Algorithm 2, Theorems 1.1 and 2.5 and Corollary 2.7 (constants derived in
+        docs/formulas.md, explicit).
+    Randomness: two uniforms a step, or a Laplace draw a vertex and step (`dpcore.solvers.frank_wolfe.vertices`); for
+        sparse records as many uniforms as a choice needs (`dpcore.solvers.frank_wolfe.sparse`).
+    Guarantee: (epsilon, delta)-differential privacy, delta >= 0, for replacing one record, also if every vertex that
+        was chosen is published, whatever the other records are.
+    Not protected: n, p, T, the set, the budget and the bounds R, L, y_max and radius are public; running time; the
+        low-order bits of probabilities; a release whose seed is known.
+    """
+
+    key: str = dc.field(default="frank_wolfe_polytope", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
+    accounting: str = knob(
+        "tight",
+        choices=("tight", "published", "published_safe"),
+        help="which noise and which proof: Gumbel and the tightest here, Laplace as printed, or four times that",
+    )
+    T: int | str = knob("auto", help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2')
+
+    label = "Frank-Wolfe on a polytope"
+    source = f"{_SOURCE}, Algorithm 2"
+    quantity = "excess_empirical_risk"
+    set = "l1_ball"
+    usual_loss = "squared"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.T not in ("auto", "bound", "published"):
+            object.__setattr__(self, "T", integer("T", self.T, at_least=2))
+            if int(self.T) > LARGEST_T:
+                raise ValueError(f"T must be at most {LARGEST_T:,}, got {self.T:,}")
+
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
+        check_polytope(self.key, spec)
+        spec = dc.replace(spec, lam=0.0, radius=spec.size)
+        if self.accounting != "tight" and budget.pure:
+            raise NotApplicable(f"{self.key} with {self.accounting} accounting needs delta > 0, got delta = 0")
+        T = self._chosen_T(spec, budget)
+        law: NoiseLaw = "gumbel" if self.accounting == "tight" else "laplace"
+        scale, sensitivity = float(self._scale(spec, budget, np.array(T))), self._sensitivity(spec)
+        event = Event(law, scale, sensitivity, times=T - 1)
+        # With T written down, an audit of what was spent has the same steps.
+        made, spent = dc.replace(self, T=T), self._spent(event, budget)
+        return Plan(made, spec, budget, spent, (event,), T - 1, law, scale, tol=0.0)
+
+    def _sensitivity(self, spec: Spec) -> float:
+        """How far one record moves <v, grad F>, for any vertex v and any theta of the set."""
+        return 2.0 * land_of(spec).extent / spec.n
+
+    def _scale(self, spec: Spec, budget: Budget, T: Array) -> Array:
+        """b for each T."""
+        choices, sensitivity = T - 1.0, self._sensitivity(spec)
+        if self.accounting == "tight":
+            eta = budget.epsilon / choices
+            if not budget.pure:
+                eta = np.maximum(eta, np.sqrt(8.0 * comp.zcdp_rho(budget) / choices))
+            return 2.0 * sensitivity / eta * (1 + _SAFETY)
+        printed = 0.5 * sensitivity * np.sqrt(8.0 * T * -math.log(budget.delta)) / budget.epsilon
+        if self.accounting == "published":
+            return printed
+        composed = 2.0 * sensitivity / comp.advanced_step(budget, choices) * (1 + _SAFETY)
+        # The short form drops a term that counts where ln(1/delta) is small.
+        return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
+
+    def _chosen_T(self, spec: Spec, budget: Budget) -> int:
+        if isinstance(self.T, int):
+            return self.T
+        land = land_of(spec)
+        if self.T == "published":
+            return published_T(self.key, land, spec.n, budget.epsilon)
+        best = best_T(land, lambda T: self._selection(spec, self._scale(spec, budget, T)))
+        return best if self.T == "bound" else auto_T(best)
+
+    def _selection(self, spec: Spec, scale: Array) -> Array:
+        """How much worse a chosen vertex is than the best, on average, at noise of this scale.
+
+        b ln |S| for the exponential mechanism; for Laplace noise b times the |S|-th harmonic number.
+        """
+        corners = spec.shape.corners(spec.p) or 1
+        return scale * (math.log(corners) if self.accounting == "tight" else digamma(corners + 1.0) + np.euler_gamma)
+
+    def selection_rate(self, spec: Spec, budget: Budget) -> float:
+        """A, where many choices are worse than the best by A sqrt(T) on average; delta > 0."""
+        choices = 1e6
+        return float(self._selection(spec, self._scale(spec, budget, np.array(choices + 1.0)))) / math.sqrt(choices)
+
+    def _spent(self, event: Event, budget: Budget) -> Budget:
+        eta = _range(event.noise, event.scale, event.sensitivity)
+        if event.noise == "gumbel":
+            summed = comp.basic_epsilon(eta, event.times)
+            return Budget(min(summed, budget.epsilon)) if summed <= budget.epsilon else budget
+        each = 0.5 * eta
+        summed, composed = event.times * each, comp.zcdp_epsilon(0.5 * event.times * each**2, budget.delta)
+        return Budget(summed) if summed <= composed else Budget(composed, budget.delta)
+
+    def bounds(self, plan: Plan) -> tuple[Bound, ...]:
+        """Over the best model of the set, on average over the choices; the published orders of growth; lower bounds."""
+        spec, land = plan.spec, land_of(plan.spec)
+        selection = float(self._selection(spec, np.array(plan.ledger[0].scale)))
+        found = theory.frank_wolfe_bound(land.start, land.curvature, selection, plan.steps + 1)
+        ours = f"{_SOURCE}, Theorem 2.5, with explicit constants"
+        says = f"comparator in the {spec.shape.label}"
+        upper = Bound("excess_empirical_risk", "upper", found, "expectation", ours, says)
+        return (upper, *_published_rates(spec, plan.requested), *lower_bounds.packing(spec, plan.spent))
+
+    def attack_limit(self, plan: Plan) -> float:
+        return comp.bounded_range_attack_limit(_range(plan.noise, plan.scale, plan.ledger[0].sensitivity), plan.steps)
+
+    def claimed_curve(self, plan: Plan) -> Curve:
+        """Of choices with Laplace noise no more is known than their epsilon."""
+        spent, times = plan.spent, plan.steps
+        if plan.noise == "gumbel":
+            return equal_choices_curve(comp.bounded_range_eta(spent, times), times)
+        each = spent.epsilon / times if spent.pure else math.sqrt(2.0 * comp.zcdp_rho(spent) / times)
+        return equal_choices_curve(each, times, pure=True)
+
+    def read(self, spec: Spec, data: Data) -> Data:
+        """For a list of vertices, the products of the records with them are the columns."""
+        return records_on_vertices(spec, data)
+
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """As `release` one by one, up to rounding."""
+        check_certificate(prepared.distance, plan)
+        runs, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
+        return models_of(plan.spec, chosen, runs, len(prepared.theta))
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """The vertex of every choice, [len(rngs), T - 1]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
+        check_certificate(prepared.distance, plan)
+        _, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
+        return chosen.signs * (chosen.columns + 1.0)
+
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        """As declared, but the two releases of a generator are independent: a choice has no opposite."""
+        spec, r = plans[0].spec, len(prepared[0].theta)
+        risk = risk_behind(plans[0], prepared[0], 2 * len(plans) * len(rngs), single=True)
+        streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
+        runs, chosen = descend(plans, risk, streams, cancelled)
+        thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
+        quiet = [fw.Run(plan.steps + 1, 0.0) for plan in plans]
+        rule, start = fw.Best(idle_columns(spec, risk), signed=is_signed(spec)), start_of(spec, risk.active)
+        best = fw.descend(risk, quiet, rule, size=size_of(spec), start=start)
+        return Drawn(models_of(spec, best, quiet, r), thetas)
+
+    def resolution(self, plan: Plan) -> float:
+        """A release tells choices only."""
+        return 0.0
+
+    def audited(self) -> FrankWolfePolytope:
+        """So few choices that an audit is quick, and so many that their composition is seen."""
+        return dc.replace(self, T=_AUDITED_T)
+
+    def worst_spec(self) -> Spec:
+        """So small a set that Huberised hinge loss keeps its steepest slope: every choice has log-ratios +-eta / 2."""
+        return Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
+
+    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
+        """All records are 0 but the last, (x, -y) against (x, y), where x tells the two farthest vertices best.
+
+        y is 1, or y_max where y is a number. On the L1 ball x = R (1, ..., 1), which attains Delta while the slope at
+        the model is L. NotApplicable for a set of one point.
+        """
+        spec = plan.spec
+        X = np.zeros((spec.n, spec.p))
+        X[-1] = telling_record(spec)
+        y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
+        return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)
+
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        """Half the range over the vertices of what the scores at theta_1 differ by, per unit of its noise b_1 / b."""
+        spec = plan.spec
+        thetas = start_of(spec, records_of(zero).p)[None]
+        moved = vertex_scores(spec, records_of(one), thetas) - vertex_scores(spec, records_of(zero), thetas)
+        return 0.5 * float(np.ptp(moved)) / float(share_at(plan, thetas)[0])
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """The sum over the choices, each at the model to which the choices before it have led; exact, Gumbel only."""
+        if plan.noise != "gumbel":
+            raise NotApplicable(f"{self.key} has no log-likelihood ratio for {plan.noise} noise")
+        spec, p = plan.spec, records_of(zero).p
+        columns = np.abs(outputs).astype(np.int64) - 1
+        vertices = np.where(outputs > 0.0, columns, columns + p)[..., None]
+        rows = np.arange(len(outputs))
+        thetas, ratio = np.tile(start_of(spec, p), (len(outputs), 1)), np.zeros(len(outputs))
+        for t in range(1, outputs.shape[1] + 1):
+            scale, mu = plan.scale * share_at(plan, thetas)[:, None], 2.0 / (t + 2.0)
+            for data, side in ((records_of(one), 1.0), (records_of(zero), -1.0)):
+                logs = -vertex_scores(spec, data, thetas) / scale
+                chosen = np.take_along_axis(logs, vertices[:, t - 1], axis=1)[:, 0]
+                ratio += side * (chosen - logsumexp(logs, axis=1))
+            thetas *= 1.0 - mu
+            thetas[rows, columns[:, t - 1]] += mu * size_of(spec) * np.sign(outputs[:, t - 1])
+        return ratio
+
+
+def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
+    """Shapes only; the last two where they are stated."""
+    if budget.pure:
+        return ()
+    land, corners = land_of(spec), spec.shape.corners(spec.p) or 1
+
+    def rate(value: float, name: str, assumes: str) -> Bound:
+        return Bound("excess_empirical_risk", "rate", value, "expectation", f"{_SOURCE}, {name}", assumes)
+
+    general = theory.published_frank_wolfe_rate(land.curvature, land.extent, spec.n, corners, budget)
+    found = [rate(general, "Theorem 2.5 as printed", "T of Theorem 2.5 as a real number")]
+    if spec.loss == "squared" and is_signed(spec):
+        says = "R, y_max and the size of the set are 1, or of that order"
+        theorem, corollary = (
+            f(spec.n, spec.p, budget) for f in (theory.published_lasso_rate, theory.published_lasso_corollary)
+        )
+        found.append(rate(theorem, "Theorem 1.1 as printed", says))
+        found.append(rate(corollary, "Corollary 2.7 as printed; it needs another T than Theorem 2.5", says))
+    return tuple(found)
+
+
+def _range(law: NoiseLaw, scale: float, sensitivity: float) -> float:
+    """Of the log-ratios of one choice: 2 Delta / b, or for Laplace noise, which is (2 Delta / b)-DP, twice that."""
+    return (2.0 if law == "gumbel" else 4.0) * sensitivity / scale
+
+
+MECHANISM = FrankWolfePolytope

@@ -1,0 +1,278 @@
+"""Private Frank-Wolfe on l_p balls, 1 < p <= 2, that reads each record once: noisy gradient estimates on trees."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+
+from ... import theory
+from ...accounting import composition as comp
+from ...accounting import gaussian as acc
+from ...accounting.tradeoff import Curve, GaussianCurve, ZcdpCurve
+from ...core.losses import get_loss
+from ...core.sets import LqBall, kappa_lq, length
+from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.validation import integer
+from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..lp_constants import LpTerrain, lp_terrain
+from ..noise.generalized_gaussian import LpNoise, lp_noise
+from .tree_runs import TreeRuns
+
+_SOURCE = "Bassily, Guzman and Nandi 2021, Algorithm 1"
+_MOST_PHASES = 14
+_LOWEST_P, _HIGHEST_P = 1.001, 2.0
+
+
+@dc.dataclass(frozen=True)
+class TreeFrankWolfe(ReadingMechanism):
+    """Release the last iterate of Frank-Wolfe on the trees of `solvers.gradient_tree`, from theta = 0.
+
+    Each node that reads m records adds noise to what it finds: a mean gradient at a root, m = b, the mean difference of
+    the gradients at its iterate and its parent's at a right child. With L0 and L1 in the norms of the set and its dual
+    (`lp_terrain`), replacing one of the m records moves that by at most s = 2 L0 / b, and by
+    s = min(2 L1 ||theta - theta_parent||_p, 4 L0) / m, in l_q. Noise is M times s, times `LpNoise.widening`.
+
+    Privacy: which records a node reads does not depend on the data, and each record is read by one node. What is
+    released before does not depend on that record; given all of it, also s is a known number, and the release of the
+    node is one of sensitivity s with noise M s: mu-GDP with mu = 1/M for Gaussian noise, (1 / (2 M^2))-zCDP for
+    generalised Gaussian noise, whatever the past was. All that follows reads other records. A test that has the level
+    a(past) has a power of at most 1 - G_mu(a(past)), and G_mu is convex, so on average over the past it has no more
+    than 1 - G_mu(E a). So the whole run costs what one release does: nothing is composed, and s may be that of the
+    iterates that were really released (scales "displacement") as well as the largest that their depth allows, with
+    ||theta - theta_parent|| = 4 radius / 2^depth ("fixed").
+
+    Records are read in the order given: statements on fresh records need a random order, privacy does not.
+
+    Accounting: "tight" takes the smallest M: 1 / mu(epsilon, delta), or 1 / sqrt(2 rho) of zCDP. "published" takes
+    sqrt(2 ln(1/delta)) / epsilon for generalised Gaussian noise and sqrt(2 ln(1.25/delta)) / epsilon for Gaussian noise
+    (reconstructed) and spends what is proved of it; it is refused where that is more than was asked for.
+
+    Source: Bassily, Guzman and Nandi 2021, Algorithm 1 and Theorems 5.1 and 5.2 (constants derived here, explicit; see
+        docs/formulas.md); trees by Asi, Feldman, Koren and Talwar 2021; accounting by Dong, Roth and Su 2022.
+    Randomness: one draw of `LpNoise` a node, in the order of the walk: p normals, or p Gamma variables, p bits and one
+        chi-square.
+    Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every noisy estimate
+        is published, whatever the other records and their order are.
+    Not protected: n, p, T, the set, the budget and the bounds R, L, y_max and radius are public; running time; the
+        low-order bits of floating-point noise; a release whose seed is known.
+    """
+
+    key: str = dc.field(default="tree_frank_wolfe", init=False, repr=False)
+    accounting: str = knob(
+        "tight",
+        choices=("tight", "published"),
+        help="which proof sets the noise: exact Gaussian or zCDP accounting, or the published order (reconstructed)",
+    )
+    noise: NoiseLaw = knob(
+        "gaussian",
+        choices=("gaussian", "generalized_gaussian"),
+        help="the law of the noise: Gaussian, which is never worse, or the paper's for the dual norm",
+    )
+    scales: str = knob(
+        "displacement",
+        choices=("displacement", "fixed"),
+        help="noise for how far the iterate really moved since its parent, or for the farthest that it may have moved",
+    )
+    T: int | str = knob("auto", help='phases: "auto", which minimises the proved bound, or a whole number from 1 to 14')
+
+    label = "Frank-Wolfe on gradient trees"
+    source = _SOURCE
+    quantity = "excess_population_risk"
+    set = LqBall(1.5)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.T != "auto":
+            if isinstance(self.T, str):
+                raise ValueError(f'T must be "auto" or a whole number from 1 to {_MOST_PHASES}, got {self.T!r}')
+            object.__setattr__(self, "T", integer("T", self.T, at_least=1))
+            if cast(int, self.T) > _MOST_PHASES:
+                raise ValueError(f'T must be "auto" or a whole number from 1 to {_MOST_PHASES}, got {self.T}')
+
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        """See the class. Pure function of public facts; raises NotApplicable with the reason.
+
+        The plan's mechanism has the T that was chosen, so that it walks the same trees at whatever the plan spends.
+        """
+        land = lp_terrain(self.key, spec, _LOWEST_P, _HIGHEST_P)
+        spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, land.q_star, land.d)
+        M, spent = self._multiplier(law, budget)
+        tree = self._tree(land, law, spec.n, M)
+        sensitivity = law.widening * 2.0 * land.L0 / tree.batch
+        event = Event(self.noise, M * sensitivity, sensitivity)
+        made = dc.replace(self, T=tree.phases[-1])
+        return Plan(made, spec, budget, spent, (event,), tree.choices, self.noise, event.scale, tol=0.0)
+
+    def _multiplier(self, law: LpNoise, budget: Budget) -> tuple[float, Budget]:
+        """M, and what it costs."""
+        if self.accounting == "tight":
+            return law.multiplier(budget), budget
+        law.multiplier(budget)  # refuses delta = 0
+        gaussian = self.noise == "gaussian"
+        M = math.sqrt(2.0 * (math.log(1.25 if gaussian else 1.0) - math.log(budget.delta))) / budget.epsilon
+        delta = budget.delta
+        epsilon = acc.gaussian_epsilon(1.0 / M, delta) if gaussian else comp.zcdp_epsilon(0.5 / M**2, delta)
+        if epsilon > budget.epsilon:
+            raise NotApplicable(
+                f"{self.key} with published accounting is not proved private at epsilon = {budget.epsilon:g}: such "
+                f"noise is known to cost epsilon = {epsilon:.4g}"
+            )
+        return M, Budget(epsilon, delta)
+
+    def _tree(self, land: LpTerrain, law: LpNoise, n: int, M: float) -> Tree:
+        """With T as it was set, or where the bound is smallest."""
+        if self.T == "auto":
+            trees = [tree for T in range(1, _MOST_PHASES + 1) if (tree := tree_of(n, T))]
+            if not trees:
+                raise NotApplicable(f"{self.key} needs at least 3 records, which one phase reads, got n = {n}")
+            return min(trees, key=lambda tree: _bound(land, law, tree, M))
+        T = cast(int, self.T)
+        tree = tree_of(n, T)
+        if tree is None:
+            needed = Tree(range(1, T + 1), 2**T).used
+            raise NotApplicable(f"{self.key} needs at least {needed:,} records for T = {T} phases, got n = {n:,}")
+        return tree
+
+    def bounds(self, plan: Plan) -> tuple[Bound, ...]:
+        """Over the best model of the ball, on average over records and noise; and the published order of growth."""
+        runs, event = runs_of(plan), plan.ledger[0]
+        land = runs.land
+        found = _bound(land, runs.law, runs.tree, event.scale / event.sensitivity)
+        kappa = kappa_lq(land.q_star, land.d).kappa
+        rate = theory.published_tree_rate(land.diameter, land.L0, kappa, land.d, plan.spec.n, plan.requested)
+        says = f"independent records; comparator in the l_p ball with p = {land.p_norm:g}"
+        paper = "Bassily, Guzman and Nandi 2021, Theorem 5.2, without its logarithms"
+        return (
+            Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", says),
+            Bound(self.quantity, "rate", rate, "probability", paper, says),
+        )
+
+    def gradients(self, plan: Plan) -> int:
+        """One for each record of a root, two for each record of another node."""
+        return runs_of(plan).tree.gradients
+
+    def attack_limit(self, plan: Plan) -> float:
+        """Phi(mu / 2) for Gaussian noise, else what zCDP allows."""
+        mu = plan.ledger[0].sensitivity / plan.scale
+        if self.noise == "gaussian":
+            return acc.gaussian_attack_limit(mu)
+        return comp.zcdp_attack_limit(0.5 * mu * mu)
+
+    def claimed_curve(self, plan: Plan) -> Curve:
+        """For generalised Gaussian noise what is known of all zCDP."""
+        if self.noise == "gaussian":
+            return GaussianCurve(acc.gaussian_mu(plan.spent))
+        return ZcdpCurve(math.sqrt(2.0 * comp.zcdp_rho(plan.spent)))
+
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """As `release` one by one, up to rounding."""
+        check_certificate(prepared.distance, plan)
+        return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
+
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        """As declared, but the two releases of a generator are independent. Plans of one T walk together."""
+        data = records_of(prepared[0])
+        seeds = [int(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
+        thetas = np.empty((len(plans), len(seeds), data.active))
+        centres = np.empty((len(plans), data.active))
+        together: dict[TreeRuns, list[int]] = {}
+        for k, plan in enumerate(plans):
+            together.setdefault(runs_of(plan), []).append(k)
+        for runs, group in together.items():
+            streams = [np.random.default_rng(seed) for seed in seeds]
+            models = functools.partial(runs.models, data=data, single=True, cancelled=cancelled)
+            thetas[group] = models([plans[k].scale for k in group], rngs=streams)[:, :, : data.active]
+            centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.active]
+        return Drawn(centres, thetas)
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """The noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p]: they tell all iterates and the release."""
+        return runs_of(plan).transcripts(plan.scale, records_of(prepared), rngs)
+
+    def resolution(self, plan: Plan) -> float:
+        """Noise chooses points of the set and moves a model by as much as that is wide."""
+        return plan.spec.size or 1.0
+
+    def seen_resolution(self, plan: Plan) -> float:
+        """Of the noise in an estimate."""
+        return plan.scale
+
+    def audited(self) -> TreeFrankWolfe:
+        """A first phase whose nodes' records are all at stake, and a second one that they lead to."""
+        return dc.replace(self, T=2)
+
+    def worst_spec(self) -> Spec:
+        """In a ball so small that the slope of the loss is 1 throughout."""
+        return Spec("huber_hinge", n=20, p=3, lam=0.0, domain=Domain(self.q), radius=0.4, set=self.set)
+
+    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
+        """Neighbours whose first record, R (1, ..., 1) / p^(1/q), has one label or the other; all others are 0.
+
+        It is read by the first root, where it attains L0 in l_q and in the norm that the noise is made for.
+        """
+        land, spec = runs_of(plan).land, plan.spec
+        X = np.zeros((spec.n, spec.p))
+        X[0] = spec.domain.implied(land.q_star, spec.p).R / spec.p ** (1.0 / land.q_star)
+        y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
+        return Data(X, np.append(-y[:1], y[1:])), Data(X, y)
+
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        """Of the mean gradients of the first root, sqrt(r - 1) ||.||_r apart with r the noise's order."""
+        runs = runs_of(plan)
+        order = runs.law.order
+        apart = runs.first_mean(records_of(one)) - runs.first_mean(records_of(zero))
+        return math.sqrt(order - 1.0) * float(length(apart, order)[0])
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """The sum over the nodes, each given the iterates that the transcript leads to."""
+        runs = runs_of(plan)
+        logs = [runs.log_densities(plan.scale, records_of(side), outputs) for side in (one, zero)]
+        return logs[0] - logs[1]
+
+
+def runs_of(plan: Plan) -> TreeRuns:
+    """What a plan's runs share; computed once for each problem."""
+    mechanism = cast(TreeFrankWolfe, plan.mechanism)
+    return _runs(mechanism.noise, cast(int, mechanism.T), mechanism.scales == "fixed", plan.spec)
+
+
+@functools.lru_cache(maxsize=256)
+def _runs(law: NoiseLaw, T: int, fixed: bool, spec: Spec) -> TreeRuns:
+    land = lp_terrain(TreeFrankWolfe.key, spec, _LOWEST_P, _HIGHEST_P)
+    tree = cast(Tree, tree_of(spec.n, T))  # a plan has one
+    return TreeRuns(land, lp_noise(law, land.q_star, land.d), spec.loss, spec.shape, tree, fixed)
+
+
+def _bound(land: LpTerrain, law: LpNoise, tree: Tree, M: float) -> float:
+    """Noise N for a sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2, whichever its law.
+
+    Generalised Gaussian noise has E ||N||_r^2 = d sigma^2 with sigma = sqrt(kappa) M s. For Gaussian noise of deviation
+    sigma = d^(1/2 - 1/q) M s and any r in [2, q], ||N||_q <= ||N||_r and (E ||N||_r^r)^(1/r) <= d^(1/r) sqrt(r - 1)
+    sigma; the square of that is (r - 1) d^(2/r - 2/q) d M^2 s^2, whose smallest value over r is at kappa.
+    """
+    found = kappa_lq(land.q_star, land.d)
+    return theory.tree_frank_wolfe_bound(
+        land.diameter,
+        land.L0,
+        land.L1,
+        T=len(tree.phases),
+        b=tree.batch,
+        kappa=found.kappa,
+        noise=M * math.sqrt(found.kappa * land.d),
+        smooth=1.0 if law.law == "gaussian" else law.order - 1.0,
+    )
+
+
+MECHANISM = TreeFrankWolfe

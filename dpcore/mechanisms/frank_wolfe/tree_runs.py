@@ -1,0 +1,137 @@
+"""Runs of Frank-Wolfe on trees with noise in every estimate: what a node releases, and how likely that was."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ...core.losses import get_loss
+from ...core.sets import ConvexSet, length
+from ...core.specification import Array, Data
+from ...solvers.frank_wolfe.tree import Node, Tree, batch_mean, nodes, walk
+from ..lp_constants import LpTerrain
+from ..noise.generalized_gaussian import LpNoise
+
+# Of the noise of a generator that is drawn at once.
+_BLOCK_NUMBERS = 1 << 12
+# What a run knows of a node's mean: of the node, the mean and the iterate less the parent's.
+Release = Callable[[Node, Array, Array | None], Array]
+
+
+@dc.dataclass(frozen=True)
+class TreeRuns:
+    """Runs on one problem from theta = 0.
+
+    land: its constants. law: of the noise. loss: key. shape: the set at size 1. tree: what is walked. fixed: whether
+    noise is for the farthest that an iterate may have moved, instead of how far it did.
+    """
+
+    land: LpTerrain
+    law: LpNoise
+    loss: str
+    shape: ConvexSet
+    tree: Tree
+    fixed: bool
+
+    def share(self, node: Node, away: Array | None) -> Array | float:
+        """A node's sensitivity over that of a root, 2 L0 / b: min(L1 moved / L0, 2) 2^depth.
+
+        away: [K, p], the iterate less the parent's, None for a root; shape [K, 1], and a plain 1 for a root.
+        """
+        if away is None:
+            return 1.0
+        reach = np.full((len(away), 1), node.reach * self.land.diameter)
+        moved = reach if self.fixed else length(away, self.land.p_norm)
+        return np.minimum(self.land.L1 / self.land.L0 * moved, 2.0) * 2.0**node.depth
+
+    def noisy(self, scales: Sequence[float], rngs: Sequence[np.random.Generator]) -> Release:
+        """Releases of runs for every scale with every generator, scale after scale; all scales meet the same noise.
+
+        scales: the noise of a root; every other node's is in proportion to its sensitivity.
+        """
+        scale, noise = np.repeat(scales, len(rngs))[:, None], self._draws(rngs)
+
+        def release(node: Node, mean: Array, away: Array | None) -> Array:
+            draws = np.tile(next(noise), (len(scales), 1))
+            return mean + scale * self.share(node, away) * draws
+
+        return release
+
+    def _draws(self, rngs: Sequence[np.random.Generator]) -> Iterator[Array]:
+        """The noise of each node in turn, [len(rngs), p]. Every generator draws that of a block of nodes at once."""
+        left, block = self.tree.choices, max(1, _BLOCK_NUMBERS // self.land.d)
+        while left:
+            count = min(left, block)
+            drawn = self.law.draw([rng for rng in rngs for _ in range(count)])
+            yield from drawn.reshape(len(rngs), count, -1).swapaxes(0, 1)
+            left -= count
+
+    def walk(
+        self,
+        data: Data,
+        count: int,
+        release: Release,
+        *,
+        single: bool = False,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Array:
+        """The last iterates of `count` runs, [count, p]; noise is in all p columns. single: for pictures."""
+        return walk(
+            get_loss(self.loss),
+            data,
+            np.zeros((count, self.land.d)),
+            self.tree,
+            release=release,
+            choose=lambda _, estimate: self.land.size * self.shape.extreme(estimate),
+            single=single,
+            cancelled=cancelled,
+        )
+
+    def models(
+        self,
+        scales: Sequence[float],
+        data: Data,
+        rngs: Sequence[np.random.Generator],
+        *,
+        single: bool = False,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Array:
+        """The last iterates for every scale and generator, [len(scales), len(rngs), p]. single: for pictures."""
+        noisy = self.noisy(scales, rngs)
+        found = self.walk(data, len(scales) * len(rngs), noisy, single=single, cancelled=cancelled)
+        return found.reshape(len(scales), len(rngs), -1)
+
+    def transcripts(self, scale: float, data: Data, rngs: Sequence[np.random.Generator]) -> Array:
+        """What every node releases, [len(rngs), nodes p]."""
+        seen: list[Array] = []
+        noisy = self.noisy([scale], rngs)
+
+        def watched(node: Node, mean: Array, away: Array | None) -> Array:
+            seen.append(noisy(node, mean, away))
+            return seen[-1]
+
+        self.walk(data, len(rngs), watched)
+        return np.concatenate(seen, axis=1)
+
+    def log_densities(self, scale: float, data: Data, outputs: Array) -> Array:
+        """ln of the density of transcripts [k, nodes p] on these records, up to what no record enters; shape [k]."""
+        parts = iter(np.split(outputs, self.tree.choices, axis=1))
+        total = np.zeros(len(outputs))
+
+        def replay(node: Node, mean: Array, away: Array | None) -> Array:
+            seen = next(parts)
+            scales = np.broadcast_to(scale * self.share(node, away), (len(seen), 1))
+            # An iterate that is its parent's releases 0 on all records.
+            total[:] += self.law.log_density(
+                np.divide(seen - mean, scales, out=np.zeros_like(seen), where=scales > 0.0)
+            )
+            return seen
+
+        self.walk(data, len(outputs), replay)
+        return total
+
+    def first_mean(self, data: Data) -> Array:
+        """What the first root adds noise to, [p]."""
+        return batch_mean(get_loss(self.loss), data, nodes(self.tree)[0].batch, np.zeros((1, self.land.d)))[0]

@@ -1,0 +1,147 @@
+"""What a plan of Frank-Wolfe on a polytope does step by step: its runs, their start, scores and local noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...core.losses import get_loss
+from ...core.sets import L1Ball, Polytope, Simplex, norm_ball
+from ...core.specification import Array, Data, NotApplicable, Plan, Spec
+from ...solvers.frank_wolfe import vertices as fw
+from ...solvers.frank_wolfe.sparse import descend_sparse
+from ..base import Prepared, records_of
+from .step_count import Terrain, check_problem, terrain
+
+
+def descend(
+    plans: Sequence[Plan],
+    risk: fw.Walkable,
+    rngs: Sequence[np.random.Generator],
+    cancelled: Callable[[], bool] = lambda: False,
+) -> tuple[list[fw.Run], fw.Chosen]:
+    """A run for each plan and generator, plan after plan; plans differ in T and noise only.
+
+    risk: of the plans' problem in any form; for a list of vertices, of the records' products with them.
+    """
+    spec, gumbel = plans[0].spec, plans[0].noise == "gumbel"
+    signed, size = is_signed(spec), size_of(spec)
+    runs = [fw.Run(plan.steps + 1, plan.scale, stream) for plan in plans for stream in range(len(rngs))]
+    if gumbel and isinstance(risk, fw.Records) and risk.data.sparse:
+        ends = (spec.domain.R, spec.domain.y_max) if signed else None
+        loss = get_loss(spec.loss)
+        return runs, descend_sparse(
+            loss, risk.data, runs, rngs, size=size, signed=signed, local=ends, cancelled=cancelled
+        )
+    return runs, fw.descend(
+        risk,
+        runs,
+        (fw.Exponential if gumbel else fw.NoisyBest)(rngs, idle_columns(spec, risk), signed=signed),
+        size=size,
+        start=start_of(spec, risk.active),
+        steepness=local_share(spec) if signed and gumbel else None,
+        cancelled=cancelled,
+    )
+
+
+def polytope_models(
+    risk: fw.Walkable,
+    plans: Sequence[Plan],
+    rngs: Sequence[np.random.Generator],
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Array:
+    """Releases for pictures, as in `descend`: [len(plans), len(rngs), r]."""
+    runs, chosen = descend(plans, risk, rngs, cancelled)
+    return models_of(plans[0].spec, chosen, runs, risk.active).reshape(len(plans), len(rngs), risk.active)
+
+
+def risk_behind(plan: Plan, prepared: Prepared, runs: int, *, single: bool = False) -> fw.Risk:
+    return fw.risk_of(get_loss(plan.spec.loss), records_of(prepared), choices=runs * plan.steps, single=single)
+
+
+def check_polytope(key: str, spec: Spec) -> None:
+    """Raise NotApplicable with the reason unless the set is one with vertices and Frank-Wolfe applies."""
+    check_problem(key, spec)
+    shape = spec.shape
+    if not isinstance(shape, L1Ball | Simplex | Polytope):
+        raise NotApplicable(
+            f"{key} needs the L1 ball, the simplex or a list of vertices, got the {shape.label}; "
+            "dpcore.core.sets.Polytope takes such a list"
+        )
+    if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
+        raise ValueError(f"vertices of set must have length p = {spec.p}, got {shape.table.shape[1]}")
+
+
+def records_on_vertices(spec: Spec, data: Data) -> Data:
+    """The records, or for a list of vertices their products with them, which are then the columns."""
+    shape = spec.shape
+    return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
+
+
+def idle_columns(spec: Spec, risk: fw.Walkable) -> int:
+    """Columns that the risk does not store; a list of vertices has none."""
+    return 0 if isinstance(spec.shape, Polytope) else spec.p - risk.active
+
+
+def is_signed(spec: Spec) -> bool:
+    """Whether the vertices are e_j and -e_j; else they are e_j, of the columns or of a list's products."""
+    return isinstance(spec.shape, L1Ball)
+
+
+def size_of(spec: Spec) -> float:
+    return 1.0 if spec.size is None else spec.size
+
+
+def land_of(spec: Spec) -> Terrain:
+    return terrain(spec, from_zero=is_signed(spec))
+
+
+def start_of(spec: Spec, width: int) -> Array:
+    """theta_1: 0 on the L1 ball, else the mean of the vertices; its first `width` coordinates, or weights of a list."""
+    return np.zeros(width) if is_signed(spec) else np.full(width, size_of(spec) / (spec.shape.corners(spec.p) or 1))
+
+
+def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int) -> Array:
+    """theta_T of each run, [K, width]: its first coordinates."""
+    shape, size = spec.shape, size_of(spec)
+    if not isinstance(shape, Polytope):
+        return fw.models(chosen, runs, size, start_of(spec, width), width)
+    count = len(shape.vertices)
+    return fw.models(chosen, runs, size, start_of(spec, count), count) @ shape.table[:, :width]
+
+
+def local_share(spec: Spec) -> Callable[[Array], Array]:
+    """L_t / L as a function of the L1 norms of models."""
+    loss, R, y_max, steepest = get_loss(spec.loss), spec.domain.R, spec.domain.y_max, land_of(spec).steepness
+    return lambda norms: loss.steepness(R * norms, y_max) / steepest
+
+
+def share_at(plan: Plan, thetas: Array) -> Array:
+    """b_t / b of a choice at thetas [K, p], [K]."""
+    if plan.noise != "gumbel" or not is_signed(plan.spec):
+        return np.ones(len(thetas))
+    return local_share(plan.spec)(np.abs(thetas).sum(axis=1))
+
+
+def vertex_scores(spec: Spec, data: Data, thetas: Array) -> Array:
+    """<v, grad F> of all vertices v, first e_1, ..., e_p and then their opposites, at thetas [K, p]; all p columns."""
+    scores = size_of(spec) * get_loss(spec.loss).gradients(data, thetas)
+    return np.concatenate([scores, -scores], axis=1) if is_signed(spec) else scores
+
+
+def telling_record(spec: Spec) -> Array:
+    """A record at the end of its domain along which the set is widest, [p]."""
+    shape = spec.shape
+    if isinstance(shape, Polytope):
+        norms = np.linalg.norm(shape.table[:, None, :] - shape.table[None, :, :], spec.domain.dual, axis=2)
+        first, second = np.unravel_index(norms.argmax(), norms.shape)
+        across = shape.table[first] - shape.table[second]
+    else:
+        across = np.zeros(spec.p)
+        across[0] = 1.0
+        across[1:2] = 0.0 if is_signed(spec) else -1.0
+    if shape.diameter(spec.domain.dual, spec.p) == 0.0:
+        raise NotApplicable(f"a set of one point has no worst pair, got the {shape.label} with p = {spec.p}")
+    return spec.domain.R * norm_ball(spec.domain.q).extreme(-across)

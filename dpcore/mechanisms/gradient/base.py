@@ -1,0 +1,155 @@
+"""Gradient perturbation, whatever the batches: descend, with noise in every step."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ... import theory
+from ...core.losses import get_loss
+from ...core.specification import Array, Bound, Budget, Data, Descent, NotApplicable, Plan, Spec
+from ...core.validation import integer, positive
+from ...data import check_records
+from ...solvers.descent.noisy_gd import Schedule
+from ...theory.lower_bounds import hardest_data
+from ..base import Prepared, PreparedRecords, SampledMechanism, knob
+from ..worst_pairs import auto_size, check_ball, comparator_norm
+from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain
+
+_MOST_STEPS = 10**8
+
+
+@dc.dataclass(frozen=True)
+class GradientPerturbation(SampledMechanism):
+    """Descend from 0 on F(theta) + (lam/2) ||theta||^2, with noise in every gradient.
+
+    One replaced record moves the gradient that a step uses by at most twice the largest gradient of a record, over
+    everything that theta can be; the steps compose. No exact minimiser is needed, no strong convexity and no smooth
+    loss. The regulariser is public and costs nothing; "auto" means lam = 0.
+
+    theta stays in the L2 ball of `radius` where that is set. Else it goes where it likes, unless gradients are bounded
+    in a ball only (squared losses, a regulariser) or the rule for the steps needs one: then in the ball of theta_norm.
+    """
+
+    accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise")
+    rule: str = knob(
+        "auto",
+        choices=tuple(RULES),
+        help="what sets the step sizes, and which iterates the release averages",
+    )
+    steps: int | str = knob("auto", help='how many noisy steps: "auto" or an integer')
+    step: float | str = knob("auto", help='the step size (its first value, if it decays): "auto" or a number')
+
+    quantity = "excess_empirical_risk"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.steps != "auto":
+            object.__setattr__(self, "steps", integer("steps", self.steps, at_least=1))
+            if int(self.steps) > _MOST_STEPS:
+                raise ValueError(f"steps must be at most {_MOST_STEPS:,}, got {self.steps:,}")
+        if self.step != "auto":
+            object.__setattr__(self, "step", positive("step", self.step))
+
+    @abc.abstractmethod
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
+
+    @abc.abstractmethod
+    def estimate_error(self, plan: Plan) -> float:
+        """The root of E ||error of a step's gradient||^2: of its noise and of its choice of records."""
+
+    @property
+    def chosen_rule(self) -> str:
+        """The rule that `rule` stands for."""
+        return self.rule
+
+    def land(self, spec: Spec) -> Terrain:
+        """What the rules are told of a resolved problem."""
+        return terrain(spec)
+
+    def resolved(self, spec: Spec, rule: str) -> Spec:
+        """The problem with lam as a number, and with the ball that the loss or the rule for the steps needs."""
+        check_ball(self.key, spec)
+        if spec.lam == "population":
+            raise NotApplicable(f"{self.key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
+        lam = 0.0 if isinstance(spec.lam, str) else spec.lam
+        bounded = math.isfinite(get_loss(spec.loss).slope) and lam == 0.0 and not RULES[rule].needs_ball
+        ball = spec.theta_norm if spec.radius is None and not bounded else spec.radius
+        return dc.replace(spec, lam=lam, radius=ball)
+
+    def bounds(self, plan: Plan) -> tuple[Bound, ...]:
+        """Over the best model of norm theta_norm, on average over the noise; and the published order of growth."""
+        spec, loss = plan.spec, get_loss(plan.spec.loss)
+        B = comparator_norm(spec)
+        rule = RULES[self.chosen_rule]
+        found = rule.bound(self.land(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
+        ball = f"comparator in the ball of {B:g}"
+        G = loss.largest_gradient(spec)
+        return (
+            *(
+                Bound("excess_empirical_risk", "upper", value, "expectation", source, ball)
+                for value, source in [(found + theory.regularisation_bias(float(spec.lam), B, math.inf), rule.source)]
+                if math.isfinite(value)
+            ),
+            *hardest_data(loss, spec, plan.spent),
+            Bound(
+                "excess_empirical_risk",
+                "rate",
+                theory.published_gradient_rate(G, spec.n, spec.p, B, plan.requested),
+                "expectation",
+                "Bassily, Smith and Thakurta 2014, as in the lecture's section on private SGD",
+                ball,
+            ),
+        )
+
+    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
+        """Nothing is solved: theta is where the descent begins."""
+        check_records(data, plan.spec)
+        return PreparedRecords(np.zeros(data.active), 0.0, data)
+
+    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
+        return [self.prepare(plans[0], data)] * len(plans)
+
+    def resolution(self, plan: Plan) -> float:
+        """Of the noise that the last step adds to a model."""
+        descent = descent_of(plan)
+        return plan.scale * descent.step / (math.sqrt(plan.steps) if descent.decaying else 1.0)
+
+    def seen_resolution(self, plan: Plan) -> float:
+        """Of the noise in a gradient."""
+        return plan.scale
+
+    def worst_spec(self) -> Spec:
+        """In a ball so small that the slope of the loss is 1 throughout."""
+        return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4)
+
+
+def terrain(spec: Spec) -> Terrain:
+    """What the rules for steps need to know of a resolved problem."""
+    loss, lam = get_loss(spec.loss), float(spec.lam)
+    B = comparator_norm(spec)
+    reach = spec.radius if spec.radius is not None else math.inf
+    # Without a ball, noise at a right angle to all records changes no prediction.
+    dimensions = min(spec.n, spec.p) if loss.linear and spec.radius is None else spec.p
+    gradient = loss.largest_gradient(spec) + (lam * reach if lam else 0.0)
+    factor = AUTO_CLASSES if loss.classification else AUTO_NUMBERS
+    size = factor * auto_size(spec) / (spec.domain.R if loss.linear else 1.0)
+    return Terrain(B, reach, gradient, loss.largest_curvature(spec) + lam, dimensions, size)
+
+
+def descent_of(plan: Plan) -> Descent:
+    if plan.descent is None:
+        raise TypeError(f"plan must come from gradient perturbation, got one of {plan.mechanism.key}")
+    return plan.descent
+
+
+def schedule_of(plan: Plan) -> Schedule:
+    """The steps of a plan as its solver takes them."""
+    descent, steps = descent_of(plan), np.arange(1, plan.steps + 1)
+    etas = descent.step / np.sqrt(steps) if descent.decaying else np.full(plan.steps, descent.step)
+    return Schedule(etas, plan.scale, float(plan.spec.lam), descent.first)

@@ -1,0 +1,161 @@
+"""Gradient descent on all records with Gaussian noise in every step."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...accounting import gaussian as acc
+from ...accounting.tradeoff import GaussianCurve
+from ...core.losses import get_loss
+from ...core.specification import Array, Budget, Data, Event, NoiseLaw, Plan, Spec
+from ...solvers.descent.noisy_gd import Streams, gradient_descent
+from ..base import Drawn, Prepared, check_certificate, records_of
+from .base import GradientPerturbation, schedule_of, terrain
+from .schedules import RULES
+
+
+@dc.dataclass(frozen=True)
+class NoisyGD(GradientPerturbation):
+    """Release an average of the iterates theta <- Proj(theta - eta (grad F(theta) + lam theta + N(0, s^2 I_p))).
+
+    One replaced record moves grad F by at most D = 2 G / n, G the largest gradient of a record (for squared distances,
+    where theta cancels, by 4 R / n). T such steps are exactly mu-GDP with mu = D sqrt(T) / s, whatever theta does in
+    between, so s = D sqrt(T) / mu(epsilon, delta). For a given budget the noise of all steps together does not depend
+    on T.
+
+    Rules: "auto" (constant steps, mean of the second half; the noise moves theta by a fixed size), "smooth" (minimises
+    the bound for losses without kinks), "averaging" (constant steps for any loss, mean of all), "last_iterate" (steps
+    that fall like 1 / sqrt(t), Theorem 2 of the lecture). steps and step override the rule's choice.
+
+    Source: Bassily, Smith and Thakurta 2014; Kamath's lecture, Algorithm 1 with noise; accounting by Dong, Roth and Su
+    2022 (constants derived in docs/formulas.md).
+    Randomness: r standard normal draws a step, one a stored column (see `dpcore.solvers.descent.noisy_gd.Streams`).
+    Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
+        gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
+    Not protected: n, p, lam, steps, the budget and the bounds R, L, y_max and radius are public; running time; the
+        low-order bits of floating-point noise; a release whose seed is known.
+    """
+
+    key: str = dc.field(default="noisy_gd", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
+
+    label = "gradient perturbation, full batch"
+    source = "Kamath's lecture, section Gradient Perturbation; Bassily, Smith and Thakurta 2014"
+
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        spec, rule = self.resolved(spec, self.rule), RULES[self.rule]
+        sensitivity = get_loss(spec.loss).largest_replacement(spec) / spec.n
+        drift = sensitivity / acc.gaussian_mu(budget)
+        land = terrain(spec)
+        steps = rule.steps(land, drift) if self.steps == "auto" else int(self.steps)
+        scale = drift * math.sqrt(steps)
+        descent = rule.descent(
+            land, steps, math.sqrt(land.dimensions) * scale, None if self.step == "auto" else float(self.step)
+        )
+        event = Event(self.noise, scale, sensitivity, times=steps)
+        return Plan(self, spec, budget, budget, (event,), steps, self.noise, scale, tol=0.0, descent=descent)
+
+    def estimate_error(self, plan: Plan) -> float:
+        return math.sqrt(terrain(plan.spec).dimensions) * plan.scale
+
+    def attack_limit(self, plan: Plan) -> float:
+        """Phi(mu / 2) for all noisy gradients together, mu = sqrt(T) sensitivity / scale."""
+        return acc.gaussian_attack_limit(math.sqrt(plan.steps) * plan.ledger[0].sensitivity / plan.scale)
+
+    def claimed_curve(self, plan: Plan) -> GaussianCurve:
+        return GaussianCurve(acc.gaussian_mu(plan.spent))
+
+    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        return self.release_many(plan, prepared, [rng])[0]
+
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """As `release` one by one, up to rounding."""
+        check_certificate(prepared.distance, plan)
+        data, asked = records_of(prepared), len(prepared.theta)
+        stored = asked if get_loss(plan.spec.loss).linear else data.p
+        return _descend([plan], data, stored, rngs, np.ones(1))[0][:, :asked]
+
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        data, linear = records_of(prepared[0]), get_loss(plans[0].spec.loss).linear
+        stored = data.active if linear else data.p
+        thetas = _descend(plans, data, stored, rngs, np.array([1.0, -1.0]), pictures=True, cancelled=cancelled)
+        centres = _descend(plans, data, stored, rngs[:1], np.zeros(1), pictures=True, cancelled=cancelled)[:, 0]
+        return Drawn(centres, thetas)
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
+        seen: list[Array] = []
+        _descend([plan], records_of(prepared), plan.spec.p, rngs, np.ones(1), watch=seen.append)
+        return np.concatenate(seen, axis=1)
+
+    def paths(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> tuple[Array, Array]:
+        """All iterates from the start on, [T + 1, p]: of the run that `release` makes of rng, and without noise."""
+        schedule, made = schedule_of(plan), []
+        for quiet in (False, True):
+            sign = np.zeros(1) if quiet else np.ones(1)
+            seen: list[Array] = []
+            _descend([plan], records_of(prepared), plan.spec.p, [rng], sign, watch=seen.append)
+            path = [np.zeros((1, plan.spec.p))]
+            for t, gradient in enumerate(seen):
+                path.append(schedule.after(t, path[-1], gradient, plan.spec.radius))
+            made.append(np.concatenate(path))
+        return made[0], made[1]
+
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        """Between the gradients at the start."""
+        loss, start = get_loss(plan.spec.loss), np.zeros((1, plan.spec.p))
+        gradients = [loss.gradients(records_of(side), start)[0] for side in (zero, one)]
+        return float(np.linalg.norm(gradients[1] - gradients[0]))
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """Of all steps together, each given the iterate that the transcript leads to."""
+        away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
+        return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
+
+    def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
+        loss, schedule, data = get_loss(plan.spec.loss), schedule_of(plan), records_of(prepared)
+        means, theta = [], np.zeros((len(outputs), plan.spec.p))
+        for t, seen in enumerate(np.split(outputs, plan.steps, axis=1)):
+            means.append(loss.gradients(data, theta) + schedule.lam * theta)
+            theta = schedule.after(t, theta, seen, plan.spec.radius)
+        return np.concatenate(means, axis=1)
+
+
+def _descend(
+    plans: Sequence[Plan],
+    data: Data,
+    stored: int,
+    rngs: Sequence[np.random.Generator],
+    signs: Array,
+    *,
+    pictures: bool = False,
+    cancelled: Callable[[], bool] = lambda: False,
+    watch: Callable[[Array], object] | None = None,
+) -> Array:
+    spec = plans[0].spec
+    # Without a ball, columns that are not stored change nothing that is.
+    idle = spec.p - stored if spec.radius is not None else 0
+    return gradient_descent(
+        get_loss(spec.loss),
+        data,
+        [schedule_of(plan) for plan in plans],
+        Streams(rngs, stored, idle),
+        signs,
+        radius=spec.radius,
+        single=pictures,
+        cancelled=cancelled,
+        watch=watch,
+    )
+
+
+MECHANISM = NoisyGD

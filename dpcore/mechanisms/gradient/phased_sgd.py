@@ -1,0 +1,267 @@
+"""Phased stochastic gradient descent on l_p balls, p from 2 to inf: each record once, noise after each phase."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses as dc
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ... import theory
+from ...accounting import gaussian as acc
+from ...accounting.tradeoff import GaussianCurve
+from ...core.losses import get_loss
+from ...core.specification import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.validation import check_real
+from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
+from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..frank_wolfe.step_count import terrain
+from ..lp_constants import LpTerrain, lp_terrain
+from ..worst_pairs import opposite_labels
+
+_PAPER = "Bassily, Guzman and Nandi 2021"
+_SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
+_SAFETY = 1e-12  # noise is rounded up
+# Losses with a kink: what each is when predictions move uniformly within a width, and the jump of its slope.
+_ROUNDED = {"hinge": ("huber_hinge", 1.0), "absolute": ("huber", 2.0)}
+
+
+@dc.dataclass(frozen=True)
+class Land:
+    """Public constants in L2, in which steps and noise are.
+
+    L: a bound on the gradient of a record's loss. smoothness: such a gradient moves by at most this times the distance
+    between two models; inf where the loss has a kink. distance: a bound on ||theta||_2 in the set. reach: R in L2.
+    """
+
+    L: float
+    smoothness: float
+    distance: float
+    reach: float
+
+
+@dc.dataclass(frozen=True)
+class PhasedSGD(ReadingMechanism):
+    """Release x_k: x_i = Proj(mean of the iterates of phase i + N(0, s_i^2 I)), on floor(n / 2^i) fresh records each.
+
+    Phase i starts at x_{i-1}, x_0 = 0, takes one projected gradient step of length eta_i = eta / 4^i on each of its m_i
+    records, in the order given, and averages its m_i + 1 iterates.
+
+    Privacy. Say record j of phase i is replaced. The iterates before it stay; the next one moves by at most
+    eta_i ||g - g'||_2 <= 2 L eta_i, L a bound on gradients in L2; and no later step, on records that are the same,
+    brings two models further apart: projections never do, and for a convex f whose gradient is beta-Lipschitz
+        ||(x - eta g) - (x' - eta g')||^2 <= ||x - x'||^2 - eta (2 / beta - eta) ||g - g'||^2, g = grad f(x), g' at x',
+    by co-coercivity, <g - g', x - x'> >= ||g - g'||^2 / beta, so that eta_i <= 2 / beta is enough. All eta_i are at
+    most eta / 4, and eta <= 8 / beta. At most m_i of the m_i + 1 iterates move, so that the mean moves by at most
+    D_i = 2 L eta_i m_i / (m_i + 1): that phase is exactly mu-GDP with mu = D_i / s_i, the same for every i. A record is
+    in one phase, the phases before do not see it, and those after see x_i and their own records. So all of
+    x_1, ..., x_k together are mu-GDP: nothing is composed.
+
+    step: eta, "auto" for the one that minimises the bound. Hinge and absolute loss have a kink, at which steps do bring
+    models apart: they are replaced by their mean over predictions that move uniformly within a width, chosen so that it
+    is 8 / eta smooth whatever eta is (`theory.phased_bound`); these means are the Huberised hinge and Huber loss.
+
+    The set: an l_p ball, p from 2 to inf. Records may be promised in any norm; only what that implies in L2 matters,
+    which for the dual norm, of order p / (p - 1) <= 2, is the same R.
+
+    Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzman and Nandi 2021, Section 7 and
+        Proposition 7.1. Constants derived here and in `theory.phased_terms` (explicit).
+    Randomness: p normals a phase, in the order of the phases.
+    Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every x_i is
+        published, whatever the order of the records and whatever the other records are.
+    Not protected: n, p, the set, the step, the budget and the bounds R, y_max and radius are public, and so is where in
+        the order a phase begins (a random order is what the bound wants, privacy does not need it); running time; the
+        low-order bits of floating-point noise; a release whose seed is known.
+    """
+
+    key: str = dc.field(default="phased_sgd", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
+    accounting: str = knob(
+        "tight", choices=("tight",), help="which proof sets the noise: exact Gaussian accounting of a phase"
+    )
+    step: float | str = knob("auto", help='eta, the steps of phase i being eta / 4^i: "auto" or a number > 0')
+
+    label = "phased stochastic gradient descent"
+    source = _SOURCE
+    quantity = "excess_population_risk"
+    set = "box"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.step != "auto":
+            object.__setattr__(self, "step", check_real("step", self.step, "a finite number > 0", lambda v: v > 0))
+
+    @property
+    def q(self) -> float:
+        """2: steps and noise are in L2 whatever the set is."""
+        return 2.0
+
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        """See the class. Pure function of public facts; raises NotApplicable with the reason.
+
+        The plan's mechanism has the step that was chosen, so that it makes the same steps at whatever the plan spends.
+        """
+        land = land_of(self.key, spec)
+        spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), (1 + _SAFETY) / acc.gaussian_mu(budget)
+        eta, sizes = self._eta(spec, land, multiplier), theory.phase_sizes(spec.n)
+        sensitivity = 2.0 * land.L * eta / 4.0 * theory.replaced_share(sizes[0])
+        event = Event(self.noise, multiplier * sensitivity, sensitivity)
+        made = dc.replace(self, step=eta)
+        return Plan(made, spec, budget, budget, (event,), len(sizes), self.noise, event.scale, tol=0.0)
+
+    def _eta(self, spec: Spec, land: Land, multiplier: float) -> float:
+        if self.step == "auto":
+            sizes = theory.phase_sizes(spec.n)
+            return theory.best_phased_step(
+                land.L, land.smoothness, land.distance, spec.p, multiplier, sizes, jump=jump_of(spec)
+            )
+        eta = float(self.step)
+        if not jump_of(spec) and eta > (longest := theory.longest_phased_step(land.smoothness)):
+            raise NotApplicable(
+                f"{self.key} needs a step of at most 8 / smoothness = {longest:.6g}: longer ones move models apart, "
+                f"got {eta:g}"
+            )
+        return eta
+
+    def bounds(self, plan: Plan) -> tuple[Bound, ...]:
+        """Over the best model of the set, on average over independent records and the noise; and published rates."""
+        spec, land = plan.spec, land_of(self.key, plan.spec)
+        lp = _terrain(self.key, spec)
+        event, jump = plan.ledger[0], jump_of(spec)
+        sizes, multiplier = theory.phase_sizes(spec.n), event.scale / event.sensitivity
+        found = theory.phased_bound(land.L, land.distance, spec.p, multiplier, sizes, eta_of(plan), jump=jump)
+        shape = theory.published_phased_rate(land.L, lp.diameter, lp.p_norm, lp.d, spec.n, plan.requested)
+        alone = theory.non_private_rate(land.L, lp.diameter, lp.p_norm, lp.d, spec.n)
+        within = f"independent records; comparator in the {spec.shape.label}"
+        printed = f"{_PAPER}, Proposition {'7.3 (for another algorithm)' if jump else '7.1'}"
+        return (
+            Bound(self.quantity, "upper", found, "expectation", f"{_SOURCE}, with explicit constants", within),
+            Bound(self.quantity, "rate", shape, "expectation", printed, within),
+            Bound(
+                self.quantity, "rate", alone, "expectation", f"{_PAPER}, Section 7: without privacy, the least", within
+            ),
+        )
+
+    def gradients(self, plan: Plan) -> int:
+        """One for each record of a phase."""
+        return sum(phase.size for phase in phases_of(plan))
+
+    def attack_limit(self, plan: Plan) -> float:
+        """Phi(mu / 2), mu = sensitivity / scale: a record is in one phase."""
+        return acc.gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
+
+    def claimed_curve(self, plan: Plan) -> GaussianCurve:
+        return GaussianCurve(acc.gaussian_mu(plan.spent))
+
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """As `release` one by one, up to rounding; a record is read once for all of them."""
+        check_certificate(prepared.distance, plan)
+        run = descender_of(plan, records_of(prepared))
+        return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
+
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        """As declared, but the two releases of a generator are independent. All plans meet the same noise."""
+        data = records_of(prepared[0])
+        streams = [np.random.default_rng(seed) for rng in rngs for seed in rng.integers(1 << 63, size=2)]
+
+        def models(plan: Plan, count: int) -> Array:
+            own = copy.deepcopy(streams[:count])
+            found = descend_in_phases(descender_of(plan, data), phases_of(plan), own, cancelled=cancelled)
+            return found[:, : data.active]
+
+        centres = np.concatenate([models(dc.replace(plan, scale=0.0), 1) for plan in plans])
+        return Drawn(centres, np.stack([models(plan, len(streams)) for plan in plans]))
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """The noisy mean of every phase before it is projected, [len(rngs), k p]: they tell all x_i."""
+        seen: list[Array] = []
+        descend_in_phases(descender_of(plan, records_of(prepared)), phases_of(plan), rngs, watch=seen.append)
+        return np.concatenate(seen, axis=1)
+
+    def resolution(self, plan: Plan) -> float:
+        """Of the last phase, which has the least noise."""
+        return phases_of(plan)[-1].scale
+
+    def worst_spec(self) -> Spec:
+        """In a set so small that the slope of the loss is 1 throughout, and that no step leaves."""
+        return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4, set=self.set)
+
+    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
+        """Neighbours whose first record, the only one that pulls, has one label or the other: it moves most iterates.
+
+        Their distance falls short of the sensitivity where the first step leaves the set.
+        """
+        zero, one = opposite_labels(plan.spec)
+        return Data(zero.X[::-1], zero.y[::-1]), Data(one.X[::-1], one.y[::-1])
+
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        """Between the means of the first phase."""
+        first, start = phases_of(plan)[0], np.zeros((1, plan.spec.p))
+        means = [descender_of(plan, records_of(side)).average(first, start) for side in (zero, one)]
+        return float(np.linalg.norm(means[1] - means[0]))
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """The sum over the phases, each given the release that it started from."""
+        runs = [(descender_of(plan, records_of(side)), sign) for side, sign in ((one, 1.0), (zero, -1.0))]
+        ratio, start = np.zeros(len(outputs)), np.zeros((len(outputs), plan.spec.p))
+        for phase, seen in zip(phases_of(plan), np.split(outputs, plan.steps, axis=1), strict=True):
+            for run, sign in runs:
+                ratio += sign * self.law.log_density((seen - run.average(phase, start)) / phase.scale)
+            start = runs[0][0].project(seen)
+        return ratio
+
+
+def land_of(key: str, spec: Spec) -> Land:
+    """The constants of a problem; NotApplicable with the reason where the mechanism has no guarantee."""
+    lp, loss = _terrain(key, spec), get_loss(spec.loss)
+    reach = spec.domain.implied(2.0, spec.p).R
+    L = terrain(spec, from_zero=True).steepness * reach
+    return Land(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p), reach)
+
+
+def _terrain(key: str, spec: Spec) -> LpTerrain:
+    # A rounded loss is as steep as the loss.
+    smooth, _ = _ROUNDED.get(spec.loss, (spec.loss, 0.0))
+    return lp_terrain(key, dc.replace(spec, loss=smooth), 2.0, np.inf)
+
+
+def jump_of(spec: Spec) -> float:
+    """By how much the slope of the loss jumps at its kink; 0 for a smooth loss."""
+    return _ROUNDED.get(spec.loss, (spec.loss, 0.0))[1]
+
+
+def eta_of(plan: Plan) -> float:
+    """The step that a plan was made with."""
+    step = plan.mechanism.step  # type: ignore[attr-defined]
+    return float(step)
+
+
+def phases_of(plan: Plan) -> list[Phase]:
+    """A plan's phases; every scale is a public multiple of the plan's."""
+    eta, sizes = eta_of(plan), theory.phase_sizes(plan.spec.n)
+    phases, first = [], 0
+    for i, size in enumerate(sizes):
+        share = theory.replaced_share(size) / theory.replaced_share(sizes[0])
+        phases.append(Phase(first, size, eta / 4.0 ** (i + 1), plan.scale * share / 4.0**i))
+        first += size
+    return phases
+
+
+def descender_of(plan: Plan, data: Data) -> Descender:
+    """What takes the steps of a plan on these records."""
+    spec, loss = plan.spec, get_loss(plan.spec.loss)
+    width = loss.shape
+    if loss.key in _ROUNDED:
+        reach, (smooth, jump) = land_of(plan.mechanism.key, spec).reach, _ROUNDED[loss.key]
+        loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
+    return Descender(loss, width, data, spec.shape, spec.size or 1.0)
+
+
+MECHANISM = PhasedSGD

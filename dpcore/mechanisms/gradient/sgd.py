@@ -1,0 +1,272 @@
+"""Gradient descent on random batches, or on one record at a time, with Gaussian noise in every step."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...accounting.composition import lecture_multiplier
+from ...accounting.subsampled_rdp import Sampling, subsampled_epsilon, subsampled_multiplier
+from ...accounting.tradeoff import BatchCurve
+from ...core.losses import get_loss
+from ...core.specification import Array, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.validation import positive
+from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
+from ..base import Drawn, Prepared, check_certificate, knob, records_of
+from .base import GradientPerturbation, descent_of, schedule_of, terrain
+from .schedules import RULES, Terrain
+
+# "auto": batches of n / 40 records, but not so few that the choice of records outweighs the noise.
+_STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
+_AUDITED_STEPS = 40
+# Above, n^2 steps on single records take minutes.
+_MOST_PEOPLE = 3_000
+
+
+@dc.dataclass(frozen=True)
+class NoisySGD(GradientPerturbation):
+    """Release an average of the iterates theta <- Proj(theta - eta_t (estimate + lam theta + N(0, s^2 I_p))).
+
+    The estimate of grad F is, by `batches`,
+    poisson: the sum of the gradients over a batch that holds each record with probability q = batch / n on its own,
+        divided by batch; "auto": max(20, n / 40) records (at most n), 400 steps;
+    single: the gradient of one record drawn uniformly, q = 1 / n; "auto": n^2 steps, refused above n = 3,000, and the
+        rule "last_iterate".
+    One record adds at most C = G / (q n) to it, G the largest gradient of a record, and s = z C. The multiplier z is,
+    by `accounting`,
+    tight: the smallest whose T steps cost at most the budget, by Renyi divergences of random batches
+    (`subsampled_rdp`); published: the lecture's, sqrt(32 ln(n / delta) ln(1 / delta)) / epsilon, for single records and
+        n^2 steps only: its Algorithm 3 to the letter, in averages (n times the gradient and the noise with eta / n is
+        the same run).
+
+    Rules for the steps as in `NoisyGD`; what the choice of records adds to the error of a step counts like noise.
+
+    Source: Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014; accounting derived in
+    `dpcore.accounting.subsampled_rdp`.
+    Randomness: see `dpcore.kernels.sgd`, all from the one generator of a release. Curves over epsilon show runs in
+        single precision with another generator (`dpcore.solvers.descent.noisy_sgd.coupled_descents`); whatever is
+        released or audited is in double precision.
+    Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss whose
+        gradients are bounded where theta can be, also if every iterate is published, whatever the other records are.
+    Not protected: n, p, lam, steps, batch, the budget and the bounds R, L, y_max and radius are public; running time,
+        which tells how large the batches were while the proof needs them secret; the low-order bits of floating-point
+        noise; a release whose seed is known.
+    """
+
+    key: str = dc.field(default="noisy_sgd", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
+    accounting: str = knob(
+        "tight", choices=("tight", "published"), help="which proof sets the noise: Renyi divergences, or the lecture's"
+    )
+    batches: str = knob(
+        "poisson", choices=("poisson", "single"), help="each record on its own coin, or one uniform record a step"
+    )
+    batch: float | str = knob("auto", help='poisson: expected records in a batch, "auto" or a number >= 1')
+
+    label = "gradient perturbation, random batches"
+    source = "Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.batch == "auto":
+            return
+        if self.batches == "single":
+            raise ValueError(f'batch must be "auto" for batches of a single record, got {self.batch}')
+        object.__setattr__(self, "batch", positive("batch", self.batch))
+        if float(self.batch) < 1.0:
+            raise ValueError(f"batch must be at least 1, got {self.batch:g}")
+
+    @property
+    def chosen_rule(self) -> str:
+        return "last_iterate" if (self.rule, self.batches) == ("auto", "single") else self.rule
+
+    @property
+    def sampling(self) -> Sampling:
+        return "poisson" if self.batches == "poisson" else "uniform"
+
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        spec, rule = self.resolved(spec, self.chosen_rule), RULES[self.chosen_rule]
+        steps, records = self._steps(spec.n), self._records(spec.n)
+        rate = records / spec.n
+        if self.accounting == "published":
+            z = lecture_multiplier(spec.n, budget)
+            # The lecture's noise is too large; what is paid is what it costs.
+            spent = dc.replace(budget, epsilon=subsampled_epsilon(z, rate, steps, budget.delta, self.sampling))
+        else:
+            z, spent = subsampled_multiplier(budget, rate, steps, self.sampling), budget
+        part = get_loss(spec.loss).largest_gradient(spec) / records
+        event = Event(self.noise, z * part, 2.0 * part, steps, sampling=self.sampling, rate=rate)
+        plan = Plan(self, spec, budget, spent, (event,), steps, self.noise, event.scale, tol=0.0)
+        step = None if self.step == "auto" else float(self.step)
+        return dc.replace(plan, descent=rule.descent(self.land(spec), steps, self.estimate_error(plan), step))
+
+    def _steps(self, n: int) -> int:
+        if self.accounting == "published" and (self.batches, self.steps) != ("single", "auto"):
+            raise NotApplicable(
+                "published accounting is for n^2 steps on single records, got "
+                f"batches = {self.batches!r}, steps = {self.steps!r}"
+            )
+        if self.steps != "auto":
+            return int(self.steps)
+        if self.batches == "poisson":
+            return _STEPS
+        if n > _MOST_PEOPLE:
+            raise NotApplicable(
+                f"n^2 steps on single records are for n <= {_MOST_PEOPLE:,}, got n = {n:,}, which takes {n * n:,} steps"
+            )
+        return n * n
+
+    def _records(self, n: int) -> float:
+        """How many a batch holds on average."""
+        if self.batches == "single":
+            return 1.0
+        if self.batch == "auto":
+            return min(float(n), max(_FEWEST_RECORDS, n / _BATCHES))
+        if float(self.batch) > n:
+            raise ValueError(f"batch must be at most n = {n:,}, got {self.batch:g}")
+        return float(self.batch)
+
+    def land(self, spec: Spec) -> Terrain:
+        land = terrain(spec)
+        # A single record's whole gradient counts as the error of its choice.
+        return land if self.batches == "poisson" else dc.replace(land, gradient=0.0)
+
+    def estimate_error(self, plan: Plan) -> float:
+        """Noise, and the choice of records: for "poisson" sum_i q (1 - q) ||g_i / (q n)||^2 <= (1 - q) G^2 / (q n)."""
+        land, rate = terrain(plan.spec), plan.ledger[0].rate
+        noise = math.sqrt(land.dimensions) * plan.scale
+        if self.batches == "single":
+            return math.hypot(noise, land.gradient)
+        G = get_loss(plan.spec.loss).largest_gradient(plan.spec)
+        return math.hypot(noise, G * math.sqrt((1.0 - rate) / (rate * plan.spec.n)))
+
+    def attack_limit(self, plan: Plan) -> float:
+        event = plan.ledger[0]
+        return self._curve(plan, 2.0 * plan.scale / event.sensitivity).attack_limit()
+
+    def claimed_curve(self, plan: Plan) -> BatchCurve:
+        """By privacy losses, which allow less than the Renyi divergences that set the noise."""
+        event = plan.ledger[0]
+        return self._curve(plan, subsampled_multiplier(plan.spent, event.rate, event.times, self.sampling))
+
+    def _curve(self, plan: Plan, z: float) -> BatchCurve:
+        event = plan.ledger[0]
+        return BatchCurve(1.0 / z, event.rate, event.times, self.sampling)
+
+    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        check_certificate(prepared.distance, plan)
+        return _run(plan, records_of(prepared), rng, plan.scale, stored=len(prepared.theta)).average
+
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first.
+
+        For pictures: the runs of a repetition, whatever their budget, share records and normals and advance together in
+        single precision where that will do, with the law of `release` up to rounding but not its numbers.
+        """
+        data, alike = records_of(prepared[0]), dict[tuple[Any, ...], list[int]]()
+        for k, plan in enumerate(plans):
+            alike.setdefault(tuple(_shared(plan).items()), []).append(k)
+        centres = np.empty((len(plans), data.active))
+        thetas = np.empty((len(plans), 2 * len(rngs), data.active))
+        for ks in alike.values():
+            step = np.array([descent_of(plans[k]).step for k in ks])
+            scale = np.array([plans[k].scale for k in ks])
+            for i, rng in enumerate(rngs):
+                signs = np.array([1.0, -1.0, 0.0] if i == 0 else [1.0, -1.0])
+                averages = coupled_descents(
+                    get_loss(plans[0].spec.loss),
+                    data,
+                    step=np.repeat(step, len(signs)),
+                    sigma=np.outer(scale, signs).ravel(),
+                    rng=copy.deepcopy(rng),
+                    cancelled=cancelled,
+                    **_shared(plans[ks[0]]),
+                ).reshape(len(ks), len(signs), -1)
+                thetas[ks, 2 * i : 2 * i + 2] = averages[:, :2]
+                if i == 0:
+                    centres[ks] = averages[:, 2]
+        return Drawn(centres, thetas)
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
+        data = records_of(prepared)
+        return np.stack([_run(plan, data, rng, plan.scale, stored=data.p, watch=True).seen.ravel() for rng in rngs])
+
+    def audited(self) -> NoisySGD:
+        return dc.replace(self, steps=_AUDITED_STEPS) if self.steps == "auto" else self
+
+    def worst_spec(self) -> Spec:
+        """As for full batches, with so many records that a batch is a fifth of them; one column, for speed."""
+        return dc.replace(super().worst_spec(), n=100, p=1)
+
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        """Between the estimates at the start of batches with the record that differs."""
+        loss, start = get_loss(plan.spec.loss), np.zeros((1, plan.spec.p))
+        gradients = [loss.gradients(records_of(side), start)[0] for side in (zero, one)]
+        return float(np.linalg.norm(gradients[1] - gradients[0])) / plan.ledger[0].rate
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """The sum over the steps, each given the iterate that the transcript leads to.
+
+        For data in which only the last record has a gradient: a step's estimate is that of a batch with it, with
+        probability q, or 0. Raises NotApplicable for others.
+        """
+        loss, schedule, rate = get_loss(plan.spec.loss), schedule_of(plan), plan.ledger[0].rate
+        if not loss.linear or any(records_of(side).row_norms[:-1].any() for side in (zero, one)):
+            raise NotApplicable(
+                f"{self.key} is audited on losses of a linear prediction, with one record that has a gradient"
+            )
+        ends = [Data(side.X[-2:], side.y[-2:]) for side in map(records_of, (one, zero))]
+        absent = math.log1p(-rate) if rate < 1.0 else -math.inf
+        ratio, theta = np.zeros(len(outputs)), np.zeros((len(outputs), plan.spec.p))
+        for t, seen in enumerate(np.split(outputs, plan.steps, axis=1)):
+            noise = seen - schedule.lam * theta
+            for end, sign in zip(ends, (1.0, -1.0), strict=True):
+                shift = loss.gradients(end, theta) * 2.0 / (rate * plan.spec.n)
+                present = np.sum((noise - 0.5 * shift) * shift, axis=1) / plan.scale**2
+                ratio += sign * np.logaddexp(absent, math.log(rate) + present)
+            theta = schedule.after(t, theta, seen, plan.spec.radius)
+        return ratio
+
+
+def _run(
+    plan: Plan, data: Data, rng: np.random.Generator, sigma: float, *, stored: int, watch: bool = False
+) -> Iterates:
+    """One run; its average is what is released."""
+    return noisy_descent(
+        get_loss(plan.spec.loss),
+        data,
+        step=descent_of(plan).step,
+        sigma=sigma,
+        rng=rng,
+        stored=stored,
+        watch=watch,
+        **_shared(plan),
+    )
+
+
+def _shared(plan: Plan) -> dict[str, Any]:
+    """What the solver is told of a plan, but for the sizes of its steps and of its noise."""
+    descent, event = descent_of(plan), plan.ledger[0]
+    return {
+        "steps": plan.steps,
+        "decaying": descent.decaying,
+        "radius": math.inf if plan.spec.radius is None else plan.spec.radius,
+        "rate": event.rate if event.sampling == "poisson" else 0.0,
+        "lam": float(plan.spec.lam),
+        "first": descent.first,
+    }
+
+
+MECHANISM = NoisySGD

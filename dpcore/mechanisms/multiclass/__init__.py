@@ -1,0 +1,1 @@
+"""The large-margin Gaussian classifier, private."""

@@ -1,0 +1,157 @@
+"""What the large-margin Gaussian classifier asks of its noise and of lam: public facts only.
+
+In J's normalisation: one replaced record moves the gradient by at most D = sqrt(2) C / n, where the features have norm
+at most 1, and the Hessian of one record has eigenvalues c C / n once and c / n C - 2 times, c the curvature of a margin
+(docs/formulas.md, "Large-margin Gaussian classifier").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from scipy.optimize import brentq, minimize_scalar
+
+from ...core.losses import get_loss
+from ...core.specification import NotApplicable, Spec
+from ..noise.spherical import Noise
+from ..worst_pairs import LARGEST_LOG, no_lam
+
+# lam = "auto" leaves the determinant at most this share of epsilon.
+_VOLUME_SHARE = 0.25
+# Rules stay this far above the smallest admissible lam, in ln lam.
+_MARGIN = 0.01
+
+
+def dimensions_of(classes: int, p: int) -> int:
+    """(C - 1) (p + 1)(p + 2) / 2: of symmetric matrices, one a class, that add up to 0.
+
+    >>> dimensions_of(10, 2)
+    54
+    """
+    return (classes - 1) * (p + 1) * (p + 2) // 2
+
+
+def dimensions(spec: Spec) -> int:
+    return dimensions_of(spec.classes, spec.p)
+
+
+def gradient_change(spec: Spec) -> float:
+    """D: how far one replaced record moves a gradient of J. Two labels at one x attain it at 0."""
+    return math.sqrt(2.0) * spec.classes / spec.n
+
+
+def largest_gradient(spec: Spec) -> float:
+    """G = sqrt(C (C - 1)): of one record's loss."""
+    return math.sqrt(spec.classes * (spec.classes - 1.0))
+
+
+def smoothness(spec: Spec) -> float:
+    """The largest eigenvalue of the Hessian of one record's loss, c C."""
+    return get_loss(spec.loss).curvature_bound * spec.classes
+
+
+def length(law: Noise, spec: Spec, scale: float) -> float:
+    """sqrt(E ||noise||^2) in V."""
+    size = dimensions(spec)
+    return scale * math.sqrt(size * law.reach(size)[1])
+
+
+def reach(law: Noise, spec: Spec) -> tuple[float, float]:
+    """Noise of scale 1 in a model adds to F on average at most the first by slopes, the second by curvature.
+
+    It moves C - 1 margins of a record by <noise, (e_c - e_y) (x) X> each, and ||e_c - e_y|| = sqrt2.
+    """
+    mean, square = law.reach(dimensions(spec))
+    wrong = spec.classes - 1.0
+    return wrong * math.sqrt(2.0) * mean, wrong * get_loss(spec.loss).curvature_bound * square
+
+
+def shaken(law: Noise, spec: Spec, scale: float) -> float:
+    """What noise of this scale in a model adds to F on average, at most."""
+    line, curve = reach(law, spec)
+    return min(line * scale, curve * scale**2)
+
+
+def band(law: Noise, spec: Spec, scale: float, miss: float) -> float:
+    """What it adds in one run, with probability 1 - miss."""
+    return (spec.classes - 1.0) * math.sqrt(2.0) * scale * law.mean_draw_band(dimensions(spec), miss)
+
+
+def volume_charge(spec: Spec, lam: float) -> float:
+    """J = ln(1 + c C / (n lam)) + (C - 2) ln(1 + c / (n lam)), what a record may do to the Hessian's determinant."""
+    if lam == 0.0:
+        return math.inf
+    c = get_loss(spec.loss).curvature_bound / spec.n / lam
+    return math.log1p(spec.classes * c) + (spec.classes - 2) * math.log1p(c)
+
+
+def lam_of_charge(spec: Spec, charge: float) -> float:
+    """The lam at which the determinant is charged so much, or 1e-100 where even that is charged less.
+
+    ValueError where only lam > 1e100 is charged so little.
+    """
+
+    def surplus(log_lam: float) -> float:
+        return volume_charge(spec, math.exp(log_lam)) - charge
+
+    if surplus(-LARGEST_LOG) <= 0.0:
+        return math.exp(-LARGEST_LOG)
+    if not surplus(LARGEST_LOG) < 0.0:
+        raise no_lam(spec)
+    return math.exp(brentq(surplus, -LARGEST_LOG, LARGEST_LOG, xtol=1e-12))
+
+
+def rule_lam(
+    key: str,
+    spec: Spec,
+    moved: Callable[[float], float],
+    excesses: tuple[Callable[[float], float], ...],
+    epsilon: float | None,
+) -> float:
+    """lam by the rule that `spec.lam` names, without a look at the records.
+
+    moved: how far noise moves the model at a lam, root mean square, as it counts for "auto". excesses: bounds on what
+    that costs, of which the smallest counts. All fall with lam. epsilon: what the determinant and the noise share; None
+    where the determinant is not charged.
+    "auto": noise moves the model by theta_norm, or by less where the determinant would cost more than a quarter of
+    epsilon. "population": the lam with the smallest bound on the excess risk on fresh records.
+    Raises NotApplicable for "published", ValueError where a rule leaves the range of lam.
+    """
+    B = spec.theta_norm
+    if spec.lam == "published":
+        raise NotApplicable(f"{key} has no rule 'published' for lam: the paper's regulariser is no ridge")
+    if spec.lam == "auto":
+        low = -LARGEST_LOG if epsilon is None else math.log(lam_of_charge(spec, _VOLUME_SHARE * epsilon))
+
+        def surplus(log_lam: float) -> float:
+            return math.log(moved(math.exp(log_lam)) / B)
+
+        if surplus(low) <= 0.0:
+            return math.exp(low)
+        if surplus(LARGEST_LOG) > 0.0:
+            raise no_lam(spec)
+        return math.exp(brentq(surplus, low, LARGEST_LOG, xtol=1e-12))
+
+    stability = largest_gradient(spec) * gradient_change(spec)
+
+    def smallest(excess: Callable[[float], float]) -> tuple[float, float]:
+        """The bound's minimum and ln lam there."""
+
+        def bound(log_lam: float) -> float:
+            lam = math.exp(log_lam)
+            return math.log(excess(lam) + 0.5 * lam * B**2 + stability / lam)
+
+        # Where the bias alone passes the bound.
+        high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
+        if not -LARGEST_LOG < low < high:
+            raise no_lam(spec)
+        found = minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
+        return float(found.fun), float(found.x)
+
+    # Below this lam stability and bias alone fall as lam grows, and so does all the rest.
+    low = 0.5 * math.log(2.0 * stability / B**2)
+    if epsilon is not None:
+        low = max(low, math.log(lam_of_charge(spec, epsilon)) + _MARGIN)
+    # One by one: the smaller of two bounds may have a minimum of its own on either side of where they cross.
+    return math.exp(min(map(smallest, excesses))[1])

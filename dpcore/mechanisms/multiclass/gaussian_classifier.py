@@ -1,0 +1,331 @@
+"""The large-margin Gaussian classifier with noise in what is asked, or in the answer."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+
+import numpy as np
+from scipy.special import ndtr
+
+from ... import theory
+from ...accounting import gaussian as acc
+from ...accounting.tradeoff import Curve, GaussianCurve, PureCurve
+from ...core.losses import get_loss
+from ...core.specification import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...data import check_records
+from ...solvers.multiclass.objective import svec
+from ...solvers.multiclass.solver import minimise_ellipsoids
+from ..base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
+from ..worst_pairs import objective_attack_limit, objective_claim, parts
+from . import calibration as rules
+from . import models
+
+_PROOF = "docs/formulas.md, after Pathak and Raj 2010"
+# A one-run band is stated for nine runs out of ten.
+_BAND_MISS = 0.1
+# A minimiser is asked for to this share of how far one record can move it, and to no more digits than the noise has.
+# It may be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
+_ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
+# lam = "auto": the loss's curvature resists noise in the question; none resists noise in the answer, which may move the
+# model by this much less.
+_FELT = 8.0
+# How far from the minimiser a picture may be, as a share of how far noise alone would move the model.
+_SEEN = 1e-6
+_BATCH_NUMBERS = 2_000_000
+# Pairs of sets of classes are counted by their sizes, C^3 kinds of them.
+_MOST_CLASSES = 100
+
+
+@dc.dataclass(frozen=True)
+class GaussianClassifier(SampledMechanism):
+    """Release a symmetric matrix Phi_c for each of C classes: x goes to the class of the smallest x~' Phi_c x~.
+
+    `dpcore.solvers.multiclass.objective` describes model and loss. With R from `Spec.domain`, x~ = (x / R, 1) / sqrt2
+    and J(Phi) = (1/n) sum_i sum_{c != y} psi(m_ic) + (lam/2) sum_c ||Phi_c||_F^2 over all symmetric matrices. Its
+    gradients add up to 0 over the classes, and so do its minimisers and the noise: all lives in the space V of such
+    families, of N0 = (C - 1)(p + 1)(p + 2) / 2 dimensions. `perturbed` says what the noise is added to.
+    objective: the minimiser of J + <B, Phi> is released. One replaced record moves the gradient of J by at most
+    D = sqrt2 C / n and the logarithm of the Hessian's determinant by at most
+    J = ln(1 + C c / (n lam)) + (C - 2) ln(1 + c / (n lam)), c = 1 / 2h, which is charged once. Gaussian noise is
+    accounted for by `accounting.objective_delta` with the vertices of `accounting.class_vertices`. Like other objective
+    perturbation, 1% of the budget hides where the solver stops.
+    output: the minimiser of J plus noise for sensitivity D / lam + 2 tol; nothing else is charged.
+    Then t I is added to every Phi_c, t >= 0 the least that leaves no negative eigenvalue: the released matrices are
+    ellipsoids, and no decision has changed.
+
+    Source: Pathak and Raj 2010, repaired: the printed mechanism adds one matrix to all classes, which hides nothing
+    (docs/errata.md); proof in docs/formulas.md, "The repaired mechanism".
+    Randomness: a draw of the noise in V, N0 numbers, then for objective perturbation one for the trace of noise.
+    Guarantee: (epsilon, delta)-differential privacy for replacing one record, its class included, with delta = 0 for
+        Gamma noise and delta > 0 for Gaussian noise, whatever the other records are.
+    Not protected: n, p, lam, C, the budget and the bound R are public; what was done to the columns before (scaling,
+        principal components) is not covered; running time; the low-order bits of floating-point noise; a release whose
+        seed is known.
+    """
+
+    key: str = dc.field(default="gaussian_classifier", init=False, repr=False)
+    noise: NoiseLaw = knob("gaussian", choices=("gaussian", "gamma"), help="the law of the noise; gamma has delta = 0")
+    perturbed: str = knob(
+        "objective", choices=("objective", "output"), help="what the noise is added to: the objective, or its minimiser"
+    )
+    accounting: str = knob("tight", choices=("tight",), help="the proof that sets the noise")
+
+    label = "large-margin Gaussian classifier"
+    source = "Pathak and Raj 2010, repaired"
+    quantity = "excess_empirical_risk"
+    usual_loss = "multiclass_hinge"
+
+    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
+        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
+        self._check(spec)
+        spec = dc.replace(spec, lam=self._lam(spec, budget)) if isinstance(spec.lam, str) else spec
+        lam, D = float(spec.lam), rules.gradient_change(spec)
+        main, rest = self._parts(budget)
+        if self.perturbed == "objective":
+            charge = rules.volume_charge(spec, lam)
+            if not charge < main.epsilon:
+                raise NotApplicable(
+                    f"{self.key} needs lam > {rules.lam_of_charge(spec, main.epsilon):.6g} for epsilon = "
+                    f"{budget.epsilon:g} and n = {spec.n}, got {lam:g}: below that the curvature of one record alone "
+                    "spends the budget"
+                )
+            scale = self._question_scale(spec, main, lam)
+            rounding = _ROUNDING + min(1.0, _MARGIN_ROUNDING * rules.smoothness(spec) / lam)
+            tol = _ACCURACY * D / lam + rounding * rules.length(self.law, spec, scale) / lam
+            trace = Event(self.noise, 2.0 * tol * self._multiplier(rest), 2.0 * tol)
+            ledger: tuple[Event, ...] = (Event(self.noise, scale, D, charge=charge), trace)
+        else:
+            tol = _ACCURACY * D / lam
+            sensitivity = D / lam + 2.0 * tol
+            scale = sensitivity * self._multiplier(main)
+            ledger = (Event(self.noise, scale, sensitivity),)
+        spent = Budget(budget.epsilon) if self.noise == "gamma" else budget
+        return Plan(self, spec, budget, spent, ledger, steps=1, noise=self.noise, scale=scale, tol=tol)
+
+    def bounds(self, plan: Plan) -> tuple[Bound, ...]:
+        """Over the regularised optimum; over the best model in the ball, on average, in one run, on fresh records.
+
+        The first is nearly attained where noise rules; the others say nothing above C - 1, the loss of Phi = 0. They
+        take the smaller of what strong convexity and what the margins of single records give.
+        """
+        spec, lam = plan.spec, float(plan.spec.lam)
+        G, bend, B = rules.largest_gradient(spec), rules.smoothness(spec) + lam, spec.theta_norm
+        square, rounding = rules.length(self.law, spec, plan.scale) ** 2, G * plan.tol
+        if self.perturbed == "objective":
+            trace = plan.ledger[1].scale
+            traced = rules.length(self.law, spec, trace)
+            inexact = 0.5 * bend * (traced**2 + plan.tol**2) + math.sqrt(square) * plan.tol
+            over = theory.linear_term_excess(lam, square) + inexact
+            shaken = rules.shaken(self.law, spec, trace) + rounding
+            noise = min(over, rules.shaken(self.law, spec, plan.scale / lam) + shaken)
+            length = plan.scale * self.law.length(rules.dimensions(spec), _BAND_MISS / 2.0)
+            below = theory.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
+            band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * _BAND_MISS))
+            band += rules.band(self.law, spec, trace, 0.5 * _BAND_MISS) + rounding
+        else:
+            noise = rules.shaken(self.law, spec, plan.scale) + rounding
+            over = rules.shaken(self.law, spec, plan.scale) + 0.5 * lam * square + 0.5 * bend * plan.tol**2
+            band = rules.band(self.law, spec, plan.scale, _BAND_MISS) + rounding
+        bias = theory.regularisation_bias(lam, B, spec.classes - 1.0)
+        fresh = noise + bias + G * rules.gradient_change(spec) / lam + rounding
+        ball = f"comparator in the ball of {B:g}; vacuous above C - 1 = {spec.classes - 1}"
+        runs = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
+        return (
+            Bound("excess_over_regularised", "upper", over, "expectation", _PROOF, "before the common shift"),
+            Bound("excess_empirical_risk", "upper", noise + bias, "expectation", _PROOF, ball),
+            Bound("excess_empirical_risk", "upper", band + bias, "probability", _PROOF, runs),
+            Bound("excess_population_risk", "upper", fresh, "expectation", _PROOF, f"independent records; {ball}"),
+        )
+
+    def attack_limit(self, plan: Plan) -> float:
+        """Of the noise that the plan adds, whatever it claims; for output perturbation attained."""
+        main, dimensions = plan.ledger[0], rules.dimensions(plan.spec)
+        mu = main.sensitivity / plan.scale
+        if self.perturbed == "output":
+            sizes, weights = self.law.spread(dimensions)
+            return float(weights @ ndtr(0.5 * mu / sizes))
+        vertices, paid = acc.class_vertices(plan.spec.classes), mu + main.charge
+        if self.noise == "gaussian":
+            paid = acc.objective_epsilon(mu, parts(plan.spent)[0].delta, main.charge, vertices)
+        return objective_attack_limit(plan, self.law, dimensions, vertices, paid)
+
+    def claimed_curve(self, plan: Plan) -> Curve:
+        if self.noise == "gamma":
+            return PureCurve(plan.spent.epsilon)
+        if self.perturbed == "output":
+            return GaussianCurve(acc.gaussian_mu(plan.spent))
+        charge = rules.volume_charge(plan.spec, float(plan.spec.lam))
+        return objective_claim(plan.spent, charge, acc.class_vertices(plan.spec.classes))
+
+    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
+        """The minimiser of J without noise, [C, q] in svec form, whatever is perturbed. `start` is not used."""
+        check_records(data, plan.spec)
+        found = minimise_ellipsoids(models.objective(plan.spec, data), distance=plan.tol)
+        return PreparedRecords(models.centred(found.weights[0]), float(found.distances[0]), data)
+
+    def padded(self, prepared: Prepared, idle: int) -> Prepared:
+        """As it is: matrices have all columns."""
+        return prepared
+
+    def direction(self, spec: Spec, rng: np.random.Generator) -> Array:
+        """A draw of the noise at scale 1, [C, q]."""
+        return models.direction(self.law, spec, rng)
+
+    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+        """One private draw, [C, p + 1, p + 1], in the coordinates x~."""
+        return self.release_many(plan, prepared, [rng])[0]
+
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """Independent releases, [len(rngs), C, p + 1, p + 1]."""
+        check_certificate(prepared.distance, plan)
+        noise = np.stack(
+            [[event_scale * self.direction(plan.spec, rng) for event_scale in self._scales(plan)] for rng in rngs]
+        )
+        if self.perturbed == "output":
+            return models.restored(prepared.theta + noise[:, 0])
+        found = self._minimisers(plan, records_of(prepared), noise[:, 0], plan.tol)
+        return models.restored(found + noise[:, 1])
+
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        """Models in svec form, thetas [K, R, C, q], without the trace of noise and without the common shift."""
+        halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
+        directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
+        data, found = records_of(prepared[0]), []
+        for plan, side in zip(plans, prepared, strict=True):
+            if cancelled():
+                raise CancelledError
+            noise = plan.scale * directions
+            if self.perturbed == "output":
+                found.append(side.theta + noise)
+            else:
+                size = rules.length(self.law, plan.spec, plan.scale) / float(plan.spec.lam)
+                found.append(self._minimisers(plan, data, noise, max(_SEEN * size, plan.tol)))
+        return Drawn(np.stack([side.theta for side in prepared]), np.stack(found))
+
+    def resolution(self, plan: Plan) -> float:
+        """Of the noise in the answer; noise B in the objective moves the minimiser by at least ||B|| / (bend + lam)."""
+        if self.perturbed == "output":
+            return plan.scale
+        return plan.scale / (rules.smoothness(plan.spec) + float(plan.spec.lam))
+
+    def rounded(self, plan: Plan, releases: Array) -> Array:
+        """On the grid, and without negative eigenvalues."""
+        return models.rounded(releases, self.resolution(plan))
+
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+        """Releases as they are published."""
+        return self.rounded(plan, self.release_many(plan, prepared, rngs))
+
+    def worst_spec(self) -> Spec:
+        return Spec(self.usual_loss, n=10, p=1, lam=1e4, classes=3)
+
+    def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
+        """Records at 0 of class 0 but the last, at distance R, which is of class 1 or 0.
+
+        Its features are the longest, and at Phi = 0 all slopes are 1: the gradients differ by D.
+        """
+        spec = plan.spec
+        X, y = np.zeros((spec.n, spec.p)), np.zeros(spec.n)
+        X[-1] = spec.domain.R / math.sqrt(spec.p)
+        return Data(X, np.append(y[:-1], 1.0)), Data(X, y)
+
+    def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
+        """Between the minimisers, or the larger distance between the two gradients at them."""
+        if self.perturbed == "output":
+            return float(np.linalg.norm(one.theta - zero.theta))
+        thetas = np.stack([zero.theta, one.theta])
+        pulls = [models.gradients(plan.spec, records_of(side), thetas) for side in (zero, one)]
+        return float(np.linalg.norm(pulls[1] - pulls[0], axis=(1, 2)).max())
+
+    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
+        """Of the exact minimisers' densities on V, f(-grad J(Phi)) |det Hessian|, or of the noise around them.
+
+        What the common shift added is taken away again; the trace of noise is not in it.
+        """
+        weights, logs = models.centred(svec(outputs)), []
+        for side in (zero, one):
+            if self.perturbed == "output":
+                noise, volumes = weights - side.theta, np.zeros(len(weights))
+            else:
+                noise = models.gradients(plan.spec, records_of(side), weights)
+                volumes = models.log_volumes(plan.spec, records_of(side), weights)
+            logs.append(self.law.log_density(noise.reshape(len(noise), -1) / plan.scale) + volumes)
+        return logs[1] - logs[0]
+
+    def _check(self, spec: Spec) -> None:
+        if get_loss(spec.loss).task != "classes":
+            raise NotApplicable(
+                f"{self.key} learns a matrix for each class by multiclass_hinge, got {get_loss(spec.loss).label}"
+            )
+        if spec.domain.q != 2.0:
+            raise NotApplicable(f"{self.key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+        if spec.set != "ball" or spec.radius is not None:
+            where = f"set {spec.set!r}" if spec.set != "ball" else f"radius = {spec.radius:g}"
+            raise NotApplicable(f"{self.key} is proved for all symmetric matrices, got {where}")
+        if spec.lam == 0.0:
+            raise NotApplicable(f"{self.key} needs lam > 0, got lam = 0: without a ridge noise has no minimiser")
+        if self.perturbed == "objective" and spec.classes > _MOST_CLASSES:
+            raise NotApplicable(
+                f"{self.key} accounts for at most {_MOST_CLASSES} classes where the objective is perturbed, got "
+                f"{spec.classes}"
+            )
+
+    def _parts(self, budget: Budget) -> tuple[Budget, Budget]:
+        """The budget of the noise with the charge, and that of the trace; all of it where there is no trace."""
+        return (budget, budget) if self.perturbed == "output" else parts(budget)
+
+    def _multiplier(self, budget: Budget) -> float:
+        """Scale over sensitivity of noise that is added to what is released."""
+        return 1.0 / (budget.epsilon if self.noise == "gamma" else acc.gaussian_mu(budget))
+
+    def _question_scale(self, spec: Spec, main: Budget, lam: float) -> float:
+        """Of the noise in the objective, where `main` also pays for the determinant."""
+        charge = rules.volume_charge(spec, lam)
+        if self.noise == "gamma":
+            return rules.gradient_change(spec) / (main.epsilon - charge)
+        return rules.gradient_change(spec) / acc.objective_mu(main, charge, acc.class_vertices(spec.classes))
+
+    def _lam(self, spec: Spec, budget: Budget) -> float:
+        main, _ = self._parts(budget)
+        line, curve = rules.reach(self.law, spec)
+        objective = self.perturbed == "objective"
+        felt = 1.0 if objective else _FELT
+        at_one = rules.gradient_change(spec) * self._multiplier(main)
+
+        def scale(lam: float) -> float:
+            return (self._question_scale(spec, main, lam) if objective else at_one) / lam
+
+        def moved(lam: float) -> float:
+            return felt * rules.length(self.law, spec, scale(lam))
+
+        costs: tuple[Callable[[float], float], ...]
+        costs = (lambda lam: line * scale(lam), lambda lam: curve * scale(lam) ** 2)
+        if objective:
+            costs += (lambda lam: 0.5 * lam * moved(lam) ** 2,)
+        return rules.rule_lam(self.key, spec, moved, costs, main.epsilon if objective else None)
+
+    def _scales(self, plan: Plan) -> tuple[float, ...]:
+        """Of the noise, and of its trace where there is one."""
+        return (plan.scale, *(event.scale for event in plan.ledger[1:]))
+
+    def _minimisers(self, plan: Plan, data: Data, noise: Array, distance: float) -> Array:
+        """Of J + <B, Phi> for each B, [R, C, q], in V."""
+        step = max(1, _BATCH_NUMBERS // (plan.spec.classes * data.n))
+        whole = models.objective(plan.spec, data, noise)
+        found = [
+            minimise_ellipsoids(whole.draws(slice(start, start + step)), distance=distance).weights
+            for start in range(0, len(noise), step)
+        ]
+        return models.centred(np.concatenate(found))
+
+
+MECHANISM = GaussianClassifier

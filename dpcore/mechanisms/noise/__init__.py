@@ -1,0 +1,1 @@
+"""The laws that noise is drawn from."""

@@ -1,0 +1,178 @@
+"""The two laws of noise that mechanisms add: where a draw comes from, and what it does to a prediction."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import gammainccinv, gammaln  # scipy.stats asks these too, after .4 s of imports
+
+from ...accounting.gaussian import chi_quadrature
+from ...core.specification import Array, NoiseLaw
+
+
+@dc.dataclass(frozen=True)
+class Noise(abc.ABC):
+    """A spherically symmetric law on R^p, at scale 1. Every draw is S Z with Z ~ N(0, I_p) and S independent of Z."""
+
+    key: NoiseLaw
+
+    @abc.abstractmethod
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        """A draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
+
+    def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
+        """One draw of each generator in turn, [len(rngs), active]; one that is listed twice goes on."""
+        return np.stack([self.direction(p, active, rng) for rng in rngs])
+
+    @abc.abstractmethod
+    def spread(self, p: int) -> tuple[Array, Array]:
+        """Quadrature nodes and weights for the law of S."""
+
+    @abc.abstractmethod
+    def reach(self, p: int) -> tuple[float, float]:
+        """(E |<direction, x>|, E <direction, x>^2) for ||x|| = 1."""
+
+    @abc.abstractmethod
+    def length(self, p: int, miss: float) -> float:
+        """What the length of a draw exceeds with probability `miss`."""
+
+    @abc.abstractmethod
+    def log_density(self, draws: Array) -> Array:
+        """The logarithm of the density at draws [..., p], up to a constant; shape [...]."""
+
+    @abc.abstractmethod
+    def mean_draw_band(self, p: int, miss: float) -> float:
+        """A bound on (1/n) sum_i |<direction, x_i>| for any ||x_i|| <= 1 that fails with probability at most miss."""
+
+
+@dc.dataclass(frozen=True)
+class Gaussian(Noise):
+    """N(0, I_p): one standard normal draw for each coordinate that is asked for, in order."""
+
+    key: NoiseLaw = "gaussian"
+
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        return scaled_normals(active, 1.0, rng)
+
+    def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
+        if any(rng is not rngs[0] for rng in rngs):
+            return super().directions(p, active, rngs)
+        return rngs[0].standard_normal((len(rngs), active))  # the same numbers, at once
+
+    def spread(self, p: int) -> tuple[Array, Array]:
+        return np.ones(1), np.ones(1)
+
+    def reach(self, p: int) -> tuple[float, float]:
+        return math.sqrt(2.0 / math.pi), 1.0
+
+    def length(self, p: int, miss: float) -> float:
+        return math.sqrt(2.0 * float(gammainccinv(0.5 * p, miss)))
+
+    def log_density(self, draws: Array) -> Array:
+        return -0.5 * (draws**2).sum(axis=-1)
+
+    def mean_draw_band(self, p: int, miss: float) -> float:
+        """sqrt(2/pi) + sqrt(2 ln(1/miss)): the mean, and concentration of a 1-Lipschitz function of p normals."""
+        return math.sqrt(2.0 / math.pi) + math.sqrt(2.0 * math.log(1.0 / miss))
+
+
+@dc.dataclass(frozen=True)
+class Gamma(Noise):
+    """Density proportional to exp(-||b||): a length from Gamma(p) in a uniform direction.
+
+    It is drawn as sqrt(V) Z with V ~ chi^2_{p+1}, the same law: integrating the Gaussian densities over V gives
+    exp(-||b||). One chi-square draw, then one standard normal draw for each coordinate that is asked for, in order.
+    """
+
+    key: NoiseLaw = "gamma"
+
+    def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
+        return scaled_normals(active, math.sqrt(rng.chisquare(p + 1)), rng)
+
+    def spread(self, p: int) -> tuple[Array, Array]:
+        return chi_quadrature(p + 1)
+
+    def reach(self, p: int) -> tuple[float, float]:
+        """K_p = p Gamma(p/2) / (sqrt(pi) Gamma((p+1)/2)), of order sqrt(p), and p + 1."""
+        K = math.exp(math.log(p) + gammaln(p / 2) - gammaln((p + 1) / 2)) / math.sqrt(math.pi)
+        return K, p + 1.0
+
+    def length(self, p: int, miss: float) -> float:
+        return float(gammainccinv(p, miss))
+
+    def log_density(self, draws: Array) -> Array:
+        return -np.linalg.norm(draws, axis=-1)
+
+    def mean_draw_band(self, p: int, miss: float) -> float:
+        """Length times mean |<u, x_i>|, each missing with probability at most miss / 2.
+
+        ||b|| stays below its Gamma(p) quantile; mean |<u, x_i>| is a 1-Lipschitz function on the sphere, above its mean
+        K_p / p by t with probability at most exp(-(p - 1) t^2 / 2), and never above 1.
+        """
+        length = self.length(p, miss / 2)
+        if p == 1:
+            return length
+        share = self.reach(p)[0] / p + math.sqrt(2.0 * math.log(2.0 / miss) / (p - 1))
+        return length * min(1.0, share)
+
+
+def scaled_normals(size: int, scale: float, rng: np.random.Generator) -> Array:
+    """`size` draws of N(0, scale^2), the numbers of scale * rng.standard_normal(size), in the memory of the answer.
+
+    >>> rng, again = np.random.default_rng(0), np.random.default_rng(0)
+    >>> bool((scaled_normals(2000, 3.0, rng) == 3.0 * again.standard_normal(2000)).all())
+    True
+    """
+    # Few draws take less time than the call of a compiled function; kinds of generators of its own it does not know.
+    if size < _COMPILED_FROM or type(rng) is not np.random.Generator:
+        return scale * rng.standard_normal(size)
+    from ... import kernels
+
+    draws = np.empty(size)
+    kernels.fill_normals(draws, float(scale), rng)
+    return draws
+
+
+NOISES: dict[NoiseLaw, Noise] = {"gaussian": Gaussian(), "gamma": Gamma()}
+
+_COMPILED_FROM = 1_000
+
+# Of the noise that a number carries, what rounding may take away.
+_GRID_BITS = 20
+_EXACT = 2.0**53
+_BLOCK = 1 << 16
+
+
+def grid_of(resolution: float) -> float:
+    """The largest power of two that is at most 2^-20 resolution; 0 where there is none.
+
+    >>> grid_of(3.0) == 2.0**-19, grid_of(0.0)
+    (True, 0.0)
+    """
+    return math.ldexp(1.0, math.frexp(resolution)[1] - 1 - _GRID_BITS) if resolution else 0.0
+
+
+def on_grid(values: Array, resolution: float) -> Array:
+    """`values` rounded towards 0 to multiples of `grid_of(resolution)`.
+
+    resolution: the size of the noise in these numbers, >= 0, a public number; 0 leaves them as they are. The low-order
+    bits of a sum of a number and noise can betray the number (Mironov 2012); those below the grid are gone. Towards 0,
+    so that what lies in a ball stays in it. Doubles that are farther apart than the grid are on it already.
+
+    >>> on_grid(np.array([1.0, -0.3, 1e-9]), 1.0).tolist()
+    [1.0, -0.2999992370605469, 0.0]
+    """
+    grid = grid_of(resolution)
+    if grid == 0.0:
+        return values
+    rounded = np.array(values, order="C")
+    numbers = rounded.reshape(-1)
+    for start in range(0, len(numbers), _BLOCK):
+        block = numbers[start : start + _BLOCK]
+        fine = np.abs(block) < grid * _EXACT
+        block[fine] = np.trunc(block[fine] / grid) * grid
+    return rounded

@@ -1,0 +1,83 @@
+"""Output perturbation with Gaussian noise."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+from ... import theory
+from ...accounting import gaussian as acc
+from ...accounting.tradeoff import GaussianCurve
+from ...core.losses import get_loss
+from ...core.specification import Bound, Budget, NoiseLaw, Plan, Spec
+from ..base import knob
+from .base import OutputPerturbation
+
+
+@dc.dataclass(frozen=True)
+class OutputGaussian(OutputPerturbation):
+    """Release theta_hat + N(0, s^2 I_p), where theta_hat minimises J and s = multiplier * Delta.
+
+    Delta = 2 L R / (n lam) + 2 tol bounds how far one replaced record moves a minimiser that is certified to lie within
+    tol of the exact one. The multiplier s / Delta is, by `accounting`,
+    tight: the analytic Gaussian mechanism, any epsilon (Balle and Wang 2018);
+    published: 2 sqrt(ln(1/delta) + epsilon) / epsilon (Jain and Thakurta 2014, Theorem 1), valid and loose;
+    classical: sqrt(2 ln(1.25/delta)) / epsilon (Dwork and Roth 2014, Theorem A.1), refused for epsilon >= 1;
+    lecture: n times the tight one, as Lemma 1 of Kamath's lecture overstates Delta n times (docs/errata.md); lam is
+    that of the tight one.
+
+    Source: Jain and Thakurta 2014, section 3 and Theorem 1 (constants explicit, docs/formulas.md).
+    Randomness: r standard normal draws, in order, one for each stored column.
+    Guarantee: (epsilon, delta)-differential privacy for replacing one record, delta > 0, for every convex loss with
+        bounded slope (squared loss: bounded where the minimiser can lie), whatever the other records are.
+    Not protected: n, p, lam, the budget and the bounds R, L and y_max are public; running time; the low-order bits of
+        floating-point noise; a release whose seed is known.
+    """
+
+    key: str = dc.field(default="output_gaussian", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
+    accounting: str = knob(
+        "tight",
+        choices=("tight", "published", "classical", "lecture"),
+        help="which proof sets the noise: the exact one, the paper's, the textbook's, or the lecture's lemma",
+    )
+
+    label = "output perturbation, Gaussian"
+    source = "Jain and Thakurta 2014, Theorem 1"
+
+    def multiplier(self, budget: Budget) -> float:
+        if self.accounting == "published":
+            return acc.published_multiplier(budget)
+        if self.accounting == "classical":
+            return acc.classical_multiplier(budget)
+        return 1.0 / acc.gaussian_mu(budget)
+
+    def excess(self, spec: Spec) -> float:
+        return float(spec.n) if self.accounting == "lecture" else 1.0
+
+    def cost(self, budget: Budget, multiplier: float) -> Budget:
+        if self.accounting == "tight":
+            return budget
+        # The looser proofs add more noise than (epsilon, delta) needs; what is paid is what the noise costs.
+        return Budget(min(budget.epsilon, acc.gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
+
+    def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
+        loss = get_loss(spec.loss)
+        L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
+        return (
+            theory.rate(
+                theory.published_output_rate(L, R, spec.n, B, budget),
+                "Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)",
+                f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))",
+            ),
+            *theory.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget),
+        )
+
+    def attack_limit(self, plan: Plan) -> float:
+        """Phi(mu / 2) with mu = sensitivity / scale, attained in the worst case."""
+        return acc.gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
+
+    def claimed_curve(self, plan: Plan) -> GaussianCurve:
+        return GaussianCurve(acc.gaussian_mu(plan.spent))
+
+
+MECHANISM = OutputGaussian

@@ -1,0 +1,1 @@
+"""Sampling from the simplex, and play on streams of costs."""

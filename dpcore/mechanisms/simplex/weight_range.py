@@ -1,0 +1,180 @@
+"""How far one record moves the weights of entropy-regularised minimisers, and how many draws from them a budget buys.
+
+J(w) = F(radius w) + lam sum_j w_j ln w_j over the simplex, ||x||_inf <= R. A draw of a column with probabilities w has
+bounded range eta for neighbours, the length of an interval that holds ln w_j - ln w'_j for all j, and draws compose as
+in `composition`. All numbers are public.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Callable
+
+from scipy.optimize import brentq
+
+from ...accounting.composition import basic_epsilon, bounded_range_rho, zcdp_epsilon, zcdp_rho
+from ...core.losses import get_loss
+from ...core.specification import Budget, NotApplicable, Spec
+
+MOST_DRAWS = 10**12
+LARGEST_N = 10**15
+_LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
+# The residual that a solver is asked for: a share of what one record does, and above rounding.
+_SHARE, _ROUNDING, _SMALLEST_RESIDUAL = 1e-6, 1e-13, 1e-12
+# `zcdp_epsilon` rounds up by 1e-9 of itself and 1e-9 more; `largest_eta` leaves room for both.
+_ROUNDED = 2e-9
+# Beyond this range only basic composition is of use, and its square may be too large for a float.
+_LARGEST_ETA = 1e6
+
+
+@dc.dataclass(frozen=True)
+class WeightRange:
+    """What one replaced record does to the logarithms of weights that minimise J, as a function of lam.
+
+    slope: L R radius, the largest gradient of one record. bend: c (R radius)^2, how fast it turns. n: records.
+
+    With W = n lam and x = (n - 1) bend / W,
+        eta = (slope / W) (4 + 2 g(x)),  g(x) = 2x / (1 + x) for x <= 1 and sqrt(x) for x >= 1.
+    At the two minimisers, W (ln w - ln w') = u' - u - v up to a constant, where u and u' belong to the replaced record,
+    |u_j| <= slope, and v_j = radius^2 sum_i a_i <x_i, w - w'> x_ij to the others, 0 <= a_i <= c. Let d = ||w - w'||_1
+    and S = radius^2 sum_i a_i <x_i, w - w'>^2. The inner product with w - w', where <ln w - ln w', w - w'> >= d^2
+    (Pinsker), gives W d^2 + S <= 2 slope d. So s = W d / slope <= 2, S <= (slope^2 / W) (2s - s^2), and
+        |v_j| <= min{sqrt((n - 1) bend S), (n - 1) bend d} <= slope min{sqrt(x (2s - s^2)), x s} <= slope g(x):
+    the two cross at s = 2 / (1 + x); before that the minimum is x s, beyond it falls from s = 1 on.
+
+    A solver that leaves a residual tol, the range of ln w_j + g_j / lam, has found the minimiser of J - lam <e, w> for
+    an e with |e_j| <= tol / 2. Twice, that adds what slope + W tol / 2 in place of slope does.
+
+    Source: Jain and Thakurta 2014, Theorem 3; constants derived here (explicit).
+
+    >>> linear, smooth = WeightRange(slope=1.0, bend=0.0, n=100), WeightRange(slope=1.0, bend=2.0, n=100)
+    >>> round(linear.eta(lam=0.1), 6), round(smooth.eta(lam=0.1), 6)
+    (0.4, 1.289944)
+    """
+
+    slope: float
+    bend: float
+    n: int
+
+    def tol(self, lam: float) -> float:
+        """The residual that is asked of the solver, in units of ln w."""
+        rounding = _ROUNDING * max(self.slope, self.bend)
+        return max(_SHARE * self.slope / self.n / lam, rounding / lam, _SMALLEST_RESIDUAL)
+
+    def eta(self, lam: float) -> float:
+        """Of weights with that residual; it falls as lam rises."""
+        x = (self.n - 1) / self.n * self.bend / lam
+        g = 2.0 * x / (1.0 + x) if x <= 1.0 else math.sqrt(x)
+        return (self.slope / self.n / lam + 0.5 * self.tol(lam)) * (4.0 + 2.0 * g)
+
+
+def weight_range(spec: Spec) -> WeightRange:
+    """That of a problem on the simplex; lam plays no part.
+
+    >>> from dpcore.core.specification import Domain
+    >>> weight_range(Spec("huber", n=100, p=8, domain=Domain(q=math.inf, R=0.5), radius=2.0, set="simplex"))
+    WeightRange(slope=1.0, bend=2.0, n=100)
+    """
+    loss, size = get_loss(spec.loss), spec.domain.R * (spec.reach or 1.0)
+    return WeightRange(loss.lipschitz(spec) * size, loss.smoothness(spec) * size**2, spec.n)
+
+
+def price(eta: float, times: int, delta: float) -> Budget:
+    """What `times` draws of range eta are proved to cost, at most `delta` of it as delta.
+
+    The smaller of times eta, with delta 0, and the epsilon of (times eta^2 / 8)-zCDP.
+
+    >>> price(0.5, 1, delta=1e-6), round(price(0.01, 1000, delta=1e-6).epsilon, 4)
+    (Budget(epsilon=0.5, delta=0.0), 0.7002)
+    """
+    basic = basic_epsilon(eta, times)
+    if delta == 0.0 or eta > _LARGEST_ETA:
+        return Budget(basic)
+    composed = zcdp_epsilon(bounded_range_rho(eta, times), delta)
+    return Budget(basic) if basic <= composed else Budget(composed, delta)
+
+
+def largest_eta(budget: Budget, times: int) -> float:
+    """The largest range whose `times` draws cost at most `budget` by `price`, to a relative 1e-8.
+
+    >>> round(largest_eta(Budget(1.0, 1e-6), times=100), 5), largest_eta(Budget(1.0), times=100)
+    (0.04414, 0.01)
+    """
+    return max(budget.epsilon / times, math.sqrt(8.0 * _rho(budget) / times))
+
+
+@functools.lru_cache(maxsize=256)
+def _rho(budget: Budget) -> float:
+    """The largest rho whose epsilon is within the budget as `zcdp_epsilon` rounds it; 0 where there is none."""
+    epsilon = budget.epsilon * (1 - _ROUNDED) - _ROUNDED
+    return 0.0 if budget.pure or epsilon <= _ROUNDED else zcdp_rho(Budget(epsilon, budget.delta))
+
+
+def most_draws(eta: float, budget: Budget) -> int:
+    """How many draws of range eta cost at most `budget`, up to 10^12; 0 where one costs more.
+
+    >>> most_draws(0.01, Budget(1.0, 1e-6)), most_draws(0.01, Budget(1.0)), most_draws(1.1, Budget(1.0, 1e-6))
+    (1948, 100, 0)
+    """
+
+    def affordable(times: int) -> bool:
+        return times == 0 or price(eta, times, budget.delta) <= budget
+
+    guess = min(max(budget.epsilon / eta, 8.0 * _rho(budget) / eta / eta), float(MOST_DRAWS))
+    low, high = int(guess * (1 - 1e-6)), int(guess * (1 + 1e-6)) + 1
+    while not affordable(low):
+        low //= 2
+    while affordable(high) and high < MOST_DRAWS:
+        high *= 2
+    return min(_last(affordable, low, high), MOST_DRAWS)
+
+
+def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The largest integer in [low, high) that `holds`, where all that hold come before all that do not."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def smallest_lam(spec: Spec, budget: Budget, m: int) -> float:
+    """The smallest lam at which m draws cost at most `budget`, to a relative 1e-8; spec.lam plays no part.
+
+    Raises NotApplicable where it would not lie between 1e-100 and 1e100.
+
+    >>> from dpcore.core.specification import Domain
+    >>> spec = Spec("linear", n=1000, p=8, domain=Domain(q=math.inf), set="simplex")
+    >>> round(smallest_lam(spec, Budget(1.0), m=10), 6)
+    0.04
+    """
+    return lam_of_eta(weight_range(spec), largest_eta(budget, m))
+
+
+def lam_of_eta(found: WeightRange, eta: float) -> float:
+    """The lam at which the range is eta; NotApplicable where it would not lie between 1e-100 and 1e100."""
+
+    def surplus(log_lam: float) -> float:
+        return math.log(found.eta(math.exp(log_lam)) / eta)
+
+    if not surplus(-_LARGEST_LOG) > 0.0 > surplus(_LARGEST_LOG):
+        raise NotApplicable(f"no lam between 1e-100 and 1e100 makes one draw's range {eta:.3g}")
+    return math.exp(brentq(surplus, -_LARGEST_LOG, _LARGEST_LOG, xtol=1e-13)) * (1 + 1e-12)
+
+
+def smallest_n(spec: Spec, budget: Budget) -> int | None:
+    """The fewest records with which one draw costs at most `budget`, at the lam of `spec`; None beyond 10^15.
+
+    >>> from dpcore.core.specification import Domain
+    >>> smallest_n(Spec("linear", n=10, p=8, lam=0.1, domain=Domain(q=math.inf), set="simplex"), Budget(0.01))
+    4001
+    """
+    found, lam, eta = weight_range(spec), float(spec.lam), largest_eta(budget, 1)
+
+    def too_few(n: int) -> bool:
+        return dc.replace(found, n=n).eta(lam) > eta
+
+    if too_few(LARGEST_N):
+        return None
+    return _last(too_few, 1, LARGEST_N) + 1

@@ -1,0 +1,154 @@
+"""What mechanisms of several families share: rules for lam and the pair of neighbours that audits use."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from ..accounting.gaussian import Vertices, attack_cap, gaussian_mu, objective_mu
+from ..accounting.tradeoff import ObjectiveCurve
+from ..core.losses import Loss, get_loss
+from ..core.specification import Array, Budget, Data, NotApplicable, Plan, Spec
+from .noise.spherical import Noise
+
+# lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
+# (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
+# (docs/formulas.md, "lam").
+_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
+LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
+# The share of the budget that hides how far a solver stops from the exact minimiser of a perturbed objective.
+TRACE_SHARE = 0.01
+
+
+def check_ball(key: str, spec: Spec) -> None:
+    """Raise NotApplicable unless records have an L2 bound, models live in the L2 geometry and a loss has a scale."""
+    if spec.domain.q != 2.0:
+        raise NotApplicable(f"{key} is proved for ||x||_2 <= R, got q = {spec.domain.q:g}")
+    if spec.set != "ball":
+        raise NotApplicable(f"{key} works on R^p or in an L2 ball, got set {spec.set!r}")
+    if get_loss(spec.loss).task == "cost":
+        raise NotApplicable(f"{key} has no use for {get_loss(spec.loss).label}s: they are for the simplex")
+    if get_loss(spec.loss).task == "classes":
+        raise NotApplicable(f"{key} learns one vector, got {get_loss(spec.loss).label}, which asks for more")
+
+
+def comparator_norm(spec: Spec) -> float:
+    """B: no model beyond `radius` can be promised."""
+    return min(spec.theta_norm, spec.radius or math.inf)
+
+
+def auto_size(spec: Spec) -> float:
+    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto".
+
+    For location losses, which predict no label: a coordinate of theta, by a tenth of R.
+    """
+    if not get_loss(spec.loss).linear:
+        return _AUTO_LABEL * spec.domain.R
+    if get_loss(spec.loss).classification:
+        return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
+    return _AUTO_LABEL * spec.domain.y_max
+
+
+def no_lam(spec: Spec) -> ValueError:
+    """What a rule for lam raises where it would leave the range of lam."""
+    return ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
+
+
+def parts(budget: Budget) -> tuple[Budget, Budget]:
+    """What a perturbed objective's noise and its charge may spend, and what the trace of noise may."""
+    main, rest = (Budget(share * budget.epsilon, share * budget.delta) for share in (1.0 - TRACE_SHARE, TRACE_SHARE))
+    return main, rest
+
+
+def objective_claim(spent: Budget, charge: float, vertices: Vertices) -> ObjectiveCurve:
+    """The curve of a perturbed objective whose Gaussian noise and its trace share this budget.
+
+    charge, vertices: as in `accounting.objective_delta`. Both losses add up: a Gaussian one of length v and the trace's
+    make one whose length is the root of the sum of their squares (docs/formulas.md).
+    """
+    main, rest = parts(spent)
+    mu = objective_mu(main, charge, vertices)
+    trace = gaussian_mu(rest) / mu
+    return ObjectiveCurve(mu, charge, tuple((count, math.hypot(share, trace)) for count, share in vertices))
+
+
+def objective_attack_limit(plan: Plan, law: Noise, dimensions: int, vertices: Vertices, paid: float) -> float:
+    """How often an attacker is right against a perturbed objective, by the noise that the plan adds.
+
+    law, dimensions: of the noise; the ledger holds it and its trace. vertices: of the polytope that holds the
+    difference of two records' gradients. paid: the epsilon of noise and charge at their part of the spent delta.
+    """
+    main, trace = plan.ledger
+    sizes, weights = law.spread(dimensions)
+    mixed = tuple(map(float, sizes)), tuple(map(float, weights))
+    limit = ObjectiveCurve(main.sensitivity / plan.scale, main.charge, vertices, *mixed).attack_limit()
+    # The trace adds its own total variation at most.
+    limit += float(weights @ ndtr(0.5 * trace.sensitivity / (trace.scale * sizes))) - 0.5
+    return min(limit, attack_cap(Budget(paid + parts(plan.spent)[1].epsilon, plan.spent.delta)))
+
+
+def opposite_labels(spec: Spec) -> tuple[Data, Data]:
+    """Neighbours whose records are all 0 but the last, (x, -y) against (x, y), x the longest in L2 that is allowed.
+
+    x is along (1, ..., 1), or along e_1 where records are bounded in a norm below L2; R its length from here on.
+    y is 1, or y_max where y is a number. The gradients of J differ by 2 |l'| R / n. The slope |l'| at the model is L
+    for both hinges while R^2 / (n lam) <= 1/2, for Huber loss while R^2 / (n lam) <= y_max - 1/2, nearly L for squared
+    loss and large lam, and L / 2 for logistic loss.
+
+    Location losses know no labels: -x stands against x, and the gradients at 0 differ by 2 l'(R) / n.
+    """
+    X = np.zeros((spec.n, spec.p))
+    filled = spec.p if spec.domain.q >= 2.0 else 1
+    X[-1, :filled] = spec.domain.implied(2.0, spec.p).R / math.sqrt(filled)
+    if not get_loss(spec.loss).linear:
+        return Data(X * -1.0, np.zeros(spec.n)), Data(X, np.zeros(spec.n))
+    y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
+    return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)
+
+
+def minimiser_pair(spec: Spec) -> tuple[Data, Data]:
+    """Neighbours for mechanisms that release a minimiser: `opposite_labels`, or what tells more about a smooth loss.
+
+    The slope of logistic loss is L / 2 at 0 and L only far out, so that one label or the other moves the gradient by L.
+    Where others, all R e_1 with label 1, push the minimiser out to T e_1, the records R (-a e_1 + b e_2) and
+    R (-a e_1 - b e_2), a^2 + b^2 = 1, are misclassified alike and pull by |l'(-a T R)|, apart by 2 b of it. The others
+    do not bend the loss along e_2, so the minimiser follows. a is the best of a grid; a = 0 is as good as opposite
+    labels, and they are taken where it gains less than a twentieth.
+
+    spec: lam a number.
+    """
+    loss = get_loss(spec.loss)
+    if not (loss.linear and loss.classification) or spec.p < 2 or not spec.lam:
+        return opposite_labels(spec)
+    a = np.linspace(0.0, 1.0, 201)
+    apart = np.sqrt(1.0 - a**2) * _slopes(loss, -a * _pushed(loss, spec) * spec.domain.R)
+    best = int(np.argmax(apart))
+    if apart[best] <= 1.05 * apart[0]:
+        return opposite_labels(spec)
+    X = np.zeros((spec.n, spec.p))
+    X[:, 0] = spec.domain.R
+    X[-1, 0] *= -a[best]
+    X[-1, 1] = spec.domain.R * math.sqrt(1.0 - a[best] ** 2)
+    other = X.copy()
+    other[-1, 1] *= -1.0
+    return Data(X, np.ones(spec.n)), Data(other, np.ones(spec.n))
+
+
+def _slopes(loss: Loss, z: Array) -> Array:
+    """|l'(z; 1)|."""
+    return np.abs(loss.derivative(np.asarray(z, float), np.ones(len(z))))
+
+
+def _pushed(loss: Loss, spec: Spec) -> float:
+    """T: where n - 1 of n records R e_1 of label 1 put the minimiser, |l'(T R)| R (n - 1) / n = lam T."""
+    share = spec.domain.R * (spec.n - 1) / spec.n
+
+    def surplus(T: float) -> float:
+        return share * float(_slopes(loss, np.array([T * spec.domain.R]))[0]) - float(spec.lam) * T
+
+    # Where the slope is L at the minimiser too, rounding would leave no change of sign.
+    far = share * loss.slope / float(spec.lam) * (1.0 + 1e-9)
+    return min(brentq(surplus, 0.0, far, xtol=1e-9 * far), spec.radius or math.inf)

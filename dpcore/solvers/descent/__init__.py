@@ -1,0 +1,1 @@
+"""Gradient descent: noisy, stochastic, phased, and without noise."""

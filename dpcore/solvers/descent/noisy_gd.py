@@ -1,0 +1,166 @@
+"""Noisy projected gradient descent on all records: many plans and many repetitions advance together.
+
+One step of a model: theta <- Proj(theta - eta_t (grad F(theta) + lam theta + s xi_t)), where Proj scales back into the
+L2 ball and xi_t is standard normal. The models of one repetition share their xi_t, whatever their plan.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+
+import numpy as np
+
+from ...core.losses import Loss
+from ...core.specification import Array, Data
+from ..erm.batched_lbfgs import Records
+
+# Steps of one repetition whose noise is drawn at once, and normals at most; both are part of what a seed means.
+_BLOCK_STEPS, _BLOCK_NUMBERS = 32, 1 << 14
+# Predictions [models, n] that fit into a processor's own cache.
+_CACHED_NUMBERS = 1 << 17
+
+
+@dc.dataclass(frozen=True)
+class Schedule:
+    """How one plan descends.
+
+    etas: [T], the step sizes. noise: s, standard deviation of each coordinate of the noise in a gradient. lam: >= 0.
+    first: the answer is the mean of the iterates after steps first, ..., T; T is the last alone.
+    """
+
+    etas: Array
+    noise: float
+    lam: float
+    first: int
+
+    @property
+    def steps(self) -> int:
+        return len(self.etas)
+
+    def after(self, t: int, thetas: Array, gradients: Array, radius: float | None) -> Array:
+        """The iterates [k, r] after step t = 0, 1, ... with these noisy gradients, all columns stored."""
+        moved = thetas - self.etas[t] * gradients
+        if radius is None:
+            return moved
+        lengths = np.linalg.norm(moved, axis=1, keepdims=True)
+        return moved * np.minimum(1.0, radius / np.maximum(lengths, np.finfo(float).tiny))
+
+
+@dc.dataclass(frozen=True)
+class Streams:
+    """Where the noise comes from: a generator per repetition; idle columns are those that no record fills and that are
+    not stored.
+
+    Randomness: from each generator whole blocks of 32 steps, or of fewer where 2^14 normals are: one normal a step and
+    stored column; then, with idle columns, one normal a step, then one chi-square a step. So a shorter descent meets
+    the first steps of the same noise.
+    """
+
+    rngs: Sequence[np.random.Generator]
+    stored: int
+    idle: int = 0
+
+    def draw(self, steps: int) -> Iterator[tuple[Array, Array, Array]]:
+        """For each step xi [R, stored], and of the noise in idle columns its share along theta [R] and the squared
+        length of the rest [R]."""
+        block = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // self.stored))
+        for start in range(0, steps, block):
+            drawn = [_block(rng, block, self.stored, self.idle) for rng in self.rngs]
+            xi, along, across = (np.stack(parts, axis=1) for parts in zip(*drawn, strict=True))
+            yield from itertools.islice(zip(xi, along, across, strict=True), steps - start)
+
+
+def _block(rng: np.random.Generator, length: int, stored: int, idle: int) -> tuple[Array, Array, Array]:
+    xi = rng.standard_normal((length, stored))
+    if not idle:
+        return xi, np.zeros(length), np.zeros(length)
+    along = rng.standard_normal(length)
+    return xi, along, rng.chisquare(idle - 1, length) if idle > 1 else np.zeros(length)
+
+
+def gradient_descent(
+    loss: Loss,
+    data: Data,
+    schedules: Sequence[Schedule],
+    streams: Streams,
+    signs: Array,
+    *,
+    radius: float | None,
+    single: bool = False,
+    cancelled: Callable[[], bool] = lambda: False,
+    watch: Callable[[Array], object] | None = None,
+) -> Array:
+    """The answers of every schedule k in every repetition and with every sign, shape [K, R * len(signs), stored].
+
+    All models start at 0. signs: what each repetition's noise is multiplied by, one model each: 1; 1 and -1 for pairs;
+    0 for descent without noise. radius: of the ball that is projected on, None for none. single: slopes in single
+    precision where the loss has them, for pictures. cancelled: asked before each step; when it says yes, CancelledError
+    is raised. watch: called in each step with the noisy gradients of the longest schedule, [R * len(signs), stored].
+
+    >>> from dpcore.core.losses import get_loss
+    >>> plain = Schedule(np.full(50, 0.2), noise=0.0, lam=0.0, first=50)
+    >>> streams = Streams([np.random.default_rng(0)], stored=1)
+    >>> data = Data([[1.0], [1.0]], [1.0, 0.0])
+    >>> gradient_descent(get_loss("squared"), data, [plain], streams, np.ones(1), radius=10.0).round(6).tolist()
+    [[[0.5]]]
+    """
+    order = np.argsort([-schedule.steps for schedule in schedules], kind="stable")
+    longest_first = [schedules[k] for k in order]
+    steps = np.array([schedule.steps for schedule in longest_first])
+    first = np.array([schedule.first for schedule in longest_first])
+    noise = np.array([schedule.noise for schedule in longest_first])[:, None, None]
+    lam = np.array([schedule.lam for schedule in longest_first])[:, None, None]
+    gradients = _gradients(loss, data, single)
+
+    models = len(streams.rngs) * len(signs)
+    thetas = np.zeros((len(schedules), models, streams.stored))
+    beyond = np.zeros((len(schedules), models))  # squared length of theta in the idle columns
+    sums = np.zeros_like(thetas)  # the start is 0 and adds nothing
+    for t, (xi, along, across) in enumerate(streams.draw(int(steps[0]))):
+        if cancelled():
+            raise CancelledError
+        K = int(np.count_nonzero(steps > t))
+        eta = np.array([schedule.etas[t] for schedule in longest_first[:K]])[:, None, None]
+        theta = thetas[:K]
+        push = noise[:K] * (xi[:, None, :] * signs[:, None]).reshape(models, -1)
+        slope = gradients(theta.reshape(K * models, -1)).reshape(theta.shape) + lam[:K] * theta + push
+        if watch is not None:
+            watch(slope[0])
+        theta -= eta * slope
+        if radius is not None:
+            size = (eta * noise[:K])[:, :, 0]
+            along_them = (1.0 - (eta * lam[:K])[:, :, 0]) * np.sqrt(beyond[:K]) + size * np.outer(along, signs).ravel()
+            beyond[:K] = along_them**2 + size**2 * np.outer(across, signs**2).ravel()
+            lengths = np.sqrt(np.einsum("kmj,kmj->km", theta, theta) + beyond[:K])
+            back = np.minimum(1.0, radius / np.maximum(lengths, np.finfo(float).tiny))
+            theta *= back[:, :, None]
+            beyond[:K] *= back**2
+        counted = first[:K] <= t + 1
+        sums[:K][counted] += theta[counted]
+    answers = np.empty_like(sums)
+    answers[order] = sums / (steps + 1 - first)[:, None, None]
+    return answers
+
+
+def _gradients(loss: Loss, data: Data, single: bool) -> Callable[[Array], Array]:
+    """thetas [k, r'] -> grad F there, [k, r'], r' >= r: columns beyond those that are stored have no gradient."""
+    from ... import kernels
+
+    step = max(1, _CACHED_NUMBERS // data.n)
+    if not (single and loss.key in kernels.SINGLE_DERIVATIVE):
+        return lambda thetas: np.concatenate(
+            [loss.gradients(data, thetas[start : start + step]) for start in range(0, len(thetas), step)]
+        )
+    records = Records(loss, data, single=True)
+
+    def gradients(thetas: Array) -> Array:
+        out = np.zeros_like(thetas)
+        for start in range(0, len(thetas), step):
+            z = records.predictions(thetas[start : start + step, : data.active])
+            out[start : start + step, : data.active] = records.forces(z, np.arange(len(z)))
+        return out
+
+    return gradients

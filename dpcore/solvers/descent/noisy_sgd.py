@@ -1,0 +1,185 @@
+"""Projected stochastic gradient descent with Gaussian noise: the loop that private and non-private runs share.
+
+What is released, audited or compared comes from `noisy_descent`, in double precision and with the generator's own
+normals. Pictures ask for many runs of it at once: `coupled_descents`.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses as dc
+import math
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+
+import numpy as np
+
+from ...core.losses import Loss
+from ...core.specification import Array, Data
+
+# Steps of coupled runs that one call takes, and numbers at most, one a coordinate of each record that is visited; both
+# are part of what a seed means.
+_CALL_STEPS, _CALL_NUMBERS = 1 << 14, 1 << 19
+# Single precision is left alone unless lengths and moves lie between these, and slopes are right to _SLOPE_ERROR.
+_SINGLE_RANGE, _SLOPE_ERROR, _ROUNDING = (1e-9, 1e9), 1e-3, 6e-8
+
+
+@dc.dataclass(frozen=True)
+class Iterates:
+    """What a run leaves: the first s coordinates of its iterates; theta_t is the one after step t.
+
+    last: theta_T, [s]. average: mean of theta_first, ..., theta_T, [s]. kept: theta_t at the t asked for, [m, s].
+    seen: the noisy gradient of every step, [T, s], or [0, s] where `watch` was not asked for.
+    """
+
+    last: Array
+    average: Array
+    kept: Array
+    seen: Array
+
+
+def noisy_descent(
+    loss: Loss,
+    data: Data,
+    *,
+    steps: int,
+    step: float,
+    decaying: bool,
+    sigma: float,
+    rng: np.random.Generator,
+    radius: float = math.inf,
+    rate: float = 0.0,
+    lam: float = 0.0,
+    first: int = 1,
+    keep: np.ndarray | None = None,
+    stored: int | None = None,
+    watch: bool = False,
+) -> Iterates:
+    """T = `steps` times theta <- Proj(theta - eta_t (estimate + lam theta + sigma g)), from theta_0 = 0.
+
+    eta_t = step / sqrt(t) where `decaying`, else step. Proj: onto the L2 ball of `radius` in R^p. The estimate of the
+    gradient of F is that of one record drawn uniformly (rate 0), or the sum over a batch that holds each record with
+    probability `rate`, independently, divided by rate n (0 < rate <= 1; at 1 no batch is drawn). These are averages: n
+    times the estimate and the noise with step / n is the same run.
+
+    sigma: standard deviation of the noise in each coordinate; with -sigma the same rng draws the opposite noise.
+    first: in 1, ..., steps; the iterates from there on are averaged. keep: ascending steps whose iterates are kept,
+    integers [m]. stored: s in r, ..., p, the coordinates that are followed, by default the r columns that data stores;
+    the others enter through their norm, whose law is exact. watch: keep estimate + lam theta + sigma g of every step.
+    Dense or CSR records. Nothing is validated here.
+
+    Randomness: see `dpcore.kernels.sgd`; all of it from rng. Source: Kamath, CS 860 (2020), Lecture 13,
+    Algorithms 2 and 3, in averages.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> data, rng = Data([[1.0], [1.0]], [0.5, 0.5]), np.random.default_rng(0)
+    >>> run = noisy_descent(get_loss("squared"), data, steps=2, step=0.25, decaying=False, sigma=0.0, rng=rng)
+    >>> run.last.tolist(), run.average.tolist()
+    ([0.375], [0.3125])
+    """
+    from ... import kernels
+
+    stored = data.active if stored is None else stored
+    # Without a ball, what happens in idle columns changes no linear prediction.
+    idle = data.p - stored if math.isfinite(radius) or not loss.linear else 0
+    theta, average = np.zeros(stored), np.empty(stored)
+    keep = np.empty(0, np.int64) if keep is None else np.asarray(keep, np.int64)
+    kept, seen = np.empty((len(keep), stored)), np.empty((steps if watch else 0, stored))
+    kernels.stochastic_descent(
+        kernels.DERIVATIVE[loss.key], kernels.records_of(data.X), data.y, loss.shape, not loss.linear, float(lam),
+        float(step), decaying, float(rate), float(sigma), float(radius), idle, rng, steps,
+        theta, first, average, keep, kept, seen,
+    )  # fmt: skip
+    return Iterates(theta, average, kept, seen)
+
+
+def coupled_descents(
+    loss: Loss,
+    data: Data,
+    *,
+    steps: int,
+    step: Array,
+    decaying: bool,
+    sigma: Array,
+    rng: np.random.Generator,
+    radius: float = math.inf,
+    rate: float = 0.0,
+    lam: float = 0.0,
+    first: int = 1,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Array:
+    """The averages of M runs of `noisy_descent` that share records and normals, [M, r]: for pictures only.
+
+    step, sigma: [M], one of each run; a run with -sigma has the opposite noise of that with sigma. cancelled: asked
+    time and again; when it says yes, CancelledError is raised. The other arguments are those of `noisy_descent`.
+
+    On a table, for losses with a derivative in single precision, all runs advance together in it, iterates with the
+    digits that rounding would take from them (`dpcore.kernels.sgd_shared_noise`). Where its range would not do, for
+    sparse records and for other losses each run is one of `noisy_descent` from a copy of rng.
+
+    Randomness: in single precision rng gives a key of 64 bits for `dpcore.kernels.threefry`, which makes records and
+    normals; then, where there are idle columns, for each block of steps as many normals and as many chi-squares.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> data, rng = Data([[1.0], [1.0]], [0.5, 0.5]), np.random.default_rng(0)
+    >>> runs = {"steps": 2, "step": np.array([0.25, 0.5]), "decaying": False, "sigma": np.zeros(2), "rng": rng}
+    >>> coupled_descents(get_loss("squared"), data, **runs).tolist()
+    [[0.3125], [0.5]]
+    """
+    if not _suits_single(loss, data, steps, step, sigma, radius, lam):
+        averages = []
+        for one_step, one_sigma in zip(step.tolist(), sigma.tolist(), strict=True):
+            if cancelled():
+                raise CancelledError
+            run = noisy_descent(
+                loss, data, steps=steps, step=one_step, decaying=decaying, sigma=one_sigma, rng=copy.deepcopy(rng),
+                radius=radius, rate=rate, lam=lam, first=first,
+            )  # fmt: skip
+            averages.append(run.average)
+        return np.stack(averages)
+
+    from ... import kernels
+
+    X, y, h = np.array(data.X, np.float32, order="C"), np.array(data.y, np.float32), np.float32(loss.shape)
+    step, sigma = np.array(step, float), np.array(sigma, float)
+    models, r, idle_columns = len(step), data.active, data.p - data.active if math.isfinite(radius) else 0
+    theta, rest = np.zeros((models, r), np.float32), np.zeros((models, r), np.float32)
+    shrink, idle, sums = np.zeros(models, np.float32), np.zeros(models, np.float32), np.zeros((models, r))
+    key, other_key = rng.integers(1 << 32, size=2, dtype=np.uint32)
+    call = max(1, min(_CALL_STEPS, int(_CALL_NUMBERS / (r * max(1.0, rate * data.n)))))
+    for number, start in enumerate(range(0, steps, call)):
+        if cancelled():
+            raise CancelledError
+        left = min(call, steps - start)
+        along, across = (noise[:left] for noise in _idle_noise(rng, call, idle_columns))
+        kernels.coupled_descent(
+            kernels.SINGLE_DERIVATIVE[loss.key], X, y, h, float(lam), step, decaying, float(rate), sigma,
+            float(radius), idle_columns, along, across, key, other_key, np.uint32(number),
+            start, first, theta, rest, shrink, idle, sums,
+        )  # fmt: skip
+    return sums / (steps - first + 1)
+
+
+def _idle_noise(rng: np.random.Generator, steps: int, columns: int) -> tuple[Array, Array]:
+    """Of each step its share along the iterate and the squared length of the rest, both [steps]."""
+    if not columns:
+        return np.zeros(steps), np.zeros(steps)
+    return rng.standard_normal(steps), rng.chisquare(columns - 1, steps) if columns > 1 else np.zeros(steps)
+
+
+def _suits_single(loss: Loss, data: Data, steps: int, step: Array, sigma: Array, radius: float, lam: float) -> bool:
+    """Whether coupled runs may be in single precision: a table, a loss that has it, and numbers that fit."""
+    from ... import kernels
+
+    if loss.key not in kernels.SINGLE_DERIVATIVE or not isinstance(data.X, np.ndarray):
+        return False
+    R, y_max = float(data.row_norms.max()), float(np.abs(data.y).max())
+    pulls, pushes = step * loss.slope * R, step * np.abs(sigma)
+    # Gradients all in one direction, and noise of six standard deviations.
+    farthest = steps * pulls + 6.0 * math.sqrt(steps * data.p) * pushes
+    reach = min(radius, float(farthest.max()))
+    numbers = np.concatenate([[R, y_max, reach], pulls, pushes, step * lam])
+    low, high = _SINGLE_RANGE
+    fits = ((numbers == 0.0) | (low < numbers) & (numbers < high)).all()
+    # Predictions and labels are rounded; a slope feels that by its curvature.
+    return bool(fits) and _ROUNDING * loss.curvature_bound * (y_max + R * reach) < _SLOPE_ERROR

@@ -1,0 +1,93 @@
+"""Phased stochastic gradient descent: short phases, each on fresh records, each started at the last one's release."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+
+import numpy as np
+
+from ...core.losses import Loss
+from ...core.sets import ConvexSet, order_of_ball
+from ...core.specification import Array, Data
+
+
+@dc.dataclass(frozen=True)
+class Phase:
+    """first, size: its records. step: of every gradient step. scale: of the noise in the mean of its iterates."""
+
+    first: int
+    size: int
+    step: float
+    scale: float
+
+
+@dc.dataclass(frozen=True)
+class Descender:
+    """Projected steps on a data set's records in the order given.
+
+    loss: in a linear prediction. width: shape parameter of the loss's kernel. shape, size: the set, an l_p ball with p
+    from 2 to inf, of this radius.
+    """
+
+    loss: Loss
+    width: float
+    data: Data
+    shape: ConvexSet
+    size: float
+
+    def average(self, phase: Phase, starts: Array) -> Array:
+        """The mean of the size + 1 iterates of a phase from each of starts [R, p], points of the set; [R, p]."""
+        from ... import kernels
+
+        order = order_of_ball(self.shape)
+        if order is None or order < 2.0:
+            raise ValueError(f"shape must be an l_p ball with p from 2 to inf, got the {self.shape.label}")
+        theta, average = starts.copy(), np.empty_like(starts)
+        kernels.average_of_phase(
+            kernels.DERIVATIVE[self.loss.key], kernels.records_of(self.data.X), self.data.y, self.width,
+            phase.first, phase.size, phase.step, order, self.size, theta, average,
+        )  # fmt: skip
+        return average
+
+    def project(self, thetas: Array) -> Array:
+        """The nearest points of the set, [..., p]."""
+        return self.size * self.shape.project(thetas / self.size)
+
+
+def descend_in_phases(
+    descender: Descender,
+    phases: Sequence[Phase],
+    rngs: Sequence[np.random.Generator],
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+    watch: Callable[[Array], object] | None = None,
+) -> Array:
+    """The last phase's release for each generator, [len(rngs), p].
+
+    x_0 = 0 and x_i = Proj(mean of the iterates of phase i from x_{i-1} + scale_i N(0, I_p)). All runs go through a
+    record before the next one is read. cancelled: asked before each phase; CancelledError where it says yes. watch:
+    sees each phase's mean with its noise, [len(rngs), p], before the projection.
+
+    Randomness: p normals of each generator a phase, in the order of the phases.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> from dpcore.core.sets import Box
+    >>> data = Data([[1.0], [1.0]], [1.0, 1.0])
+    >>> run = Descender(get_loss("huber"), 0.5, data, Box(), 1.0)
+    >>> descend_in_phases(run, [Phase(0, 2, 0.25, 0.0)], [np.random.default_rng(0)])
+    array([[0.25]])
+    """
+    p = descender.data.p
+    thetas = np.zeros((len(rngs), p))
+    # Generator by generator: one that is listed twice serves its first run first.
+    noise = np.stack([rng.standard_normal((len(phases), p)) for rng in rngs], axis=1)
+    for phase, own in zip(phases, noise, strict=True):
+        if cancelled():
+            raise CancelledError
+        noisy = descender.average(phase, thetas) + phase.scale * own
+        if watch is not None:
+            watch(noisy)
+        thetas = descender.project(noisy)
+    return thetas

@@ -1,0 +1,1 @@
+"""Minimisers of a regularised average loss."""

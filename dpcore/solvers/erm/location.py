@@ -1,0 +1,154 @@
+"""Minimisers of location losses over an L2 ball: the mean, the smoothed and the plain geometric median.
+
+For these losses F depends on the distances z_i = ||theta - x_i||. The mean has a closed form. The medians take Newton
+steps for the smoothed distance sqrt(z_i^2 + m^2), with m falling from the size of the data to that of the loss, 0 for
+the plain one. Every step minimises its quadratic model over the whole ball, so that a minimiser on the sphere needs
+nothing else.
+
+What is returned is certified for itself, however it was found (`_certificate`).
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ...core.losses import Loss, get_loss
+from ...core.specification import Array, Data, Unconverged
+from .problem import Point, dense
+
+# Newton models of more columns than this are restricted to a few directions: theta, the gradient and the last moves.
+_MAX_COLUMNS, _MAX_MOVES = 300, 10
+_FALL, _SOLVED = 10.0, 0.1  # m falls by this factor once the gap of its own problem is that share of it
+_MAX_STEPS, _HALVINGS = 500, 60
+_SLOPE, _ROUNDING, _FLAT = 1e-4, 1e-14, 1e-15
+_NEAR, _BLOCK = 1e-6, 2_000_000
+
+
+def location_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
+    """A minimiser of F over the ball for a location loss; residual: F(theta) - min F is at most this, and <= tol."""
+    # For squared distances F(theta) = ||theta - mean||^2 + the mean of ||x_i - mean||^2, smallest at the point of the
+    # ball that is nearest to the mean. The medians begin there.
+    theta = _shortened(np.asarray(data.X.mean(axis=0)).ravel(), radius)
+    point = Point(theta, _certificate(loss, data, theta, radius), 0)
+    if loss.key != "mean":
+        point = _median(loss, data, radius, tol, point)
+    if not point.residual <= tol:
+        raise Unconverged(f"no point of the ball of radius {radius:g} could be certified to {tol:.3g}")
+    return point
+
+
+def _median(loss: Loss, data: Data, radius: float, tol: float, best: Point) -> Point:
+    """The best point found by steps for ever less smoothed distances, until it is certified to tol."""
+    theta, moves = best.theta, list[Array]()
+    m = max(loss.shape, float(loss.predictions(data, theta[None]).mean()))
+    for step in range(1, _MAX_STEPS + 1):
+        if best.residual <= tol:
+            break
+        smooth = dc.replace(get_loss("smooth_median"), shape=m)
+        before, theta = theta, _step(smooth, data, theta, radius, moves)
+        moves = [*moves[1 - _MAX_MOVES :], theta - before]
+        candidates = [theta]
+        if not loss.shape:
+            nearest = int(loss.predictions(data, theta[None])[0].argmin())
+            candidates.append(_shortened(dense(data.X[[nearest]])[0], radius))
+        found = [Point(at, _certificate(loss, data, at, radius), step) for at in candidates]
+        best = min(best, *found, key=lambda point: point.residual)
+        if m > loss.shape and _certificate(smooth, data, theta, radius) <= _SOLVED * m:
+            m = max(loss.shape, m / _FALL)
+    return best
+
+
+def _step(smooth: Loss, data: Data, theta: Array, radius: float, moves: list[Array]) -> Array:
+    """One Newton step over the ball for a smoothed median, shortened until F falls."""
+    gradient = smooth.gradients(data, theta[None])[0]
+    s = np.hypot(smooth.predictions(data, theta[None])[0], smooth.shape)
+    if data.active <= _MAX_COLUMNS:
+        move = _model_step(_hessian(theta - dense(data.X), s), gradient, theta, radius)
+    else:
+        spanning = [v / max(float(np.linalg.norm(v)), 1e-300) for v in (theta, gradient, *moves)]
+        basis = np.linalg.qr(np.stack(spanning, axis=1))[0]
+        differences = theta @ basis - data.X @ basis
+        move = basis @ _model_step(_hessian(differences, s), gradient @ basis, theta @ basis, radius)
+
+    def risk(at: Array) -> float:
+        return float(smooth.value(smooth.predictions(data, at[None])[0], data.y).mean())
+
+    here, slope, share = risk(theta), float(gradient @ move), 1.0
+    for _ in range(_HALVINGS):
+        if risk(theta + share * move) <= here + _SLOPE * share * slope + _ROUNDING * (here + smooth.shape):
+            break
+        share /= 2.0
+    return _shortened(theta + share * move, radius)
+
+
+def _hessian(differences: Array, s: Array) -> Array:
+    """Of the mean of s_i = sqrt(z_i^2 + m^2): the mean of I / s_i - d_i d_i' / s_i^3, d_i = theta - x_i as rows."""
+    scaled = differences * (s**-1.5)[:, None]
+    return (np.eye(differences.shape[1]) * (1.0 / s).sum() - scaled.T @ scaled) / len(s)
+
+
+def _model_step(hessian: Array, gradient: Array, theta: Array, radius: float) -> Array:
+    """The step d that minimises <gradient, d> + d' hessian d / 2 with theta + d in the ball.
+
+    It solves (hessian + nu I) d = -(gradient + nu theta), with nu = 0 or theta + d on the sphere. The step is computed,
+    not its end, which would lose digits where the curvature is small.
+    """
+    values, vectors = np.linalg.eigh(hessian)
+    values = np.maximum(values, max(_FLAT * values[-1], 1e-300))
+    g, at = gradient @ vectors, theta @ vectors
+
+    def step(nu: float) -> Array:
+        return -(g + nu * at) / (values + nu)
+
+    def room(nu: float) -> float:
+        return 1.0 / max(float(np.linalg.norm(at + step(nu))), 1e-300) - 1.0 / radius
+
+    nu = 0.0
+    if room(0.0) < 0.0:
+        highest = 2.0 * float(np.linalg.norm(values * at - g)) / radius
+        nu = float(brentq(room, 0.0, highest, xtol=1e-300, rtol=1e-15))
+    return vectors @ step(nu)
+
+
+def _certificate(loss: Loss, data: Data, theta: Array, radius: float) -> float:
+    """A bound on F(theta) - min F over the ball: the Frank-Wolfe gap <g, theta> + B ||g|| for the gradient g.
+
+    Of the plain median it is more. For any vectors v_i of norm at most 1 and any t, ||t - x_i|| >= <v_i, t - x_i>;
+    averaged, and minimised over the ball with g the mean of the v_i,
+
+        F(theta) - min F <= mean(z_i - <v_i, theta - x_i>) + <g, theta> + B ||g||.
+
+    Unit vectors v_i = (theta - x_i) / z_i make the first term 0. A record at which theta lies takes any v_i for nothing
+    (Vardi and Zhang 2000), one next to it at a cost of at most 2 z_i / n: they are bent, the nearest first, to bring g
+    to 0 or, which is as good on the sphere, to a multiple of -theta.
+    """
+    g = loss.gradients(data, theta[None])[0]
+    gap = _gap(g, theta, radius)
+    if loss.key != "geometric_median":
+        return gap
+    z, n = loss.predictions(data, theta[None])[0], data.n
+    close = np.flatnonzero((z > 0.0) & (z <= _NEAR * (radius + data.row_norms)))
+    close = close[np.argsort(z[close])][: max(1, _BLOCK // len(theta))]
+    differences = theta - dense(data.X[close])
+    outward = max(-float(g @ theta), 0.0) / max(float(theta @ theta), 1e-300)
+    for aim in (np.zeros_like(theta), -outward * theta):
+        bent, cost = g + _shortened((aim - g) * n, float(np.sum(z == 0.0))) / n, 0.0
+        for d, distance in zip(differences, z[close], strict=True):
+            unit = d / distance
+            v = _shortened(unit + (aim - bent) * n, 1.0)
+            bent, cost = bent + (v - unit) / n, cost + float(distance - v @ d) / n
+        gap = min(gap, cost + _gap(bent, theta, radius))
+    return gap
+
+
+def _gap(g: Array, theta: Array, radius: float) -> float:
+    return max(float(g @ theta + radius * np.linalg.norm(g)), 0.0)
+
+
+def _shortened(v: Array, length: float) -> Array:
+    """v, or the vector of that length in its direction where v is longer."""
+    norm = float(np.linalg.norm(v))
+    return v if norm <= length else v * (length / norm)

@@ -1,0 +1,206 @@
+"""Many perturbed minimisers at once: what a picture of objective perturbation needs.
+
+At every point k of a curve and in every repetition i, theta_ki minimises J_k(theta) + <b_ki, theta> with
+b_ki = scale_k * direction_i. The points are walked from the least noisy to the noisiest. Each starts where the line
+through the last two leads: theta is linear in the scale where noise is small, and again where it is large. All
+repetitions of a point move together (`batched_lbfgs`); the few that do not get there are finished one by one by
+Newton's method.
+
+How accurate is enough? To second order F can fall from theta by about grad F' H^-1 grad F / 2, and a gradient g that is
+left has shifted F by grad F' H^-1 g. So the excess risk is off by a share of about ||g|| / ||grad F||, however large or
+small noise and lam are, and `accuracy` bounds this ratio.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Any
+
+import numpy as np
+
+from ...core.losses import Loss
+from ...core.specification import Array, Data
+from ...core.validation import check_real
+from .batched_lbfgs import Matrix, Preconditioner, Records, descend, lengths
+from .problem import MAX_FACTOR, Problem, dense
+from .smooth import minimise_smooth, newton
+
+DISPLAY_ACCURACY = 2e-3
+# No gradient below this share of L R, the largest gradient of one record.
+_FLOOR = 1e-12
+# Rounding in single precision, with a margin: of sums of slopes; of single slopes and predictions, which averages out.
+_SUM_ROUNDING, _TERM_ROUNDING = 1e-7, 2e-6
+_SINGLE_RANGE = 1e-9, 1e9
+_START = 1e-5
+_MAX_ENTRIES = 10_000_000
+
+
+@dc.dataclass(frozen=True)
+class PerturbedPath:
+    """The minimisers at K points with R repetitions each.
+
+    thetas: [K, R, r]. risks: [K, R], F(theta) on the records, without regularisation and noise. residuals: [K, R], the
+    norm of the gradient of the perturbed objective at theta, as the solver computed it.
+    """
+
+    thetas: Array
+    risks: Array
+    residuals: Array
+
+
+def perturbed_minimisers(
+    loss: Loss,
+    data: Data,
+    lams: Array,
+    scales: Array,
+    directions: Array,
+    *,
+    start: Array | None = None,
+    accuracy: float = DISPLAY_ACCURACY,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> PerturbedPath:
+    """Minimise (1/n) sum_i l + (lam_k/2) ||theta||^2 + scale_k <direction_i, theta> for all points k and directions i.
+
+    For pictures: what is released comes from `minimise`, which certifies a distance.
+
+    loss: one with a finite curvature_bound. lams: [K], > 0. scales: [K], >= 0. directions: [R, r], shared by all
+    points. start: [r], where to begin, near the minimiser without noise at the lam of the smallest scale; by default it
+    is computed. accuracy: in (0, 1); the gradient that is left is at most accuracy times ||grad F||, or 1e-12 L R, and
+    mean excess risks are off by about that share. Whatever has one entry per record is in single precision where
+    rounding leaves room for this. cancelled: asked before each step; when it says yes, CancelledError is raised.
+
+    Memory: four arrays [R, n], in blocks of repetitions with at most 10^7 entries.
+    Raises ValueError for arguments that break these rules, Unconverged where even Newton's method does not get there.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> data, directions = Data([[1.0], [1.0]], [1.0, 0.0]), np.array([[1.0], [-1.0]])
+    >>> path = perturbed_minimisers(get_loss("squared"), data, np.array([2.0]), np.array([0.5]), directions)
+    >>> path.thetas.round(6).tolist()
+    [[[0.125], [0.375]]]
+    """
+    check_real("accuracy", accuracy, "in (0, 1)", lambda v: 0 < v < 1)
+    lams, scales, directions = (np.asarray(v, float) for v in (lams, scales, directions))
+    if not np.isfinite(loss.curvature_bound):
+        raise ValueError(f"loss must have a derivative everywhere, got {loss.key!r}")
+    if lams.ndim != 1 or lams.shape != scales.shape or not len(lams):
+        raise ValueError(f"lams and scales must be vectors of one length >= 1, got shapes {lams.shape}, {scales.shape}")
+    if not (np.isfinite(lams) & (lams > 0) & np.isfinite(scales) & (scales >= 0)).all():
+        raise ValueError("lams must be finite and > 0 and scales finite and >= 0 in every place")
+    if directions.ndim != 2 or directions.shape[1] != data.active or not np.isfinite(directions).all():
+        raise ValueError(f"directions must be a finite array [R, {data.active}], got shape {directions.shape}")
+    if start is not None and (np.shape(start) != (data.active,) or not np.isfinite(start).all()):
+        raise ValueError(f"start must be a finite vector [{data.active}], got shape {np.shape(start)}")
+    (K,), R = lams.shape, len(directions)
+    path = PerturbedPath(np.empty((K, R, data.active)), np.empty((K, R)), np.empty((K, R)))
+    basis = _row_space(data)
+    task = _Task(loss, data if basis is None else Data(data.X @ basis, data.y), accuracy)
+    order = np.argsort(scales, kind="stable")
+    if start is None:
+        first_theta = minimise_smooth(loss, task.data, lams[order[0]], _START * task.steepest).theta
+    else:
+        first_theta = start if basis is None else start @ basis
+    most = max(1, _MAX_ENTRIES // data.n)
+    for first in range(0, R, most):
+        part = slice(first, first + most)
+        inside = directions[part] if basis is None else directions[part] @ basis
+        walk = _Walk(task, inside, first_theta, lams[order[0]], cancelled)
+        for k in order:
+            walk.move_to(lams[k], scales[k])
+            theta = walk.theta
+            if basis is not None:
+                outside = directions[part] - inside @ basis.T
+                theta = theta @ basis.T - (scales[k] / lams[k]) * outside
+            path.thetas[k, part] = theta
+            path.risks[k, part] = walk.records.risks(walk.z)
+            path.residuals[k, part] = walk.residuals
+    return path
+
+
+def _row_space(data: Data) -> Array | None:
+    """An orthonormal basis [r, n] of the rows' span where there are fewer rows than columns.
+
+    Orthogonally to it J + <b, theta> is (lam/2) ||theta||^2 + <b, theta>, least at -b / lam.
+    """
+    if data.n >= data.active or data.n > MAX_FACTOR:
+        return None
+    return np.linalg.qr(dense(data.X).T)[0]
+
+
+class _Task:
+    """What all repetitions share: the records in both precisions, and how small gradients must be."""
+
+    def __init__(self, loss: Loss, data: Data, accuracy: float) -> None:
+        self.loss, self.data, self.accuracy = loss, data, accuracy
+        self.radius = float(data.row_norms.max())
+        bounded = np.isfinite(loss.slope)
+        slope = loss.slope if bounded else float(np.abs(loss.derivative(np.zeros(data.n), data.y)).max())
+        self.steepest = self.radius * slope
+        self._may_be_single = bounded and _SINGLE_RANGE[0] < self.radius < _SINGLE_RANGE[1]
+        self._records: dict[bool, Records] = {}
+
+    def goal(self, forces: Array) -> Array:
+        """How small the gradient must be for these grad F [k, r]; shape [k]."""
+        return np.maximum(self.accuracy * lengths(forces), _FLOOR * self.steepest)
+
+    def records(self, forces: Array, thetas: Array) -> Records:
+        """In single precision if that tells the goal from 0, for these grad F and predictions of these thetas."""
+        terms = self.steepest + self.loss.curvature_bound * self.radius**2 * lengths(thetas).max()
+        rounding = _SUM_ROUNDING * self.steepest + _TERM_ROUNDING / self.data.n**0.5 * terms
+        single = self._may_be_single and bool(self.goal(forces).min() > rounding)
+        if single not in self._records:
+            self._records[single] = Records(self.loss, self.data, single)
+        return self._records[single]
+
+
+class _Walk:
+    """Some repetitions at one point of the curve after another."""
+
+    records: Records
+    z: Matrix
+    residuals: Array
+
+    def __init__(self, task: _Task, directions: Array, theta: Array, lam: float, cancelled: Callable[[], bool]) -> None:
+        """Start without noise, at its minimiser theta."""
+        self.task, self.directions, self.cancelled = task, directions, cancelled
+        self.theta = self.before = np.tile(theta, (len(directions), 1))
+        self.forces = lam * self.theta
+        self.scale = self.scale_before = 0.0
+        self.preconditioner = Preconditioner()
+
+    def move_to(self, lam: float, scale: float) -> None:
+        gone, ahead = self.scale - self.scale_before, scale - self.scale
+        share = ahead / gone if gone > 0.0 else 0.0
+        self.theta, self.before = self.theta + share * (self.theta - self.before), self.theta
+        self.scale, self.scale_before = scale, self.scale
+        linear = scale * self.directions
+        self._solve(lam, linear)
+        if self.records.single and not self.task.records(self.forces, self.theta).single:
+            self._solve(lam, linear)  # in double precision: the goal is smaller here than it was at the point before
+
+    def _solve(self, lam: float, linear: Array) -> None:
+        self.records = self.task.records(self.forces, self.theta)
+        self.z = self.records.predictions(self.theta)
+        self.residuals, left = descend(
+            self.records, self.theta, self.z, lam, linear, self.task.goal, self.preconditioner, self.cancelled
+        )
+        for row in left:
+            self._finish(lam, linear, row)
+        self.forces = lam * self.theta + linear
+
+    def _finish(self, lam: float, linear: Array, row: Any) -> None:
+        """Newton's method in double precision for one repetition."""
+        problem = Problem(self.task.loss, self.task.data, lam, linear[row])
+        theta = self.theta[row]
+        while True:
+            gradient = problem.gradient(theta)
+            goal = float(self.task.goal((gradient - lam * theta - linear[row])[None])[0])
+            residual = float(np.linalg.norm(gradient))
+            if residual <= goal:
+                break
+            if self.cancelled():
+                raise CancelledError
+            theta = newton(problem, theta, gradient, goal)[0]
+        self.theta[row], self.residuals[row] = theta, residual
+        self.z[row] = self.records.predictions(theta[None])[0]

@@ -1,0 +1,275 @@
+"""The regularised problem as solvers see it: products with the records, gradients and Newton directions.
+
+Records are dense or CSR; nothing here makes a large CSR table dense.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ...core.arrays import column_sums
+from ...core.losses import Loss
+from ...core.specification import Array, Data, Unconverged
+
+# The largest system that is factored; beyond it Newton directions come from conjugate gradients.
+MAX_FACTOR = 1500
+_MAX_CG = 2000
+# Entries from which on products in single precision pay, and columns: in narrower tables the vectors cost as much.
+_MANY, _NARROW = 1 << 17, 16
+# Rows that are summed in single precision.
+_SUMMED = 512
+# Bytes that stay in a cache between two passes.
+_CACHE = 1 << 24
+SINGLE_ACCURACY = 1e-4
+# Single precision is left alone unless the entries of a Hessian's diagonal lie between these.
+SINGLE_RANGE = 1e-18, 1e18
+
+
+@dc.dataclass(frozen=True)
+class Point:
+    """What a solver found: theta [r], and what certifies it.
+
+    residual: a gradient norm, or for losses with kinks a duality gap with the multipliers alpha [n]. steps: taken.
+    """
+
+    theta: Array
+    residual: float
+    steps: int
+    alpha: Array = dc.field(default_factory=lambda: np.empty(0))
+
+
+@dc.dataclass(frozen=True)
+class Here:
+    """What steps start from: theta [r], predictions z [n] and slopes l'(z) [n], grad J [r].
+
+    exact: all from the records at this very theta in double precision.
+    """
+
+    theta: Array
+    z: Array
+    slopes: Array
+    gradient: Array
+    exact: bool = True
+
+    @functools.cached_property
+    def norm(self) -> float:
+        return math.sqrt(self.gradient @ self.gradient)
+
+
+class Smooth(Protocol):
+    """Derivatives in the prediction z, per record."""
+
+    def derivative(self, z: Array, y: Array) -> Array: ...
+
+    def curvature(self, z: Array, y: Array) -> Array: ...
+
+
+@dc.dataclass(frozen=True)
+class Problem:
+    """(1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2 + <linear, theta> for a loss l with a derivative.
+
+    linear: [r], or 0 for J itself.
+    """
+
+    loss: Smooth
+    data: Data
+    lam: float
+    linear: Array | float = 0.0
+
+    def at(self, theta: Array) -> Here:
+        """All that is known at theta, in double precision."""
+        if self.vast and isinstance(self.loss, Loss) and theta.any():
+            z, slopes, pulled = self.loss.sweep(self.data.X, theta, self.data.y)
+            return Here(theta, z, slopes, pulled / self.data.n + self.lam * theta + self.linear)
+        z = self.predictions(theta)
+        slopes = self.loss.derivative(z, self.data.y)
+        return Here(theta, z, slopes, self.pull(slopes) + self.lam * theta + self.linear)
+
+    def predictions(self, theta: Array) -> Array:
+        """X theta, shape [n]; most solves start at 0, where it needs no product."""
+        return self.data.X @ theta if theta.any() else np.zeros(self.data.n)
+
+    def pull(self, weights: Array) -> Array:
+        """(1/n) sum_i weights_i x_i, shape [r]."""
+        X = self.data.X
+        return _pull_rows(X, weights) if self.wide and self.data.sparse else weights @ X / self.data.n
+
+    def gradient(self, theta: Array, z: Array | None = None) -> Array:
+        """grad J(theta), shape [r]; z: the predictions X theta where they are known."""
+        z = self.predictions(theta) if z is None else z
+        return self.pull(self.loss.derivative(z, self.data.y)) + self.lam * theta + self.linear
+
+    def newton_direction(self, z: Array, gradient: Array, accuracy: float, single: bool = False) -> Array:
+        """-H^{-1} gradient with H = X' diag(l''(z)) X / n + lam I, in the cheapest of three ways.
+
+        accuracy: relative residual at which conjugate gradients may stop. single: they may use single precision.
+        Raises Unconverged where H has no Cholesky factor in double precision.
+        """
+        weights = self.loss.curvature(z, self.data.y) / self.data.n
+        curved = np.flatnonzero(weights)
+        if min(len(curved), len(gradient)) > MAX_FACTOR:
+            return self._by_conjugate_gradients(weights, gradient, accuracy, single)
+        # Records without curvature do not enter the Hessian.
+        if not len(curved):
+            return -gradient / self.lam
+        scaled = scale_rows(self.data.X[curved], weights[curved])
+        if len(gradient) <= len(curved):
+            return -cholesky_inverse(dense(scaled.T @ scaled), self.lam)(gradient)
+        # Woodbury: (A'A + lam I)^{-1} = (I - A' (A A' + lam I)^{-1} A) / lam with A the scaled rows, [k, r], k < r.
+        small_inverse = cholesky_inverse(dense(scaled @ scaled.T), self.lam)
+
+        def inverse(b: Array) -> Array:
+            return (b - small_inverse(scaled @ b) @ scaled) / self.lam
+
+        # The difference loses digits where lam is small; one step of refinement brings them back.
+        direction = -inverse(gradient)
+        return direction - inverse(gradient + (scaled @ direction) @ scaled + self.lam * direction)
+
+    def _by_conjugate_gradients(self, weights: Array, gradient: Array, accuracy: float, single: bool) -> Array:
+        # Curvatures replaced by their mean: as good a preconditioner, and no pass over the records.
+        diagonal = weights.sum() * self.mean_squares + self.lam
+        single = single and SINGLE_RANGE[0] < diagonal.min() and diagonal.max() < SINGLE_RANGE[1]
+        X = self.single if single else self.data.X
+        length = float(np.linalg.norm(gradient))
+        weights, scale = weights.astype(X.dtype), (1.0 / diagonal).astype(X.dtype)
+        residual = (gradient / -length).astype(X.dtype)
+        direction, search = np.zeros_like(residual), scale * residual
+        inner = residual @ search
+        accuracy = max(accuracy, SINGLE_ACCURACY) if single else accuracy
+        for _ in range(_MAX_CG):
+            image = (weights * (X @ search)) @ X + self.lam * search
+            step = inner / (search @ image)
+            direction += step * search
+            residual -= step * image
+            if np.linalg.norm(residual) <= accuracy:
+                break
+            scaled = scale * residual
+            inner, before = residual @ scaled, inner
+            search = scaled + (inner / before) * search
+        return length * direction.astype(np.float64)
+
+    @property
+    def wide(self) -> bool:
+        """Whether products with X take long enough for single precision to pay."""
+        X = self.data.X
+        return X.size >= _MANY and X.shape[1] >= _NARROW if isinstance(X, np.ndarray) else X.nnz >= _MANY
+
+    @property
+    def vast(self) -> bool:
+        """Whether X is a table that no cache holds between two passes."""
+        return isinstance(self.data.X, np.ndarray) and self.data.X.nbytes > _CACHE
+
+    @functools.cached_property
+    def single(self) -> Any:
+        """X in single precision; a table row by row, in which products with one vector at a time are quickest."""
+        return self.data.single if self.data.sparse else self.data.X.astype(np.float32)
+
+    @functools.cached_property
+    def mean_squares(self) -> Array:
+        """The diagonal of X'X / n, shape [r]."""
+        light = "single" in self.__dict__ or (self.wide and not self.vast)
+        if light and SINGLE_RANGE[0] < (squares := _mean_squares(self.single)).max() < SINGLE_RANGE[1]:
+            return squares
+        X = self.data.X
+        return (np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else column_sums(X, np.square)) / self.data.n
+
+
+def _mean_squares(X: Any) -> Array:
+    """Of the columns of a table in single precision, [r]."""
+    with np.errstate(over="ignore"):
+        if isinstance(X, np.ndarray):
+            return np.einsum("ij,ij->j", X, X).astype(np.float64) / len(X)
+        return pull_single(type(X)((np.square(X.data), X.indices, X.indptr), shape=X.shape), np.ones(X.shape[0]))
+
+
+def pull_single(X: Any, weights: Array) -> Array:
+    """(1/n) sum_i weights_i x_i, [r], for X in single precision.
+
+    Sums over more than a few hundred rows are not, so errors are little more than those of the entries.
+    """
+    if not isinstance(X, np.ndarray):
+        return _pull_rows(X, weights)
+    n, light = len(weights), weights.astype(np.float32)
+    blocks = n // _SUMMED
+    summed = blocks * _SUMMED
+    parts = light[:summed].reshape(blocks, 1, _SUMMED) @ X[:summed].reshape(blocks, _SUMMED, X.shape[1])
+    return (parts.sum(axis=(0, 1), dtype=np.float64) + light[summed:] @ X[summed:]) / n
+
+
+def _pull_rows(X: Any, weights: Array) -> Array:
+    """(1/n) sum_i weights_i x_i, [r], for a CSR table in either precision; sums are in double."""
+    from ... import kernels
+
+    out = np.empty(X.shape[1])
+    kernels.pull_rows(kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data, weights, out)
+    out /= len(weights)
+    return out
+
+
+def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:
+    """b -> (matrix + lam I)^{-1} b for a symmetric positive semidefinite matrix, which is overwritten."""
+    matrix.flat[:: matrix.shape[0] + 1] += lam
+    try:
+        factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        raise Unconverged(f"lam = {lam:g} is too small for these records; nothing was released") from None
+    return lambda b: cho_solve(factor, b, check_finite=False)
+
+
+def beside_filled(data: Data, lam: float, linear: Array) -> tuple[Array, float]:
+    """-linear / lam in the columns without an entry, where it is the minimiser's coordinate, and 0 in the others.
+
+    linear: [..., r], as in `Problem`. Also what bounds the length of the rounding errors, for each of the rows: none
+    of them is above 2^-53 of its coordinate, twice that leaves room for the rounding of the bound itself.
+    """
+    columns, _ = data.filled
+    theta = linear / -lam
+    theta[..., columns] = 0.0
+    return theta, 2.0**-52 * max(math.sqrt(row @ row) for row in np.atleast_2d(theta))
+
+
+def no_room(rounding: float, tol: float) -> Unconverged:
+    """What solvers raise where the rounding of `beside_filled` is as large as the distance that is asked for."""
+    return Unconverged(
+        f"columns without an entry are certified to {rounding:.3g}, the privacy proof needs {tol:.3g}; "
+        "nothing was released"
+    )
+
+
+def find_root(
+    f: Callable[[float], float], low: float, f_low: float, high: float, f_high: float, tol: float, max_steps: int
+) -> float:
+    """x with |f(x)| <= tol between low and high, where f increases from f_low < 0 to f_high > 0 (Illinois method).
+
+    Returns the last point tried when max_steps evaluations do not get there.
+    """
+    x, side = high, 0
+    for _ in range(max_steps):
+        x = (low * f_high - high * f_low) / (f_high - f_low)
+        value = f(x)
+        if abs(value) <= tol:
+            break
+        # An end that survives twice in a row has its value halved: plain regula falsi would keep it for ever.
+        if value > 0.0:
+            high, f_high = x, value
+            f_low, side = (f_low / 2.0 if side > 0 else f_low), 1
+        else:
+            low, f_low = x, value
+            f_high, side = (f_high / 2.0 if side < 0 else f_high), -1
+    return x
+
+
+def scale_rows(rows: Any, weights: Array) -> Any:
+    scale = np.sqrt(weights)[:, None]
+    return rows * scale if isinstance(rows, np.ndarray) else rows.multiply(scale).tocsr()
+
+
+def dense(matrix: Any) -> Array:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()

@@ -1,0 +1,136 @@
+"""Frank-Wolfe with Gaussian noise in every gradient, on any convex set: many runs advance together.
+
+theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), for t = 1, ..., T - 1, with s_t the point of the set at
+which <grad F(theta_t) + noise, .> is smallest; theta_T is the answer. On the L1 ball and the simplex s_t is a vertex:
+`GaussianBest` chooses it for `vertices.descend`, and columns that are 0 in every record cost nothing. For other sets
+there is `descend_noisy`, which draws the noise of every column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from ...core.sets import ConvexSet
+from ...core.specification import Array
+from .vertices import Choice, Risk, Run
+
+_ASK_EVERY = 32
+# Steps whose noise is drawn at once, and numbers at most; both are part of what a seed means.
+_BLOCK_STEPS, _BLOCK_NUMBERS = 32, 1 << 14
+
+
+class _Blocks:
+    """Noise of the steps t = 0, 1, ... in turn: each generator draws that of a whole block of steps."""
+
+    def __init__(self, rngs: Sequence[np.random.Generator], normals: int, uniforms: int = 0) -> None:
+        self.rngs, self.normals, self.uniforms = rngs, normals, uniforms
+        self.steps = max(1, min(_BLOCK_STEPS, _BLOCK_NUMBERS // normals))
+
+    def at(self, t: int) -> tuple[Array, Array]:
+        """Standard normals [R, normals] and uniforms [R, uniforms] of step t, after those of all steps before."""
+        place = t % self.steps
+        if place == 0:
+            drawn = [
+                (rng.standard_normal((self.steps, self.normals)), rng.random((self.steps, self.uniforms)))
+                for rng in self.rngs
+            ]
+            self.block = np.stack([normals for normals, _ in drawn]), np.stack([uniforms for _, uniforms in drawn])
+        normals, uniforms = self.block
+        return normals[:, place], uniforms[:, place]
+
+
+class GaussianBest(Choice):
+    """The vertex of the smallest score plus N(0, noise^2), a draw for each column, of the L1 ball or the simplex.
+
+    signed: vertices are +e_j and -e_j, whose noise is that of column j with either sign; else e_j alone.
+    idle: [K'], numbers of further columns whose scores are all 0. With R generators stream k R + i takes the noise of
+    generator i and has idle[k] such columns: more of them share the numbers of fewer.
+
+    Randomness: from each generator, for blocks of 32 steps or of fewer where 2^14 normals are, a normal for each step
+    and stored column; where any run has idle columns two uniforms a step more: the largest noise of the idle vertices,
+    by its inverse distribution function, and which has it.
+    """
+
+    def __init__(self, rngs: Sequence[np.random.Generator], idle: Sequence[int], *, signed: bool) -> None:
+        self.rngs, self.idle, self.signed = rngs, np.array(idle, np.int64), signed
+        self.blocks: _Blocks | None = None
+
+    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        kinds, sources = np.divmod(streams, len(self.rngs))
+        if self.blocks is None:
+            self.blocks = _Blocks(self.rngs, scores.shape[1], 2 if self.idle.any() else 0)
+        normals, extra = self.blocks.at(t)
+        noisy = noise[:, None] * normals[sources]
+        noisy += scores
+        columns = (np.abs(noisy) if self.signed else -noisy).argmax(axis=1).astype(np.int64)
+        at = np.take_along_axis(noisy, columns[:, None], axis=1)[:, 0]
+        signs = np.where((at > 0.0) & self.signed, -1.0, 1.0)
+        if self.idle.any():
+            uniforms, idle = extra[sources], self.idle[kinds]
+            some = idle > 0
+            beyond = np.full(len(scores), -np.inf)
+            beyond[some] = noise[some] * largest_noise(uniforms[some, 0], idle[some], signed=self.signed)
+            wins = beyond > (np.abs(at) if self.signed else -at)
+            # One uniform is enough for the column and its sign: the first half of [0, 1) is +e_j.
+            spread = uniforms[:, 1] * (2.0 if self.signed else 1.0)
+            places = np.minimum((spread % 1.0 * idle).astype(np.int64), idle - 1)
+            columns = np.where(wins, scores.shape[1] + places, columns)
+            signs = np.where(wins, np.where(spread < 1.0, 1.0, -1.0), signs)
+        return columns, signs
+
+
+def largest_noise(uniforms: Array, count: NDArray[np.int64], *, signed: bool) -> Array:
+    """The quantiles of max_j |g_j| (signed) or of max_j g_j, j <= count, for independent normal g_j.
+
+    The maximum is below x with probability P(x)^count, so that P(x) = u^(1 / count), and 1 - P(x) loses no digits.
+    uniforms: [k], in [0, 1). count: [k], >= 1.
+
+    >>> largest_noise(np.array([0.5]), np.array([1]), signed=True).round(4).tolist()
+    [0.6745]
+    """
+    with np.errstate(divide="ignore"):
+        tail = -np.expm1(np.log(uniforms) / count)
+    return -ndtri(0.5 * tail if signed else tail)
+
+
+def descend_noisy(
+    risk: Risk,
+    runs: Sequence[Run],
+    shape: ConvexSet,
+    rngs: Sequence[np.random.Generator],
+    *,
+    size: float,
+    start: Array,
+    cancelled: Callable[[], bool] = lambda: False,
+    watch: Callable[[Array], object] | None = None,
+) -> Array:
+    """theta_T of every run, [len(runs), p], in the set of this shape and size.
+
+    runs: `noise` is the standard deviation of each coordinate of the noise in a gradient, `stream` whose of the
+    generators it is. start: theta_1, [p]; columns that the risk does not store have gradient 0. watch: called in each
+    step with the noisy gradients of the runs that are not over, [k, p], the longest run first.
+
+    Randomness: p normals a step from each generator, in blocks of 32 steps or of fewer where 2^14 normals are.
+    Raises CancelledError when `cancelled`, asked now and then, says yes.
+    """
+    order = np.argsort([-run.T for run in runs], kind="stable")
+    T = np.array([runs[k].T for k in order])
+    noise, streams = np.array([runs[k].noise for k in order]), np.array([runs[k].stream for k in order])
+    thetas, blocks = np.tile(start, (len(runs), 1)), _Blocks(rngs, len(start))
+    for t in range(1, T[0]):
+        if t % _ASK_EVERY == 0 and cancelled():
+            raise CancelledError
+        live, mu = int(np.count_nonzero(t < T)), 2.0 / (t + 2.0)
+        noisy = blocks.at(t - 1)[0][streams[:live]]
+        noisy *= noise[:live, None]
+        noisy[:, : risk.active] += risk.gradients(np.ascontiguousarray(thetas[:live, : risk.active]))
+        if watch is not None:
+            watch(noisy)
+        thetas[:live] *= 1.0 - mu
+        thetas[:live] += mu * size * shape.extreme(noisy)
+    return thetas[np.argsort(order)]

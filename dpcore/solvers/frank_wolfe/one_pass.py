@@ -1,0 +1,142 @@
+"""Frank-Wolfe that reads each record once, for vertices that are chosen with noise: many runs advance together.
+
+Both walks keep an estimate of grad F that learns from fresh records how the gradient has moved. In `tree_walk` the
+estimates are nodes of binary trees (`tree`); in `recursive_walk` there is one, which forgets at the pace of
+the steps. Runs see the same records in the order given, and differ in the noise of their choices.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ...core.losses import Loss
+from ...core.specification import Array, Data
+from . import tree as gradient_tree
+from .tree import Tree
+from .vertex_selection import Choice
+
+_ASK_EVERY = 32  # steps between two looks at whether somebody cancelled
+
+
+@dc.dataclass(frozen=True)
+class Walk:
+    """What R runs walk on. loss, data: records, read from the first on. start: theta_0, [w], w >= r, r
+    columns being stored. size: of the set.
+
+    count: R. choice: how vertices are chosen. cancelled: asked now and then; if it says yes, CancelledError is raised.
+    """
+
+    loss: Loss
+    data: Data
+    start: Array
+    size: float
+    count: int
+    choice: Choice
+    cancelled: Callable[[], bool] = lambda: False
+
+    @property
+    def starts(self) -> Array:
+        """theta_0 of each run, [R, w]."""
+        return np.tile(self.start, (self.count, 1))
+
+
+@dc.dataclass(frozen=True)
+class Walked:
+    """thetas: [R, w], where the runs end. columns, signs: [R, K], the vertices size * sign * e_column; columns from r
+    on are idle ones. used: how many records were read."""
+
+    thetas: Array
+    columns: NDArray[np.int64]
+    signs: Array
+    used: int
+
+
+def tree_walk(walk: Walk, tree: Tree, noise: Array) -> Walked:
+    """Steps along gradient trees without noise in the estimates. noise: the scale of a choice in each phase."""
+    vertices, scales = _Vertices(walk, tree.choices), dict(zip(tree.phases, noise, strict=True))
+    thetas = gradient_tree.walk(
+        walk.loss,
+        walk.data,
+        walk.starts,
+        tree,
+        # Choices know of idle columns without being told that their scores are 0.
+        release=lambda node, mean, away: np.ascontiguousarray(mean[:, : walk.data.active]),
+        choose=lambda node, estimates: vertices.take(estimates, float(scales[node.phase])),
+        cancelled=walk.cancelled,
+    )
+    return Walked(thetas, vertices.columns, vertices.signs, tree.used)
+
+
+def recursive_walk(walk: Walk, first: int, batch: int, step: float, noise: Array) -> Walked:
+    """Steps of one length eta = `step`: d_0 is the mean gradient of `first` records at theta_0, and after each step
+    d_t = (1 - eta) d_{t-1} + g_t(theta_t) - (1 - eta) g_t(theta_{t-1}), g_t the mean of `batch` fresh records.
+
+    noise: [k], the scale of each of the k choices.
+    """
+
+    def gradients(thetas: Array, records: range) -> Array:
+        return gradient_tree.batch_mean(walk.loss, walk.data, records, thetas[:, : walk.data.active])
+
+    vertices, records = _Vertices(walk, len(noise)), range(first)
+    before = thetas = walk.starts
+    estimates = gradients(thetas, records)
+    for t, scale in enumerate(noise):
+        if t % _ASK_EVERY == 0 and walk.cancelled():
+            raise CancelledError
+        if t:
+            records = range(records.stop, records.stop + batch)
+            estimates = (1.0 - step) * (estimates - gradients(before, records)) + gradients(thetas, records)
+        before, thetas = thetas, (1.0 - step) * thetas + step * vertices.take(estimates, float(scale))
+    return Walked(thetas, vertices.columns, vertices.signs, records.stop)
+
+
+class _Vertices:
+    """Which vertices the runs took."""
+
+    def __init__(self, walk: Walk, most: int) -> None:
+        self.walk, self.done, self.rows = walk, 0, np.arange(walk.count)
+        self.columns, self.signs = np.empty((walk.count, most), np.int64), np.empty((walk.count, most))
+
+    def take(self, scores: Array, scale: float) -> Array:
+        """The next ones, [R, w], for scores [R, r] and noise of this scale."""
+        walk = self.walk
+        columns, signs = walk.choice.choose(self.done, scores, np.full(walk.count, scale / walk.size), self.rows)
+        self.columns[:, self.done], self.signs[:, self.done] = columns, signs
+        self.done += 1
+        points = np.zeros((walk.count, len(walk.start)))
+        stored = columns < len(walk.start)
+        points[self.rows[stored], columns[stored]] = walk.size * signs[stored]
+        return points
+
+
+class Followed(Choice):
+    """The vertices of earlier runs again: how likely they are, and what their scores are.
+
+    columns, signs: [R, K]. signed: vertices are e_j and -e_j, else e_j. keep: whether scores are kept.
+
+    log_likelihood: [R], the sum of ln p(vertex) for draws with probability ~ exp(-<v, scores> / noise). scores: of each
+    step, those of all vertices, [R, J], over the noise's scale.
+    """
+
+    def __init__(self, columns: NDArray[np.int64], signs: Array, idle: int, *, signed: bool, keep: bool) -> None:
+        self.columns, self.signs, self.idle, self.signed, self.keep = columns, signs, idle, signed, keep
+        self.log_likelihood, self.scores = np.zeros(len(columns)), list[Array]()
+
+    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        columns, signs = self.columns[:, t], self.signs[:, t]
+        logs = -np.pad(scores, ((0, 0), (0, self.idle))) / noise[:, None]
+        places = columns
+        if self.signed:
+            places = np.where(signs > 0.0, columns, columns + logs.shape[1])
+            logs = np.concatenate([logs, -logs], axis=1)
+        chosen = np.take_along_axis(logs, places[:, None], axis=1)[:, 0]
+        self.log_likelihood += chosen - logsumexp(logs, axis=1)
+        if self.keep:
+            self.scores.append(-logs)
+        return columns, signs

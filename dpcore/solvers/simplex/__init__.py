@@ -1,0 +1,1 @@
+"""Minimisers over the simplex."""

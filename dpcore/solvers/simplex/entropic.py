@@ -1,0 +1,184 @@
+"""Empirical risk over the simplex, with entropy or without it: Newton's method in the logarithms of the weights.
+
+J(w) = F(radius w) + lam sum_j w_j ln w_j over w >= 0, sum_j w_j = 1, for losses with a curvature bound. Weights live as
+logarithms, so none underflows however small lam is. Columns that `Data` does not store are zero in every record and get
+equal weights: they are one more coordinate, of gradient 0, whose entropy counts the ln of how many they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ...core.losses import Loss
+from ...core.specification import Array, Data, Unconverged
+from ...core.validation import positive
+from .problem import SimplexPoint, SimplexProblem
+
+_MAX_STEPS = 400
+# The relative accuracy of a direction where the quadratic convergence asks for no more.
+_DIGITS = 0.1
+_ARMIJO, _SMALLEST_SHARE = 1e-4, 1e-12
+# A rise of J by this share is rounding; after so many steps without a better residual, so is all that is left.
+_ROUNDING, _PATIENCE = 64 * np.finfo(float).eps, 4
+# Without a start lam comes down by this factor at a time, until a step would change J by less than so many lam.
+_FACTOR, _NEAR = 20.0, 1.0
+
+
+@dc.dataclass(frozen=True)
+class Weights:
+    """An approximate minimiser of J over the simplex with its certificates.
+
+    log_weights: [r], ln w_j of the stored columns. log_idle: ln of the weight of each idle column, -inf where there are
+    none. residual: the range over all columns, idle ones too, of ln w_j + g_j / lam with g = radius grad F(radius w),
+    evaluated at these weights; it is 0 at the minimiser. gap: J(w) - min J <= gap. steps: Newton steps.
+
+    The gap is lam KL(w || softmax(-g / lam)). With alpha_i = l'(z_i), F(v) >= <g, v> - (1/n) sum_i l*(alpha_i) for
+    every v on the simplex, so min J >= -lam ln sum_j exp(-g_j / lam) - (1/n) sum_i l*(alpha_i), and for v = w the first
+    is an equality (Fenchel-Young); their difference is J(w) - min J <= lam (sum_j w_j (ln w_j + g_j / lam) +
+    ln sum_j exp(-g_j / lam)).
+    """
+
+    log_weights: Array
+    log_idle: float
+    residual: float
+    gap: float
+    steps: int
+
+
+@dc.dataclass(frozen=True)
+class SimplexMinimum:
+    """The smallest unregularised risk over the simplex with its certificate.
+
+    theta: [r], >= 0, of sum radius, or less where idle columns take the rest. risk: F(theta).
+    gap: F(theta) - min F <= gap. radius: of the simplex.
+    """
+
+    theta: Array
+    risk: float
+    gap: float
+    radius: float
+
+
+def minimise_entropic(
+    loss: Loss, data: Data, lam: float, *, tol: float, radius: float = 1.0, start: Array | None = None
+) -> Weights:
+    """Minimise J(w) = F(radius w) + lam sum_j w_j ln w_j over the simplex of all p columns, idle ones included.
+
+    tol: largest residual, in units of ln w; J - lam <e, w> has w as its exact minimiser for an e with |e_j| <= tol / 2.
+    Rounding leaves a residual of about 1e-16 max |g_j| / lam. start: [r], ln w_j of a nearby problem; it changes the
+    work, not the answer.
+
+    Raises Unconverged when the residual stays above tol; ValueError for a loss without a curvature bound.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> data = Data([[1.0, 0.0], [1.0, 0.0]], [1.0, 1.0])
+    >>> found = minimise_entropic(get_loss("linear"), data, lam=0.5, tol=1e-12)
+    >>> [round(float(v), 12) for v in np.diff(found.log_weights)], found.residual <= 1e-12
+    ([2.0], True)
+    """
+    problem = SimplexProblem(_smooth(loss), data, positive("lam", lam), positive("radius", radius))
+    positive("tol", tol)
+    if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
+        raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
+    point = None if start is None else _newton(problem, problem.completed(start), tol)
+    # From weights that are far from the answer at a tiny lam, what Newton's method gains drowns in J's rounding.
+    if point is None or not np.ptp(point.tilt) <= tol:
+        point = _descend(problem, tol)
+    residual = float(np.ptp(point.tilt))
+    if not residual <= tol:
+        raise Unconverged(
+            f"ln w could be certified to {residual:.2g} only, not to {tol:g}, at lam = {lam:g}; nothing was released"
+        )
+    log_idle = float(point.u[-1] - problem.log_counts[-1]) if problem.idle else -math.inf
+    return Weights(point.u[: data.active], log_idle, residual, lam * _divergence(point), point.steps)
+
+
+def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: float = 1e-9) -> SimplexMinimum:
+    """Minimise F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) over theta >= 0 with sum_j theta_j = radius.
+
+    The sum is over all p columns. tol: certified gap, in units of risk: <grad F, theta> - radius min_j grad_j F, which
+    is at most lam (residual + ln p) at the weights that minimise J for a small lam.
+
+    Raises Unconverged when the gap stays above tol; ValueError for a loss without a curvature bound.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> found = minimise_on_simplex(get_loss("squared"), Data([[1.0, 0.0], [0.0, 1.0]], [0.75, 0.25]))
+    >>> found.gap <= 1e-9, [round(float(v), 4) for v in found.theta]
+    (True, [0.75, 0.25])
+    """
+    lam = positive("tol", tol) / (2.0 * (1.0 + math.log(data.p)))
+    problem = SimplexProblem(_smooth(loss), data, lam, positive("radius", radius))
+    point = _descend(problem, tol=1.0)
+    w, gradient = np.exp(point.u), problem.gradient(point.z)
+    gap = float(w @ gradient - gradient.min())
+    if not gap <= tol:
+        raise Unconverged(f"the risk over the simplex could be certified to {gap:.2g} only, not to {tol:g}")
+    risk = float(loss.value(point.z, data.y).mean())
+    return SimplexMinimum(radius * w[: data.active], risk, max(gap, 0.0), radius)
+
+
+def _divergence(point: SimplexPoint) -> float:
+    """KL(w || softmax(-g / lam)) = ln sum_j w_j exp(-t_j) with t the tilt less its mean."""
+    w = np.exp(point.u)
+    t = point.tilt - w @ point.tilt
+    if np.ptp(t) > 1.0:
+        return float(logsumexp(point.u - t))
+    # sum w t = 0: adding t keeps the digits that 1 + tiny would lose.
+    return max(math.log1p(float(w @ (np.expm1(-t) + t))), 0.0)
+
+
+def _smooth(loss: Loss) -> Loss:
+    if not (loss.linear and math.isfinite(loss.curvature_bound)):
+        raise ValueError(f"loss must be one of a prediction, with a curvature bound, got {loss.label}")
+    return loss
+
+
+def _grown(step: Array, room: Array) -> Array:
+    """Steps in ln w, but growth of weights that matter as a step in w, where the system is nearly linear."""
+    return np.minimum(step, np.maximum(np.log1p(np.maximum(step, 0.0)), room))
+
+
+def _descend(problem: SimplexProblem, tol: float) -> SimplexPoint:
+    """The minimiser from equal weights, by way of larger lam: a small lam forgives no step that is too long."""
+    u = problem.log_counts - math.log(problem.data.p)
+    lam, steps = max(problem.lam, 0.5 * float(np.ptp(problem.gradient(problem.push(np.exp(u)))))), 0
+    while lam > problem.lam:
+        point = _newton(dc.replace(problem, lam=lam), u, tol, near=_NEAR, steps=steps)
+        u, steps, lam = point.u, point.steps, max(lam / _FACTOR, problem.lam)
+    return _newton(problem, u, tol, steps=steps)
+
+
+def _newton(problem: SimplexProblem, u: Array, tol: float, near: float = 0.0, steps: int = 0) -> SimplexPoint:
+    """The point of smallest residual, at most tol unless rounding forbids it; or one where a step would change J by
+    less than near * lam."""
+    z = problem.push(np.exp(u))
+    best = now = problem.point(u, z, problem.value(u, z), steps)
+    waited = 0
+    while (residual := float(np.ptp(best.tilt))) > tol and waited < _PATIENCE and now.steps < steps + _MAX_STEPS:
+        # As many digits as the quadratic convergence can use or the tolerance needs.
+        reach = float(np.ptp(now.tilt))
+        s, room = problem.direction(now, accuracy=_DIGITS * max(min(1.0, reach), 0.5 * tol / reach))
+        w = np.exp(now.u)
+        slope = problem.lam * float((w * s) @ (now.tilt - w @ now.tilt))
+        if -slope < near * problem.lam:
+            return now
+        rounding = _ROUNDING * (abs(now.value) + problem.lam * float(w @ np.abs(now.tilt - now.u)) + problem.lam)
+        share, value = 1.0, math.inf
+        while not value <= now.value + _ARMIJO * share * min(slope, 0.0) + rounding:
+            if share < _SMALLEST_SHARE:
+                return dc.replace(best, steps=now.steps)
+            u = now.u + _grown(share * s, room)
+            u -= logsumexp(u)
+            z = problem.push(np.exp(u))
+            value = problem.value(u, z)
+            share *= 0.5
+        now = problem.point(u, z, value, now.steps + 1)
+        if np.ptp(now.tilt) < residual:
+            best, waited = now, 0
+        elif -slope <= rounding:
+            waited += 1
+    return dc.replace(best, steps=now.steps)

@@ -1,0 +1,1 @@
+"""What pages and papers ask, each computed by a module of its own."""

@@ -1,0 +1,219 @@
+"""Every registered mechanism on the data at hand, at one (epsilon, delta): what it promises and what it costs, or why
+it does not apply."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...accounting.tradeoff import ZcdpCurve
+from ...core.losses import get_loss
+from ...core.sets import get_set
+from ...core.specification import Budget, Unconverged
+from ...core.validation import integer
+from ...data import get_source
+from ...experiments.cell import Cell, never, run_cell, spec_of
+from ...experiments.experiment import Axis, Experiment
+from ...mechanisms import Mechanism, list_mechanisms, make_mechanism
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SPLITS = 5
+REPETITIONS = 20
+_USUAL = {"classification": "logistic", "regression": "squared"}
+_METRICS = ("accuracy", "r_squared")
+_FEWEST_ERRORS = 2.0  # that part the best from the others
+
+
+@dc.dataclass(frozen=True)
+class Row:
+    """One mechanism; numbers are means over splits of the data and over releases, nan unless status is "ok".
+
+    reason: why there are no numbers; beside numbers, why another loss than the asked one stands here, or nothing.
+    set: where its models live. promise: "pure", "approximate", or "zCDP" where no more than that is known of the noise.
+    spent_epsilon, spent_delta: what a release costs. score: its accuracy, or r_squared for regression. without: the
+    same without privacy. floor: that of the larger class, or 0 for regression. lost: 100 times the difference between
+    without and score, points; lost_se: its standard error; losses: of each split. limit: how often of 100 the best
+    attacker at 50:50 is right, at most. seconds: that it took.
+    """
+
+    mechanism: str
+    label: str
+    status: Literal["ok", "not applicable", "unconverged", "cancelled"]
+    reason: str
+    loss: str
+    set: str
+    promise: str = ""
+    spent_epsilon: float = math.nan
+    spent_delta: float = math.nan
+    score: float = math.nan
+    without: float = math.nan
+    floor: float = math.nan
+    lost: float = math.nan
+    lost_se: float = math.nan
+    losses: tuple[float, ...] = ()
+    limit: float = math.nan
+    seconds: float = 0.0
+
+
+@dc.dataclass(frozen=True)
+class CompareQuestion:
+    """What does every registered mechanism cost on these records? Fields as the arguments of `compared`."""
+
+    source: str
+    n: int
+    p: int
+    epsilon: float
+    delta: float
+    lam: float | str
+    seed: int
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[tuple[Row, ...]]:
+        """The rows by now, one more each time.
+
+        cancelled: asked between solves; when it says yes, CancelledError is raised.
+        """
+        rows: tuple[Row, ...] = ()
+        asked = {name: value for name, value in dc.asdict(self).items() if name != "source"}
+        for row in compared(self.source, **asked, cancelled=cancelled):
+            if row.status == "cancelled":
+                raise CancelledError
+            rows = (*rows, row)
+            yield rows
+
+
+def compared(
+    source: str,
+    *,
+    n: int | None = None,
+    p: int | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    loss: str | None = None,
+    lam: float | str = "auto",
+    seed: int = 0,
+    splits: int = SPLITS,
+    repetitions: int = REPETITIONS,
+    cancelled: Callable[[], bool] = never,
+) -> Iterator[Row]:
+    """A row for every registered mechanism, in the registry's order, each as it is computed.
+
+    Arguments as in `Experiment`. loss: None is logistic loss, or squared for regression; a mechanism that is not proved
+    for it shows its own usual loss of the same task, and says so. splits: >= 2, seeds from `seed` on. cancelled: asked
+    between solves; once it says yes all further rows have the status "cancelled". Raises ValueError for sources whose
+    outcomes are not predicted.
+
+    >>> rows = compared("synthetic", n=300, p=4, splits=2, repetitions=4)
+    >>> next(rows).promise
+    'approximate'
+    """
+    task = get_source(source).task
+    if task not in _USUAL:
+        raise ValueError(f"source must be one whose outcomes are predicted, got {source!r}, a {task} problem")
+    asked = Experiment(
+        source=source,
+        n=n,
+        p=p,
+        delta=delta,
+        loss=_USUAL[task] if loss is None else loss,
+        lam=lam,
+        seed=seed,
+        sweep=Axis("epsilon", (epsilon,)),
+        repetitions=repetitions,
+    )
+    seeds = range(asked.seed, asked.seed + integer("splits", splits, at_least=2))
+    return (_best_row(make_mechanism(key), asked, seeds, cancelled) for key in list_mechanisms())
+
+
+def compare(source: str, **asked: Any) -> pd.DataFrame:
+    """The table of `compared`, with the same arguments: one row for each mechanism, those with numbers best first.
+
+    best: True for the mechanism that loses least, and for all that lose more by less than two standard errors of the
+    difference on the same splits.
+
+    >>> table = compare("synthetic", n=300, p=4, splits=2, repetitions=4)
+    >>> len(table), sorted(table.status.unique())
+    (15, ['not applicable', 'ok'])
+    """
+    return ranked(list(compared(source, **asked)))
+
+
+def ranked(rows: Sequence[Row]) -> pd.DataFrame:
+    """Rows as the table of `compare`, those with numbers best first."""
+    import pandas as pd
+
+    table = pd.DataFrame([dc.asdict(row) for row in rows])
+    table = table.sort_values("lost", kind="stable", na_position="last", ignore_index=True)
+    return table.assign(best=[_as_good(losses, table.losses[0]) for losses in table.losses])
+
+
+def _as_good(losses: tuple[float, ...], least: tuple[float, ...]) -> bool:
+    if not losses:
+        return False
+    more = np.array(losses) - np.array(least)
+    return bool(more.mean() <= _FEWEST_ERRORS * more.std(ddof=1) / math.sqrt(len(more)))
+
+
+def _best_row(mechanism: Mechanism, asked: Experiment, seeds: range, cancelled: Callable[[], bool]) -> Row:
+    """The row for the loss that was asked for; where that does not apply, for another of its task that does."""
+    try:
+        cell = next(dc.replace(asked, mechanisms=(mechanism,)).cells())
+    except ValueError as error:  # what is asked for is in order, so this is about the mechanism
+        return dc.replace(_blank(mechanism, asked.loss), status="not applicable", reason=str(error))
+    first = _row(cell, seeds, cancelled)
+    if first.status != "not applicable":
+        return first
+    task = get_loss(asked.loss).task
+    for loss in dict.fromkeys((mechanism.usual_loss, _USUAL[task])):
+        if loss != cell.loss and get_loss(loss).task == task:
+            row = _row(dc.replace(cell, loss=loss), seeds, cancelled)
+            if row.status != "not applicable":
+                return dc.replace(row, reason=first.reason if row.status == "ok" else row.reason)
+    return first
+
+
+def _blank(mechanism: Mechanism, loss: str) -> Row:
+    where = get_set(mechanism.set).label
+    return Row(mechanism.key, mechanism.label, "cancelled", "the comparison was cancelled", loss, where)
+
+
+def _row(cell: Cell, seeds: range, cancelled: Callable[[], bool]) -> Row:
+    started, mechanism = time.perf_counter(), cell.mechanism
+    known = _blank(mechanism, cell.loss)
+    found: list[dict[str, Any]] = []
+    try:
+        for seed in seeds:
+            rows = run_cell(dc.replace(cell, seed=seed), cancelled)
+            if rows[0]["status"] != "ok":
+                return dc.replace(known, status=rows[0]["status"], reason=rows[0]["reason"])
+            found.append(next(row for row in rows if row["metric"] in _METRICS))
+        plan = mechanism.calibrate(spec_of(cell), Budget(cell.epsilons[0], cell.delta))
+    except CancelledError:
+        return known
+    except Unconverged as error:
+        return dc.replace(known, status="unconverged", reason=str(error))
+    lost = 100.0 * np.array([row["reference"] - row["mean"] for row in found])
+    weak = isinstance(mechanism.claimed_curve(plan), ZcdpCurve)
+    return dc.replace(
+        known,
+        status="ok",
+        reason="",
+        promise="pure" if plan.spent.pure else "zCDP" if weak else "approximate",
+        spent_epsilon=plan.spent.epsilon,
+        spent_delta=plan.spent.delta,
+        score=float(np.mean([row["mean"] for row in found])),
+        without=float(np.mean([row["reference"] for row in found])),
+        floor=float(np.mean([row["larger_class"] or 0.0 for row in found])),
+        lost=float(lost.mean()),
+        lost_se=float(lost.std(ddof=1) / math.sqrt(len(lost))),
+        losses=tuple(map(float, lost)),
+        limit=100.0 * mechanism.attack_limit(plan),
+        seconds=time.perf_counter() - started,
+    )

@@ -1,0 +1,180 @@
+"""The price in people: how many people without privacy n people with privacy are worth.
+
+Worth n': a learner without privacy makes the same error on n' records, the first n' of each split. Whoever learns
+without privacy may take what suits them: the best model in the ball, or the minimiser with the private release's own
+lambda and no noise. Noise of mean zero cannot lower the mean of a convex loss, so n' <= n in that error.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from typing import Literal
+
+import numpy as np
+
+from ... import data as records
+from ... import solvers
+from ...core.losses import get_loss
+from ...core.sets import get_set
+from ...core.specification import Array, Data, NotApplicable
+from ...core.validation import one_of
+from ...experiments import metrics
+from ...experiments.cell import Cell, never
+from ...solvers.frank_wolfe import vertices
+from .loss_curve import LostCurve, Setting, check_applicable
+from .threshold_interval import CONFIDENCE, RESAMPLES, Answer, answer
+
+Error = Literal["loss", "accuracy"]
+ERRORS: tuple[Error, ...] = ("loss", "accuracy")
+_FEWEST = 10  # records of the shortest learning curve
+_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+# Of theta_norm: models without privacy are found to this distance, which no chart shows.
+_DISTANCE = 1e-5
+
+
+@dc.dataclass(frozen=True)
+class PriceQuestion:
+    """How many people without privacy have the same error as `setting` has with it?
+
+    Raises NotApplicable where n exceeds a source's records.
+    """
+
+    setting: Setting
+
+    def __post_init__(self) -> None:
+        n, source = self.setting.n or 0, records.get_source(self.setting.source)
+        if source.size is not None and n > source.size:
+            raise NotApplicable(
+                f"the price in people needs n <= {source.size:,} for {source.label}, got {n:,}: more are copies of the "
+                "same records, from which nobody learns more"
+            )
+
+    @property
+    def source(self) -> str:
+        return self.setting.source
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """n' of the learning curve, up to n: 6 in each decade."""
+        n = int(self.setting.n or 0)
+        steps = [round(step * _FEWEST * 10**power) for power in range(len(str(n))) for step in _STEPS]
+        return (*(size for size in steps if size < n), n)
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Price]:
+        """The price by the first splits, from the second on; the last one is that of all."""
+        learned: list[tuple[Array, Array]] = []
+        for curve in self.setting.snapshots(cancelled):
+            check_applicable(curve)
+            while len(learned) < curve.splits:
+                learned.append(self._learned(self.setting.cell(len(learned)), curve.lam, cancelled))
+            best, same = (np.stack(part, axis=1) for part in zip(*learned, strict=True))
+            price = Price(self, curve, np.array(self.sizes, float), best, same)
+            price.worth()  # kept: whoever sees this snapshot asks for it, and should not have to wait
+            yield price
+
+    def _learned(self, cell: Cell, lams: Array, cancelled: Callable[[], bool]) -> tuple[Array, Array]:
+        """`Price.best` [2, G] and `Price.same` [2, G, K'] of one split."""
+        split = records.load(cell.source, cell.n, cell.p, cell.seed)
+        # A lam is that of a squared norm where models live in a ball; other sets have regularisers of their own.
+        path = np.argsort(-lams) if cell.mechanism.set == "ball" and lams.all() else lams[:0].astype(int)
+        best, same = np.empty((2, len(self.sizes))), np.empty((2, len(self.sizes), len(path)))
+        for g, size in enumerate(self.sizes):
+            if cancelled():
+                raise CancelledError
+            first = Data(split.train.X[:size], split.train.y[:size], split.train.p)
+            best[:, g] = self._errors(_best_model(cell, first), split.test)
+            theta: Array | None = None
+            for k in path:  # lam falls, so that each search begins close to its end
+                tol = _DISTANCE * cell.theta_norm
+                theta = solvers.minimise(get_loss(cell.loss), first, float(lams[k]), tol=tol, start=theta).theta
+                same[:, g, k] = self._errors(theta, split.test)
+        return best, same
+
+    def _errors(self, theta: Array, test: Data) -> tuple[float, float]:
+        """As ERRORS names them."""
+        right = metrics.accuracy if self.setting.metric == "accuracy" else metrics.r_squared
+        return metrics.risk(get_loss(self.setting.loss), theta, test), -right(theta, test)
+
+
+def _best_model(cell: Cell, data: Data) -> Array:
+    """What `cell.reference_of` finds on a cell's own records."""
+    loss, named = get_loss(cell.loss), records.get_source(cell.source).set
+    if named == "simplex":
+        return solvers.minimise_on_simplex(loss, data, 1.0).theta
+    if named == "l1_ball" and math.isfinite(loss.curvature_bound):
+        return solvers.minimise_on_set(vertices.risk_of(loss, data), get_set(named), cell.theta_norm).theta
+    return solvers.minimise_in_ball(loss, data, cell.theta_norm).theta
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Price:
+    """Errors of private releases on n records, and of learners without privacy on the first n' of them.
+
+    sizes: n', [G], the last is n. best: errors of the best model in the ball, [2, S, G], as `ERRORS` names them. same:
+    of the minimisers with the lam of each epsilon and no noise, [2, S, G, K]; K = 0 where a mechanism has no such lam.
+    Errors are to be small: an accuracy is negative.
+    """
+
+    question: PriceQuestion
+    curve: LostCurve
+    sizes: Array
+    best: Array
+    same: Array
+
+    def private(self, error: Error) -> Array:
+        """Errors of the private releases, [S, K]."""
+        return self.curve.loss if error == "loss" else -self.curve.private
+
+    def worth(
+        self, error: Error = "loss", confidence: float = CONFIDENCE, resamples: int = RESAMPLES
+    ) -> tuple[Answer, ...]:
+        """How many people without privacy are worth as much as the setting's n with it, at each epsilon of the curve.
+
+        error: always to be named with the answer: "loss", the mean loss on the test records, or "accuracy", the
+        setting's metric on them. At the first size: so many or fewer. Where a private release is not worse on all n
+        records, which is chance or a solver's last digits, it is n. Two learners compete, so each interval takes half
+        of the error.
+        """
+        return self._known(one_of("error", error, ERRORS), confidence, resamples)
+
+    @functools.cached_property
+    def _known(self) -> Callable[[Error, float, int], tuple[Answer, ...]]:
+        """Answers are kept: a page asks at each move of its cursor."""
+        return functools.cache(self._worths)
+
+    def _worths(self, error: Error, confidence: float, resamples: int) -> tuple[Answer, ...]:
+        at = ERRORS.index(error)
+        found = []
+        for k in range(len(self.curve.epsilons)):
+            learners = [self.best[at], *([self.same[at, :, :, k]] if self.same.size else [])]
+            more = [errors - self.private(error)[:, [k]] for errors in learners]
+            found.append(self._worth(more, 0.5 + 0.5 * confidence, resamples))
+        return tuple(found)
+
+    def _worth(self, more: list[Array], confidence: float, resamples: int) -> Answer:
+        """more: by how much each learner's error exceeds the private one, [S, G]."""
+        n, seed = float(self.sizes[-1]), self.question.setting.seed
+        meets = functools.partial(answer, at_most=0.0, confidence=confidence, resamples=resamples, seed=seed)
+        found = [meets(self.sizes, errors) for errors in more]
+        value = min(n, *(a.value for a in found))
+        low, high = min(n, *(a.low for a in found)), min(n, *(a.high for a in found))
+        return Answer(value, low, high, float(self.sizes[0]), n)
+
+
+def price_in_people(setting: Setting, cancelled: Callable[[], bool] = never) -> Price:
+    """How many people without privacy have the same error as a setting's n with it, along epsilon: see `Price.worth`.
+
+    cancelled: see `Setting.snapshots`. Raises NotApplicable where the mechanism has no guarantee at any epsilon, and
+    where n exceeds a source's records.
+
+    >>> price = price_in_people(Setting("synthetic", n=300, splits=8))
+    >>> people = [worth.value for worth in price.worth("loss")]
+    >>> people[0] < 30, 30 < people[-1] <= 300
+    (True, True)
+    """
+    *_, price = PriceQuestion(setting).snapshots(cancelled)
+    return price

@@ -1,0 +1,202 @@
+"""What is decided about, and the points that privacy costs along epsilon: the curve behind every answer.
+
+Seeds of data and noise come from the setting's seed and the split's number alone. So all budgets, all mechanisms and
+all numbers of people see the same splits, and 5 splits are the beginning of 20.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ...core.losses import get_loss
+from ...core.specification import Array, NotApplicable
+from ...core.validation import integer
+from ...experiments.cell import Cell, never, run_cell
+from ...experiments.experiment import EPSILON_GRID, Axis, Experiment
+from ...mechanisms import Mechanism
+from .threshold_interval import CONFIDENCE, RESAMPLES, band, falling
+
+SPLITS, _MOST_SPLITS = 20, 1_000
+_SHARED = ("source", "n", "p", "delta", "loss", "lam", "theta_norm", "seed")  # with an experiment
+_REPETITIONS = 4  # two pairs of releases a split where means over the noise are no integrals
+
+
+@dc.dataclass(frozen=True)
+class Setting:
+    """What is decided about: records, a learner and its promise, without a budget.
+
+    source, mechanism, n, p, delta, loss, lam, theta_norm, seed: as in `dpcore.Experiment`, with the same defaults and
+    checks. splits: how often records are split and noise is drawn anew, from 2 to 1,000. epsilons: the grid,
+    increasing.
+
+    Raises ValueError as `Experiment` does, and for losses of a point, of which nothing can be counted as right.
+
+    >>> Setting("synthetic").n, Setting("synthetic").seeds[:2] == Setting("synthetic", n=300).seeds[:2]
+    (5000, True)
+    """
+
+    source: str = "breast_cancer"
+    mechanism: Mechanism | str = "output_gaussian"
+    n: int | None = None
+    p: int | None = None
+    delta: float = 1e-6
+    loss: str = "logistic"
+    lam: float | str = "auto"
+    theta_norm: float | None = None
+    seed: int = 0
+    splits: int = SPLITS
+    epsilons: tuple[float, ...] = EPSILON_GRID
+
+    def __post_init__(self) -> None:
+        shared = {name: getattr(self, name) for name in _SHARED}
+        along = Axis("epsilon", self.epsilons)
+        checked = Experiment(mechanisms=(self.mechanism,), sweep=along, repetitions=_REPETITIONS, **shared)
+        values = {name: getattr(checked, name) for name in _SHARED}
+        values["mechanism"], values["epsilons"] = checked.mechanisms[0], along.values
+        values["splits"] = integer("splits", self.splits, at_least=2)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if self.splits > _MOST_SPLITS:
+            raise ValueError(f"splits must be at most {_MOST_SPLITS:,}, got {self.splits:,}")
+        if not get_loss(self.loss).linear:
+            raise ValueError(f"loss must be one of a prediction that can be right or wrong, got {self.loss!r}")
+
+    @property
+    def metric(self) -> str:
+        """What points are counted of: "accuracy", or "r_squared" for regression."""
+        return "accuracy" if get_loss(self.loss).classification else "r_squared"
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of the data and the noise of each split."""
+        return tuple(
+            int(np.random.SeedSequence([self.seed, split]).generate_state(1)[0]) for split in range(self.splits)
+        )
+
+    def cell(self, split: int) -> Cell:
+        """What one split measures."""
+        shared = {name: getattr(self, name) for name in (*_SHARED, "mechanism", "epsilons")}
+        return Cell(**(shared | {"seed": self.seeds[split]}), radius=None, repetitions=_REPETITIONS, fresh=True)
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[LostCurve]:
+        """The curve of the first splits, from the second on; the last one is that of all.
+
+        cancelled: asked before each solve; when it says yes, CancelledError is raised. Raises Unconverged where a
+        solver cannot certify what the mechanism must.
+        """
+        measured: list[_Measured] = []
+        for split in range(self.splits):
+            measured.append(_measured(self, self.cell(split), cancelled))
+            if split:
+                yield _curve_of(self, measured)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class LostCurve:
+    """What a setting loses by privacy along epsilon, split by split.
+
+    epsilons: [K], those of the grid at which the mechanism has a guarantee; refused: the reasons of the others.
+    private: `Setting.metric` of the private releases, the mean over their noise, [S, K], and reference [S], that of the
+    best model without privacy. floor: [S], of whoever learns nothing, from the same test records: the share of their
+    larger class, or 0 of r_squared. loss: mean loss of the private releases on the test records, [S, K]. lam: [K].
+    """
+
+    setting: Setting
+    epsilons: Array
+    private: Array
+    reference: Array
+    floor: Array
+    loss: Array
+    lam: Array
+    refused: dict[float, str]
+
+    @property
+    def splits(self) -> int:
+        return len(self.private)
+
+    @cached_property
+    def lost(self) -> Array:
+        """Points lost, of 100: [S, K]."""
+        return 100.0 * (self.reference[:, None] - self.private)
+
+    @property
+    def learnable(self) -> float:
+        """Points above `floor` without privacy; nothing where they are 0 or fewer."""
+        return 100.0 * float((self.reference - self.floor).mean())
+
+    @property
+    def mean(self) -> Array:
+        """[K]."""
+        return self.lost.mean(axis=0)
+
+    @property
+    def smooth(self) -> Array:
+        """The mean made non-increasing, [K]."""
+        return falling(self.mean)
+
+    def band(self, confidence: float = CONFIDENCE, resamples: int = RESAMPLES) -> tuple[Array, Array]:
+        """Confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
+        return band(self.lost, confidence=confidence, resamples=resamples, seed=self.setting.seed)
+
+
+def lost_curve(setting: Setting, cancelled: Callable[[], bool] = never) -> LostCurve:
+    """The points lost by a setting, all of its splits; single splits come from the cache of cells.
+
+    >>> curve = lost_curve(Setting("synthetic", n=500, splits=4))
+    >>> curve.lost.shape, bool(curve.smooth[0] > 20.0 > 5.0 > curve.smooth[-1])
+    ((4, 19), True)
+    """
+    *_, curve = setting.snapshots(cancelled)
+    return curve
+
+
+def check_applicable(curve: LostCurve) -> None:
+    """Raise NotApplicable with the mechanism's reason where it refuses every budget."""
+    if not len(curve.epsilons):
+        raise NotApplicable(next(iter(curve.refused.values())))
+
+
+@dc.dataclass(frozen=True, eq=False)
+class _Measured:
+    """Of one split: private, loss, lam: [K]; reference, floor: numbers."""
+
+    epsilons: Array
+    private: Array
+    reference: float
+    floor: float
+    loss: Array
+    lam: Array
+    refused: dict[float, str]
+
+
+def _measured(setting: Setting, cell: Cell, cancelled: Callable[[], bool]) -> _Measured:
+    rows = run_cell(cell, cancelled)
+    right = [row for row in rows if row.get("metric") == setting.metric]
+    fresh = [row for row in rows if row.get("metric") == "fresh_risk"]
+    return _Measured(
+        epsilons=np.array([row["epsilon"] for row in right]),
+        private=np.array([row["mean"] for row in right]),
+        reference=right[0]["reference"] if right else np.nan,
+        floor=(right[0]["larger_class"] or 0.0) if right else np.nan,
+        loss=np.array([row["mean"] for row in fresh]),
+        lam=np.array([row["lam"] for row in right]),
+        refused={row["epsilon"]: row["reason"] for row in rows if row["status"] != "ok"},
+    )
+
+
+def _curve_of(setting: Setting, measured: Sequence[_Measured]) -> LostCurve:
+    first = measured[0]
+    return LostCurve(
+        setting=setting,
+        epsilons=first.epsilons,
+        private=np.stack([m.private for m in measured]),
+        reference=np.array([m.reference for m in measured]),
+        floor=np.array([m.floor for m in measured]),
+        loss=np.stack([m.loss for m in measured]),
+        lam=first.lam,
+        refused=first.refused,
+    )

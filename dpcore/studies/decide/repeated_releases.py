@@ -1,0 +1,187 @@
+"""What a label becomes when the same people's records are released from more than once, or a person has several.
+
+Not counted here, and by no label: re-rolled seeds, lambda tuned by eye and sliders moved over one's own data are
+releases too, as soon as anything that was seen of them has any influence on what is published.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from typing import cast
+
+from scipy.optimize import brentq
+
+from ...accounting.composition import advanced_epsilon
+from ...accounting.gaussian import attack_cap
+from ...accounting.tradeoff import Curve, several_curve
+from ...core.specification import Budget, NotApplicable, Plan, Spec
+from ...core.validation import check_real, integer
+from ...mechanisms import Mechanism
+
+MOST_RELEASES = 1_000
+MOST_RECORDS = 100
+
+_SAFETY = 1e-9  # as in `accounting`
+_LARGEST_LOSS = 700.0  # that advanced composition's formula takes
+_SHARP = 1e-4  # of an epsilon that is sought, relative
+_HALVINGS = 20
+
+
+@dc.dataclass(frozen=True)
+class Several:
+    """`releases` releases, a person with `records` records, and what is proved of both together at `delta`.
+
+    alone: what follows from the label and nothing else; None where its delta says nothing. basic, advanced: the
+    releases' losses added up, or composed by Dwork, Rothblum and Vadhan, nan where that says nothing. exact: by the
+    mechanism's own curve, of which most are not followed beyond 300. epsilon: the least of the three, inf where delta
+    is too small for any. limit: how often the best attacker at 50:50 is right then, at most; cap: against any mechanism
+    with (epsilon, delta).
+    """
+
+    releases: int
+    records: int
+    delta: float
+    alone: Budget | None
+    basic: float
+    advanced: float
+    exact: float
+    epsilon: float
+    limit: float
+    cap: float
+    curve: Curve
+
+
+def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> Several:
+    """What `releases` adaptive releases like this plan cost people who have `records` records each.
+
+    releases: from 1 to 1,000. records: from 1 to 100. delta: in [0, 1); None is the plan's own. Raises NotApplicable
+    for delta = 0 unless the plan is pure.
+
+    >>> from dpcore import calibrate
+    >>> plan = calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-6)
+    >>> after = several(plan, releases=10)
+    >>> round(after.exact, 3), round(after.advanced, 3), round(after.basic, 3)
+    (3.525, 44.216, 11.148)
+    >>> round(several(plan, records=10).exact, 3), several(plan).epsilon <= plan.spent.epsilon
+    (13.507, True)
+    """
+    k, g = _planned(releases, records)
+    spent = plan.spent
+    at = spent.delta if delta is None else check_real("delta", delta, "in [0, 1)", lambda v: 0 <= v < 1)
+    if at == 0.0 and not spent.pure:
+        raise NotApplicable(f"{plan.mechanism.key} needs delta > 0 here, got delta = 0")
+    mechanism = cast(Mechanism, plan.mechanism)
+    one = mechanism.claimed_curve(plan)
+    curve = several_curve(one, k, g)
+    alone = label_alone(spent, k, g)
+    # What the label alone implies is proved too, from its delta on.
+    known = alone.epsilon if alone is not None and alone.delta <= at else math.inf
+    exact = min(known, _epsilon_of(curve, at))
+    basic = min(known, _basic(one, k, g, at))
+    advanced = _advanced(one, spent, k, g, at)
+    epsilon = min(exact, basic, math.inf if math.isnan(advanced) else advanced)
+    cap = attack_cap(Budget(epsilon, at)) if math.isfinite(epsilon) else 1.0
+    limit = min(cap, curve.attack_limit(), _limit_of_parts(mechanism.attack_limit(plan), k, g))
+    return Several(k, g, at, alone, basic, advanced, exact, epsilon, limit, cap, curve)
+
+
+def label_alone(label: Budget, releases: int, records: int) -> Budget | None:
+    """What follows from (epsilon, delta) alone; None where delta would be 1 or more.
+
+    epsilon g k, delta k (e^(g epsilon) - 1) / (e^epsilon - 1) for k releases and g records: each of the g steps from
+    one data set to the other multiplies by e^epsilon what the steps before have added.
+
+    >>> found = label_alone(Budget(1.0, 1e-6), releases=2, records=3)
+    >>> found.epsilon, round(found.delta, 9)
+    (6.0, 2.2215e-05)
+    >>> label_alone(Budget(1.0, 1e-6), releases=1, records=20) is None
+    True
+    """
+    k, g = _planned(releases, records)
+    if label.pure or k == g == 1:
+        return Budget(g * k * label.epsilon, label.delta)
+    if g == 1:
+        return Budget(k * label.epsilon, k * label.delta) if k * label.delta < 1.0 else None
+    log = math.log(k * label.delta) + (g - 1) * label.epsilon
+    log += math.log(math.expm1(-g * label.epsilon) / math.expm1(-label.epsilon))
+    return Budget(g * k * label.epsilon, math.exp(log) * (1 + _SAFETY)) if log < -_SAFETY else None
+
+
+def budget_each(mechanism: Mechanism, spec: Spec, total: Budget, releases: int, records: int) -> Budget:
+    """The largest label of each release, to within 0.01%, that keeps the whole at `total`; never above it.
+
+    Each release is calibrated at the total's delta, at which the whole is read too. spec: as one asks for a release:
+    where lam sets what a release costs (streams), a number leaves nothing to choose. Raises NotApplicable where no
+    epsilon does, or where the mechanism does not apply at any that does.
+
+    >>> from dpcore import calibrate
+    >>> plan = calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-6)
+    >>> each = budget_each(plan.mechanism, plan.spec, Budget(1.0, 1e-6), releases=10, records=1)
+    >>> round(each.epsilon, 3)
+    0.291
+    """
+    k, g = _planned(releases, records)
+    return _budget_each(mechanism, spec, total, k, g)
+
+
+@functools.lru_cache(maxsize=256)
+def _budget_each(mechanism: Mechanism, spec: Spec, total: Budget, k: int, g: int) -> Budget:
+    @functools.cache
+    def excess(log_epsilon: float) -> float:
+        plan = mechanism.calibrate(spec, Budget(math.exp(log_epsilon), total.delta))
+        spent = several(plan, k, g, total.delta).epsilon
+        return min(math.log(spent / total.epsilon), 1.0)
+
+    high = math.log(total.epsilon)
+    if excess(high) <= 0.0:
+        return total
+    low, found = high, None
+    for _ in range(_HALVINGS):
+        low -= math.log(2.0)
+        if excess(low) <= 0.0:
+            break
+        high = low
+    else:
+        raise NotApplicable(
+            f"{mechanism.key} keeps no {k} releases, or {g} records, within epsilon = {total.epsilon:g} "
+            f"at delta = {total.delta:g}"
+        )
+    found = brentq(excess, low, high, xtol=0.1 * _SHARP)
+    while excess(found) > 0.0:
+        found -= 0.2 * _SHARP
+    return Budget(math.exp(found), total.delta)
+
+
+def _planned(releases: int, records: int) -> tuple[int, int]:
+    k, g = integer("releases", releases, at_least=1), integer("records", records, at_least=1)
+    check_real("releases", k, f"at most {MOST_RELEASES:,}", lambda v: v <= MOST_RELEASES)
+    check_real("records", g, f"at most {MOST_RECORDS}", lambda v: v <= MOST_RECORDS)
+    return k, g
+
+
+def _epsilon_of(curve: Curve, delta: float) -> float:
+    """The smallest epsilon of a curve, rounded up; inf where there is none, and at delta = 0."""
+    return curve.epsilon(curve.mu, delta) * (1 + _SAFETY) + _SAFETY if delta > 0.0 else math.inf
+
+
+def _basic(one: Curve, k: int, g: int, delta: float) -> float:
+    return k * _epsilon_of(several_curve(one, 1, g), delta / k)
+
+
+def _advanced(one: Curve, spent: Budget, k: int, g: int, delta: float) -> float:
+    """Half of delta for the releases, half as slack; pure ones leave all of it as slack."""
+    if delta == 0.0:
+        return math.nan
+    if spent.pure:
+        loss, slack = g * spent.epsilon, delta
+    else:
+        loss, slack = _epsilon_of(several_curve(one, 1, g), 0.5 * delta / k), 0.5 * delta
+    return advanced_epsilon(loss, k, slack) if loss < _LARGEST_LOSS else math.nan
+
+
+def _limit_of_parts(limit: float, k: int, g: int) -> float:
+    """From the limit of one release: total variation at most adds up along records, and couplings along releases."""
+    apart = min(1.0, g * (2.0 * limit - 1.0))
+    return 1.0 - 0.5 * (1.0 - apart) ** k

@@ -1,0 +1,107 @@
+"""How many people make a budget affordable."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ... import data as records
+from ...core.specification import Array, NotApplicable
+from ...core.validation import check_real, positive
+from ...experiments.cell import never, run_cell
+from .loss_curve import Setting
+from .threshold_interval import CONFIDENCE, RESAMPLES, Answer, answer
+
+PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
+_ENOUGH = 2  # sizes in a row that surely suffice end the search: more people do not lose more
+
+
+@dc.dataclass(frozen=True)
+class PeopleQuestion:
+    """How many people make `epsilon` lose at most `at_most` points? setting: its n and epsilons take no part."""
+
+    setting: Setting
+    epsilon: float
+    at_most: float
+
+    def __post_init__(self) -> None:
+        epsilon = positive("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", epsilon)
+        # Equal questions have equal settings, wherever the sliders of n and epsilon stand.
+        object.__setattr__(self, "setting", dc.replace(self.setting, n=None, epsilons=(epsilon,)))
+        at_most = check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0.0)
+        object.__setattr__(self, "at_most", at_most)
+
+    @property
+    def source(self) -> str:
+        return self.setting.source
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Those of `PEOPLE` whose records fit into memory."""
+        source, p = records.get_source(self.setting.source), self.setting.p
+        return tuple(n for n in PEOPLE if n * (source.p or p or 1) <= records.MAX_VALUES)
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[LostByPeople]:
+        """What is lost by the first sizes that are not refused, from the first on; the last one holds the answer."""
+        people: list[int] = []
+        lost: list[Array] = []
+        refused: dict[int, str] = {}
+        enough = 0
+        for n in self.sizes:
+            setting = dc.replace(self.setting, n=n)
+            rows = [run_cell(setting.cell(split), cancelled) for split in range(setting.splits)]
+            if rows[0][0]["status"] != "ok":
+                refused[n] = rows[0][0]["reason"]
+            else:
+                (kept,) = zip(
+                    *[[row for row in split if row["metric"] == setting.metric] for split in rows], strict=True
+                )
+                people.append(n)
+                lost.append(np.array([100.0 * (row["reference"] - row["mean"]) for row in kept]))
+                found = LostByPeople(self, np.array(people, float), np.stack(lost, axis=1), dict(refused))
+                enough = enough + 1 if found.answer().high < n else 0
+                yield found
+                if enough == _ENOUGH:
+                    return
+        if not people:
+            raise NotApplicable(next(iter(refused.values())))
+
+
+@dc.dataclass(frozen=True, eq=False)
+class LostByPeople:
+    """Points lost at one epsilon by so many people: people [G], increasing, and lost [S, G].
+
+    refused: sizes at which the mechanism has no guarantee, with the reasons.
+    """
+
+    question: PeopleQuestion
+    people: Array
+    lost: Array
+    refused: dict[int, str]
+
+    def answer(self, confidence: float = CONFIDENCE, resamples: int = RESAMPLES) -> Answer:
+        """How many people are needed, as far as was looked."""
+        at_most, seed = self.question.at_most, self.question.setting.seed
+        return answer(self.people, self.lost, at_most, confidence=confidence, resamples=resamples, seed=seed)
+
+
+def people_needed(
+    setting: Setting, epsilon: float, at_most: float, cancelled: Callable[[], bool] = never
+) -> LostByPeople:
+    """The number of people from which on this epsilon is expected to lose at most `at_most` points.
+
+    setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
+    again. The search goes up through `PEOPLE` and ends where two sizes in a row surely suffice; between sizes the loss
+    is linear in ln n. cancelled: see `Setting.snapshots`.
+
+    Raises NotApplicable where the mechanism has no guarantee at any size.
+
+    >>> found = people_needed(Setting("synthetic", splits=8), epsilon=1.0, at_most=5.0).answer()
+    >>> 300 < found.low < found.value < found.high < 1_200
+    True
+    """
+    *_, found = PeopleQuestion(setting, epsilon, at_most).snapshots(cancelled)
+    return found

@@ -1,0 +1,177 @@
+"""Where sqrt(p) comes back: a model that must stay in the positive orthant.
+
+All n records are (x = u, y = 0) with u = (1, ..., 1) / sqrt(p), the loss is Huber's, and z = <u, theta> is the one
+prediction that matters. The best model is 0, over R^p and over the orthant. Free noise b moves z by <u, b>, of one size
+for every p, because its signs cancel; the orthant cuts the negative half away and the rest adds up to order sqrt(p).
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import ndtr
+
+from ...core.cache import BoundedCache
+from ...core.losses import Loss, get_loss
+from ...core.specification import Array, Budget, NotApplicable, Spec, Unconverged
+from ...core.validation import integer, positive
+from ...mechanisms import make_mechanism
+from ...mechanisms.noise.spherical import Noise
+
+# Standard normals drawn for each p, one row of p at least: the mean of sum_j (b_j)_+ is then known within 1%.
+NORMALS = 2**15
+_MOST_STEPS = 100  # half a dozen are usual
+_PLAIN_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
+
+_DRAWS: BoundedCache[Array] = BoundedCache(1_000)
+
+
+@dc.dataclass(frozen=True)
+class Corner:
+    """E|z| along p [K] under Gaussian noise: free models, and models held in the orthant.
+
+    projected, free_answer: output perturbation, exact. constrained, free_question: objective perturbation, sampled and
+    exact; nan where the mechanism does not apply, for the `reason`. bound: on `constrained`, proved: the loss pulls z
+    back towards 0, so that E z <= E <u, (-b)_+> / lam. `constrained` carries no privacy promise.
+    """
+
+    p: Array
+    projected: Array
+    free_answer: Array
+    constrained: Array
+    bound: Array
+    free_question: Array
+    reason: str = ""
+
+
+def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int) -> Corner:
+    """The example at each p, with the noise that the Gaussian mechanisms calibrate for Huber loss.
+
+    Arguments as in `dpcore.solve`. Randomness: that of `constrained_question`.
+
+    >>> found = corner((16, 64), n=2000, epsilon=1.0, delta=1e-6, lam=0.01, seed=0)
+    >>> (found.projected / found.free_answer).round(9).tolist()
+    [2.0, 4.0]
+    """
+    loss, budget = get_loss("huber"), Budget(epsilon, delta)
+    output, objective = make_mechanism("output_gaussian"), make_mechanism("objective_gaussian")
+    names = [field.name for field in dc.fields(Corner) if field.name not in ("p", "reason")]
+    values = {name: np.full(len(ps), np.nan) for name in names}
+    reason = ""
+    for k, p in enumerate(ps):
+        spec = Spec(loss.key, n, p, lam)
+        scale = output.calibrate(spec, budget).scale
+        values["projected"][k] = projected_answer(output.law, scale, p)
+        values["free_answer"][k] = free_answer(output.law, scale, p)
+        try:
+            scale = objective.calibrate(spec, budget).scale
+        except NotApplicable as error:
+            reason = str(error)
+            continue
+        values["constrained"][k] = constrained_question(loss, scale, lam, p, seed).mean()
+        values["bound"][k] = projected_answer(objective.law, scale / lam, p)
+        values["free_question"][k] = free_question(loss, scale, lam)
+    return Corner(np.array(ps, float), **values, reason=reason)
+
+
+def projected_answer(law: Noise, scale: float, p: int) -> float:
+    """E z of output perturbation whose answer is projected onto the orthant: z = <u, (b)_+>.
+
+    law, scale: of the noise b on the answer. E z = sqrt(p) E (b_1)_+ = scale sqrt(p) E|direction_1| / 2, exactly; for
+    Gaussian noise scale sqrt(p / (2 pi)).
+
+    Source: Jain and Thakurta 2014, section 7 names the orthant; the constants are ours (docs/formulas.md).
+
+    >>> from dpcore.mechanisms.noise.spherical import NOISES
+    >>> round(projected_answer(NOISES["gaussian"], 0.05, 16), 4)
+    0.0798
+    """
+    return 0.5 * math.sqrt(integer("p", p, at_least=1)) * free_answer(law, scale, p)
+
+
+def free_answer(law: Noise, scale: float, p: int) -> float:
+    """E|z| of the same release without the orthant: E|<u, b>|, for Gaussian noise scale sqrt(2 / pi) for every p.
+
+    >>> from dpcore.mechanisms.noise.spherical import NOISES
+    >>> round(free_answer(NOISES["gaussian"], 0.05, 16), 4) == round(free_answer(NOISES["gaussian"], 0.05, 4096), 4)
+    True
+    """
+    return positive("scale", scale) * law.reach(p)[0]
+
+
+def free_question(loss: Loss, scale: float, lam: float) -> float:
+    """E|z| of the minimiser of J(theta) + <b, theta> over R^p with b ~ N(0, scale^2 I), for every p.
+
+    lam z + l'(z) + <u, b> = 0, so |z| = |<u, b>| / (lam + 1/h) while that is below h, and (|<u, b>| - 1) / lam beyond.
+    loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J.
+
+    >>> import dataclasses
+    >>> from dpcore.core.losses import get_loss
+    >>> round(free_question(dataclasses.replace(get_loss("huber"), shape=1.0), 0.1, 0.1), 4)
+    0.0725
+    """
+    s, lam = positive("scale", scale), positive("lam", lam)
+    h = loss.shape
+    bend = (1.0 + lam * h) / s  # |<u, b>| / s where the loss turns linear
+    density, beyond = _PLAIN_DENSITY * math.exp(-0.5 * bend**2), 2.0 * float(ndtr(-bend))
+    inner = 2.0 * s * (_PLAIN_DENSITY - density) / (lam + 1.0 / h)
+    return inner + (2.0 * s * density - beyond) / lam
+
+
+def constrained_question(loss: Loss, scale: float, lam: float, p: int, seed: int) -> Array:
+    """Draws of z for the minimiser of J(theta) + <b, theta> over the orthant, b ~ N(0, scale^2 I).
+
+    theta_j = (-b_j - l'(z) / sqrt(p))_+ / lam leaves one equation in z,
+    lam sqrt(p) z = sum_j (-b_j - l'(z) / sqrt(p))_+, whose right side falls while the left side rises.
+    loss: Huber loss, whose shape is h. scale, lam: in the normalisation of J. Shape [max(1, 2^15 / p)]: the more
+    columns, the less z varies, so that one draw of a million tells its mean. Results are kept and must not be changed.
+    No privacy promise is known for this release: it is mathematics. Raises Unconverged if the equation is not solved.
+
+    Source: Jain and Thakurta 2014, section 7 in words; the fixed point is ours (docs/formulas.md).
+    Randomness: from (seed, p): p standard normals a draw, in order.
+
+    >>> from dpcore.core.losses import get_loss
+    >>> z = constrained_question(get_loss("huber"), 0.1, 0.1, 1024, seed=0)
+    >>> z.shape, bool((z > 0).all())
+    ((32,), True)
+    """
+    s, lam, p = positive("scale", scale), positive("lam", lam), integer("p", p, at_least=1)
+    integer("seed", seed, at_least=0)
+
+    def compute() -> Array:
+        rng = np.random.default_rng([seed, p])
+        # Symmetric noise: standard normals stand for -b / s.
+        return _fixed_points(rng.standard_normal((max(1, NORMALS // p), p)), s, lam, loss.shape)
+
+    return _DRAWS.get((loss.shape, s, lam, p, seed), compute)
+
+
+def _fixed_points(opposite: Array, s: float, lam: float, h: float) -> Array:
+    """The root of lam sqrt(p) z = sum_j (s o_j - l'(z) / sqrt(p))_+ for each row o of `opposite` [k, p]; shape [k].
+
+    Where l' = 1 the right side is constant and the root explicit. Below h it is convex and piecewise linear in z, so
+    that Newton's steps from z = 0 never pass the root and end on it after finitely many.
+    """
+    root_p = math.sqrt(opposite.shape[1])
+
+    def uncut(slope: Array) -> Array:
+        rest = s * opposite
+        rest -= slope[:, None] / root_p
+        return np.maximum(rest, 0.0, out=rest)
+
+    z = uncut(np.ones(len(opposite))).sum(axis=1) / (lam * root_p)
+    inside = np.flatnonzero(z < h)
+    opposite = opposite[inside]
+    found = np.zeros(len(inside))
+    for _ in range(_MOST_STEPS):
+        rest = uncut(found / h)
+        share = (rest > 0.0).mean(axis=1)
+        step = (rest.sum(axis=1) / root_p - lam * found) / (lam + share / h)
+        found += step
+        if not (step > 1e-12 * found).any():
+            z[inside] = found
+            return z
+    raise Unconverged(f"the equation of the orthant was not solved in {_MOST_STEPS} steps")

@@ -1,0 +1,36 @@
+"""Learning over l_p balls: records for every norm, the hardest ones, what changes between p = 1 and inf, Table 1."""
+
+from .ball_picture import BallPicture as BallPicture
+from .ball_picture import ball_picture as ball_picture
+from .excess_by_n import PEOPLE as PEOPLE
+from .excess_by_n import AgainstPeople as AgainstPeople
+from .excess_by_n import against_people as against_people
+from .excess_by_n import learner_key as learner_key
+from .excess_by_norm import AgainstOrder as AgainstOrder
+from .excess_by_norm import Side as Side
+from .excess_by_norm import against_order as against_order
+from .excess_by_norm import column_sums as column_sums
+from .excess_by_norm import gaussian_length as gaussian_length
+from .excess_by_norm import order_text as order_text
+from .excess_by_norm import orders as orders
+from .excess_by_norm import vertex_temperature as vertex_temperature
+from .hardest_data import EPSILONS as EPSILONS
+from .hardest_data import Hardest as Hardest
+from .hardest_data import Tracing as Tracing
+from .hardest_data import fingerprinted as fingerprinted
+from .hardest_data import gap as gap
+from .hardest_data import gap_of_distance as gap_of_distance
+from .hardest_data import hardest_records as hardest_records
+from .hardest_data import hardest_tracing as hardest_tracing
+from .hardest_data import minimiser as minimiser
+from .hardest_data import scores as scores
+from .noise_norms import NoiseLengths as NoiseLengths
+from .noise_norms import noise_lengths as noise_lengths
+from .synthetic_data import Excess as Excess
+from .synthetic_data import Optimum as Optimum
+from .synthetic_data import optimum as optimum
+from .synthetic_data import people as people
+from .synthetic_data import population_excess as population_excess
+from .table_1 import Rate as Rate
+from .table_1 import Row as Row
+from .table_1 import table_row as table_row

@@ -1,0 +1,185 @@
+"""Excess risk on fresh records against n, of the mechanism that fits the norm: measured, its bound, and its work.
+
+p_norm = 1 chooses vertices (`polyhedral_frank_wolfe`), 1 < p_norm < 2 walks trees of noisy gradients
+(`tree_frank_wolfe`), p_norm >= 2 descends in phases (`phased_sgd`). Each reads a record once.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import cast
+
+import numpy as np
+
+from ...core.cache import BoundedCache
+from ...core.power_law import power_law
+from ...core.sets import dual_order, norm_ball
+from ...core.specification import Array, Budget, Data, Domain, NotApplicable, Plan, Spec
+from ...core.validation import integer
+from ...experiments.cell import generator, never
+from ...experiments.summary import Measured, measured_of
+from ...mechanisms import make_mechanism
+from ...mechanisms.base import Mechanism, SampledMechanism
+from .synthetic_data import optimum, people, population_excess
+
+PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
+LOSS = "logistic"
+_FRESH = 10_000
+_LEAST_SLOPE_PEOPLE = 1_000
+
+
+@dc.dataclass(frozen=True)
+class AgainstPeople:
+    """Arrays [K], over n.
+
+    mechanism: its key. private: excess on fresh records, over records and noise; nan where the mechanism has no
+    guarantee, for which `reasons` says why. q95: its 95% quantile. plain: the mean of the same runs without noise.
+    bound: proved, on the mean. rate: the paper's order of growth, shape only. gradients: how many gradients of single
+    records a run evaluates. spent: the epsilon that is proved of a run. nothing: the excess of x = 0.
+    """
+
+    mechanism: str
+    p_norm: float
+    d: int
+    n: Array
+    private: Measured
+    q95: Array
+    plain: Array
+    bound: Array
+    rate: Array
+    gradients: Array
+    spent: Array
+    reasons: tuple[str, ...]
+    nothing: float
+    repetitions: int
+
+    @property
+    def exponents(self) -> tuple[float | None, float | None, float | None]:
+        """Powers of n from 1,000 people on: of the excess, of its bound, of the work; None where there is none."""
+        far = self.n >= _LEAST_SLOPE_PEOPLE
+        curves = (self.private.mean, self.bound, self.gradients)
+        measured, bound, work = (power_law(self.n[far], curve[far]).slope for curve in curves)
+        return measured, bound, work
+
+
+_CURVES: BoundedCache[AgainstPeople] = BoundedCache(64)
+
+
+def learner_key(p_norm: float) -> str:
+    """The mechanism that fits a norm order.
+
+    >>> [learner_key(p) for p in (1.0, 1.5, 2.0, math.inf)]
+    ['polyhedral_frank_wolfe', 'tree_frank_wolfe', 'phased_sgd', 'phased_sgd']
+    """
+    if p_norm == 1.0:
+        return "polyhedral_frank_wolfe"
+    return "tree_frank_wolfe" if p_norm < 2.0 else "phased_sgd"
+
+
+def against_people(
+    p_norm: float,
+    *,
+    d: int,
+    epsilon: float,
+    delta: float,
+    seed: int,
+    ns: tuple[int, ...] = PEOPLE,
+    repetitions: int = 12,
+    datasets: int = 3,
+    cancelled: Callable[[], bool] = never,
+    **knobs: str,
+) -> AgainstPeople:
+    """Logistic loss over the l_p ball of size 1, on the records of `people`; from a cache.
+
+    repetitions: private runs on each of `datasets` tables, an even number. cancelled: asked between runs; when it says
+    yes, CancelledError is raised. knobs: of the mechanism.
+    """
+    if integer("repetitions", repetitions, at_least=2) % 2:
+        raise ValueError(f"repetitions must be even, got {repetitions}")
+    key = (p_norm, d, epsilon, delta, seed, ns, repetitions, datasets, tuple(sorted(knobs.items())))
+    mechanism = make_mechanism(learner_key(p_norm), **knobs)
+
+    def compute() -> AgainstPeople:
+        plans, reasons = _plans(mechanism, p_norm, d, Budget(epsilon, delta), ns)
+        draws = np.full((len(ns), datasets * repetitions), np.nan)
+        plain = np.full((len(ns), datasets), np.nan)
+        for table in range(datasets):
+            data = people(p_norm, max(ns), d, seed + table)
+            models, where = [], []
+            for k, plan in enumerate(plans):
+                if plan is None:
+                    continue
+                if cancelled():
+                    raise CancelledError
+                few = Data(data.X[: plan.spec.n], data.y[: plan.spec.n])
+                # Fresh ones for each n, so that the others do not matter.
+                rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]
+                prepared = mechanism.prepare(plan, few)
+                drawn = cast(SampledMechanism, mechanism).draws([plan], [prepared], rngs, cancelled)
+                models += [drawn.thetas[0], drawn.centres]
+                where.append(k)
+            if where:
+                found = population_excess(np.concatenate(models), p_norm, loss=LOSS, count=_FRESH, seed=seed).value
+                found = found.reshape(len(where), repetitions + 1)
+                draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
+                plain[where, table] = found[:, -1]
+        return _curves(mechanism, p_norm, d, ns, plans, reasons, draws, plain, repetitions * datasets)
+
+    return _CURVES.get_unless(cancelled, key, compute)
+
+
+def _plans(
+    mechanism: Mechanism, p_norm: float, d: int, budget: Budget, ns: tuple[int, ...]
+) -> tuple[list[Plan | None], tuple[str, ...]]:
+    plans: list[Plan | None] = []
+    reasons = []
+    for n in ns:
+        spec = Spec(LOSS, n, d, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
+        try:
+            plan = mechanism.calibrate(spec, budget)
+            if not plan.spent <= budget:
+                raise NotApplicable(f"{mechanism.key} as published spends epsilon = {plan.spent.epsilon:.4g} there")
+            plans.append(plan)
+            reasons.append("")
+        except NotApplicable as error:
+            plans.append(None)
+            reasons.append(str(error))
+    return plans, tuple(reasons)
+
+
+def _curves(
+    mechanism: Mechanism,
+    p_norm: float,
+    d: int,
+    ns: tuple[int, ...],
+    plans: list[Plan | None],
+    reasons: tuple[str, ...],
+    draws: Array,
+    plain: Array,
+    repetitions: int,
+) -> AgainstPeople:
+    return AgainstPeople(
+        mechanism.key,
+        p_norm,
+        d,
+        np.array(ns, float),
+        measured_of(draws, plain[:, 0]),
+        np.quantile(draws, 0.95, axis=1),
+        plain.mean(axis=1),
+        np.array([_bound(plan, "upper") for plan in plans]),
+        np.array([_bound(plan, "rate") for plan in plans]),
+        np.array([math.nan if plan is None else float(plan.mechanism.gradients(plan)) for plan in plans]),
+        np.array([math.nan if plan is None else plan.spent.epsilon for plan in plans]),
+        reasons,
+        optimum(p_norm, d, loss=LOSS).nothing,
+        repetitions,
+    )
+
+
+def _bound(plan: Plan | None, form: str) -> float:
+    """The first of this form."""
+    found = [] if plan is None else [b.value for b in plan.mechanism.bounds(plan) if b.form == form]
+    return found[0] if found else math.nan

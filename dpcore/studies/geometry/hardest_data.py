@@ -1,0 +1,255 @@
+"""Data on which no private mechanism learns a linear loss well: the lower bound for 1 < p <= 2 at a size that runs.
+
+f(x, z) = -<x, z> over the unit l_p ball, ||z||_q* <= 1 with 1/p + 1/q* = 1. n0 records are fingerprinting rows, +-1
+times d^(-1/q*), with columns biased by an arcsine law; the other n - n0 are zero. With zbar their mean,
+F(x) = -<x, zbar>, and by Hoelder's inequality F* = -||zbar||_q*.
+
+Why a good x names the members: for 1 < p <= 2
+    F(x) - F* >= (p - 1)/2 ||zbar||_q* ||x - x*||_p^2     for all x of the ball.
+psi(x) = ||x||_p^2 / 2 is (p - 1)-strongly convex in ||.||_p, and zbar = ||zbar||_q* grad psi(x*), so
+psi(x) >= psi(x*) + <zbar, x - x*> / ||zbar||_q* + (p - 1)/2 ||x - x*||_p^2; and psi(x) <= 1/2 = psi(x*). The constant
+cannot be larger: with zbar = (1, ..., 1), it is approached in the directions +-1 with sum 0 as x tends to x*.
+
+Source: Bassily, Guzman and Nandi 2021, Appendix A; the paper's (p - 1)/4 is by another inequality.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...accounting.gaussian import gaussian_attack_limit, gaussian_mu
+from ...core.sets import dual_order, length, norm_ball
+from ...core.specification import Array, Budget
+from ...core.validation import check_real, integer, norm_order, positive
+from ...experiments.cell import generator
+from ...experiments.summary import auc
+from ...mechanisms.noise.generalized_gaussian import lp_noise
+
+SHARE = 0.2  # of sqrt(d ln(1/delta)) / epsilon; the proof has some constant
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+_STRANGERS = 200
+
+
+@dc.dataclass(frozen=True)
+class Hardest:
+    """n records in R^d for the norm of order p_norm: members times `entry`, and zeros, which are not stored.
+
+    members: [n0, d], -1 and +1. strangers: [s, d], more rows of the same law, in no record. bias: [d], the mean of a
+    column's entries, from -1 to 1.
+    """
+
+    p_norm: float
+    n: int
+    members: Array
+    strangers: Array
+    bias: Array
+
+    @property
+    def entry(self) -> float:
+        """d^(-1/q*), so that ||z||_q* = 1."""
+        return float(len(self.bias) ** (-1.0 / dual_order(self.p_norm)))
+
+    @property
+    def mean(self) -> Array:
+        """zbar of all n records, [d]."""
+        return self.entry / self.n * self.members.sum(axis=0)
+
+
+@dc.dataclass(frozen=True)
+class Traced:
+    """What x gives away. auc: how often a member scores above a stranger, ties counting half. member, stranger: mean
+    scores. wrong: share of the columns with zbar_j != 0 whose sign x does not have. excess: F(x) - F*. distance:
+    ||x - x*||_p. proved: what the distance proves of the excess (`gap_of_distance`).
+    """
+
+    auc: float
+    member: float
+    stranger: float
+    wrong: float
+    excess: float
+    distance: float
+    proved: float
+
+
+@dc.dataclass(frozen=True)
+class Tracing:
+    """Minimisers of private means at each epsilon; arrays [E], means over the repetitions as in `Traced`.
+
+    limit: what no attack can exceed as auc on average: Phi(mu / 2). exact: without privacy. signal: ||zbar||_q*, the
+    excess of x = 0. p_norm, d, n, n0, delta, repetitions: the setting; every repetition has new rows and new noise.
+    """
+
+    epsilon: Array
+    limit: Array
+    auc: Array
+    auc_se: Array
+    member: Array
+    stranger: Array
+    wrong: Array
+    excess: Array
+    distance: Array
+    proved: Array
+    exact: Traced
+    signal: float
+    p_norm: float
+    d: int
+    n: int
+    n0: int
+    delta: float
+    repetitions: int
+
+
+def fingerprinted(d: int, n: int, epsilon: float, delta: float) -> int:
+    """n0 = 0.2 sqrt(d ln(1/delta)) / epsilon, rounded, from 1 to n: how many records are not zero.
+
+    >>> fingerprinted(10_000, 2_000, 1.0, 1e-6)
+    74
+    """
+    d, n = integer("d", d, at_least=1), integer("n", n, at_least=1)
+    budget = Budget(epsilon, check_real("delta", delta, "in (0, 1)", lambda v: 0 < v < 1))
+    wanted = SHARE * math.sqrt(d * math.log(1.0 / budget.delta)) / budget.epsilon
+    return n if wanted >= n else max(1, round(wanted))
+
+
+def draw_bias(d: int, rng: np.random.Generator) -> Array:
+    """Means of d columns, sin(pi (U - 1/2)): an entry is +1 with probability sin^2 of a uniform angle; [d].
+
+    >>> bool(np.abs(draw_bias(5, np.random.default_rng(0))).max() <= 1.0)
+    True
+    """
+    return np.sin(np.pi * (rng.random(d) - 0.5))
+
+
+def hardest_records(
+    p_norm: float, d: int, n: int, n0: int, rng: np.random.Generator, strangers: int = _STRANGERS
+) -> Hardest:
+    """Draw an instance: 1 < p_norm <= 2, 1 <= n0 <= n.
+
+    >>> instance = hardest_records(1.5, 8, 20, 5, np.random.default_rng(0))
+    >>> instance.members.shape, instance.strangers.shape, instance.entry
+    ((5, 8), (200, 8), 0.5)
+    """
+    p_norm = _between_lasso_and_euclid(p_norm)
+    d, n, n0 = integer("d", d, at_least=1), integer("n", n, at_least=1), integer("n0", n0, at_least=1)
+    if n0 > n:
+        raise ValueError(f"n0 must be at most n = {n}, got {n0}")
+    bias = draw_bias(d, rng)
+    rows = np.where(rng.random((n0 + strangers, d)) < 0.5 * (1.0 + bias), 1.0, -1.0)
+    return Hardest(p_norm, n, rows[:n0], rows[n0:], bias)
+
+
+def _between_lasso_and_euclid(p_norm: float) -> float:
+    return check_real("p_norm", p_norm, "in (1, 2]", lambda v: 1 < v <= 2)
+
+
+def minimiser(zbar: Array, p_norm: float) -> Array:
+    """x* of -<x, zbar> over the unit l_p ball; zbar [..., d], answer of the same shape.
+
+    For 1 < p < inf x*_j = sign(zbar_j) |zbar_j|^(q* - 1) / ||zbar||_q*^(q* - 1). Where zbar = 0 every x is one.
+
+    >>> minimiser(np.array([3.0, -4.0]), 2.0)
+    array([ 0.6, -0.8])
+    """
+    return norm_ball(norm_order("p_norm", p_norm)).extreme(-zbar)
+
+
+def gap(x: Array, zbar: Array, p_norm: float) -> Array:
+    """F(x) - F* = ||zbar||_q* - <x, zbar>, >= 0 in the ball; x [..., d] and zbar [..., d], answer [...].
+
+    >>> float(gap(np.zeros(2), np.array([3.0, -4.0]), 2.0))
+    5.0
+    """
+    return length(zbar, dual_order(p_norm))[..., 0] - (x * zbar).sum(axis=-1)
+
+
+def gap_of_distance(x: Array, zbar: Array, p_norm: float) -> Array:
+    """(p - 1)/2 ||zbar||_q* ||x - x*||_p^2, which `gap` is never below for 1 < p <= 2 and x in the ball; [...].
+
+    0 where zbar = 0, whatever x* is. At p = 2 equality holds for all ||x||_2 = 1:
+
+    >>> x, zbar = np.array([1.0, 0.0]), np.array([3.0, -4.0])
+    >>> round(float(gap_of_distance(x, zbar, 2.0)), 12), round(float(gap(x, zbar, 2.0)), 12)
+    (2.0, 2.0)
+    """
+    far = length(x - minimiser(zbar, p_norm), p_norm)[..., 0]
+    return 0.5 * (p_norm - 1.0) * length(zbar, dual_order(p_norm))[..., 0] * far**2
+
+
+def scores(x: Array, rows: Array, bias: Array) -> Array:
+    """sum_j sign(x_j) (row_j - bias_j) / sqrt(d) of rows [m, d] of -1 and +1; shape [m].
+
+    A row that has no part in x has mean 0 and variance at most 1.
+
+    >>> scores(np.array([0.5, -2.0, 1.0, 0.0]), np.array([[1.0, -1.0, 1.0, 1.0]]), np.zeros(4))
+    array([1.5])
+    """
+    return (rows - bias) @ np.sign(x) / math.sqrt(len(bias))
+
+
+def hardest_tracing(
+    *,
+    seed: int,
+    repetitions: int = 8,
+    epsilons: Sequence[float] = EPSILONS,
+    p_norm: float = 1.5,
+    d: int = 2_000,
+    n: int = 20,
+    n0: int | None = None,
+    delta: float = 1e-6,
+) -> Tracing:
+    """Who is in the data, read off the minimiser of zbar plus noise, at each epsilon and without privacy.
+
+    Gaussian noise on zbar: sensitivity 2/n in l_q*, multiplier exact for (epsilon, delta); x is then the minimiser for
+    the noisy mean. n0: None for n. repetitions: >= 2. All epsilons share rows and noise.
+
+    limit: put a stranger in a member's place. "The one who scores higher was in" is right as often before as after, by
+    symmetry, and a test between two neighbours under mu-GDP is right at 50:50 at most as often as Phi(mu / 2).
+
+    >>> found = hardest_tracing(seed=0, repetitions=2, epsilons=(1.0, 1000.0), d=200)
+    >>> bool(found.auc[0] < found.auc[1] <= 1.0), found.n0
+    (True, 20)
+    """
+    repetitions = integer("repetitions", repetitions, at_least=2)
+    n = integer("n", n, at_least=1)
+    budgets = [Budget(positive("epsilons", epsilon), delta) for epsilon in epsilons]
+    kept = n if n0 is None else n0
+    p_norm = _between_lasso_and_euclid(p_norm)
+    noise = lp_noise("gaussian", dual_order(p_norm), d)
+    scale = 2.0 / n * noise.widening * np.array([noise.multiplier(budget) for budget in budgets])
+    runs = []  # repetition, exact and every epsilon
+    for repetition in range(repetitions):
+        rng = generator(seed, "geometry hardest", repetition)
+        instance = hardest_records(p_norm, d, n, kept, rng)
+        noisy = instance.mean + np.append(0.0, scale)[:, None] * noise.draw([rng])
+        runs.append([_traced(x, instance) for x in minimiser(noisy, p_norm)] + [_traced(np.zeros(d), instance)])
+    table = np.array([[dc.astuple(run) for run in each] for each in runs])
+    means = table.mean(axis=0)
+    names = [field.name for field in dc.fields(Traced)]
+    return Tracing(
+        epsilon=np.array([budget.epsilon for budget in budgets]),
+        limit=np.array([gaussian_attack_limit(gaussian_mu(budget)) for budget in budgets]),
+        auc_se=table[:, 1:-1, 0].std(axis=0, ddof=1) / math.sqrt(repetitions),
+        exact=Traced(*means[0].tolist()),
+        signal=float(means[-1, names.index("excess")]),
+        p_norm=p_norm,
+        d=d,
+        n=n,
+        n0=kept,
+        delta=delta,
+        repetitions=repetitions,
+        **dict(zip(names, means[1:-1].T, strict=True)),
+    )
+
+
+def _traced(x: Array, instance: Hardest) -> Traced:
+    zbar, p_norm = instance.mean, instance.p_norm
+    members, strangers = scores(x, instance.members, instance.bias), scores(x, instance.strangers, instance.bias)
+    told = zbar != 0.0
+    wrong = float(np.mean(np.sign(x[told]) != np.sign(zbar[told]))) if told.any() else 0.0
+    far = float(length(x - minimiser(zbar, p_norm), p_norm)[0])
+    excess, proved = float(gap(x, zbar, p_norm)), float(gap_of_distance(x, zbar, p_norm))
+    return Traced(auc(members, strangers), float(members.mean()), float(strangers.mean()), wrong, excess, far, proved)

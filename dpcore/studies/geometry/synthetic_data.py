@@ -1,0 +1,155 @@
+"""Synthetic records for a norm: the best model over the l_p ball, and the least risk, are known exactly.
+
+A record has a fair label y = +-1 and x = y a. A loss that sees y <x, theta> alone sees <a, theta>. p > 1, "dense": all
+entries of a are +-d^(-1/q*), plus with probability 3/4. p = 1, "sparse": entries +-1, only the first of which is plus
+with probability 3/4, the others with 1/2. Either way ||x||_q* = 1, for 1/p + 1/q* = 1.
+
+By symmetry the best model of the dense records has equal coordinates: the mean of a model over all orders of its
+coordinates is in the ball, and not worse. That of the sparse records is along the first one: the others only add noise
+of mean 0, which makes no convex loss smaller. Both have margins <a, theta> = u (2 K - m) / m with K ~ Bin(m, 3/4):
+m = d and theta = u d^(-1/p) (1, ..., 1), or m = 1 and theta = u (1, 0, ..., 0), where |u| <= size.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import binom
+
+from ...core.losses import Loss, get_loss
+from ...core.sets import dual_order
+from ...core.specification import Array, Data
+from ...core.validation import integer, norm_order, positive
+from ...experiments.cell import generator
+
+CHANCE = 0.75
+_COINS = 256  # coins are bytes, so that 3/4 is exact
+_BLOCK = 6_000_000  # numbers at hand at a time, 8 bytes each
+_NEGLIGIBLE = 1e-30
+_UNIT_TOLERANCE = 1e-14
+
+
+@dc.dataclass(frozen=True)
+class Optimum:
+    """The best model of the ball. risk: F*, its population risk. nothing: F(0) - F*. theta: [d]."""
+
+    risk: float
+    nothing: float
+    theta: Array
+
+
+@dc.dataclass(frozen=True)
+class Excess:
+    """F(theta) - F* of models, measured on fresh records: value [K] and its standard error se [K]."""
+
+    value: Array
+    se: Array
+
+
+def people(p_norm: float, n: int, d: int, seed: int) -> Data:
+    """n >= 2 records with d >= 1 columns for the norm of order p_norm, from 1 to inf; ||x||_q* = 1, y = +-1.
+
+    The first records do not change when n grows.
+
+    >>> data = people(1.5, n=4, d=8, seed=0)
+    >>> data.norms(3.0).round(12), np.unique(np.abs(data.X)).round(12)
+    (array([1., 1., 1., 1.]), array([0.5]))
+    """
+    p_norm, d = _checked(p_norm, d)
+    n = integer("n", n, at_least=2)
+    coins = generator(seed, "geometry people", 0).integers(0, _COINS, (n, d), dtype=np.uint8)
+    y = np.asarray(2.0 * generator(seed, "geometry labels", 0).integers(0, 2, n) - 1.0, float)
+    X = np.where(coins < _thresholds(p_norm, d), _entry(p_norm, d), -_entry(p_norm, d))
+    X *= y[:, None]
+    return Data(X, y)
+
+
+def optimum(p_norm: float, d: int, size: float = 1.0, loss: str = "logistic") -> Optimum:
+    """The best model of the l_p ball of `size` for `people`, to about 1e-12 in the risk.
+
+    loss: one that depends on y <x, theta> alone: classification, or regression with its labels +-1.
+
+    >>> found = optimum(1.0, d=50, size=2.0)  # ln(P / (1 - P)) is inside
+    >>> round(float(found.theta[0]), 9) == round(float(np.log(3.0)), 9)
+    True
+    """
+    p_norm, d = _checked(p_norm, d)
+    size, law = positive("size", size), _loss(loss)
+    coins = 1 if p_norm == 1.0 else d
+    counts = np.arange(coins + 1.0)
+    chances = binom.pmf(counts, coins, CHANCE)
+    kept = chances > _NEGLIGIBLE
+    chances, margins = chances[kept] / chances[kept].sum(), (2.0 * counts[kept] - coins) / coins
+    ones = np.ones_like(margins)
+
+    def slope(u: float) -> float:
+        return float(chances @ (margins * law.derivative(u * margins, ones)))
+
+    # The risk is convex in u and falls at 0.
+    u = size if slope(size) <= 0.0 else brentq(slope, 0.0, size, xtol=_UNIT_TOLERANCE * size, rtol=_UNIT_TOLERANCE)
+    risk = float(chances @ law.value(u * margins, ones))
+    nothing = float(law.value(np.zeros(1), np.ones(1))[0]) - risk
+    theta = np.zeros(d)
+    if p_norm == 1.0:
+        theta[0] = u
+    else:
+        theta[:] = u * d ** (-1.0 / p_norm)
+    return Optimum(risk, nothing, theta)
+
+
+def population_excess(
+    thetas: Array, p_norm: float, *, size: float = 1.0, loss: str = "logistic", count: int = 20_000, seed: int
+) -> Excess:
+    """F(theta_k) - F* of models [K, d], on `count` >= 2 fresh records that all models share.
+
+    F* over the l_p ball of `size`. What is averaged is the loss of theta_k less that of the best model on the same
+    record, so that the error is that of the difference. The records come in blocks: beside the models about 100 MB.
+
+    >>> at = population_excess(np.zeros((1, 4)), 2.0, count=10_000, seed=0)
+    >>> bool(abs(at.value[0] - optimum(2.0, 4).nothing) < 5 * at.se[0])
+    True
+    """
+    K, d = thetas.shape
+    p_norm, d = _checked(p_norm, d)
+    count, law = integer("count", count, at_least=2), _loss(loss)
+    models = np.vstack([thetas, optimum(p_norm, d, size, loss).theta])
+    sums, entry, thresholds = models.sum(axis=1), _entry(p_norm, d), _thresholds(p_norm, d)
+    rng = generator(seed, "geometry fresh people", 0)
+    total, squares = np.zeros(K), np.zeros(K)
+    rows = max(4, _BLOCK // (d + 4 * (K + 1)) // 4 * 4)  # random bytes come in fours
+    plus = np.empty((min(rows, count), d))
+    for start in range(0, count, rows):
+        here = plus[: count - start]
+        here[:] = rng.integers(0, _COINS, here.shape, dtype=np.uint8) < thresholds
+        margins = entry * (2.0 * (here @ models.T) - sums)
+        losses = law.value(margins.ravel(), np.ones(margins.size)).reshape(margins.shape)
+        differences = losses[:, :-1] - losses[:, -1:]
+        total += differences.sum(axis=0)
+        squares += (differences**2).sum(axis=0)
+    value = total / count
+    variance = np.maximum(squares / count - value**2, 0.0) * count / (count - 1)
+    return Excess(value, np.sqrt(variance / count))
+
+
+def _checked(p_norm: float, d: int) -> tuple[float, int]:
+    return norm_order("p_norm", p_norm), integer("d", d, at_least=1)
+
+
+def _loss(key: str) -> Loss:
+    found = get_loss(key)
+    if found.task not in ("classification", "regression"):
+        raise ValueError(f"loss must be one of y <x, theta>, got {key}")
+    return found
+
+
+def _entry(p_norm: float, d: int) -> float:
+    return float(d ** (-1.0 / dual_order(p_norm)))
+
+
+def _thresholds(p_norm: float, d: int) -> np.ndarray:
+    """[d]: an entry of a is positive where its byte is below."""
+    found = np.full(d, _COINS // 2 if p_norm == 1.0 else int(CHANCE * _COINS), np.uint8)
+    found[0] = int(CHANCE * _COINS)
+    return found

@@ -1,0 +1,366 @@
+"""How well private classifiers of many classes do: against epsilon, the number of classes and the number of columns."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from typing import Any, Literal
+
+import numpy as np
+
+from ...core.cache import BoundedCache
+from ...core.specification import Array, Budget, Spec
+from ...core.validation import check_real, integer, one_of
+from ...data import CLASS_SOURCES, ClassSplit, load_classes
+from ...experiments.cell import never
+from ...experiments.summary import Measured, measured_of
+from ...mechanisms.multiclass.models import class_records
+from ...solvers.multiclass.objective import Objective, classify, features
+from ...solvers.multiclass.solver import minimise_ellipsoids
+from .one_vs_rest import LOSS, LearnerKey, Runs, runs_of
+from .reference_risk import least_in_ball
+
+Axis = Literal["epsilon", "classes", "d"]
+COMPARED: tuple[LearnerKey, ...] = ("ellipsoids", "split")
+# The ridge of what is shown as not private: small beside the number of records.
+PLAIN_MU = 1.0
+FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
+_LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
+
+_PLAIN: BoundedCache[tuple[float, float, float, float]] = BoundedCache(256)
+_RUNS: BoundedCache[Runs] = BoundedCache(4_096)  # of some hundred numbers each
+_LEAST: BoundedCache[tuple[float, float]] = BoundedCache(64)
+
+
+@dc.dataclass(frozen=True)
+class Accuracies:
+    """Accuracy on test records along K points of an axis; arrays [K].
+
+    learners: what each measured over releases and `datasets` draws of the records, nan where it has no guarantee, for
+    which `reasons` has sentences, [K] each. plain: ellipsoids without privacy; logistic: multinomial logistic
+    regression without privacy; bayes: of those who know the law, nan where nobody does; chance: the share of the
+    largest class.
+    """
+
+    axis: Axis
+    x: Array
+    learners: dict[LearnerKey, Measured]
+    reasons: dict[LearnerKey, tuple[str, ...]]
+    plain: Array
+    logistic: Array
+    bayes: Array
+    chance: Array
+    repetitions: int
+    datasets: int
+    test_records: int
+
+
+@dc.dataclass(frozen=True)
+class Excesses:
+    """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
+
+    learner: "ellipsoids" or "pure". excess: over the best model of norm <= theta_norm, whose mean loss is
+    `least`, known to `gap`. bound: proved on its mean; it says nothing above `nothing`, the excess of Phi = 0. over:
+    J - J*, the excess over the regularised optimum; over_bound: the mean of ||B||^2 / 2 lam, of which each release with
+    noise B is proved to keep below its own. lam: of each plan, nan where there is none, and why is in `reasons`.
+    """
+
+    epsilon: Array
+    learner: LearnerKey
+    excess: Measured
+    bound: Array
+    over: Measured
+    over_bound: Array
+    lam: Array
+    least: float
+    gap: float
+    nothing: float
+    reasons: tuple[str, ...]
+    repetitions: int
+
+
+@dc.dataclass(frozen=True)
+class Tuning:
+    """Mean accuracy of private ellipsoids on test records with `factor` times the default lam, [epsilons, factors].
+
+    nan where there is no guarantee. oracle: the best of each row, [epsilons]. It was chosen by looking at the records:
+    it is no private result. chance: the share of the largest class.
+    """
+
+    epsilon: Array
+    factor: Array
+    accuracy: Array
+    repetitions: int
+    chance: float
+
+    @property
+    def default(self) -> Array:
+        """[epsilons], at factor 1."""
+        return self.accuracy[:, np.flatnonzero(self.factor == 1.0)[0]]
+
+    @property
+    def oracle(self) -> Array:
+        best = np.where(np.isnan(self.accuracy), -np.inf, self.accuracy).max(axis=1)
+        return np.where(np.isfinite(best), best, np.nan)
+
+    @property
+    def gain(self) -> Array:
+        """Of the oracle over the default, [epsilons]."""
+        return self.oracle - self.default
+
+
+@dc.dataclass(frozen=True)
+class Records:
+    """Which records: source, number, and for drawn ones columns and classes (None: the source's own)."""
+
+    source: str
+    n: int
+    seed: int
+    d: int | None = None
+    classes: int | None = None
+
+    def split(self) -> ClassSplit:
+        return load_classes(self.source, self.n, d=self.d, classes=self.classes, seed=self.seed)
+
+
+@dc.dataclass(frozen=True)
+class AccuracyQuestion:
+    """How accurate are learners along an axis? All else is as in `records` and at (epsilon, delta).
+
+    values: of the axis, in order; the field of that name in `records`, or `epsilon`, is not used, and questions that
+    differ in nothing else are equal. datasets: how many draws of the records, at least 1; draw k has the seed
+    `records.seed` + k. lam, repetitions: as in `runs_of`.
+
+    Raises ValueError for an axis that given records do not have.
+
+    >>> few = AccuracyQuestion("classes", (2, 3), Records("gaussian_classes", 200, 0), epsilon=1.0, delta=1e-5)
+    >>> [found.datasets for found in few.snapshots()]
+    [1, 2]
+    """
+
+    axis: Axis
+    values: tuple[float, ...]
+    records: Records
+    epsilon: float
+    delta: float
+    lam: float | str = "auto"
+    learners: tuple[LearnerKey, ...] = COMPARED
+    repetitions: int = 6
+    datasets: int = 2
+
+    def __post_init__(self) -> None:
+        source, axis, own = self.records.source, self.axis, self.records
+        drawn = CLASS_SOURCES[one_of("source", source, CLASS_SOURCES)].d is None
+        if one_of("axis", axis, ("epsilon", "classes", "d")) != "epsilon" and not drawn:
+            raise ValueError(f"axis must be 'epsilon' for source {source!r}, whose records are given, got {axis!r}")
+        integer("datasets", self.datasets, at_least=1)
+        if axis == "epsilon":
+            object.__setattr__(self, "epsilon", 1.0)
+        else:
+            unused = dc.replace(own, classes=None) if axis == "classes" else dc.replace(own, d=None)
+            object.__setattr__(self, "records", unused)
+
+    @property
+    def source(self) -> str:
+        return self.records.source
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Accuracies]:
+        """The curves of the first draw of the records, of the first two, and so on; pieces come from a cache.
+
+        cancelled: asked between models; when it says yes, CancelledError is raised.
+        """
+        found: list[_OfDraw] = []
+        for k in range(self.datasets):
+            found.append(self._of_draw(dc.replace(self.records, seed=self.records.seed + k), cancelled))
+            yield self._together(found)
+
+    def _of_draw(self, table: Records, cancelled: Callable[[], bool]) -> _OfDraw:
+        each = [_at(table, self.axis, value) for value in self.values]
+        budgets = [Budget(v if self.axis == "epsilon" else self.epsilon, self.delta) for v in self.values]
+        plain = [_PLAIN.get_unless(cancelled, here, functools.partial(_plain, here, cancelled)) for here in each]
+        runs = {
+            key: tuple(
+                _runs(key, here, budget, self.lam, self.repetitions, cancelled)
+                for here, budget in zip(each, budgets, strict=True)
+            )
+            for key in self.learners
+        }
+        return _OfDraw(np.array(plain), runs, table.split().test.n)
+
+    def _together(self, found: Sequence[_OfDraw]) -> Accuracies:
+        right, logistic, bayes, chance = np.mean([draw.plain for draw in found], axis=0).T
+        return Accuracies(
+            self.axis,
+            np.asarray(self.values, float),
+            {
+                key: measured_of(
+                    np.concatenate([[runs.accuracy[0] for runs in draw.runs[key]] for draw in found], axis=1),
+                    np.mean([[runs.quiet[0] for runs in draw.runs[key]] for draw in found], axis=0),
+                )
+                for key in self.learners
+            },
+            {key: tuple(runs.reasons[0] for runs in found[0].runs[key]) for key in self.learners},
+            right,
+            logistic,
+            bayes,
+            chance,
+            self.repetitions,
+            len(found),
+            found[0].test_records,
+        )
+
+
+@dc.dataclass(frozen=True)
+class _OfDraw:
+    """Along the axis on one draw of the records. plain: [K, 4] as from `_plain`."""
+
+    plain: Array
+    runs: dict[LearnerKey, tuple[Runs, ...]]
+    test_records: int
+
+
+def accuracy_against(
+    axis: Axis,
+    values: Sequence[float],
+    records: Records,
+    *,
+    cancelled: Callable[[], bool] = never,
+    **asked: Any,
+) -> Accuracies:
+    """Accuracy of learners along an axis: the whole answer to an `AccuracyQuestion`, whose fields the arguments are.
+
+    >>> found = accuracy_against("classes", (2, 3), Records("gaussian_classes", 200, 0), epsilon=1.0, delta=1e-5)
+    >>> bool((found.learners["ellipsoids"].mean > found.chance).all())
+    True
+    """
+    *_, found = AccuracyQuestion(axis, tuple(values), records, **asked).snapshots(cancelled)
+    return found
+
+
+def excess_against_epsilon(
+    epsilons: Sequence[float],
+    records: Records,
+    *,
+    delta: float,
+    lam: float | str = "auto",
+    learner: LearnerKey = "ellipsoids",
+    repetitions: int = 6,
+    cancelled: Callable[[], bool] = never,
+) -> Excesses:
+    """Excess risk of private ellipsoids along epsilon, with bounds. learner: "ellipsoids" or "pure".
+
+    >>> found = excess_against_epsilon((1.0, 10.0), Records("gaussian_classes", 200, 0), delta=1e-5)
+    >>> bool((found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all())
+    True
+    """
+    one_of("learner", learner, ("ellipsoids", "pure"))
+    split = records.split()
+    runs = [_runs(learner, records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
+    spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
+
+    def least() -> tuple[float, float]:
+        found = least_in_ball(class_records(spec, split.train), spec.theta_norm)
+        return found.risk, found.gap
+
+    risk, gap = _LEAST.get((records, spec.theta_norm), least)
+    excess = np.concatenate([found.risk for found in runs]) - risk
+    over = np.concatenate([found.over for found in runs])
+    missing = np.full(len(runs), np.nan)
+    return Excesses(
+        np.asarray(epsilons, float),
+        learner,
+        measured_of(excess, missing),
+        np.array([_bound(found) for found in runs]),
+        measured_of(over, missing),
+        np.concatenate([found.each for found in runs]).mean(axis=1),
+        np.concatenate([found.lam for found in runs]),
+        risk,
+        gap,
+        split.classes - 1.0 - risk,
+        tuple(found.reasons[0] for found in runs),
+        repetitions,
+    )
+
+
+def accuracy_against_lam(
+    epsilons: Sequence[float],
+    records: Records,
+    *,
+    delta: float,
+    factors: Sequence[float] = FACTORS,
+    repetitions: int = 6,
+    cancelled: Callable[[], bool] = never,
+) -> Tuning:
+    """What another lam than the default would have done for private ellipsoids; 1 must be among the factors.
+
+    >>> found = accuracy_against_lam((1.0,), Records("gaussian_classes", 200, 0), delta=1e-5)
+    >>> bool((found.oracle >= found.default).all())
+    True
+    """
+    if 1.0 not in factors:
+        raise ValueError(f"factors must hold 1, got {tuple(factors)}")
+    means = np.full((len(epsilons), len(factors)), np.nan)
+    for i, epsilon in enumerate(epsilons):
+        budget = Budget(epsilon, delta)
+        default = _runs("ellipsoids", records, budget, "auto", repetitions, cancelled)
+        if default.reasons[0]:
+            continue
+        for k, factor in enumerate(factors):
+            lam = "auto" if factor == 1.0 else float(factor * default.lam[0])
+            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions, cancelled).accuracy[0].mean()
+    chance = _largest_class(records.split().test.y)
+    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, repetitions, chance)
+
+
+def _at(records: Records, axis: Axis, value: float) -> Records:
+    """The records at a place on the axis."""
+    if axis == "epsilon":
+        return records
+    whole = int(check_real(axis, value, "an integer", lambda v: v == round(v)))
+    return dc.replace(records, classes=whole) if axis == "classes" else dc.replace(records, d=whole)
+
+
+def _runs(
+    key: LearnerKey, records: Records, budget: Budget, lam: float | str, size: int, cancelled: Callable[[], bool]
+) -> Runs:
+    return _RUNS.get_unless(
+        cancelled,
+        (key, records, budget, lam, size),
+        lambda: runs_of(
+            key, records.split(), [budget], lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled
+        ),
+    )
+
+
+def _bound(runs: Runs) -> float:
+    """On the mean excess over the best model."""
+    of_mean = [b.value for b in runs.bounds[0] if (b.quantity, b.holds) == ("excess_empirical_risk", "expectation")]
+    return min(of_mean, default=np.nan)
+
+
+def _plain(records: Records, cancelled: Callable[[], bool]) -> tuple[float, float, float, float]:
+    """Test accuracy without privacy of ellipsoids, of multinomial logistic regression and of Bayes' rule, and the share
+    of the largest class."""
+    from sklearn.linear_model import LogisticRegression
+
+    split = records.split()
+    train, test = split.train, split.test
+    spec = Spec(LOSS, train.n, train.p, 1.0, split.domain, classes=split.classes)
+    weights = minimise_ellipsoids(Objective(class_records(spec, train), PLAIN_MU)).weights[0]
+    right = (classify(weights, features(np.asarray(test.X), split.domain.R)) == test.y).mean()
+    if cancelled():
+        raise CancelledError
+    if (train.y == train.y[0]).all():  # which scikit-learn refuses
+        logistic = (test.y == train.y[0]).mean()
+    else:
+        model = LogisticRegression(C=_LOGISTIC_STRENGTH, max_iter=2_000).fit(train.X, train.y)
+        logistic = model.score(test.X, test.y)
+    bayes = np.nan if split.truth is None else (split.truth.classify(np.asarray(test.X)) == test.y).mean()
+    return float(right), float(logistic), float(bayes), _largest_class(test.y)
+
+
+def _largest_class(y: Array) -> float:
+    """Its share."""
+    return float(np.bincount(y.astype(int)).max() / len(y))

@@ -1,0 +1,188 @@
+"""Private classifiers of many classes on one data set: an ellipsoid for each class at once, or one class against the
+others, again and again.
+
+One against the others: a binary problem for each class, and a record enters all of them. Under noise in the objective
+each gets epsilon / C and delta / C (basic composition). Gaussian noise in the answers composes exactly: C releases
+that are mu / sqrt(C)-GDP are mu-GDP together. The class with the largest score wins. Records enter as they do in the
+ellipsoids, as svec(x~ x~'), so that only the split differs.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, cast
+
+import numpy as np
+
+from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
+from ...core.specification import Array, Bound, Budget, Data, NotApplicable, Plan, Spec
+from ...core.validation import integer, one_of
+from ...data import ClassSplit
+from ...experiments.cell import generator, never
+from ...mechanisms import make_mechanism
+from ...mechanisms.base import SampledMechanism
+from ...mechanisms.multiclass.models import class_records, direction
+from ...mechanisms.noise.spherical import NOISES
+from ...solvers.multiclass.objective import features
+from ...theory import linear_term_excess
+from .reference_risk import mean_losses
+
+LearnerKey = Literal["ellipsoids", "pure", "answer", "split", "split_answer"]
+LOSS = "multiclass_hinge"
+_KNOBS: dict[str, dict[str, str]] = {
+    "ellipsoids": {},
+    "pure": {"noise": "gamma"},
+    "answer": {"perturbed": "output"},
+}
+LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "pure", "answer", "split", "split_answer")
+
+
+@dc.dataclass(frozen=True)
+class Runs:
+    """Releases of one learner along K budgets, nan where it has no guarantee: `reasons` says why.
+
+    accuracy: on the test records, [K, R]. quiet: the same without noise, [K]. lam: [K]. Of ellipsoids only, else nan
+    and empty: risk: mean loss on the training records, [K, R]; over: J - J*, [K, R]; each: ||B||^2 / 2 lam, which
+    bounds it in every release with noise B in the objective, [K, R], nan with noise elsewhere; bounds: of each plan.
+    """
+
+    accuracy: Array
+    quiet: Array
+    lam: Array
+    risk: Array
+    over: Array
+    each: Array
+    bounds: tuple[tuple[Bound, ...], ...]
+    reasons: tuple[str, ...]
+
+
+def split_budget(budget: Budget, classes: int, answer: bool) -> Budget:
+    """What each of C binary problems may spend so that all together spend `budget`. answer: Gaussian noise in answers.
+
+    >>> split_budget(Budget(1.0, 1e-5), 4, answer=False)
+    Budget(epsilon=0.25, delta=2.5e-06)
+    >>> round(split_budget(Budget(1.0, 1e-5), 4, answer=True).epsilon, 3)
+    0.469
+    """
+    if not answer:
+        return Budget(budget.epsilon / classes, budget.delta / classes)
+    mu = gaussian_mu(budget) / math.sqrt(classes)
+    return Budget(gaussian_epsilon(mu, budget.delta), budget.delta)
+
+
+def runs_of(
+    learner: LearnerKey,
+    split: ClassSplit,
+    budgets: Sequence[Budget],
+    *,
+    lam: float | str = "auto",
+    repetitions: int = 12,
+    seed: int = 0,
+    cancelled: Callable[[], bool] = never,
+) -> Runs:
+    """Releases of a learner on the training records of a split. repetitions: even, in pairs of opposite noise.
+
+    learner: "ellipsoids" (`gaussian_classifier`), "pure" (the same with Gamma noise, delta = 0), "answer" (noise in its
+    minimiser), "split" and "split_answer" (one against the others, with `objective_gaussian` and `output_gaussian`).
+    lam: a number of the ellipsoids; a rule for each learner's own. Noise is the same for all budgets.
+    """
+    one_of("learner", learner, LEARNERS)
+    if integer("repetitions", repetitions, at_least=2) % 2:
+        raise ValueError(f"repetitions must be even, got {repetitions}")
+    size, K = repetitions, len(budgets)
+    accuracy, quiet, lams = np.full((K, size), np.nan), np.full(K, np.nan), np.full(K, np.nan)
+    risk, over, each = (np.full((K, size), np.nan) for _ in range(3))
+    bounds: list[tuple[Bound, ...]] = [()] * K
+    reasons = [""] * K
+    whole = learner in _KNOBS
+    release = _ellipsoids if whole else _one_against_others
+    for k, budget in enumerate(budgets):
+        try:
+            found = release(learner, split, budget, lam, size, seed, cancelled)
+        except NotApplicable as error:
+            reasons[k] = str(error)
+            continue
+        truth = split.test.y
+        accuracy[k] = (found.scores.argmin(axis=1) == truth).mean(axis=1)
+        quiet[k] = (found.quiet.argmin(axis=0) == truth).mean()
+        lams[k] = found.plan.spec.lam
+        if whole:
+            risk[k], over[k], each[k] = found.risk, found.over, found.each
+            bounds[k] = found.plan.mechanism.bounds(found.plan)
+    return Runs(accuracy, quiet, lams, risk, over, each, tuple(bounds), tuple(reasons))
+
+
+@dc.dataclass(frozen=True)
+class _Found:
+    """scores [R, C, test records], the smallest wins; quiet [C, test records], without noise; risk, over, each [R]."""
+
+    plan: Plan
+    scores: Array
+    quiet: Array
+    risk: Array
+    over: Array
+    each: Array
+
+
+def _ellipsoids(
+    learner: str,
+    split: ClassSplit,
+    budget: Budget,
+    lam: float | str,
+    size: int,
+    seed: int,
+    cancelled: Callable[[], bool],
+) -> _Found:
+    mechanism = cast(SampledMechanism, make_mechanism("gaussian_classifier", **_KNOBS[learner]))
+    data, R = split.train, split.domain.R
+    spec = Spec(LOSS, data.n, data.p, lam, split.domain, classes=split.classes)  # type: ignore[arg-type]
+    plan = mechanism.calibrate(spec, budget)
+    prepared = mechanism.prepare(plan, data)
+    drawn = mechanism.draws([plan], [prepared], _generators(learner, size, seed), cancelled)
+    weights, quiet = drawn.thetas[0], drawn.centres
+    records, ridge = class_records(plan.spec, data), 0.5 * float(plan.spec.lam)
+    losses = mean_losses(records, np.concatenate([quiet, weights]))
+    whole = losses + ridge * np.concatenate([(quiet**2).sum((1, 2)), (weights**2).sum((1, 2))])
+    squares = [(direction(mechanism.law, plan.spec, rng) ** 2).sum() for rng in _generators(learner, size, seed)]
+    each = linear_term_excess(float(plan.spec.lam), plan.scale**2) * np.repeat(squares, 2)
+    if learner == "answer":
+        each = np.full(size, np.nan)
+    Z = features(np.asarray(split.test.X), R)
+    return _Found(plan, weights @ Z.T, quiet[0] @ Z.T, losses[1:], whole[1:] - whole[0], each)
+
+
+def _one_against_others(
+    learner: str,
+    split: ClassSplit,
+    budget: Budget,
+    lam: float | str,
+    size: int,
+    seed: int,
+    cancelled: Callable[[], bool],
+) -> _Found:
+    answer, R = learner == "split_answer", split.domain.R
+    mechanism = make_mechanism("output_gaussian" if answer else "objective_gaussian")
+    Z, fresh = features(np.asarray(split.train.X), R), features(np.asarray(split.test.X), R)
+    rule = lam if isinstance(lam, str) else "auto"
+    spec = Spec("huber_hinge", len(Z), Z.shape[1], rule)  # type: ignore[arg-type]
+    plan = mechanism.calibrate(spec, split_budget(budget, split.classes, answer))
+    scores, quiet = [], []
+    for c in range(split.classes):
+        data = Data(Z, np.where(split.train.y == c, 1.0, -1.0))
+        prepared = mechanism.prepare(plan, data)
+        rngs = _generators(f"{learner} {c}", size, seed)
+        if answer:
+            half = np.stack([NOISES["gaussian"].direction(data.p, data.p, rng) for rng in rngs])
+            thetas = prepared.theta + plan.scale * np.stack([half, -half], axis=1).reshape(size, -1)
+        else:
+            thetas = cast(SampledMechanism, mechanism).draws([plan], [prepared], rngs, cancelled).thetas[0]
+        scores.append(-thetas @ fresh.T)
+        quiet.append(-prepared.theta @ fresh.T)
+    nothing = np.full(size, np.nan)
+    return _Found(plan, np.stack(scores, axis=1), np.stack(quiet), nothing, nothing, nothing)
+
+
+def _generators(key: str, size: int, seed: int) -> list[np.random.Generator]:
+    return [generator(seed, f"classes {key}", r) for r in range(size // 2)]

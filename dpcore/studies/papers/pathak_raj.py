@@ -1,0 +1,258 @@
+"""Private large-margin Gaussian classification as printed by Pathak and Raj 2010: its noise, when it has an answer at
+all, and what its theorems say. An exhibit of a proof that fails; none of it is private, for any epsilon.
+
+One (d + 1) x (d + 1) matrix b is drawn with density ~ exp(-epsilon ||b||_F / 2) and shared by all C classes:
+    J(Phi) = L(Phi) + lam sum_c tr_d Phi_c,    J_p(Phi) = J(Phi) + sum_c <b, Phi_c>,    all Phi_c with eigenvalues >= 0,
+tr_d the trace without the last diagonal entry. L is the sum of losses; the printed Huber loss has no lower bound
+(`docs/errata.md`), so L is here the hinge of the printed (4), rounded as in `dpcore/solvers/multiclass/objective.py`.
+As the Phi_c are symmetric, only sym(b) = (b + b') / 2 acts. Throughout A = lam I_d + sym(b), I_d = diag(1, ..., 1, 0),
+so that J_p = L + <A, sum_c Phi_c>.
+
+J_p is bounded below exactly if A >= 0, that is if no eigenvalue of A is negative:
+    if A >= 0, then <A, Phi_c> >= 0 and L >= 0, so J_p >= 0;
+    if v'Av < 0, then t v v' added to every Phi_c changes no margin and J_p by t C v'Av, which falls without end.
+With A > 0, J_p also grows with every Phi_c and has a minimiser. Between the two, A >= 0 with an eigenvalue 0, the
+infimum may or may not be attained; that is an event of probability 0, for det A is a polynomial in b that is not 0.
+So a minimiser exists with the probability of A > 0. That needs b's last diagonal entry, whose law is symmetric about
+0, to be > 0: at most 1/2, whatever epsilon and lam are.
+
+Source: Pathak and Raj 2010, Large margin multiclass Gaussian classification with differential privacy.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import gamma
+
+from ...audit.certificates import lower_bound
+from ...core.arrays import float_array
+from ...core.specification import Array
+from ...core.validation import check_real, integer, positive
+from ...experiments.cell import generator
+from ...solvers.multiclass.objective import huber_hinge
+
+_ERROR = 0.05
+# Multipliers that are tried; each one gives a valid bound.
+_MULTIPLIERS = np.concatenate([np.geomspace(1e-3, 1.0, 30), np.geomspace(1.0, 1e4, 121)[1:]])
+
+
+def published_noise(d: int, epsilon: float, draws: int, rng: np.random.Generator) -> Array:
+    """sym(b) of many draws, [draws, d + 1, d + 1].
+
+    b has a direction at random and the norm ||b||_F ~ Gamma((d + 1)^2, 2 / epsilon). epsilon: the letter of the printed
+    density, > 0; it promises nothing.
+
+    Source: Pathak and Raj 2010, (7).
+
+    >>> published_noise(2, 1.0, 5, np.random.default_rng(0)).shape
+    (5, 3, 3)
+    """
+    p, draws = integer("d", d, at_least=1) + 1, integer("draws", draws, at_least=1)
+    b = rng.standard_normal((draws, p, p))
+    b *= (rng.gamma(p * p, 2.0 / positive("epsilon", epsilon), draws) / np.linalg.norm(b, axis=(1, 2)))[:, None, None]
+    return 0.5 * (b + b.swapaxes(1, 2))
+
+
+def linear_terms(noise: Array, lam: float) -> Array:
+    """A = lam I_d + sym(b) for each draw, [draws, p, p].
+
+    >>> linear_terms(np.zeros((1, 2, 2)), 3.0).tolist()
+    [[[3.0, 0.0], [0.0, 0.0]]]
+    """
+    p = noise.shape[-1]
+    return noise + positive("lam", lam) * np.diag([1.0] * (p - 1) + [0.0])
+
+
+class Share(NamedTuple):
+    """found of draws; low, high: Clopper and Pearson's interval for the probability, wrong with probability <= 0.05."""
+
+    draws: int
+    found: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        return self.found / self.draws
+
+
+def existence(d: int, epsilon: float, lam: float, *, draws: int = 40_000, seed: int = 0) -> Share:
+    """The share of draws for which J_p has a minimiser, A > 0; the records do not matter.
+
+    >>> found = existence(1, 1.0, 1.0, draws=2_000)
+    >>> found.low < 0.185 < found.high
+    True
+    """
+    noise = published_noise(d, epsilon, draws, generator(seed, "as_printed", 0))
+    found = int((np.linalg.eigvalsh(linear_terms(noise, lam))[:, 0] > 0.0).sum())
+    low, high = (float(lower_bound(k, draws, _ERROR / 2)) for k in (found, draws - found))
+    return Share(draws, found, low, 1.0 - high)
+
+
+class Quantiles(NamedTuple):
+    """What ||b||_F exceeds with probability delta: Lemma 4 as printed, its union bound done right, and the truth."""
+
+    printed: float
+    union: float
+    exact: float
+
+
+def norm_quantiles(d: int, epsilon: float, delta: float) -> Quantiles:
+    """Bounds on the norm of b that should fail with probability at most delta, N = (d + 1)^2, in (0, 1).
+
+    printed: (2N / epsilon) ln(d / delta). union: (2N / epsilon) ln(N / delta), for ||b|| is the sum of N exponential
+    variables and one of them is N-th as large as the bound. exact: the quantile of Gamma(N, 2 / epsilon).
+    The fault: the printed form has d in the place of N. It follows from nothing, and is false for d = 1
+    (`lemma_4_fails`); elsewhere it holds, several times too large, as the union bound is.
+
+    Source: Pathak and Raj 2010, Lemma 4; Chaudhuri and Monteleoni 2008, Lemma 5.
+
+    >>> [round(value, 1) for value in norm_quantiles(5, 2.0, 0.05)]
+    [165.8, 236.9, 46.4]
+    """
+    N, scale, delta = (integer("d", d, at_least=1) + 1) ** 2, 2.0 / positive("epsilon", epsilon), _probability(delta)
+    return Quantiles(
+        scale * N * math.log(d / delta), scale * N * math.log(N / delta), scale * float(gamma.isf(delta, N))
+    )
+
+
+def lemma_4_fails(d: int) -> tuple[float, float] | None:
+    """The range [low, 1) of delta in which Lemma 4 is false as printed; None if there is none, which is so for d >= 2.
+
+    With t = ln(d / delta) it claims P(Gamma(N) >= N t) <= d e^-t. For d >= 3 Chernoff's (t e^(1 - t))^N proves it: at
+    delta = 1, t = ln d and ln ln d <= ln d - 1; and N ln(t e^(1 - t)) falls faster than ln d - t where N (1 - 1 / t)
+    >= 1, as it is for t >= ln 3, N >= 16. d = 2 was checked on a fine grid of delta.
+
+    >>> round(lemma_4_fails(1)[0], 3), lemma_4_fails(2)
+    (0.308, None)
+    """
+    if integer("d", d, at_least=1) > 1:
+        return None
+    low = brentq(lambda delta: gamma.sf(4.0 * math.log(1.0 / delta), 4) - delta, 0.1, 0.9, xtol=1e-12)
+    return float(low), 1.0
+
+
+def theorem_2_bound(d: int, classes: int, epsilon: float, lam: float, delta: float) -> float:
+    """8 (d + 1)^4 C ln(d / delta)^2 / (epsilon^2 lam).
+
+    J(Phi^p) - J(Phi*) is said to exceed it with probability at most delta, Phi^p and Phi* the minimisers of J_p and J.
+    The fault: Lemma 2 takes J as lam-strongly convex. But tr_d is linear, and L does not change where all Phi_c move
+    alike; so J is linear along such a move, and Phi^p may be as far away as the set allows (`theorem_2_violations`).
+
+    Source: Pathak and Raj 2010, Theorem 2.
+
+    >>> round(theorem_2_bound(2, 3, 1.0, 1.0, 0.1))
+    17446
+    """
+    d, classes = integer("d", d, at_least=1), integer("classes", classes, at_least=2)
+    epsilon, lam, log = positive("epsilon", epsilon), positive("lam", lam), math.log(d / _probability(delta))
+    return 8.0 * (d + 1) ** 4 * classes * log**2 / (epsilon**2 * lam)
+
+
+class Theorem3(NamedTuple):
+    """The terms that Theorem 3 adds up: of the traces, of Theorem 2, and of fresh records."""
+
+    trace: float
+    empirical: float
+    fresh: float
+
+    @property
+    def bound(self) -> float:
+        return sum(self)
+
+
+def theorem_3_terms(d: int, classes: int, epsilon: float, lam: float, delta: float, n: int) -> Theorem3:
+    """4 sqrt(d) (d + 1)^2 C ln(d / delta) / (epsilon lam), Theorem 2's bound, and 16 (32 + ln(1 / delta)) / (lam n).
+
+    The faults: it stands on Theorem 2 and with it falls; its (23) doubles Theorem 2's bound and then drops the factor
+    2; and the last term, from a theorem on means, is added to a sum over records, without its Lipschitz constant.
+
+    Source: Pathak and Raj 2010, Theorem 3.
+
+    >>> [round(term, 2) for term in theorem_3_terms(2, 3, 1.0, 1.0, 0.1, 1000)]
+    [457.55, 17446.26, 0.55]
+    """
+    empirical = theorem_2_bound(d, classes, epsilon, lam, delta)
+    trace = 4.0 * math.sqrt(d) * (d + 1) ** 2 * classes * math.log(d / delta) / (epsilon * lam)
+    fresh = 16.0 * (32.0 + math.log(1.0 / delta)) / (lam * integer("n", n, at_least=1))
+    return Theorem3(trace, empirical, fresh)
+
+
+@dc.dataclass(frozen=True)
+class Excess:
+    """Bounds on J(Phi^p) - J(Phi*) over matrices with tr Phi_c <= cap. caps: [K]. low, high: [K, draws]. bound: what
+    Theorem 2 says, but for a share `delta` of draws.
+    """
+
+    caps: Array
+    low: Array
+    high: Array
+    bound: float
+    delta: float
+
+    @property
+    def violated(self) -> Array:
+        """Share of draws that exceed the bound for certain, [K]."""
+        return (self.low > self.bound).mean(1)
+
+    @property
+    def kept(self) -> Array:
+        """Share of draws that keep it for certain, [K]."""
+        return (self.high <= self.bound).mean(1)
+
+
+def theorem_2_violations(
+    caps: Sequence[float] = (1e2, 1e3, 1e4, 1e5),
+    draws: int = 400,
+    seed: int = 0,
+    *,
+    d: int = 2,
+    classes: int = 3,
+    epsilon: float = 1.0,
+    lam: float = 1.0,
+    delta: float = 0.1,
+    n: int = 40,
+    half_width: float = 0.5,
+) -> Excess:
+    """Theorem 2 where a minimiser exists because traces are capped, which changes no step of its proof.
+
+    Holds for any n records, as nothing of them enters. Let S = sum_c Phi_c^p, so tr S <= C cap; L0 = n (C - 1) psi(0)
+    the loss of equal Phi_c; and l the least eigenvalue of A, or 0 if that is smaller. All Phi_c = cap v v' with
+    v'Av = l (or all 0) have J_p = E = L0 + C cap l, so J_p(Phi^p) = L + <A, S> <= E. Any t >= 0 times what is missing,
+    E - L - <A, S> >= 0, may be taken from J(Phi^p) = L + lam <I_d, S>, and any t >= 1 added to it:
+        J(Phi^p) >= C cap min(least eigenvalue of lam I_d + t A, 0) - t E,
+        J(Phi^p) <= C cap max(largest eigenvalue of lam I_d - t A, 0) + t E.
+    The best of many t is taken. 0 <= J(Phi*) <= J(0) = L0 then bounds the excess on both sides.
+
+    caps: each > 0. d, classes, epsilon, lam, delta: as in `theorem_2_bound`. half_width: of the rounded hinge.
+
+    >>> found = theorem_2_violations()
+    >>> found.violated[:2].tolist(), found.kept[:2].tolist(), bool(found.violated[3] > 0.8)
+    ([0.0, 0.0], [1.0, 1.0], True)
+    """
+    levels = float_array("caps", caps)
+    if levels.ndim != 1 or not len(levels) or levels.min() <= 0.0:
+        raise ValueError(f"caps must be at least one number > 0, got {caps!r}")
+    bound, n = theorem_2_bound(d, classes, epsilon, lam, delta), integer("n", n, at_least=1)
+    noise = published_noise(d, epsilon, draws, generator(seed, "as_printed", 0))
+    traced, A = linear_terms(np.zeros_like(noise[:1]), lam), linear_terms(noise, lam)
+    t = _MULTIPLIERS[:, None, None, None]
+    least = np.linalg.eigvalsh(traced + t * A)[..., 0]
+    largest = np.linalg.eigvalsh(traced - t * A)[..., -1]
+    start = n * (classes - 1) * float(huber_hinge(np.zeros(1), positive("half_width", half_width))[0])
+    total = classes * levels[:, None, None]
+    reached = start + total * np.minimum(np.linalg.eigvalsh(A)[:, 0], 0.0)
+    t = _MULTIPLIERS[:, None]
+    low = (total * np.minimum(least, 0.0) - t * reached).max(1)
+    high = (total * np.maximum(largest, 0.0) + t * reached)[:, _MULTIPLIERS >= 1.0].min(1)
+    return Excess(levels, np.maximum(low, 0.0) - start, high, bound, delta)
+
+
+def _probability(delta: float) -> float:
+    return check_real("delta", delta, "in (0, 1)", lambda v: 0.0 < v < 1.0)

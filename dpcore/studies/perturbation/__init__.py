@@ -1,0 +1,1 @@
+"""Noise in the answer, in the question and in every step."""

@@ -1,0 +1,62 @@
+"""Published statements along epsilon: orders of growth, without constants, and the lecture's bound with its own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import data as records
+from ... import theory
+from ...accounting.composition import lecture_multiplier
+from ...core.losses import get_loss
+from ...core.specification import Array, Budget, NotApplicable, Spec
+from ...experiments.cell import Cell, spec_of
+
+
+def rate_shape(cell: Cell) -> tuple[str, Array]:
+    """Who published the mechanism's first rate, and its value at each epsilon of a cell, [K].
+
+    A rate bounds the excess population risk up to a constant; only how it changes along the cell means anything.
+    Raises NotApplicable where the mechanism does, and ValueError where it has no rate.
+
+    >>> from dpcore import Axis, Experiment
+    >>> (cell,) = Experiment(n=200, sweep=Axis("epsilon", (0.1, 1.0))).cells()
+    >>> source, values = rate_shape(cell)
+    >>> source, round(float(values[0] / values[1]), 2)
+    ('Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)', 9.69)
+    """
+    spec = spec_of(cell)
+    found = []
+    for epsilon in cell.epsilons:
+        plan = cell.mechanism.calibrate(spec, Budget(epsilon, cell.delta))
+        rates = [bound for bound in cell.mechanism.bounds(plan) if bound.form == "rate"]
+        if not rates:
+            raise ValueError(f"mechanism must have a published rate, got {cell.mechanism.key}")
+        found.append(rates[0])
+    return found[0].source, np.array([rate.value for rate in found])
+
+
+def lecture_bound(cell: Cell) -> Array:
+    """What the lecture proves of its Algorithm 3 at each epsilon of a cell, [K]: Theorem 2 with its noise and T = n^2.
+
+    In averages: D sqrt(G^2 + p sigma^2) times the last-iterate factor of n^2 steps, D = 2 theta_norm, with sigma / G by
+    `composition.lecture_multiplier`; nan where the lecture's accounting does not apply.
+
+    >>> from dpcore import Experiment
+    >>> bound = lecture_bound(next(Experiment(source="synthetic", n=2000).cells()))  # delta = 1e-6, epsilon to 10
+    >>> bool(bound[-2] > 5.0), bool(np.isnan(bound[-1]))
+    (True, True)
+    """
+    domain = records.load(cell.source, cell.n, cell.p, cell.seed).domain
+    B = min(cell.theta_norm, cell.radius or math.inf)
+    G = get_loss(cell.loss).largest_gradient(Spec(cell.loss, cell.n, cell.p, 0.0, domain, B, B))
+    found = []
+    for epsilon in cell.epsilons:
+        try:
+            z = lecture_multiplier(cell.n, Budget(epsilon, cell.delta))
+        except NotApplicable:
+            found.append(math.nan)
+        else:
+            found.append(theory.last_iterate_bound(2.0 * B, G * math.sqrt(1.0 + cell.p * z**2), cell.n**2))
+    return np.array(found)

@@ -1,0 +1,138 @@
+"""Clouds of releases on the loss landscape: a problem with two columns, so that whole models can be seen."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import numpy as np
+
+from ... import data as records
+from ...core.cache import BoundedCache
+from ...core.losses import get_loss
+from ...core.specification import Array, Budget, NotApplicable, Plan, Spec
+from ...experiments.cell import generator, reference_minimum
+from ...mechanisms import Mechanism
+from ...mechanisms.gradient.base import schedule_of
+from ...mechanisms.gradient.gd import NoisyGD
+
+_SOURCE, _COLUMNS = "synthetic", 2
+_GRID = 33
+# Models that are meant to lie inside the window, and the steps in which it grows: a small move must not rescale it.
+_INSIDE, _STEP = 0.95, 2.0**0.25
+_SMALLEST = 1e-3
+
+
+@dc.dataclass(frozen=True)
+class Cloud:
+    """Releases of one mechanism.
+
+    thetas: [releases, 2]. theta_hat: [2], what it would release without noise. plan: how they were made, None where
+    the mechanism does not apply, for the `reason`. path, quiet_path: [T + 1, 2], where the first release went step by
+    step, and where it would have gone without noise, where the scene asks for walks.
+    """
+
+    mechanism: str
+    thetas: Array
+    theta_hat: Array
+    plan: Plan | None
+    reason: str = ""
+    path: Array | None = None
+    quiet_path: Array | None = None
+
+
+@dc.dataclass(frozen=True)
+class Clouds:
+    """Clouds of several mechanisms over one landscape.
+
+    clouds: in the order of the mechanisms. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
+    square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
+    theta_norm: of the source.
+    """
+
+    clouds: tuple[Cloud, ...]
+    best: Array
+    x: Array
+    y: Array
+    excess: Array
+    theta_norm: float
+
+
+@dc.dataclass(frozen=True)
+class Scene:
+    """What is released: `releases` times each of the mechanisms on n synthetic records with two columns.
+
+    epsilon, delta, lam, loss: as in `dpcore.solve`. seed: of records and noise, as in an `Experiment`. walks: also
+    where descents go step by step, in a window that holds the way.
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+    n: int
+    epsilon: float
+    delta: float
+    lam: float | str
+    seed: int
+    loss: str = "logistic"
+    releases: int = 50
+    walks: bool = False
+
+
+_CLOUDS: BoundedCache[Clouds] = BoundedCache(128)
+
+
+def clouds(scene: Scene) -> Clouds:
+    """The releases of a scene and the landscape below them, from a cache; arrays must not be changed.
+
+    Randomness: that of `dpcore.experiments.cell`: from (seed, mechanism key, number of the release) alone.
+
+    >>> from dpcore import make_mechanism
+    >>> made = clouds(Scene((make_mechanism("output_gamma"),), n=200, epsilon=1.0, delta=0.0, lam=0.1, seed=0))
+    >>> made.clouds[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
+    ((50, 2), (33, 33), True)
+    """
+    return _CLOUDS.get(scene, lambda: _compute(scene))
+
+
+def _compute(scene: Scene) -> Clouds:
+    B = records.get_source(_SOURCE).theta_norm
+    split = records.load(_SOURCE, scene.n, _COLUMNS, scene.seed)
+    spec = Spec(scene.loss, scene.n, _COLUMNS, scene.lam, split.domain, None, B)  # type: ignore[arg-type]
+    best = reference_minimum(_SOURCE, scene.n, _COLUMNS, scene.seed, scene.loss, B)
+    made = tuple(_release(mechanism, spec, scene, split.train) for mechanism in scene.mechanisms)
+
+    x, y = _window(best.theta, [cloud for cloud in made if cloud.plan])
+    loss = get_loss(scene.loss)
+    excess = np.empty((_GRID, _GRID))
+    for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
+        z = loss.predictions(split.train, np.column_stack([x, np.full(_GRID, height)]))
+        excess[i] = loss.row_means(np.zeros(scene.n), z, 1.0, split.train.y) - best.risk
+    return Clouds(made, best.theta, x, y, excess, B)
+
+
+def _release(mechanism: Mechanism, spec: Spec, scene: Scene, train: records.Data) -> Cloud:
+    try:
+        plan = mechanism.calibrate(spec, Budget(scene.epsilon, scene.delta))
+    except NotApplicable as error:
+        return Cloud(mechanism.key, np.empty((0, _COLUMNS)), np.full(_COLUMNS, np.nan), None, str(error))
+    prepared = mechanism.prepare(plan, train)
+    rngs = [generator(scene.seed, mechanism.key, r) for r in range(scene.releases)]
+    thetas = mechanism.release_many(plan, prepared, rngs)
+    if not isinstance(mechanism, NoisyGD):
+        return Cloud(mechanism.key, thetas, prepared.theta, plan)
+    path, quiet = mechanism.paths(plan, prepared, generator(scene.seed, mechanism.key, 0))
+    made = Cloud(mechanism.key, thetas, quiet[schedule_of(plan).first :].mean(axis=0), plan)
+    return dc.replace(made, path=path, quiet_path=quiet) if scene.walks else made
+
+
+def _window(best: Array, shown: list[Cloud]) -> tuple[Array, Array]:
+    """Coordinates [m] of a square half-way between the best model and those without noise, or the start of a walk; its
+    side is a step of a fixed ladder."""
+    centre = (best + np.mean([cloud.theta_hat for cloud in shown] or [best], axis=0)) / 2.0
+    ways = [way for cloud in shown for way in (cloud.path, cloud.quiet_path) if way is not None]
+    if ways:
+        centre = (best + ways[0][0]) / 2.0
+    models = np.concatenate([best[None], *(np.vstack([c.theta_hat, c.thetas]) for c in shown), *ways])
+    reach = np.abs(models - centre).max(axis=1)
+    wanted = max(1.1 * float(np.quantile(reach, _INSIDE)), 1.3 * float(reach[0]), _SMALLEST)
+    half = _STEP ** np.ceil(np.log(wanted) / np.log(_STEP))
+    steps = np.linspace(-half, half, _GRID)
+    return centre[0] + steps, centre[1] + steps

@@ -1,0 +1,1 @@
+"""Sparse models: the L1 ball, the simplex, and streams."""

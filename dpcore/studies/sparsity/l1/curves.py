@@ -1,0 +1,330 @@
+"""Excess risk of private Frank-Wolfe on the L1 ball: against its steps T, the people n and the columns p.
+
+All curves share their randomness: repetition r of a mechanism draws the same uniforms for every point.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+
+import numpy as np
+
+from .... import theory
+from ....core.cache import BoundedCache
+from ....core.specification import Array, Budget, NotApplicable, Plan
+from ....experiments.cell import generator, never
+from ....experiments.summary import Measured, measured_of
+from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
+from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
+from ....mechanisms.frank_wolfe.step_count import terrain
+from ....mechanisms.frank_wolfe.vertex_runs import polytope_models
+from ....solvers.frank_wolfe import vertices as fw
+from ....theory import lower_bounds
+from .data import Instance, SpreadRisk, instances, sampling_term, spreads, stored_columns
+
+TS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+NS = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
+PS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
+_MOST_HARD_COLUMNS, SHARES = 256, 8
+
+_AGAINST_T: BoundedCache[AgainstT] = BoundedCache(64)
+_AGAINST_N: BoundedCache[AgainstN] = BoundedCache(32)
+_AGAINST_P: BoundedCache[AgainstP] = BoundedCache(32)
+
+
+@dc.dataclass(frozen=True)
+class Curve:
+    """A mechanism's excess risk along K points; all arrays are [K].
+
+    T: theta_T is released. bound: on the mean. spent: epsilon that is proved. reasons: why a point has no values (nan).
+    """
+
+    measured: Measured
+    T: Array
+    bound: Array
+    spent: Array
+    reasons: tuple[str, ...]
+
+
+@dc.dataclass(frozen=True)
+class AgainstT:
+    """Excess risk on the training records against T [K].
+
+    plain: without privacy, at T = 1, ..., max T; plain_bound: its bound, the same. nothing: of theta = 0. auto, tuned:
+    the T that the mechanism chooses with this accounting and the T of its smallest bound; 0 where it has no guarantee.
+    stored: filled columns.
+    """
+
+    T: Array
+    private: Curve
+    plain: Array
+    plain_bound: Array
+    nothing: float
+    auto: int
+    tuned: int
+    stored: int
+    accounting: str
+    repetitions: int
+
+
+@dc.dataclass(frozen=True)
+class AgainstN:
+    """Excess risk on the training records against n [K], columns and T as asked for.
+
+    hardest: the worst of several shares of `data.Spread`, nan where n is too small; packing: no private mechanism
+    has less on the hardest data. sampling: a bound on what fresh records add without privacy, and free the n from
+    which the private bound, tuned in T, stays below it. stored: filled columns.
+    """
+
+    n: Array
+    private: Curve
+    hardest: Array
+    nothing: Array
+    packing: Array
+    sampling: Array
+    free: float
+    stored: int
+    accounting: str
+    repetitions: int
+
+
+@dc.dataclass(frozen=True)
+class AgainstP:
+    """Excess risk on the training records against p [K]: vertices, and the whole gradient under Gaussian noise.
+
+    stored: filled columns [K]. nothing: of theta = 0.
+    """
+
+    p: Array
+    private: Curve
+    whole: Curve
+    nothing: Array
+    stored: Array
+    accounting: str
+    repetitions: int
+
+
+def against_T(
+    *,
+    n: int,
+    p: int,
+    epsilon: float,
+    delta: float,
+    radius: float,
+    accounting: str,
+    seed: int,
+    repetitions: int,
+    Ts: Sequence[int] = TS,
+    cancelled: Callable[[], bool] = never,
+) -> AgainstT:
+    """The U-shape over T: few steps do not arrive, many are drowned in noise.
+
+    Ts: increasing, >= 2. cancelled: as for `against_n`. From a cache; arrays must not be changed.
+    """
+
+    def compute() -> AgainstT:
+        (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
+        budget = Budget(epsilon, delta)
+        points = [(here, _polytope_plan(here, budget, accounting, T)) for T in Ts]
+        private = _curve(points, seed, repetitions, cancelled)
+        land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
+        plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
+        steps = np.arange(1.0, Ts[-1] + 1.0)
+        auto, tuned = (_polytope_plan(here, budget, accounting, T) for T in ("auto", "bound"))
+        return AgainstT(
+            T=np.array(Ts, float),
+            private=private,
+            plain=plain,
+            plain_bound=theory.frank_wolfe_bound(land.start, land.curvature, 0.0, steps),
+            nothing=here.nothing - here.best,
+            auto=_T(auto),
+            tuned=_T(tuned),
+            stored=here.stored,
+            accounting=accounting,
+            repetitions=repetitions,
+        )
+
+    key = (n, p, epsilon, delta, radius, accounting, seed, repetitions, tuple(Ts))
+    return _AGAINST_T.get_unless(cancelled, key, compute)
+
+
+def against_n(
+    *,
+    p: int,
+    epsilon: float,
+    delta: float,
+    radius: float,
+    accounting: str,
+    T: int | str,
+    seed: int,
+    repetitions: int,
+    ns: Sequence[int] = NS,
+    cancelled: Callable[[], bool] = never,
+) -> AgainstN:
+    """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds.
+
+    cancelled: asked now and then; when it says yes, CancelledError is raised.
+    """
+
+    def compute() -> AgainstN:
+        stored, budget = stored_columns(ns[-1], p), Budget(epsilon, delta)
+        made = instances(ns, p, stored, radius, seed)
+        points = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
+        private = _curve(points, seed, repetitions, cancelled)
+        hardest = _hardest(points, seed, repetitions, cancelled)
+        lands = [terrain(here.spec, from_zero=True) for here in made]
+        packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
+        sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
+        return AgainstN(
+            n=np.array(ns, float),
+            private=private,
+            hardest=hardest,
+            nothing=np.array([here.nothing - here.best for here in made]),
+            packing=np.array(packing),
+            sampling=np.array(sampling),
+            free=free_from(made[-1], budget, accounting),
+            stored=stored,
+            accounting=accounting,
+            repetitions=repetitions,
+        )
+
+    key = (p, epsilon, delta, radius, accounting, T, seed, repetitions, tuple(ns))
+    return _AGAINST_N.get_unless(cancelled, key, compute)
+
+
+def free_from(here: Instance, budget: Budget, accounting: str = "tight") -> float:
+    """The n at which the private bound, tuned in T, falls under `sampling_term`: n^(-2/3) against n^(-1/2).
+
+    nan where the accounting has no guarantee. Only n of the instance does not matter.
+    The bound is 2.381 Gamma^(1/3) (a / n)^(2/3), the term s / sqrt(n).
+    """
+    if budget.pure and accounting != "tight":
+        return math.nan
+    land = terrain(here.spec, from_zero=True)
+    a = FrankWolfePolytope(accounting).selection_rate(here.spec, budget) * here.n
+    s = sampling_term(here.spec, land.extent) * math.sqrt(here.n)
+    return (theory.tuned_frank_wolfe_bound(land.curvature, a) / s) ** 6
+
+
+def against_p(
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    radius: float,
+    accounting: str,
+    T: int | str,
+    seed: int,
+    repetitions: int,
+    ps: Sequence[int] = PS,
+    cancelled: Callable[[], bool] = never,
+) -> AgainstP:
+    """What columns cost: one noisy vertex a step, beside noise in every coordinate of the gradient.
+
+    cancelled: as for `against_n`.
+    """
+
+    def compute() -> AgainstP:
+        budget = Budget(epsilon, delta)
+        made = [instances((n,), p, stored_columns(n, p), radius, seed)[0] for p in ps]
+        vertices = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
+        whole = [(here, _general_plan(here, budget, T)) for here in made]
+        return AgainstP(
+            p=np.array(ps, float),
+            private=_curve(vertices, seed, repetitions, cancelled),
+            whole=_curve(whole, seed, repetitions, cancelled),
+            nothing=np.array([here.nothing - here.best for here in made]),
+            stored=np.array([here.stored for here in made], float),
+            accounting=accounting,
+            repetitions=repetitions,
+        )
+
+    key = (n, epsilon, delta, radius, accounting, T, seed, repetitions, tuple(ps))
+    return _AGAINST_P.get_unless(cancelled, key, compute)
+
+
+def _polytope_plan(here: Instance, budget: Budget, accounting: str, T: int | str) -> Plan | str:
+    """The plan, or why there is none."""
+    try:
+        return FrankWolfePolytope(accounting, T).calibrate(here.spec, budget)
+    except NotApplicable as error:
+        return str(error)
+
+
+def _general_plan(here: Instance, budget: Budget, T: int | str) -> Plan | str:
+    try:
+        return FrankWolfeGeneral(T=T).calibrate(here.spec, budget)
+    except NotApplicable as error:
+        return str(error)
+
+
+def _T(plan: Plan | str) -> int:
+    return plan.steps + 1 if isinstance(plan, Plan) else 0
+
+
+def _curve(
+    points: Sequence[tuple[Instance, Plan | str]],
+    seed: int,
+    repetitions: int,
+    cancelled: Callable[[], bool],
+) -> Curve:
+    """Points on one instance advance together."""
+    draws = np.full((len(points), repetitions), np.nan)
+    bound, spent = np.full(len(points), np.nan), np.full(len(points), np.nan)
+    groups: dict[int, list[int]] = {}
+    for k, (here, plan) in enumerate(points):
+        if isinstance(plan, Plan):
+            bound[k] = min(b.value for b in plan.mechanism.bounds(plan) if b.form == "upper")
+            spent[k] = plan.spent.epsilon
+            groups.setdefault(id(here), []).append(k)
+    for ks in groups.values():
+        if cancelled():  # few steps ask nobody
+            raise CancelledError
+        here = points[ks[0]][0]
+        plans = [plan for plan in (points[k][1] for k in ks) if isinstance(plan, Plan)]
+        thetas = private_models(here.risk, plans, seed, repetitions, cancelled)
+        draws[ks] = here.risk.values(thetas) - here.best
+    T = np.array([_T(plan) or math.nan for _, plan in points], float)
+    reasons = tuple("" if isinstance(plan, Plan) else plan for _, plan in points)
+    return Curve(measured_of(draws, np.full(len(points), np.nan)), T, bound, spent, reasons)
+
+
+def private_models(
+    risk: fw.Quadratic, plans: Sequence[Plan], seed: int, repetitions: int, cancelled: Callable[[], bool]
+) -> Array:
+    """Releases of plans that differ in T and noise only, [len(plans), repetitions, r]."""
+    rngs = _generators(plans[0], seed, repetitions)
+    models = noisy_models if isinstance(plans[0].mechanism, FrankWolfeGeneral) else polytope_models
+    return models(risk, plans, rngs, cancelled=cancelled)
+
+
+def _hardest(
+    points: Sequence[tuple[Instance, Plan | str]], seed: int, repetitions: int, cancelled: Callable[[], bool]
+) -> Array:
+    """The largest mean excess over several shares of agreeing rows, for each n; nan where there is none."""
+    columns = 1 << (min(points[0][0].p, _MOST_HARD_COLUMNS).bit_length() - 1)
+    radius, found = points[0][0].radius, np.full(len(points), np.nan)
+    made = [
+        (k, plan, spread)
+        for k, (here, plan) in enumerate(points)
+        if isinstance(plan, Plan)
+        for spread in spreads(here.n, columns, SHARES)
+    ]
+    if not made:
+        return found
+    made.sort(key=lambda one: -one[1].steps)
+    shares = np.repeat([spread.agreeing / spread.n for _, _, spread in made], repetitions)
+    risk = SpreadRisk(shares, columns)
+    plans, rngs = [plan for _, plan, _ in made], _generators(made[0][1], seed, repetitions)
+    thetas = polytope_models(risk, plans, rngs, cancelled=cancelled)
+    risks = risk.values(thetas.reshape(-1, columns)).reshape(len(made), repetitions).mean(axis=1)
+    for (k, _, spread), mean in zip(made, risks, strict=True):
+        found[k] = np.fmax(found[k], mean - spread.best(radius))
+    return found
+
+
+def _generators(plan: Plan, seed: int, repetitions: int) -> list[np.random.Generator]:
+    return [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]

@@ -1,0 +1,219 @@
+"""Squared error over the L1 ball as moments: of synthetic records with few features that matter, and of hard ones."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .... import data as records
+from ....core.cache import BoundedCache
+from ....core.sets import L1Ball
+from ....core.specification import Array, Data, Domain, Spec
+from ....core.validation import integer
+from ....data.synthetic import draw_recipe
+from ....solvers import minimise_on_set
+from ....solvers.frank_wolfe.vertices import Quadratic
+
+SOURCE = "synthetic_sparse"
+LOSS = "squared"
+# Columns that are filled at most, and values of the table that they are counted from.
+MAX_COLUMNS, MAX_FILLED = 512, 25_600_000
+
+_MOMENTS: BoundedCache[dict[int, Quadratic]] = BoundedCache(16)
+_BEST: BoundedCache[float] = BoundedCache(256)
+
+
+@dc.dataclass(frozen=True)
+class Instance:
+    """n records of p columns, of which the first len(risk.linear) are filled, by their moments.
+
+    best: F*, the smallest risk over the L1 ball of `radius`, certified to 1e-9. nothing: F(0).
+    """
+
+    n: int
+    p: int
+    radius: float
+    domain: Domain
+    risk: Quadratic
+    best: float
+
+    @property
+    def stored(self) -> int:
+        return self.risk.active
+
+    @property
+    def idle(self) -> int:
+        """Columns that are zero in every record."""
+        return self.p - self.stored
+
+    @property
+    def nothing(self) -> float:
+        return self.risk.constant
+
+    @property
+    def spec(self) -> Spec:
+        return Spec(LOSS, self.n, self.p, 0.0, self.domain, self.radius, set="l1_ball")
+
+
+def stored_columns(n: int, p: int) -> int:
+    """How many of p columns are filled for n records: all, as far as 512 and 25.6 million values go.
+
+    >>> stored_columns(10_000, 256), stored_columns(10_000, 65_536), stored_columns(100_000, 1_024)
+    (256, 512, 256)
+    """
+    return min(p, MAX_COLUMNS, max(8, MAX_FILLED // n))
+
+
+def instances(ns: Sequence[int], p: int, stored: int, radius: float, seed: int) -> list[Instance]:
+    """The first n records of the source for each n in `ns`, p columns, of which `stored` are filled.
+
+    The records are those of `dpcore.data.load("synthetic_sparse", n, stored, seed)`; only their moments are kept.
+    """
+    found = _moments(tuple(sorted(ns)), stored, seed)
+    domain = records.load(SOURCE, 2, 8, seed).domain
+    made = []
+    for n in ns:
+        key = (n, stored, radius, seed)
+        made.append(
+            Instance(n, p, radius, domain, found[n], _BEST.get(key, functools.partial(_best, found[n], radius)))
+        )
+    return made
+
+
+def _best(risk: Quadratic, radius: float) -> float:
+    return minimise_on_set(risk, L1Ball(), radius).risk
+
+
+def truth(stored: int, seed: int) -> Array:
+    """The weights behind the labels, [stored]."""
+    found = records.load(SOURCE, 2, stored, seed).truth
+    if found is None:
+        raise TypeError(f"source must have a truth, got {SOURCE}")
+    return found
+
+
+def _moments(ns: tuple[int, ...], stored: int, seed: int) -> dict[int, Quadratic]:
+    return _MOMENTS.get((ns, stored, seed), lambda: _summed(ns, stored, seed))
+
+
+def _summed(ns: tuple[int, ...], stored: int, seed: int) -> dict[int, Quadratic]:
+    """Moments of the first n records for all n, from one table that is not kept."""
+    train = draw_recipe(SOURCE, ns[-1], stored, np.random.default_rng([seed, *SOURCE.encode()])).train
+    X, y = np.asarray(train.X), train.y
+    gram, linear, square, found = np.zeros((stored, stored)), np.zeros(stored), 0.0, {}
+    for start, n in zip((0, *ns), ns, strict=False):
+        # Entries are -1 and 1: single precision counts them exactly.
+        rows = X[start:n].astype(np.float32)
+        gram = gram + rows.T @ rows
+        linear = linear + y[start:n] @ X[start:n]
+        square += float(y[start:n] @ y[start:n])
+        found[n] = Quadratic(gram / n, linear / n, square / n)
+    return found
+
+
+@dc.dataclass(frozen=True)
+class Spread:
+    """Records on which the best model uses every column: copies of all rows of a Hadamard matrix with label 0, and
+    `agreeing` rows of ones with label 1.
+
+    The squared norm of theta costs as much as the rows with label 0, and the rows with label 1 ask for a sum of 1: the
+    best model spreads its weight over all columns, which T vertices cannot.
+
+    n: records. columns: a power of 2. copies: >= 1 of the matrix.
+    """
+
+    n: int
+    columns: int
+    copies: int
+
+    @property
+    def agreeing(self) -> int:
+        return self.n - self.copies * self.columns
+
+    def best(self, radius: float) -> float:
+        """F* over the L1 ball: by convexity at theta = (m / r, ..., m / r), F = a (m - 1)^2 + (1 - a) m^2 / r."""
+        a = self.agreeing / self.n
+        b = (1.0 - a) / self.columns
+        m = min(radius, a / (a + b))
+        return a * (m - 1.0) ** 2 + b * m**2
+
+    def data(self) -> Data:
+        """The records themselves, [n, columns]."""
+        block = np.ones((1, 1))
+        while len(block) < self.columns:
+            block = np.block([[block, block], [block, -block]])
+        X = np.concatenate([np.tile(block, (self.copies, 1)), np.ones((self.agreeing, self.columns))])
+        return Data(X, np.repeat([0.0, 1.0], [self.copies * self.columns, self.agreeing]))
+
+
+@dc.dataclass(frozen=True)
+class SpreadRisk:
+    """F of one `Spread` for each run, a (sum theta - 1)^2 + (1 - a) ||theta||^2: rows of the matrix are orthogonal.
+
+    shares: a of each run, [K], in the order in which `vertices.descend` keeps them, the longest first.
+    """
+
+    shares: Array
+    columns: int
+
+    @property
+    def active(self) -> int:
+        return self.columns
+
+    def state(self, count: int, start: Array) -> _SpreadState:
+        return _SpreadState(self.shares, np.tile(start, (count, 1)))
+
+    def values(self, thetas: Array) -> Array:
+        """F of the model of each run; [K, columns] -> [K]."""
+        return self.shares * (thetas.sum(axis=-1) - 1.0) ** 2 + (1.0 - self.shares) * (thetas**2).sum(axis=-1)
+
+
+@dc.dataclass
+class _SpreadState:
+    shares: Array
+    thetas: Array
+
+    def gradients(self, live: int) -> Array:
+        thetas, a = self.thetas[:live], self.shares[:live, None]
+        return 2.0 * (a * (thetas.sum(axis=1, keepdims=True) - 1.0) + (1.0 - a) * thetas)
+
+    def move(self, mu: float, columns: NDArray[np.int64], lengths: Array) -> None:
+        self.thetas[: len(columns)] *= 1.0 - mu
+        stored = np.flatnonzero(columns < self.thetas.shape[1])
+        self.thetas[stored, columns[stored]] += mu * lengths[stored]
+
+    def risks(self, live: int) -> Array:
+        return SpreadRisk(self.shares[:live], self.thetas.shape[1]).values(self.thetas[:live])
+
+
+def spreads(n: int, columns: int, most: int) -> list[Spread]:
+    """At most `most` of the data sets of n records, from many to few agreeing rows; [] where n is too small.
+
+    >>> [spread.agreeing for spread in spreads(1_000, 256, most=8)]
+    [744, 488, 232]
+    """
+    integer("columns", columns, at_least=1)
+    if columns & (columns - 1):
+        raise ValueError(f"columns must be a power of 2, got {columns}")
+    copies = (n - 1) // columns
+    # The hardest share of agreeing rows falls with n: many small ones are tried.
+    if not copies:
+        return []
+    left = np.unique(np.geomspace(1, copies, most).round().astype(int))
+    return [Spread(n, columns, copies + 1 - int(k)) for k in left][::-1]
+
+
+def sampling_term(spec: Spec, extent: float) -> float:
+    """A bound on the mean of sup over the set of F on fresh records less F on n records: 2 E sqrt(2 ln(2p) / n).
+
+    extent: E = L R radius. Symmetrisation, contraction (the loss is L-Lipschitz in a prediction) and the mean of the
+    largest of 2p sums of n signs.
+
+    Source: Bartlett and Mendelson 2003; constants derived here (explicit).
+    """
+    return 2.0 * extent * math.sqrt(2.0 * math.log(2.0 * spec.p) / spec.n)

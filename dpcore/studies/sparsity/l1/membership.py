@@ -1,0 +1,294 @@
+"""Who took part, read off an accurate model: the lower bound of Talwar, Thakurta and Zhang 2015 at a size that runs.
+
+Theorem 3.1 plants a fingerprinting code in the records of a LASSO: a model that predicts nearly as well as the best one
+has the signs of the columns on which all users agree, and such signs give the users away. Its own size cannot be built
+(`literal_size`). Here the same records are built with few users, private Frank-Wolfe is run on them, and members are
+told from strangers by the score with which such codes are traced. This illustrates the theorem and proves nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from ....core.cache import BoundedCache
+from ....core.losses import get_loss
+from ....core.specification import Array, Budget, Data, Domain, Spec
+from ....core.validation import check_real, integer, positive
+from ....experiments.cell import generator, never
+from ....experiments.summary import auc as auc
+from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
+from ....solvers import minimise_on_set
+from ....solvers.frank_wolfe import vertices as fw
+
+USERS, COLUMNS = 8, 512
+EPSILONS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+_STRANGERS = 100
+_CONSTANT_SHARE = 0.25
+_MAX_COLUMNS = 1_024
+# Theorem 3.1's: the smallest loss that a private model can have, over tau w, and the share of signs that it names.
+_KAPPA = 1.1
+_GAP = 1e-10
+
+_TRACINGS: BoundedCache[Tracing] = BoundedCache(16)
+
+
+@dc.dataclass(frozen=True)
+class Code:
+    """Users as rows of -1 and +1, shapes [w, p] (members) and [s, p] (strangers, from the same law).
+
+    bias: [p], P(+1) in a column; nan in a column that is constant by construction.
+    """
+
+    members: Array
+    strangers: Array
+    bias: Array
+
+    @property
+    def consensus(self) -> Array:
+        """[p]: the sign on which all members agree, 0 in a column where they do not."""
+        sums = self.members.sum(axis=0)
+        return np.where(np.abs(sums) == len(self.members), np.sign(sums), 0.0)
+
+
+@dc.dataclass(frozen=True)
+class Traced:
+    """What a model gives away. auc: how often a member scores above a stranger, ties counting half. member, stranger:
+    mean scores. agreement: share of the consensus columns whose sign theta has. excess: F(theta) - min F.
+    """
+
+    auc: float
+    member: float
+    stranger: float
+    agreement: float
+    excess: float
+
+
+@dc.dataclass(frozen=True)
+class Tracing:
+    """What releases give away at each epsilon; arrays are [E] but for `every_auc`.
+
+    limit: what no attack on a release of this mechanism can exceed as auc (`Mechanism.attack_limit`). every_auc:
+    [E, runs]. auc, member, stranger, agreement, excess: means over the runs, as in `Traced`. exact: the same without
+    privacy, for the minimiser of F. nothing: excess of theta = 0. consensus: mean share of the columns on which all
+    members agree.
+    w, p, n, delta, T, repetitions: the setting; every repetition has a new code and two runs for each epsilon.
+    """
+
+    epsilon: Array
+    limit: Array
+    every_auc: Array
+    auc: Array
+    member: Array
+    stranger: Array
+    agreement: Array
+    excess: Array
+    exact: Traced
+    nothing: float
+    consensus: float
+    w: int
+    p: int
+    n: int
+    delta: float
+    T: int
+    repetitions: int
+
+
+class Size(NamedTuple):
+    """How large Theorem 3.1 is: users w of a code for m, columns p, records n, and the excess risk that it proves."""
+
+    m: int
+    w: float
+    p: int
+    n: int
+    excess: float
+
+
+def tracing(
+    *,
+    seed: int,
+    repetitions: int = 6,
+    epsilons: Sequence[float] = EPSILONS,
+    w: int = USERS,
+    p: int = COLUMNS,
+    T: int | None = None,
+    cancelled: Callable[[], bool] = never,
+) -> Tracing:
+    """Private Frank-Wolfe on fingerprinting codes, and how well members are told from strangers by what it releases.
+
+    Records: those of `records_of_code`, n = w + p; squared loss on the L1 ball of size 1, delta = 1 / n^2.
+    epsilons: increasing. w: users, >= 2. p: columns, a power of 2 from 8 to 1,024. repetitions: >= 2. T: theta_T is
+    released; None for p, so that a model can name nearly every column at every epsilon. From a cache; arrays must not
+    be changed. Raises ValueError for other values, CancelledError when `cancelled` says yes.
+
+    Source: Talwar, Thakurta and Zhang 2015, Section 3; code after Tardos 2008.
+
+    >>> found = tracing(seed=0, repetitions=2, epsilons=(1.0, 1000.0), w=4, p=64)
+    >>> bool(found.excess[1] < found.excess[0]), found.n
+    (True, 68)
+    """
+    w, p = integer("w", w, at_least=2), integer("p", p, at_least=8)
+    if p & (p - 1) or p > _MAX_COLUMNS:
+        raise ValueError(f"p must be a power of 2 and at most {_MAX_COLUMNS:,}, got {p}")
+    repetitions = integer("repetitions", repetitions, at_least=2)
+    grid = tuple(positive("epsilons", epsilon) for epsilon in epsilons)
+    if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
+        raise ValueError(f"epsilons must be increasing and at least one, got {grid}")
+    T = integer("T", p if T is None else T, at_least=2)
+    key = (seed, repetitions, grid, w, p, T)
+    return _TRACINGS.get_unless(cancelled, key, lambda: _trace(seed, repetitions, grid, w, p, T, cancelled))
+
+
+def fingerprinting_code(w: int, p: int, strangers: int, rng: np.random.Generator) -> Code:
+    """Columns of biased coins, a quarter of constant columns half of which are -1, in random order.
+
+    P(+1) = sin^2(phi) with phi uniform where t <= P(+1) <= 1 - t, t = 1 / (4 (w + 1)): Tardos' law, cut off.
+    """
+    width = p - round(p * _CONSTANT_SHARE)
+    low = math.asin(math.sqrt(1.0 / (4.0 * (w + 1.0))))
+    bias = np.full(p, np.nan)
+    bias[:width] = np.sin(rng.uniform(low, 0.5 * math.pi - low, width)) ** 2
+    rows = np.where(np.arange(p) % 2, 1.0, -1.0) * np.ones((w + strangers, 1))
+    rows[:, :width] = np.where(rng.random((w + strangers, width)) < bias[:width], 1.0, -1.0)
+    order = rng.permutation(p)
+    rows = rows[:, order]
+    return Code(rows[:w], rows[w:], bias[order])
+
+
+def records_of_code(code: Code) -> Data:
+    """p records with label 0, the rows of a Hadamard matrix, and the members with label 1.
+
+    The columns of the first p are orthogonal, so n F(theta) = p ||theta||_2^2 + sum over members (<x_i, theta> - 1)^2.
+    """
+    w, p = code.members.shape
+    return Data(np.vstack([_hadamard(p), code.members]), np.concatenate([np.zeros(p), np.ones(w)]))
+
+
+def scores(theta: Array, rows: Array, bias: Array) -> Array:
+    """sum_j sign(theta_j) (x_ij - mean_j) / sd_j over the columns with a bias, over the root of their number; [rows].
+
+    A user who has no part in theta has mean 0 and variance at most 1.
+    """
+    coded = np.flatnonzero(np.isfinite(bias))
+    chance = bias[coded]
+    standard = (rows[:, coded] - (2.0 * chance - 1.0)) / (2.0 * np.sqrt(chance * (1.0 - chance)))
+    return standard @ np.sign(theta[coded]) / math.sqrt(len(coded))
+
+
+def agreement_guaranteed(kappa: float, tau: float, spare: float | None = None) -> float:
+    """f >= 0 such that more than f p consensus signs agree with theta whenever n F(theta) < kappa tau w; Lemma 3.3.
+
+    For n F(theta) = k ||theta||^2 + sum_i (<x_i, theta> - 1)^2, the sum over w users, ||theta||_1 <= 1 and
+    tau = k / (w p). spare: the share of the p columns without consensus; None for tau, as in the paper. 0 says nothing.
+
+    Let a, b be the L1 norms of theta on the columns that agree, A of them, and on the spare ones. Columns that disagree
+    push every <x_i, theta> down, so <x_i, theta> <= a + b. By Cauchy's inequality ||theta||^2 >= (a + b)^2 / N, with
+    N = A + spare p. With s = a + b <= 1
+        n F(theta) >= k s^2 / N + w (1 - s)^2 >= 1 / (1/w + N/k) = tau w / (tau + N/p).
+    So n F(theta) < kappa tau w needs A/p > 1/kappa - tau - spare. With spare = 0 this is the largest such f: models
+    with equal sizes on A columns attain equality.
+
+    The paper bounds a and b one by one and needs 1 >= sqrt(kappa f) + 2 sqrt(kappa tau), a smaller f.
+
+    Source: Talwar, Thakurta and Zhang 2015, Lemma 3.3 (f = 3/4, kappa = 1.1, tau = 1/1000); constant derived here.
+
+    >>> round(agreement_guaranteed(1.1, 0.001), 4)
+    0.9071
+    """
+    kappa, tau = positive("kappa", kappa), positive("tau", tau)
+    share = tau if spare is None else check_real("spare", spare, "in [0, 1]", lambda v: 0 <= v <= 1)
+    return max(0.0, 1.0 / kappa - tau - share)
+
+
+def literal_size(tau: float = 0.001) -> Size:
+    """The smallest size at which Theorem 3.1 can be built, and what it then proves; real numbers rounded up.
+
+    k = tau w p records with orthogonal columns need k >= p, so w = m / ln m >= 1 / tau. p = m^2 / tau columns,
+    n = w + k records. By the proof the excess is at least c w / n with 3 c = (1.1 - 1 - 4 tau) tau; 0 where that is
+    negative. tau: in (0, 1/3), the paper has 1/1000.
+
+    >>> size = literal_size()
+    >>> size.m, f"{size.p:.2g} columns", f"{size.n:.2g} records"
+    (9119, '8.3e+10 columns', '8.3e+10 records')
+    """
+    tau = check_real("tau", tau, "in (0, 1/3)", lambda v: 0 < 3 * v < 1)
+    low, high = 2, 4  # m / ln m rises from m = e
+    while high < math.log(high) / tau:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle < math.log(middle) / tau else (low, middle)
+    w, p = high / math.log(high), math.ceil(high**2 / tau)
+    n = math.ceil(w + tau * w * p)
+    return Size(high, w, p, n, max(0.0, (_KAPPA - 1.0 - 4.0 * tau) * tau / 3.0) * w / n)
+
+
+def _trace(
+    seed: int,
+    repetitions: int,
+    epsilons: tuple[float, ...],
+    w: int,
+    p: int,
+    T: int,
+    cancelled: Callable[[], bool],
+) -> Tracing:
+    n = w + p
+    spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
+    mechanism, delta = FrankWolfePolytope(T=T), float(n) ** -2
+    plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in epsilons]
+    runs: list[list[list[Traced]]] = []  # repetition, epsilon, run
+    exact, nothing, consensus = [], [], []
+    for repetition in range(repetitions):
+        code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
+        data = records_of_code(code)
+        risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
+        best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
+        prepared = [mechanism.prepare(plan, data) for plan in plans]
+        drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], cancelled)
+        runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
+        exact.append(_traced(best.theta, code, risk, best.risk))
+        nothing.append(risk.constant - best.risk)
+        consensus.append(float(np.count_nonzero(code.consensus)) / p)
+    table = np.array([[[dc.astuple(run) for run in at] for at in each] for each in runs])
+    table = np.moveaxis(table, 0, 1).reshape(len(epsilons), -1, table.shape[-1])
+    means = {field.name: table[:, :, k].mean(axis=1) for k, field in enumerate(dc.fields(Traced))}
+    return Tracing(
+        epsilon=np.array(epsilons),
+        limit=np.array([mechanism.attack_limit(plan) for plan in plans]),
+        every_auc=table[:, :, 0],
+        auc=means["auc"],
+        member=means["member"],
+        stranger=means["stranger"],
+        agreement=means["agreement"],
+        excess=means["excess"],
+        exact=Traced(*np.mean([dc.astuple(found) for found in exact], axis=0).tolist()),
+        nothing=float(np.mean(nothing)),
+        consensus=float(np.mean(consensus)),
+        w=w,
+        p=p,
+        n=n,
+        delta=delta,
+        T=T,
+        repetitions=repetitions,
+    )
+
+
+def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> Traced:
+    members, strangers = scores(theta, code.members, code.bias), scores(theta, code.strangers, code.bias)
+    consensus = code.consensus
+    agree = np.count_nonzero(np.sign(theta) * consensus > 0.0) / np.count_nonzero(consensus)
+    risen = float(risk.values(theta)) - least
+    return Traced(auc(members, strangers), float(members.mean()), float(strangers.mean()), agree, risen)
+
+
+def _hadamard(p: int) -> Array:
+    """Sylvester's matrix of -1 and +1 with orthogonal columns, p a power of 2."""
+    made = np.ones((1, 1))
+    while len(made) < p:
+        made = np.block([[made, made], [made, -made]])
+    return made

@@ -1,0 +1,79 @@
+"""One private run on the L1 ball, vertex by vertex."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....core.cache import BoundedCache
+from ....core.specification import Array, Budget, Plan
+from ....experiments.cell import generator
+from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
+from ....mechanisms.frank_wolfe.vertex_runs import descend
+from ....solvers.frank_wolfe import vertices as fw
+from .data import instances, stored_columns, truth
+
+_PATHS: BoundedCache[Path] = BoundedCache(64)
+
+
+@dc.dataclass(frozen=True)
+class Path:
+    """The vertices of one run, and the model that they make.
+
+    columns, signs: [T - 1], vertex t is sign * e_column; columns from `stored` on are zero in every record. theta,
+    truth: [stored]. share: [T - 1], how much of theta_T each vertex makes up. excess: of theta_T.
+    """
+
+    plan: Plan
+    columns: NDArray[np.int64]
+    signs: Array
+    share: Array
+    theta: Array
+    truth: Array
+    excess: float
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Which vertices are features that matter, with their sign; [T - 1]."""
+        stored = self.columns < len(self.truth)
+        there = np.where(stored, self.truth[np.minimum(self.columns, len(self.truth) - 1)], 0.0)
+        return there * self.signs > 0
+
+    @property
+    def found(self) -> int:
+        """How many features that matter were chosen at least once, with their sign."""
+        return len(set(self.columns[self.right].tolist()))
+
+
+def path(
+    *, n: int, p: int, epsilon: float, delta: float, radius: float, accounting: str, T: int | str, seed: int
+) -> Path:
+    """The first run of `against_T` at this T. Raises NotApplicable where there is no plan.
+
+    >>> walked = path(n=5_000, p=64, epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", T=12, seed=7)
+    >>> len(walked.columns), bool(walked.share.sum() < 1.0)
+    (11, True)
+    """
+    key = (n, p, epsilon, delta, radius, accounting, T, seed)
+    return _PATHS.get(key, lambda: _path(*key))
+
+
+def _path(
+    n: int, p: int, epsilon: float, delta: float, radius: float, accounting: str, T: int | str, seed: int
+) -> Path:
+    (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
+    plan = FrankWolfePolytope(accounting, T).calibrate(here.spec, Budget(epsilon, delta))
+    runs, chosen = descend([plan], here.risk, [generator(seed, plan.mechanism.key, 0)])
+    theta = fw.models(chosen, runs, radius, np.zeros(here.stored), here.stored)[0]
+    ends = runs[0].T * (runs[0].T + 1.0)
+    return Path(
+        plan,
+        chosen.columns[0],
+        chosen.signs[0],
+        share=np.arange(4.0, 2.0 * runs[0].T + 2.0, 2.0) / ends,
+        theta=theta,
+        truth=truth(here.stored, seed),
+        excess=float(here.risk.values(theta)) - here.best,
+    )

@@ -1,0 +1,148 @@
+"""What columns cost: excess risk against p of sampling, and of noise in the question on the same records."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from .... import data as records
+from ....core.cache import BoundedCache
+from ....core.losses import get_loss
+from ....core.specification import Array, Budget, NotApplicable, Spec, Unconverged
+from ....experiments.cell import generator, never
+from ....experiments.summary import Measured, measured_of
+from ....mechanisms import make_mechanism
+from ....mechanisms.base import SampledMechanism
+from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
+from .data import SOURCE, minimum_of, risks_of, spec_of, split_of, stored_columns
+
+# Fewer values than for one p alone, because there are several.
+_MAX_SWEPT = 640_000
+PS = (8, 32, 128, 512, 4_096, 65_536)
+
+_PRICES: BoundedCache[PriceOfColumns] = BoundedCache(32)
+
+
+@dc.dataclass(frozen=True)
+class PriceOfColumns:
+    """Excess risk on the training records against p, of sampling and of noise in the question; all arrays are [K].
+
+    p, stored: columns, and how many are filled. sampling: with the m and lam that it chooses itself. objective:
+    objective_gaussian as released, in R^p, for records promised to have ||x||_2 <= sqrt(p); it can be below 0.
+    projected: the same releases moved to the nearest point of the simplex, which costs no privacy. nothing: of theta =
+    0, which has learned nothing. m, lam: of sampling.
+    sampling_reasons, objective_reasons: why a point has no values. repetitions: behind each mean.
+    """
+
+    p: Array
+    stored: Array
+    sampling: Measured
+    objective: Measured
+    projected: Measured
+    nothing: Array
+    m: Array
+    lam: Array
+    sampling_reasons: tuple[str, ...]
+    objective_reasons: tuple[str, ...]
+    repetitions: int
+
+
+def price_of_columns(
+    *, n: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ps: Sequence[int] = PS
+) -> PriceOfColumns:
+    """Excess risk along p of two mechanisms that choose lam themselves, on the same records, over the same F*.
+
+    ps: increasing, >= 8. repetitions: even, >= 4. From a cache; arrays must not be changed.
+
+    >>> price = price_of_columns(n=500, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 64))
+    >>> bool((price.projected.mean < price.objective.mean).all())
+    True
+    """
+    if repetitions < 4 or repetitions % 2:
+        raise ValueError(f"repetitions must be even and at least 4, got {repetitions}")
+    key = (n, epsilon, delta, loss, seed, repetitions, tuple(ps))
+    return _PRICES.get(key, lambda: _price(n, Budget(epsilon, delta), loss, seed, repetitions, tuple(ps)))
+
+
+def project_onto_simplex(points: Array, radius: float = 1.0) -> Array:
+    """The nearest point of {theta >= 0, sum theta = radius} to each row of points [k, p]; shape [k, p].
+
+    It is (v - t)_+ with the t that makes its sum right. Sorted downwards, the coordinates that stay above 0 come first,
+    and j of them stay where v_j > t_j = (v_1 + ... + v_j - radius) / j: the last such j gives t.
+
+    >>> project_onto_simplex(np.array([[0.75, 0.75, -1.0]])).tolist()
+    [[0.5, 0.5, 0.0]]
+    """
+    down = -np.sort(-points, axis=1)
+    levels = (np.cumsum(down, axis=1) - radius) / np.arange(1, points.shape[1] + 1)
+    last = np.count_nonzero(down > levels, axis=1) - 1
+    return np.maximum(points - np.take_along_axis(levels, last[:, None], axis=1), 0.0)
+
+
+def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: tuple[int, ...]) -> PriceOfColumns:
+    draws, quiet = np.full((3, len(ps), repetitions), np.nan), np.full((3, len(ps)), np.nan)
+    m, lam = np.full(len(ps), np.nan), np.full(len(ps), np.nan)
+    reasons = [[""] * len(ps), [""] * len(ps)]
+    nothing = np.empty(len(ps))
+    stored = [stored_columns(n, p, _MAX_SWEPT) for p in ps]
+    for k, p in enumerate(ps):
+        split = split_of(n, p, stored[k], seed)
+        train, best = split.train, minimum_of(loss, n, p, stored[k], seed).risk
+        nothing[k] = risks_of(get_loss(loss), train, np.zeros((1, train.active)))[0] - best
+        try:
+            plan = SimplexSampling().calibrate(spec_of(loss, split, "auto"), budget)
+            weights = cast(PreparedWeights, SimplexSampling().prepare(plan, train))
+        except (NotApplicable, Unconverged) as error:
+            reasons[0][k] = str(error)
+        else:
+            m[k], lam[k] = plan.steps, float(plan.spec.lam)
+            rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
+            models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
+            draws[0, k] = risks_of(get_loss(loss), train, models) - best
+            quiet[0, k] = risks_of(get_loss(loss), train, weights.theta[None])[0] - best
+        try:
+            made = _objective_models(loss, split, seed, repetitions // 2, budget)
+        except (NotApplicable, Unconverged) as error:
+            reasons[1][k] = str(error)
+        else:
+            for row, (centre, models) in enumerate(made, start=1):
+                draws[row, k] = risks_of(get_loss(loss), train, models) - best
+                quiet[row, k] = risks_of(get_loss(loss), train, centre[None])[0] - best
+    sampling, objective, projected = (measured_of(draws[row], quiet[row]) for row in range(3))
+    return PriceOfColumns(
+        p=np.array(ps, float),
+        stored=np.array(stored, float),
+        sampling=sampling,
+        objective=objective,
+        projected=projected,
+        nothing=nothing,
+        m=m,
+        lam=lam,
+        sampling_reasons=tuple(reasons[0]),
+        objective_reasons=tuple(reasons[1]),
+        repetitions=repetitions,
+    )
+
+
+def _objective_models(
+    loss: str, split: records.Split, seed: int, pairs: int, budget: Budget
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """(without noise [r], releases [2 pairs, r]) of objective_gaussian: as released, and projected onto the simplex."""
+    mechanism = cast(SampledMechanism, make_mechanism("objective_gaussian"))
+    data, domain = split.train, split.domain.implied(2.0, split.train.p)
+    norm = records.get_source(SOURCE).theta_norm
+    plan = mechanism.calibrate(Spec(loss, data.n, data.p, "auto", domain, theta_norm=norm), budget)
+    rngs = [generator(seed, mechanism.key, r) for r in range(pairs)]
+    prepared = mechanism.prepare(plan, data)
+    drawn = mechanism.draws([plan], [prepared], rngs, never)
+    released, r = drawn.thetas[0], data.active
+    # What an idle column of a release holds is its noise, -b_j / lam; no prediction sees it, the projection does.
+    idle = np.stack([rng.standard_normal(data.p - r) for rng in rngs]) * (plan.scale / float(plan.spec.lam))
+    signed = np.stack([-idle, idle], axis=1).reshape(2 * pairs, -1)
+    projected = project_onto_simplex(np.concatenate([released, signed], axis=1))[:, :r]
+    centre = prepared.theta
+    empty = np.zeros(data.p - r)
+    return (centre, released), (project_onto_simplex(np.append(centre, empty)[None])[0, :r], projected)

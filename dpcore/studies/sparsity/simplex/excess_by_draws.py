@@ -1,0 +1,222 @@
+"""Excess risk against the number of draws m: few are coarse, many ask for a mixture that is blurred."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from typing import Literal, cast
+
+import numpy as np
+
+from .... import theory
+from ....core.cache import BoundedCache
+from ....core.losses import Loss, get_loss
+from ....core.specification import Array, Budget, Data, LamRule, Plan, Spec, Unconverged
+from ....core.validation import integer
+from ....experiments.cell import generator, never
+from ....experiments.summary import Measured, measured_of
+from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
+from ....solvers import minimise_entropic
+from .data import minimum_of, risks_of, spec_of, split_of, stored_columns
+
+MS = (1, 2, 3, 5, 8, 13, 20, 32, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+On = Literal["training", "fresh"]
+
+# Of the solver, in units of ln w: weights are right to about a thousandth, which no picture shows.
+_DISPLAY_RESIDUAL = 1e-3
+
+_VALLEYS: BoundedCache[tuple[Measured, Measured, tuple[str, ...]]] = BoundedCache(64)
+
+
+@dc.dataclass(frozen=True)
+class Valley:
+    """Excess risk against the number of draws m, with what is proved of it; all arrays are [K].
+
+    m: the numbers of draws. lam: with which; eta: the price of one draw; spent_epsilon: of all m, at the requested
+    delta. sampling, bias, stability: the terms of the bounds. affordable: whether m draws cost at most the requested
+    budget. training, fresh: what was measured. reasons: why a point has no values, "" where it has some. lam_is_free:
+    each m has a lam of its own. stored: the columns that are filled, of p; the others are zero in every record.
+    epsilon: as requested. repetitions: behind each mean.
+    """
+
+    m: Array
+    lam: Array
+    eta: Array
+    spent_epsilon: Array
+    sampling: Array
+    bias: Array
+    stability: Array
+    affordable: np.ndarray
+    training: Measured
+    fresh: Measured
+    reasons: tuple[str, ...]
+    lam_is_free: bool
+    stored: int
+    p: int
+    epsilon: float
+    repetitions: int
+
+    def measured(self, on: On) -> Measured:
+        return self.training if on == "training" else self.fresh
+
+    def bound(self, on: On) -> Array:
+        """On the mean excess, [K]: two terms on the training records, three on fresh ones."""
+        return self.sampling + self.bias + (self.stability if on == "fresh" else 0.0)
+
+    def best_by_bound(self, on: On) -> int | None:
+        """The affordable m of the grid with the smallest bound; None where no m is affordable."""
+        return self._best(self.bound(on))
+
+    def best_measured(self, on: On) -> int | None:
+        """The affordable m of the grid with the smallest mean excess; it looks at the records, so it is not private."""
+        return self._best(self.measured(on).mean)
+
+    def _best(self, values: Array) -> int | None:
+        open_to_us = self.affordable & np.isfinite(values)
+        return int(self.m[np.argmin(np.where(open_to_us, values, np.inf))]) if open_to_us.any() else None
+
+
+def valley(
+    *,
+    n: int,
+    p: int,
+    epsilon: float,
+    delta: float,
+    loss: str,
+    lam: float | LamRule,
+    seed: int,
+    repetitions: int,
+    ms: Sequence[int] = MS,
+    cancelled: Callable[[], bool] = never,
+) -> Valley:
+    """Excess risk along numbers of draws `ms`, increasing, on n records of p columns.
+
+    lam: "auto" gives each m the smallest lam whose m draws cost at most (epsilon, delta); a number is kept, and what
+    the draws cost grows with m. repetitions: >= 2 releases for each m, which share their randomness along m.
+    Measurements are kept in a cache; arrays must not be changed. Where a mechanism or its solver refuses, values are
+    nan and `reasons` says why. cancelled: asked between lams; when it says yes, CancelledError is raised.
+    Raises ValueError for arguments outside their ranges.
+
+    >>> made = valley(n=500, p=8, epsilon=1.0, delta=1e-6, loss="huber", lam="auto", seed=0, repetitions=4)
+    >>> bool((made.training.mean < made.bound("training")).all()), made.best_by_bound("training")
+    (True, 8)
+    """
+    if isinstance(lam, str) and lam != "auto":
+        raise ValueError(f"lam must be a number or 'auto', got {lam!r}")
+    integer("repetitions", repetitions, at_least=2)
+    budget, stored = Budget(epsilon, delta), stored_columns(n, p)
+    spec = spec_of(loss, split_of(n, p, stored, seed), lam)
+    plans: list[Plan | None] = []
+    reasons: list[str] = []
+    for m in ms:
+        plan, reason = _calibrated(SimplexSampling(m=m), spec, budget)
+        plans.append(plan)
+        reasons.append(reason)
+    lams, eta, spent, sampling, bias, stability = np.array(
+        [[math.nan] * 6 if plan is None else _terms(plan) for plan in plans]
+    ).T
+    draws = tuple((m, None if plan is None else float(plan.spec.lam)) for m, plan in zip(ms, plans, strict=True))
+    training, fresh, failures = _VALLEYS.get_unless(
+        cancelled,
+        (n, p, stored, loss, seed, repetitions, draws),
+        lambda: _measure(n, p, stored, loss, seed, repetitions, draws, cancelled),
+    )
+    return Valley(
+        m=np.array(ms, float),
+        lam=lams,
+        eta=eta,
+        spent_epsilon=spent,
+        sampling=sampling,
+        bias=bias,
+        stability=stability,
+        affordable=np.array([plan is not None and plan.spent <= budget for plan in plans]),
+        training=training,
+        fresh=fresh,
+        reasons=tuple(reason or failure for reason, failure in zip(reasons, failures, strict=True)),
+        lam_is_free=isinstance(lam, str),
+        stored=stored,
+        p=p,
+        epsilon=budget.epsilon,
+        repetitions=repetitions,
+    )
+
+
+def _calibrated(mechanism: SimplexSampling, spec: Spec, budget: Budget) -> tuple[Plan | None, str]:
+    try:
+        return mechanism.calibrate(spec, budget), ""
+    except ValueError as error:  # NotApplicable, or a rule for lam that finds none
+        return None, str(error)
+
+
+def _terms(plan: Plan) -> list[float]:
+    """lam, eta, spent epsilon, and the three terms of the bounds."""
+    loss, lam, R = get_loss(plan.spec.loss), float(plan.spec.lam), plan.spec.domain.R
+    L, c, event = loss.lipschitz(plan.spec), loss.curvature_bound, plan.ledger[0]
+    return [
+        lam,
+        2.0 * event.sensitivity / event.scale,
+        plan.spent.epsilon,
+        theory.sampling_excess(L, c, R, plan.steps),
+        theory.entropy_bias(lam, plan.spec.p),
+        theory.stability(L, R, plan.spec.n, lam),
+    ]
+
+
+def _measure(
+    n: int,
+    p: int,
+    stored: int,
+    loss_key: str,
+    seed: int,
+    repetitions: int,
+    wanted: tuple[tuple[int, float | None], ...],
+    cancelled: Callable[[], bool],
+) -> tuple[Measured, Measured, tuple[str, ...]]:
+    """Excess on the training and on the test records for pairs of m and lam, and why there is none."""
+    loss, split = get_loss(loss_key), split_of(n, p, stored, seed)
+    failures = [""] * len(wanted)
+    models = np.full((len(wanted), repetitions + 1, split.train.active), np.nan)  # the last is before the draws
+    path: list[tuple[float, Array]] = []
+    for lam in sorted({lam for _, lam in wanted if lam is not None}, reverse=True):
+        if cancelled():
+            raise CancelledError
+        at = [k for k, (_, wants) in enumerate(wanted) if wants == lam]
+        try:
+            weights = _weights(loss, split.train, lam, path)
+        except Unconverged as error:
+            for k in at:
+                failures[k] = str(error)
+        else:
+            rngs = [generator(seed, SimplexSampling.key, r) for r in range(repetitions)]
+            models[at, :-1] = sampled_models(weights, [wanted[k][0] for k in at], rngs, 1.0).swapaxes(0, 1)
+            models[at, -1] = weights.theta
+    found = np.flatnonzero(np.isfinite(models[:, 0, 0]))
+    if not len(found):
+        nothing = measured_of(models[:, :-1, 0], models[:, -1, 0])
+        return nothing, nothing, tuple(failures)
+    truth = np.atleast_2d(cast(Array, split.truth))
+    levels = minimum_of(loss_key, n, p, stored, seed).risk, float(risks_of(loss, split.test, truth)[0])
+    # All models at once: a product of the records with a few of them takes almost as long.
+    flat = models[found].reshape(-1, models.shape[2])
+    curves = []
+    for data, level in zip((split.train, split.test), levels, strict=True):
+        excess = np.full(models.shape[:2], np.nan)
+        excess[found] = (risks_of(loss, data, flat) - level).reshape(len(found), -1)
+        curves.append(measured_of(excess[:, :-1], excess[:, -1]))
+    return curves[0], curves[1], tuple(failures)
+
+
+def _weights(loss: Loss, data: Data, lam: float, path: list[tuple[float, Array]]) -> PreparedWeights:
+    """The minimiser at display accuracy, never to be drawn from in earnest; path: those at larger lams, which grows.
+
+    Logarithms of weights are close to linear in ln lam, so that the line through the last two is a good start.
+    """
+    at, start = math.log(lam), path[-1][1] if path else None
+    if len(path) > 1:
+        (x0, u0), (x1, u1) = path[-2:]
+        start = u1 + (u1 - u0) * ((at - x1) / (x1 - x0))
+    found = minimise_entropic(loss, data, lam, tol=_DISPLAY_RESIDUAL, start=start)
+    path.append((at, found.log_weights))
+    return PreparedWeights(np.exp(found.log_weights), found.residual, found.log_weights, found.log_idle)

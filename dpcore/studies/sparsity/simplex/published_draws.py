@@ -1,0 +1,75 @@
+"""How many draws the published theorems allow, beside what is proved here: whole curves over the number of people."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+
+import numpy as np
+
+from .... import data as records
+from .... import theory
+from ....core.specification import Array, Budget, Spec
+from ....mechanisms.simplex.calibration import published_epsilon
+from ....mechanisms.simplex.sampling import SimplexSampling
+from .data import SOURCE
+
+_SIZES = tuple(round(10.0 ** (k / 2)) for k in range(4, 21))
+_LARGEST = 10**15
+
+
+@dc.dataclass(frozen=True)
+class PublishedDraws:
+    """Draws against people n, [K].
+
+    published: m of Theorem 4 with its lam, a real number; from 1 on it can be released. ours: m of the smallest proved
+    bound. first: the fewest people for which Theorem 4 allows a draw, None beyond 10^15.
+    """
+
+    n: Array
+    published: Array
+    ours: Array
+    first: int | None
+
+
+@functools.lru_cache(maxsize=64)
+def published_draws(*, p: int, epsilon: float, delta: float, loss: str) -> PublishedDraws:
+    """Both counts for a hundred to 10^10 people with the mixture's promise on records; no data is seen.
+
+    p: >= 2 columns. From a cache; arrays must not be changed.
+
+    Source: Jain and Thakurta 2014, Theorem 4.
+
+    >>> made = published_draws(p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
+    >>> f"{made.first:.2e}"
+    '1.33e+08'
+    """
+
+    def published(n: int) -> float:
+        return draws_at(n, p=p, epsilon=epsilon, delta=delta, loss=loss)[0]
+
+    few, many = 1, _LARGEST
+    while published(many) >= 1.0 and many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if published(middle) >= 1.0 else (middle, many)
+    both = [draws_at(n, p=p, epsilon=epsilon, delta=delta, loss=loss) for n in _SIZES]
+    return PublishedDraws(
+        n=np.array(_SIZES, float),
+        published=np.array([theirs for theirs, _ in both]),
+        ours=np.array([ours for _, ours in both], float),
+        first=many if published(many) >= 1.0 else None,
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def draws_at(n: int, *, p: int, epsilon: float, delta: float, loss: str) -> tuple[float, int]:
+    """m of Theorem 4 as a real number, and m of the smallest proved bound, for n people.
+
+    >>> theirs, ours = draws_at(1000, p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
+    >>> round(theirs, 4), ours
+    (0.0003, 3)
+    """
+    budget, domain = Budget(epsilon, delta), records.load(SOURCE, 2, 8, seed=0).domain
+    theirs = Spec(loss, n, p, theory.published_sampling_lam(n, p, epsilon), domain, set="simplex")
+    m = (epsilon / published_epsilon(theirs, delta)) ** (1 if budget.pure else 2)
+    return m, SimplexSampling().calibrate(dc.replace(theirs, lam="auto"), budget).steps

@@ -1,0 +1,247 @@
+"""Private players on streams, for pictures: regret against the number of steps, and one stream step by step."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .... import theory
+from ....core.cache import BoundedCache
+from ....core.specification import Array, Budget, Data, Domain, LamRule, NotApplicable, Plan, Spec
+from ....core.validation import integer
+from ....experiments.cell import generator, never
+from ....experiments.summary import middle
+from ....mechanisms.simplex.ftrl import FTRL, Played
+from ....mechanisms.simplex.ftrl import play as play_costs
+from .adversaries import get_adversary, stream
+
+Integers = NDArray[np.intp]
+
+_MOST_MARKS = 400
+_RUNS = "ftrl"
+
+
+@dc.dataclass(frozen=True)
+class RegretCurve:
+    """One number of arms along streams of several lengths; every stream has a plan and costs of its own.
+
+    p: arms. steps: [K]. mean, q10, q90: of the regret over the runs, [K]. expected: its exact mean, over all draws.
+    bound, one_run: proved for the mean, and for nine runs out of ten. published, earlier: orders of growth, shape only;
+    nan where there is none. best: the sum of costs of the best arm. lam: of the average. spent: epsilon. reasons: why
+    there is nothing at a length, else None; values are nan there.
+    """
+
+    p: int
+    steps: Array
+    mean: Array
+    q10: Array
+    q90: Array
+    expected: Array
+    bound: Array
+    one_run: Array
+    published: Array
+    earlier: Array
+    best: Array
+    lam: Array
+    spent: Array
+    reasons: tuple[str | None, ...]
+
+
+@dc.dataclass(frozen=True)
+class Play:
+    """One stream, played by many.
+
+    plan: the players'. marks: [M], steps done, from 0 to all of them, thinned. leader: [M], the arm whose costs so far
+    are smallest; trust: [M], the weight that it has in the next step. arms: [T], what the first run plays. regret: [M],
+    of the first run, over the best arm so far; mean, q10, q90: [M], the same over all runs; expected: [M], its exact
+    mean. bound, one_run: at the end, proved for the mean and for nine runs out of ten.
+    """
+
+    plan: Plan
+    marks: Integers
+    leader: Integers
+    trust: Array
+    arms: Integers
+    regret: Array
+    mean: Array
+    q10: Array
+    q90: Array
+    expected: Array
+    bound: float
+    one_run: float
+
+
+_CURVES: BoundedCache[RegretCurve] = BoundedCache(256)
+_PLAYS: BoundedCache[Play] = BoundedCache(32)
+
+
+def regret_curves(
+    adversary: str,
+    ps: Sequence[int],
+    steps: Sequence[int],
+    *,
+    epsilon: float,
+    delta: float,
+    lam: float | LamRule = "auto",
+    repetitions: int = 50,
+    seed: int = 0,
+    accounting: str = "tight",
+    cancelled: Callable[[], bool] = never,
+) -> tuple[RegretCurve, ...]:
+    """Regret against the length of the stream, a curve for each number of arms; from a cache. R = 1.
+
+    adversary: a key of `dpcore.studies.sparsity.streaming.adversaries.ADVERSARIES`. ps: numbers of arms. steps:
+    lengths, >= 2 each. lam, accounting: as for `dpcore.solve`, lam of the average. What spends more than epsilon is
+    played all the same: see `spent`. cancelled: asked between streams and before each is played; when it says yes,
+    CancelledError is raised. Raises ValueError for wrong arguments; a plan that does not apply leaves its reason.
+
+    Randomness: the costs from (seed, adversary), run i from (seed, i): 20 runs are a prefix of 50, and lengths, numbers
+    of arms and budgets share their uniforms.
+
+    >>> (curve,) = regret_curves("random", [4], [10, 100], epsilon=2.0, delta=1e-5, repetitions=5)
+    >>> bool((curve.expected <= curve.bound).all()), curve.reasons
+    (True, (None, None))
+    """
+    get_adversary(adversary)
+    repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
+    budget, mechanism = Budget(epsilon, delta), FTRL(accounting)
+    lengths = tuple(integer("steps", T, at_least=2) for T in steps)
+
+    def curve(p: int) -> RegretCurve:
+        key = (adversary, p, lengths, budget, mechanism, lam, repetitions, seed)
+        return _CURVES.get_unless(
+            cancelled, key, lambda: _curve(adversary, p, lengths, budget, mechanism, lam, repetitions, seed, cancelled)
+        )
+
+    return tuple(curve(integer("p", p, at_least=1)) for p in ps)
+
+
+def play(
+    adversary: str,
+    p: int,
+    steps: int,
+    *,
+    epsilon: float,
+    delta: float,
+    lam: float | LamRule = "auto",
+    repetitions: int = 50,
+    seed: int = 0,
+    accounting: str = "tight",
+) -> Play:
+    """One stream step by step; from a cache. Arguments and randomness as in `regret_curves`.
+
+    Raises NotApplicable with the reason where there is no plan.
+
+    >>> made = play("counterexample", 8, 50, epsilon=4.0, delta=1e-5, repetitions=5)
+    >>> len(made.arms), int(made.leader[-1]), bool(made.expected[-1] <= made.bound)
+    (50, 0, True)
+    """
+    get_adversary(adversary)
+    repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
+    plan = _plan(FTRL(accounting), p, integer("steps", steps, at_least=2), lam, Budget(epsilon, delta))
+    return _PLAYS.get((adversary, plan, repetitions, seed), lambda: _play(adversary, plan, repetitions, seed))
+
+
+def _plan(mechanism: FTRL, p: int, T: int, lam: float | LamRule, budget: Budget) -> Plan:
+    return mechanism.calibrate(Spec("linear", T, p, lam, Domain(math.inf), set="simplex"), budget)
+
+
+def _uniforms(repetitions: int, T: int, seed: int) -> Array:
+    return np.array([generator(seed, _RUNS, i).random(T) for i in range(repetitions)])
+
+
+def _costs(adversary: str, plan: Plan, seed: int) -> Data:
+    costs = stream(adversary, steps=plan.steps, p=plan.spec.p, seed=seed, lam=plan.scale)
+    return Data(costs, np.zeros(plan.steps))
+
+
+def _paid(data: Data, played: Played) -> Array:
+    """What each run pays in each step, shape [runs, T]."""
+    return np.take_along_axis(np.asarray(data.X), played.arms.astype(np.intp).T, axis=1).T
+
+
+def _curve(
+    adversary: str,
+    p: int,
+    lengths: tuple[int, ...],
+    budget: Budget,
+    mechanism: FTRL,
+    lam: float | LamRule,
+    repetitions: int,
+    seed: int,
+    cancelled: Callable[[], bool],
+) -> RegretCurve:
+    uniforms = _uniforms(repetitions, max(lengths), seed)
+    rows: list[list[float]] = []
+    reasons: list[str | None] = []
+    for T in lengths:
+        if cancelled():
+            raise CancelledError
+        try:
+            plan = _plan(mechanism, p, T, lam, budget)
+        except NotApplicable as error:
+            rows.append([math.nan] * 11)
+            reasons.append(str(error))
+            continue
+        data = _costs(adversary, plan, seed)
+        if cancelled():  # long streams are a tenth of a second each
+            raise CancelledError
+        played = play_costs(data, T * plan.scale, uniforms[:, :T])
+        best = played.scores.min()
+        regret = _paid(data, played).sum(axis=1) - best
+        mean_bound, one_run = mechanism.bounds(plan)[:2]
+        published = math.nan if budget.pure else theory.published_stream_rate(T, p, 1.0, budget)
+        rows.append(
+            [
+                regret.mean(),
+                *middle(regret, 0),
+                played.expected.sum() - best,
+                mean_bound.value,
+                one_run.value,
+                published,
+                theory.earlier_stream_rate(T, p, 1.0, budget),
+                best,
+                plan.scale,
+                plan.spent.epsilon,
+            ]
+        )
+        reasons.append(None)
+    names = [field.name for field in dc.fields(RegretCurve)][2:-1]
+    values = dict(zip(names, np.array(rows, float).T, strict=True))
+    return RegretCurve(p=p, steps=np.array(lengths, float), reasons=tuple(reasons), **values)
+
+
+def _play(adversary: str, plan: Plan, repetitions: int, seed: int) -> Play:
+    T, lam_sum = plan.steps, plan.steps * plan.scale
+    data = _costs(adversary, plan, seed)
+    played = play_costs(data, lam_sum, _uniforms(repetitions, T, seed))
+    marks = np.unique(np.linspace(0, T, min(T, _MOST_MARKS) + 1).round().astype(int))
+    sums = np.vstack([np.zeros(plan.spec.p), np.cumsum(np.add.reduceat(data.X, marks[:-1], axis=0), axis=0)])
+    lowest = sums.min(axis=1)
+
+    def regret_of(paid: Array) -> Array:
+        """Over the best arm so far, at the marks, for payments [..., T]."""
+        return np.concatenate([np.zeros((*paid.shape[:-1], 1)), np.cumsum(paid, axis=-1)], axis=-1)[..., marks] - lowest
+
+    regrets = regret_of(_paid(data, played))
+    mean_bound, one_run = plan.mechanism.bounds(plan)[:2]
+    low, high = middle(regrets, 0)
+    return Play(
+        plan=plan,
+        marks=marks,
+        leader=sums.argmin(axis=1),
+        trust=1.0 / np.exp((lowest[:, None] - sums) / lam_sum).sum(axis=1),
+        arms=played.arms[0].astype(np.intp),
+        regret=regrets[0],
+        mean=regrets.mean(axis=0),
+        q10=low,
+        q90=high,
+        expected=regret_of(played.expected),
+        bound=mean_bound.value,
+        one_run=one_run.value,
+    )

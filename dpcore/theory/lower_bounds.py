@@ -1,0 +1,152 @@
+"""What no private mechanism can avoid, on the data that are hardest for it."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from ..core.losses import Loss
+from ..core.sets import L1Ball
+from ..core.specification import Array, Bound, Budget, Spec
+
+_SWAPS = 400
+_HALVINGS = 60
+# Differences of risks of order 1 are rounding below this.
+_SMALLEST = 1e-13
+# Numbers of records that carry a signal, tried by `packing`: all of them up to about this many, then ever sparser.
+_SIGNALS = 4_000
+
+
+def hardest_data(loss: Loss, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
+    """A lower bound on the worst mean excess of every (epsilon, delta)-private mechanism; () where it says nothing.
+
+    All records lie at x = R u. In D, (n + k) / 2 of them carry the label y_max and the others -y_max; in D' the shares
+    are swapped, which takes k replacements. With z = <R u, theta> and g = F_D(0) - min F_D, a release with z <= 0 loses
+    at least g on D and one with z >= 0 at least g on D', since both risks are convex with mirrored minima. By group
+    privacy no release tells D from D' better than `attack_cap` of (k epsilon, delta_k), where delta_k = delta times
+    1 + e^epsilon + ... + e^((k-1) epsilon). So the larger of the two mean excesses is at least g (1 - cap). The best k
+    is taken, among those whose minimum lies within ||theta|| <= theta_norm; only then is no excess negative.
+
+    For location losses the records lie at R u and -R u instead, and z = <u, theta>: a model beside their line is
+    farther from all of them than its projection.
+
+    Source: two-point method (Le Cam); constants derived here (explicit).
+
+    >>> from dpcore.core.losses import get_loss
+    >>> (bound,) = hardest_data(get_loss("hinge"), Spec("hinge", n=1000, p=3), Budget(0.1))
+    >>> round(bound.value * 1000 * 0.1, 3)
+    0.278
+    """
+    ball = min(spec.theta_norm, spec.radius or math.inf)
+    if loss.linear:
+        y = 1.0 if loss.classification else spec.domain.y_max
+        k, gains = _gains(loss, spec.n, y, spec.domain.R * ball)
+    else:
+        k, gains = _gains(loss, spec.n, spec.domain.R, ball)
+    group = np.minimum(k * budget.epsilon, 700.0)
+    # delta_k e^(-k epsilon): delta_k itself may be too large for a float.
+    grown = budget.delta * -np.expm1(-group) / math.expm1(min(budget.epsilon, 700.0))
+    cap = np.minimum(1.0, (1.0 + grown) / (1.0 + np.exp(-group)))
+    best = float(np.max(gains * (1.0 - cap), initial=0.0)) - _SMALLEST
+    if best <= _SMALLEST:
+        return ()
+    says = "hardest data: the worse of two data sets with all records on one line; any private mechanism"
+    return (Bound("excess_empirical_risk", "lower", best, "expectation", "two-point method", says),)
+
+
+def packing(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
+    """A lower bound for squared loss on the L1 ball that grows with ln p; () elsewhere and where it says nothing.
+
+    In D_0 all records are (0, 0). In D_{j,s}, one of 2p data sets, k records are (rho e_j, s y_max) instead, with
+    s = +1 or -1 and rho = min{R, y_max / r}, r the size of the ball. With u = rho r <= y_max, a model with
+    s theta_j = c r has an excess there of (k/n) E(c), where
+        E(c) = (y_max - c u)^2 - (y_max - u)^2 = u (1 - c) (2 y_max - u (1 + c)), which falls for c <= 1.
+    (1) Fewer than 1/c of the 2p numbers s theta_j exceed c r, c > 0, since ||theta||_1 <= r, and none of them both for
+    +1 and for -1: at most M(c) = min{ceil(1/c) - 1, p}. (2) D_0 and D_{j,s} differ in k records, so by group privacy
+    P_{j,s}(s theta_j > c r) <= e^{k epsilon} P_0(s theta_j > c r) + delta_k, delta_k = delta (1 + e^epsilon + ... +
+    e^{(k-1) epsilon}). Averaged over all (j, s) the right side is at most e^{k epsilon} M(c) / (2p) + delta_k.
+    (3) E(s theta_j / r) is at least the integral over c from 0 to 1 of -E'(c) wherever s theta_j <= c r. With M(c) = M
+    for c from 1/(M+1) to 1/M, and down to 0 for M = p, the mean over all (j, s) of the mean excess is at least
+        (k/n) sum_{M=1}^{p} (E_M - E_{M-1}) [1 - delta_k - M e^{k epsilon} / (2p)]_+,
+    E_0 = 0, E_M = E(1/(M+1)), E_p = E(0). The best k is taken. M = 1 alone is the packing with disjoint sets, for
+    r = R = y_max = 1: (k / (4n)) [1 - delta_k - e^{k epsilon} / (2p)].
+
+    Source: packing of Hardt and Talwar 2010 with group privacy; constants derived here (explicit). Talwar, Thakurta
+    and Zhang 2015, Theorem 3.1, is of order 1/n^(2/3) but has no constant for small n.
+
+    >>> from dpcore.core.specification import Domain
+    >>> spec = Spec("squared", n=10_000, p=200, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
+    >>> (bound,) = packing(spec, Budget(0.1))
+    >>> f"{bound.value:.2e}"
+    '2.18e-03'
+    """
+    if spec.loss != "squared" or not isinstance(spec.shape, L1Ball) or spec.size is None:
+        return ()
+    k = np.unique(np.geomspace(1.0, spec.n, _SIGNALS).astype(np.int64)).astype(float)
+    k = k[k * budget.epsilon < math.log(2.0 * spec.p)]  # for all others the bracket is 0 already at M = 1
+    if not len(k):
+        return ()
+    each = np.exp(k * budget.epsilon) / (2.0 * spec.p)
+    kept = 1.0 - budget.delta * np.expm1(k * budget.epsilon) / math.expm1(budget.epsilon)
+    gains = _layers(spec)
+    before = np.concatenate([[0.0], np.cumsum(gains)[:-1]])  # [M]: E_0 + ... + E_{M-1}
+    # Summed by parts up to m, the last M whose bracket is not negative.
+    m = np.clip(np.floor(kept / each), 0, spec.p).astype(np.int64)
+    means = (k / spec.n) * ((kept - each * m) * gains[m] + each * before[m])
+    best = float(means.max()) * (1.0 - _SMALLEST * spec.p)
+    if not best > 0.0:
+        return ()
+    says = (
+        f"hardest data: the worst of {2 * spec.p:,} data sets, all of zeros but for a few records on one axis; "
+        "any private mechanism with models in the L1 ball"
+    )
+    return (Bound("excess_empirical_risk", "lower", best, "expectation", "packing", says),)
+
+
+def _layers(spec: Spec) -> Array:
+    """E_0, ..., E_p of `packing`."""
+    y, places = spec.domain.y_max, 1.0 / np.arange(1.0, spec.p + 2.0)
+    places[-1] = 0.0
+    u = min(spec.domain.R * (spec.size or 0.0), y)
+    return u * (1.0 - places) * (2.0 * y - u * (1.0 + places))
+
+
+@functools.lru_cache(maxsize=64)
+def _gains(loss: Loss, n: int, end: float, reach: float) -> tuple[Array, Array]:
+    """k, with the parity of n, ever sparser; and F_D(0) - min F_D for each, 0 where the minimum is beyond `reach`.
+
+    end: the label of the larger group or, for location, its place; the smaller group has -end.
+    """
+    k = np.unique(np.geomspace(1.0, n - 1.0, _SWAPS).astype(np.int64))
+    k = np.unique(k + (n - k) % 2)
+    k = k[k < n]
+    up, down = (n + k) / (2.0 * n), (n - k) / (2.0 * n)
+    ups, downs = np.full(len(k), end), np.full(len(k), -end)
+
+    def slope(z: Array) -> Array:
+        return up * _slope(loss, z, ups) + down * _slope(loss, z, downs)
+
+    def risk(z: Array) -> Array:
+        return up * _value(loss, z, ups) + down * _value(loss, z, downs)
+
+    # The risks are convex: bisection on their slopes, for all k at once.
+    low, high = np.zeros(len(k)), np.full(len(k), reach)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        falling = slope(middle) < 0.0
+        low, high = np.where(falling, middle, low), np.where(falling, high, middle)
+    inside = slope(np.full(len(k), reach)) >= 0.0
+    return k.astype(float), np.where(inside, risk(np.zeros(len(k))) - risk(high), 0.0)
+
+
+def _value(loss: Loss, z: Array, ends: Array) -> Array:
+    return loss.value(z, ends) if loss.linear else loss.value(np.abs(z - ends), ends)
+
+
+def _slope(loss: Loss, z: Array, ends: Array) -> Array:
+    """In z; 0 for the distance to a point that z meets, which is one of its slopes there."""
+    if loss.linear:
+        return loss.derivative(z, ends)
+    return np.sign(z - ends) * loss.derivative(np.abs(z - ends), ends)

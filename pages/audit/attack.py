@@ -1,0 +1,164 @@
+"""The view "Attack": runs of the real code on two data sets, honest and with mistakes built in, against its claim."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import time
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import Budget, figures, list_mechanisms
+from dpcore.audit.all_versions import TrialsQuestion
+from dpcore.audit.bugs import SABOTAGES
+from pages.audit import attack_background as background
+from pages.audit import attack_words as words
+from pages.audit.attack_words import Here
+from pages.background.jobs import Job
+from pages.background.polling import ask, keep_alive
+from pages.server import prefetch
+from pages.ui import url_controls
+from pages.ui.cards import cards
+from pages.ui.details import behind, behind_nothing
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain, readable
+from pages.ui.pickers import chips, switch
+from pages.ui.sidebar import PEOPLE, Controls, sidebar
+
+HEIGHT, SIDE_HEIGHT = 400, 350
+RUNS = (*(m * 10**k for k in (3, 4, 5) for m in (1, 2, 5)), 10**6)
+SIDES = ("Errors", "Bet", "Scores")
+# What a move may wait for first runs of the honest code and of the picked version; the others arrive while one looks.
+AT_ONCE_SECONDS, _LOOK_SECONDS = 0.15, 0.005
+_NAME = "versions"  # of the job
+# Shares of false alarms at which the claim is drawn.
+FALSE = np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), np.geomspace(1e-4, 1e-2, 20)]))
+
+
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
+    offered = list_mechanisms()
+    mechanism = url_controls.select("mechanism", "Mechanism", offered, offered[0], words.name_of, width=290)
+    versions = (words.HONEST, *SABOTAGES)
+    version = url_controls.select(
+        "version", "Version of the code", versions, "missing_factor_2", words.version_name, width=200
+    )
+    with url_controls.block("runs", width=150):
+        runs = url_controls.slider("runs", "runs", RUNS, 20_000, "{:,}".format)
+    return lambda: _show(headline, mechanism, None if version == words.HONEST else version, runs)
+
+
+def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: int) -> None:
+    own_pair = "an audit picks two data sets of its own"
+    controls = sidebar(
+        people=PEOPLE,
+        default_people=2_000,
+        columns=None,
+        max_columns=8,
+        unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "what the mechanism would choose by itself"},
+    )
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version)
+    held = ask({_NAME: asked})
+    job = held.jobs[_NAME]
+    assert isinstance(job.question, TrialsQuestion)
+    job.question.wanted = version  # somebody else may have asked first
+    _wait_for_first(job, version)
+    held.seen = {_NAME: job.news}
+    if job.snapshot is None:
+        reason = readable(job.reason) if job.reason else "its first runs are still to come"
+        headline.html(emphasised(f"**No audit here**: {reason}.", figures.MUTED[theme]))
+        chips(words.CHIPS)
+        behind_nothing()
+        keep_alive(held)
+        return
+    here = Here(asked, job.snapshot, version, job.failed)
+
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
+        then = Here(there, prefetch.answered(there, cancelled).snapshot, version)
+        return _ruler(then, theme), plain(words.takeaway(then))
+
+    sentence = words.takeaway(here)
+    headline.html(emphasised(sentence, figures.ink_of(here.verdict, theme)))
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        ahead = (picture_at, controls) if job.complete else None
+        live_figure(_ruler(here, theme), key="ruler", alt=plain(sentence), height=HEIGHT, ahead=ahead)
+        st.caption(words.caption(here))
+    with right:
+        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_attack", wrap=True)
+        _show_beside(side, here, theme)
+    cards(words.readouts(here))
+    with st.container(horizontal=True, vertical_alignment="center", key="below"):
+        chips(words.CHIPS, width="content")
+        report = here.standing.report if here.standing else None
+        st.download_button(
+            "Download the report",
+            report.to_json() if report else "",
+            words.file_name(here),
+            "application/json",
+            on_click="ignore",
+            disabled=report is None,
+            help="JSON with everything that is needed to repeat it.",
+            key="report",
+        )
+    behind(
+        lambda: background.assumptions(here),
+        background.FORMULA,
+        lambda: background.snippet(here),
+        lambda: background.table(here),
+    )
+    keep_alive(held)
+
+
+def _ruler(here: Here, theme: figures.Theme) -> figures.Figure:
+    """What is certified of all versions."""
+    picked = here.trials.versions.index(here.played)
+    return figures.ruler_figure(words.rows(here), claim=here.claim, picked=picked, theme=theme, height=HEIGHT)
+
+
+def _wait_for_first(job: Job, version: str | None) -> None:
+    """Until the honest code and this version, where it can be played, have first runs to show, or a moment is over."""
+    deadline = time.monotonic() + AT_ONCE_SECONDS
+    while job.snapshot is not None and not job.finished and time.monotonic() < deadline:
+        if job.snapshot.standings.keys() >= {None, version} & job.snapshot.plans.keys():
+            return
+        time.sleep(_LOOK_SECONDS)
+
+
+def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
+    """Errors, the bet or the scores of the picked version, beside those of the honest one."""
+    now, honest = here.standing, here.honest
+    if now is None:
+        st.caption("The first runs are being played.")
+        return
+    if side == "Errors":
+        picture = figures.plane_figure(
+            FALSE,
+            here.trials.curves[here.played].missed(FALSE),
+            (now.false, now.missed),
+            (honest.false, honest.missed) if honest else None,
+            words.corner(here),
+            verdict=here.verdict,
+            theme=theme,
+            height=SIDE_HEIGHT,
+        )
+    elif side == "Bet":
+        picture = figures.wealth_figure(
+            (2.0 * now.pairs, now.logs),
+            (2.0 * honest.pairs, honest.logs) if honest else None,
+            runs=here.asked.runs,
+            verdict=here.verdict,
+            theme=theme,
+            height=SIDE_HEIGHT,
+        )
+    else:
+        picture = figures.scores_figure(now.edges, now.zeros, now.ones, theme=theme, height=SIDE_HEIGHT)
+    said = words.beside_caption(side, here)
+    live_figure(picture, key="beside_attack_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)

@@ -1,0 +1,86 @@
+"""What stands folded below the attack: assumptions, formula, code and data."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from dpcore.audit.betting import ALPHAS
+from pages.audit.attack_words import HONEST, Here, name_of, version_name
+from pages.ui.numbers import readable
+
+FORMULA = r"""
+In every run a coin picks one of two data sets that differ in one record; the code releases once; the score is
+$s=\ln\frac{p(\text{seen}\mid D_1)}{p(\text{seen}\mid D_0)}$ under the law that is claimed. "$s\ge t$ means $D_1$" has
+false alarms $a=P_0(s\ge t)$ and misses $b=P_1(s<t)$.
+
+- **Forbidden**: $(\varepsilon,\delta)$-privacy at every point of the claimed curve $\delta(\varepsilon)$ needs
+  $b\ge f(a)=\max_\varepsilon\max\{0,\;1-\delta(\varepsilon)-e^{\varepsilon}a,\;
+  e^{-\varepsilon}(1-\delta(\varepsilon)-a)\}$.
+- **Certified** $\varepsilon$: each rate is bounded as by Clopper and Pearson, thresholds are chosen on the first half
+  of the runs and used on the second; then the smallest $\varepsilon$ that allows these rates.
+- **The bet** stakes a share $w$ of its wealth on each pair of runs: the factor
+  $1+w\,\frac{1[s_1\in S]-e^{\varepsilon}1[s_0\in S]-\delta}{e^{\varepsilon}+\delta}$ has a mean of at most 1 if the
+  claim holds. It ever reaches $1/\alpha$ with chance at most $\alpha$ (Ville).
+"""
+
+
+def table(here: Here) -> pd.DataFrame:
+    """One row for each version: what the ruler shows, and the mistakes that cannot be made."""
+    made = []
+    for version in here.trials.versions:
+        now = here.trials.standings.get(version)
+        found = now.report if now else None
+        made.append(
+            {
+                "version": version or HONEST,
+                "runs": now.runs if now else 0,
+                "verdict": now.verdict if now else None,
+                "at_least_95": found.certified_epsilon_95 if found else math.nan,
+                "at_least_999": found.certified_epsilon_999 if found else math.nan,
+                "claimed": here.trials.plans[version].spent.epsilon,
+                "right": now.right if now else math.nan,
+                "right_at_most": found.attack.limit if found else math.nan,
+                "ln_wealth": float(now.logs[-1]) if now else math.nan,
+                "not_applicable": None,
+            }
+        )
+    made += [{"version": key, "not_applicable": reason} for key, reason in here.trials.refused.items()]
+    return pd.DataFrame(made)
+
+
+def assumptions(here: Here) -> str:
+    """What is attacked, what a verdict means, and what is not looked for."""
+    trials, noise = here.trials, here.trials.plans[here.played].noise.capitalize()
+    lines = [
+        f"**The two data sets:** {trials.pairs[here.played]}. They are chosen to be as far apart as the sensitivity "
+        "allows, with a loss that reaches it.",
+        f"**The attacker** knows both, sees one release, or every step where a mechanism has many, of "
+        f"{name_of(here.asked.mechanism)} with {noise} noise, and knows the claimed law of "
+        "its noise. Records, loss and λ are the audit's own: the sliders for them do not enter.",
+        f"**A false “contradicted”** comes in at most {ALPHAS[1]:.1%} of pages like this one, from certificates "
+        f"and bets of all {len(trials.versions)} versions together; a false “suspicious” in at most {ALPHAS[0]:.0%}.",
+        "**Certificates** hold for a number of runs that was fixed beforehand: the slider's. The bet may be watched.",
+        "**No contradiction found is no proof.** The attack is the best one against the claimed law, not against every "
+        "mistake: faults that leave the score alone, running time and known seeds are not seen.",
+    ]
+    if trials.refused:
+        cannot = "; ".join(f"{version_name(key)}: {readable(reason)}" for key, reason in trials.refused.items())
+        lines.append(f"**Cannot happen here:** {cannot}.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def snippet(here: Here) -> str:
+    """Python that repeats the audit from an empty file."""
+    asked = here.asked
+    return f"""from dpcore import Budget, run_audit
+from dpcore.audit.game import worst_plan
+
+sabotage = {here.played!r}
+plan = worst_plan({asked.mechanism!r}, sabotage, Budget({asked.budget.epsilon!r}, {asked.budget.delta!r}))
+tests = {here.trials.tests}  # that share the error: certificates and bets of all versions
+report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, sabotage=sabotage, comparisons=tests)
+print(report.sentence)
+print(report.to_json())
+"""

@@ -1,0 +1,270 @@
+"""The words of the view "Attack". Every number comes out of runs. A pass is never called a proof."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import Any
+
+from dpcore.audit.all_versions import AllVersions, Standing, TrialsQuestion
+from dpcore.audit.betting import ALPHAS
+from dpcore.audit.bugs import SABOTAGES
+from dpcore.audit.certificates import Certificate
+from dpcore.audit.report import Verdict
+from dpcore.figures import Row
+from dpcore.mechanisms import mechanism_class
+from pages.ui.numbers import readable, rounded
+from pages.ui.sidebar import delta_text
+
+HONEST = "honest"
+CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("a factor 2 is missing", {"mechanism": "output_gaussian", "version": "missing_factor_2", "runs": 20_000}),
+    ("the honest code", {"mechanism": "output_gaussian", "version": HONEST, "runs": 20_000}),
+    ("one seed for all", {"mechanism": "output_gaussian", "version": "fixed_seed", "runs": 20_000}),
+    ("80% of the noise, few runs", {"mechanism": "output_gaussian", "version": "noise_at_80_percent", "runs": 2_000}),
+    ("a million runs", {"mechanism": "output_gaussian", "version": "noise_at_80_percent", "runs": 1_000_000}),
+)
+# What a certificate looks at, after "refuted by".
+_REFUTED_BY = {
+    "sensitivity": "how far one record moves the model",
+    "attacker": "how often the attacker is right",
+    "curve": "the errors it allows",
+    "pure": "how sure the attacker can be",
+    "point": "how sure the attacker can be",
+}
+
+
+@dc.dataclass(frozen=True)
+class Here:
+    """What the page shows: what is asked, how all versions stand, the version that was picked, and whether an error
+    keeps the other runs away."""
+
+    asked: TrialsQuestion
+    trials: AllVersions
+    picked: str | None
+    failed: bool = False
+
+    @property
+    def played(self) -> str | None:
+        """The picked version, or the honest one where the mistake cannot be made."""
+        return self.picked if self.picked in self.trials.versions else None
+
+    @property
+    def standing(self) -> Standing | None:
+        return self.trials.standings.get(self.played)
+
+    @property
+    def honest(self) -> Standing | None:
+        """The honest code's, where another version is picked."""
+        return None if self.played is None else self.trials.standings.get(None)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self.standing.verdict if self.standing else None
+
+    @property
+    def claim(self) -> float:
+        """The epsilon that the honest code's plan spends."""
+        return self.trials.plans[None].spent.epsilon
+
+
+def name_of(mechanism: str) -> str:
+    return mechanism_class(mechanism).label
+
+
+def version_name(version: str) -> str:
+    """
+    >>> version_name(HONEST), version_name("halved_noise")
+    ('the honest code', 'half the noise')
+    """
+    return "the honest code" if version == HONEST else SABOTAGES[version].label
+
+
+def takeaway(here: Here) -> str:
+    """The verdict on the picked version, in one of three states, or how far its runs are."""
+    return f"{_impossible(here)}{_verdict(here)}"
+
+
+def _impossible(here: Here) -> str:
+    if here.picked == here.played:
+        return ""
+    reason = readable(here.trials.refused[str(here.picked)])
+    return f"This mistake cannot be made here ({reason}); so the honest code. "
+
+
+def _verdict(here: Here) -> str:
+    now, code = here.standing, _code(here)
+    if now is None:
+        return f"**Playing** the first runs of {code}."
+    if now.report is None:
+        return _so_far(here, now)
+    attacked = _attacked(now)
+    if now.verdict == "contradicted":
+        return f"**Contradicted** with confidence 99.9%: {code} {_finding(now, 1, here.claim)}. {attacked}"
+    if now.verdict == "suspicious":
+        return (
+            f"**Suspicious**: with confidence 95%, but not 99.9%, {code} {_finding(now, 0, here.claim)}; more runs "
+            f"decide. {attacked}"
+        )
+    return (
+        f"**No contradiction found** in {now.runs:,} runs of {code}: at least ε = "
+        f"{rounded(now.report.certified_epsilon_95)} leaks (95%), and {rounded(here.claim)} is claimed. That is no "
+        f"proof: another attack may see more. {attacked}"
+    )
+
+
+def _code(here: Here) -> str:
+    return "the honest code" if here.played is None else f"“{version_name(here.played)}”"
+
+
+def _finding(now: Standing, level: int, claim: float) -> str:
+    """What is certified at 95% (level 0) or 99.9% (1); every verdict names what it rests on."""
+    report = now.report
+    assert report
+    bound = (report.certified_epsilon_95, report.certified_epsilon_999)[level]
+    if bound > claim:
+        return f"leaks at least **ε = {rounded(bound)}**, not {rounded(claim)}"
+    by = [c.name for c in report.certificates if (c.shown, c.flagged)[level] > c.limit]
+    words = " and ".join(dict.fromkeys(_REFUTED_BY[name] for name in by)) or "a bet against it"
+    return f"does not keep its claim of **ε = {rounded(claim)}**: refuted by {words}"
+
+
+def _attacked(now: Standing) -> str:
+    """How often the attacker was right, with how much of it may be luck, and how often he may be."""
+    assert now.report
+    attack = now.report.attack
+    return (
+        f"Who guesses which of two data sets a release came from is right **{_of_100(now.right)} times of 100** "
+        f"(± {_of_100(now.right - attack.shown)}); the claim allows {_of_100(attack.limit)}."
+    )
+
+
+def _of_100(share: float) -> str:
+    """
+    >>> _of_100(0.5979), _of_100(1.0)
+    ('59.8', '100.0')
+    """
+    return f"{100.0 * share:.1f}"
+
+
+def _so_far(here: Here, now: Standing) -> str:
+    """While runs are coming only the bet may speak."""
+    played = f"{now.runs:,} of {here.asked.runs:,} runs played"
+    suspicious, contradicted = now.reached
+    if contradicted:
+        return (
+            f"**Contradicted** with confidence 99.9% after {contradicted:,} runs: a bet against the claim of "
+            f"{_code(here)} has won {1 / ALPHAS[1]:,.0f} times its stake. {played}."
+        )
+    if suspicious:
+        return (
+            f"**Suspicious** after {suspicious:,} runs: a bet against the claim of {_code(here)} has won "
+            f"{1 / ALPHAS[0]:,.0f} times its stake, which 1 of {1 / ALPHAS[0]:,.0f} wins by luck. {played}."
+        )
+    return f"**No contradiction found so far** in {_code(here)}, which proves nothing: {played}."
+
+
+def rows(here: Here) -> list[Row]:
+    """Of the ruler: the honest code, then each mistake."""
+    return [_row(here, version) for version in here.trials.versions]
+
+
+def _row(here: Here, version: str | None) -> Row:
+    now = here.trials.standings.get(version)
+    name = "the honest code" if version is None else SABOTAGES[version].label
+    if now is None:
+        return Row(name, "waits", math.nan, math.nan, None)
+    if now.report is None:
+        told = now.verdict or f"{now.runs / here.asked.runs:.0%} played"
+        return Row(name, told, math.nan, math.nan, now.verdict)
+    found = now.report
+    return Row(name, str(now.verdict), found.certified_epsilon_95, found.certified_epsilon_999, now.verdict)
+
+
+def caption(here: Here) -> str:
+    """What the rows share, and what the picked one is."""
+    asked, count = here.asked, len(here.trials.versions)
+    promise = f"δ = {delta_text(asked.budget.delta)}" if here.trials.plans[None].spent.delta else "δ = 0"
+    picked = "" if here.played is None else f"**{version_name(here.played)}:** {SABOTAGES[here.played].sentence} "
+    failed = "An error, noted in the server's log, keeps the other runs away. " if here.failed else ""
+    return (
+        f"{failed}{picked}Same promise for all: ε = {rounded(here.claim)}, {promise}, one record replaced; "
+        f"{asked.runs:,} runs each. Dark bars hold with confidence 99.9%, pale ones with 95%, for the {count} versions "
+        "together."
+    )
+
+
+def corner(here: Here) -> tuple[float, float] | None:
+    """What the largest bound that looks at both kinds of error certifies of them."""
+    report = here.standing.report if here.standing else None
+    if report is None:
+        return None
+    both = [c for c in report.certificates if c.corner and c.epsilon is not None]
+    return max(both, key=_epsilon).corner
+
+
+def _epsilon(certificate: Certificate) -> float:
+    assert certificate.epsilon is not None
+    return certificate.epsilon
+
+
+def beside_caption(side: str, here: Here) -> str:
+    """What the picture beside the ruler says."""
+    now = here.standing
+    assert now
+    if side == "Errors":
+        return (
+            "Each point is one way to guess: how often it cries wolf, and how often it misses. Code that keeps its "
+            "claim stays above the forbidden region."
+        )
+    if side == "Bet":
+        wealth = f"worth {_wealth(now.logs[-1])} after {now.runs:,} runs"
+        return (
+            f"A bet against this code, {wealth}; all {len(here.trials.versions)} versions share the error. If the "
+            "claim is true, wealth grows only by luck, so one may watch and stop at any time."
+        )
+    return (
+        f"The attacker's score in {now.runs:,} runs. Below 0 he says “first”, from 0 on “second”, and is right "
+        f"{_of_100(now.right)} times of 100. What is further out is in the outermost bars."
+    )
+
+
+def _wealth(log: float) -> str:
+    """
+    >>> _wealth(0.0), _wealth(-9.0), _wealth(30.0)
+    ('1', 'less than 0.001', 'over a million')
+    """
+    if log < math.log(1e-3):
+        return "less than 0.001"
+    return "over a million" if log > math.log(1e6) else f"{float(f'{math.exp(log):.2g}'):,g}"
+
+
+def readouts(here: Here) -> list[tuple[str, str]]:
+    """Three (value, label) pairs; those of certificates only when the last run is in."""
+    now = here.standing
+    if now is None:
+        return []
+    bet = (_wealth(now.logs[-1]), "what the bet against the claim is worth; 1,000 contradicts it")
+    found = now.report
+    if found is None:
+        return [
+            ("…", f"certified with the last run: {now.runs:,} of {here.asked.runs:,} are in"),
+            (f"{_of_100(now.right)} of 100", "guesses are right so far; a coin gets 50"),
+            bet,
+        ]
+    return [
+        (
+            f"ε ≥ {rounded(found.certified_epsilon_95)}",
+            f"certified with confidence 95% (99.9%: {rounded(found.certified_epsilon_999)}); claimed: "
+            f"{rounded(here.claim)}",
+        ),
+        (
+            f"{_of_100(now.right)} of 100",
+            f"guesses are right; the claim allows {_of_100(found.attack.limit)}, a coin gets 50",
+        ),
+        bet,
+    ]
+
+
+def file_name(here: Here) -> str:
+    return f"audit_{here.asked.mechanism}_{here.played or HONEST}.json"

@@ -1,0 +1,248 @@
+"""What a briefing says: one frozen record of plain numbers, checked once, from which everything else is made."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses as dc
+import io
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dpcore.audit.attack_success import Odds
+from dpcore.core.validation import check_real, integer, one_of, positive, shown
+from dpcore.data import Source
+from dpcore.figures import FAMILIES
+from pages.decide.briefing.words import learned
+
+# Said on every briefing: what the label cannot know.
+UNCOUNTED = (
+    "Every further release, every new seed for a nicer result, and every setting that was chosen by looking at "
+    "results of these records spends privacy that no label here counts."
+)
+_POINT_ERROR = 1e-6  # of 100: the curve and the score at the budget are two ways to the same number
+# What fits on a printed page at a size that can be read.
+_LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 6, 1_500
+
+
+@dc.dataclass(frozen=True)
+class Interval:
+    """An answer with its interval; None where it, or an end, is beyond what was looked at. reason: why it is None."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        known = [check_real("answers", v, "> 0", lambda v: v > 0) for v in _known(self.low, self.value, self.high)]
+        if known != sorted(known):
+            raise ValueError(f"answers must be in order (low, value, high), got {known}")
+        if self.value is None:
+            _sentence("reason", self.reason)
+
+
+@dc.dataclass(frozen=True)
+class Curve:
+    """Points lost, of 100, along epsilon, with their interval; [K] each.
+
+    mean: as measured. smooth: made non-increasing, the line that is drawn; low <= smooth <= high.
+    """
+
+    epsilons: tuple[float, ...]
+    mean: tuple[float, ...]
+    smooth: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _columns(self, "curve", at_least=2)
+        if any(not a <= b <= c for a, b, c in zip(self.low, self.smooth, self.high, strict=True)):
+            raise ValueError("curve must be ordered (low <= smooth <= high), got one that is not")
+
+
+@dc.dataclass(frozen=True)
+class Promise:
+    """What was asked for and what is really spent, for one record replaced by another."""
+
+    epsilon: float
+    delta: float
+    spent_epsilon: float
+    spent_delta: float
+
+    def __post_init__(self) -> None:
+        for name, most in (("epsilon", self.epsilon), ("spent_epsilon", self.spent_epsilon)):
+            positive(name, most)
+        for name, most in (("delta", self.delta), ("spent_delta", self.spent_delta)):
+            check_real(name, most, "at least 0 and below 1", lambda v: 0.0 <= v < 1.0)
+        if self.spent_epsilon > self.epsilon * (1 + 1e-9) or self.spent_delta > self.delta * (1 + 1e-9):
+            raise ValueError(
+                f"spent must be at most what is promised, got ({self.spent_epsilon}, {self.spent_delta}) "
+                f"of ({self.epsilon}, {self.delta})"
+            )
+
+
+@dc.dataclass(frozen=True)
+class People:
+    """How many people without privacy have the same error as all with privacy.
+
+    error: the name of that error. here: at the briefing's epsilon. epsilons, worth, low, high: along epsilon, [K] each,
+    None where they are worth fewer than can be told; all empty where there is no curve.
+    """
+
+    error: str
+    here: Interval
+    epsilons: tuple[float, ...] = ()
+    worth: tuple[float | None, ...] = ()
+    low: tuple[float | None, ...] = ()
+    high: tuple[float | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        _sentence("error", self.error)
+        _columns(self, "people", at_least=0)
+
+
+@dc.dataclass(frozen=True)
+class Briefing:
+    """A decision and what it rests on.
+
+    title: the question. source: words for records and outcomes. mechanism, family: its label, and its colour's key in
+    `figures.FAMILIES`. n: records. measure: what points are counted of. at_most: points that can be given up. budget:
+    the smallest epsilon that does. reference, score, floor: the measure, in [-1, 1], of the best model without privacy,
+    on average of the releases at promise.epsilon, and of the larger class (0 of r_squared). people: the price in
+    people. needed: records that would make promise.epsilon lose no more than at_most. confidence: of all intervals.
+    assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state. version, seed,
+    snippet: to compute everything again.
+
+    Raises ValueError for numbers that contradict one another, or texts that fit on no page.
+    """
+
+    title: str
+    source: Source
+    mechanism: str
+    family: str
+    n: int
+    promise: Promise
+    at_most: float
+    curve: Curve
+    reference: float
+    score: float
+    floor: float
+    budget: Interval
+    odds: Odds
+    people: People
+    needed: Interval
+    assumptions: tuple[str, ...]
+    link: str
+    version: str
+    seed: int
+    snippet: str
+    warnings: tuple[str, ...] = ()
+    confidence: float = 0.95
+    measure: str = "accuracy"
+
+    def __post_init__(self) -> None:
+        _sentence("title", self.title, _LONGEST_TITLE)
+        _sentence("link", self.link, _LONGEST_LINK)
+        for name in ("mechanism", "version", "snippet"):
+            _sentence(name, getattr(self, name), 10_000 if name == "snippet" else _LONGEST_TITLE)
+        one_of("family", self.family, FAMILIES["light"])
+        one_of("measure", self.measure, ("accuracy", "r_squared"))
+        integer("n", self.n, at_least=2)
+        integer("seed", self.seed, at_least=0)
+        check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0)
+        check_real("confidence", self.confidence, "between 0 and 1", lambda v: 0.0 < v < 1.0)
+        for name in ("reference", "score", "floor"):
+            check_real(name, getattr(self, name), "at most 1", lambda v: v <= 1.0)
+        object.__setattr__(self, "warnings", (UNCOUNTED, *(w for w in self.warnings if w != UNCOUNTED)))
+        for name in ("assumptions", "warnings"):
+            _sentences(name, getattr(self, name))
+        self._check_agreement()
+
+    def _check_agreement(self) -> None:
+        """Numbers that say the same thing in two places must say the same."""
+        found = self.odds
+        odds = [0.0, found.certified, found.limit, found.cap, 1.0]
+        if odds != sorted(odds):
+            raise ValueError(
+                f"odds must satisfy certified <= limit <= cap, got {found.certified}, {found.limit} and {found.cap}"
+            )
+        if self.promise.epsilon in self.curve.epsilons:
+            there = self.curve.mean[self.curve.epsilons.index(self.promise.epsilon)]
+            if not math.isclose(there, self.lost, abs_tol=_POINT_ERROR):
+                raise ValueError(f"score must be the curve's at epsilon, got {self.lost} points lost against {there}")
+        for value in _known(self.people.here.value, *self.people.worth):
+            if value > self.n:
+                raise ValueError(f"people must be worth at most n = {self.n}, got {value}")
+
+    @property
+    def lost(self) -> float:
+        """Points lost at the promise's epsilon, of 100."""
+        return 100.0 * (self.reference - self.score)
+
+    def document(self) -> dict[str, Any]:
+        """Everything as JSON's own types: what the page, the slides and the download say, and nothing else.
+
+        `lost`, `learnable`, `lost_share` and `odds_of_100` are the record's numbers in the units that sentences use; of
+        the odds, what an attack surely reaches is rounded down, and what none can exceed is rounded up.
+        """
+        plain = dc.asdict(self)
+        plain["source"] = {
+            name: getattr(self.source, name)
+            for name in ("key", "label", "record", "records", "things", "outcome", "size")
+        } | {"drawn": self.source.drawn(self.n)}
+        plain["promise"]["unit"] = f"one {self.source.record} replaced by another"
+        plain["odds_of_100"] = dict(zip(("certified", "limit", "cap"), self.odds.of_100, strict=True))
+        return json.loads(json.dumps(plain | learned(self.score, self.reference, self.floor), allow_nan=False))
+
+    def to_json(self) -> str:
+        """`document` as text, readable by people too."""
+        return json.dumps(self.document(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def csv(self) -> str:
+        """The curves as a table; empty cells where nothing can be told."""
+        curve, people = self.curve, self.people
+        worth = {row[0]: row[1:] for row in zip(people.epsilons, people.worth, people.low, people.high, strict=True)}
+        lost = {row[0]: row[1:] for row in zip(*dc.astuple(curve), strict=True)}
+        out = io.StringIO()
+        table = csv.writer(out, lineterminator="\n")
+        table.writerow(
+            ("epsilon", "lost", "lost_smooth", "lost_low", "lost_high", "worth_people", "worth_low", "worth_high")
+        )
+        for epsilon in sorted({*lost, *worth}):
+            table.writerow((epsilon, *lost.get(epsilon, (None,) * 4), *worth.get(epsilon, (None,) * 3)))
+        return out.getvalue()
+
+
+def _known(*values: float | None) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _columns(record: Any, name: str, at_least: int) -> None:
+    """Every tuple of a record as floats and of one length, epsilons > 0 and increasing, or ValueError."""
+    epsilons = tuple(positive("epsilons", value) for value in record.epsilons)
+    if list(epsilons) != sorted(set(epsilons)) or len(epsilons) < at_least:
+        raise ValueError(f"epsilons must be increasing and at least {at_least}, got {shown(epsilons)}")
+    for field in dc.fields(record):
+        values = getattr(record, field.name)
+        if not isinstance(values, (str, Interval)):
+            if len(values) != len(epsilons):
+                raise ValueError(f"{name}.{field.name} must be as long as epsilons, got {len(values)} values")
+            rule = "finite numbers"
+            finite = tuple(v if v is None else check_real(field.name, v, rule, lambda v: True) for v in values)
+            if None in finite and at_least:
+                raise ValueError(f"{name}.{field.name} must be {rule}, got None")
+            object.__setattr__(record, field.name, finite)
+
+
+def _sentence(name: str, text: object, longest: int = _LONGEST_SENTENCE) -> None:
+    if not isinstance(text, str) or not text.strip() or len(text) > longest:
+        raise ValueError(f"{name} must be a text of 1 to {longest} letters, got {shown(text)}")
+
+
+def _sentences(name: str, texts: Sequence[str]) -> None:
+    if isinstance(texts, str) or not 1 <= len(texts) <= _MOST_SENTENCES:
+        raise ValueError(f"{name} must be 1 to {_MOST_SENTENCES} sentences, got {shown(texts)}")
+    for text in texts:
+        _sentence(name, text)

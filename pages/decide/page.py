@@ -1,0 +1,159 @@
+"""Decide: which budget can we sign, and what does it cost?"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable
+from typing import cast
+
+import streamlit as st
+
+from dpcore import Budget, NotApplicable, figures
+from dpcore.data import MAX_VALUES, Source, is_private
+from dpcore.experiments.cell import spec_of
+from dpcore.studies.decide import loss_curve
+from dpcore.studies.decide.attack_success_job import OddsQuestion
+from dpcore.studies.decide.equivalent_sample_size import ERRORS, Error, PriceQuestion
+from dpcore.studies.decide.loss_curve import Setting
+from dpcore.studies.decide.sample_size import PeopleQuestion
+from pages.background.jobs import Question
+from pages.background.polling import Open, ask, glance, keep_alive
+from pages.decide import background, comparing, views, words
+from pages.decide.state import State
+from pages.server import prefetch
+from pages.ui import url_controls
+from pages.ui.cards import cards
+from pages.ui.details import behind, behind_nothing
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain
+from pages.ui.pickers import chips, pick_source_or_file, switch
+from pages.ui.sidebar import PEOPLE, Controls, release, sidebar
+from pages.ui.upload_form import clipping_warning, upload_source
+
+HEIGHT = 390
+MAX_COLUMNS = 32
+FILE_SIZE = "size of the file that n was set from"
+POINTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
+
+
+def questions_of(setting: Setting, controls: Controls, at_most: float, view: str) -> tuple[dict[str, Question], str]:
+    """What is asked in the background, most wanted first, and why there is no price in people ("" where there is)."""
+    asked: dict[str, Question] = {"curve": setting}
+    cell = setting.cell(0)
+    try:
+        plan = cell.mechanism.calibrate(spec_of(cell), Budget(controls.epsilon, controls.delta))
+        asked["odds"] = OddsQuestion(plan, controls.seed)
+    except NotApplicable:
+        pass  # the curve ends above the cursor
+    asked["needed"] = PeopleQuestion(setting, controls.epsilon, at_most)
+    if view == "compare":
+        asked[comparing.NAME] = comparing.question(setting, controls)
+    try:
+        asked["price"] = PriceQuestion(setting)
+    except NotApplicable as reason:
+        return asked, str(reason)
+    return asked, ""
+
+
+def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
+    """Draw all that is below the controls, for records that are there."""
+    # Two halves need room side by side; Streamlit itself stacks columns on phones only.
+    st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 20rem) }</style>")
+    with st.container(key="halves"):
+        chart, beside = st.columns([1.9, 1], gap="medium")
+    row = st.container()
+    view = switch("More", words.VIEWS, "people", key="more", wrap=True)
+    below = st.container()
+    with below:
+        error = cast(
+            Error, switch("Error", words.ERRORS, ERRORS[0], key="error", wrap=True) if view == "people" else ERRORS[0]
+        )
+
+    def setting_at(controls: Controls) -> Setting:
+        return Setting(source=source.key, mechanism=way, splits=loss_curve.SPLITS, **controls.learner)
+
+    setting = setting_at(controls)
+    questions, no_price = questions_of(setting, controls, at_most, view)
+    held = ask(questions)
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    state = State(held, source, setting, controls, at_most, error, no_price, theme)
+    sentence = words.takeaway(state)
+    told = (plain(clipping_warning(source)), sentence)
+    headline.html("".join(emphasised(line, figures.FAMILIES[theme][state.family]) for line in told if line))
+    if state.curve is None:
+        behind_nothing()
+        keep_alive(held)
+        return
+
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence, which is about the curve."""
+        asked, known = setting_at(controls), held
+        if asked != setting:
+            known = Open({"curve": prefetch.answered(asked, cancelled)})
+        there = dc.replace(state, held=known, setting=asked, controls=controls)
+        return background.budget_picture(there, HEIGHT), plain(words.takeaway(there))
+
+    with chart:
+        figure = background.budget_picture(state, HEIGHT)
+        ahead = (picture_at, controls) if held.jobs["curve"].complete and not is_private(source.key) else None
+        live_figure(figure, key="budget", alt=plain(sentence), height=HEIGHT, ahead=ahead)
+        st.caption(words.caption(state))
+    glance(held)
+    with beside:
+        views.odds(state)
+    cards(words.readouts(state), row)
+    with below:
+        views.SHOW[view](state)
+    chips(words.CHIPS)
+    behind(
+        lambda: background.assumptions(state),
+        background.FORMULA,
+        lambda: background.snippet(state),
+        lambda: background.table(state),
+    )
+    keep_alive(held)
+
+
+st.title("Which privacy budget can we sign?", anchor=False)
+headline = st.container()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    source = pick_source_or_file("synthetic", "at_hand")
+    way = url_controls.select(
+        "way",
+        "How privacy is kept",
+        tuple(words.MECHANISMS),
+        "output_gaussian",
+        words.MECHANISMS.__getitem__,
+        width=290,
+    )
+    with url_controls.block("give_up", width=300):
+        at_most = url_controls.slider("give_up", "I can give up at most (points)", POINTS, 2.0, "{:g}".format)
+if source is None:
+    source = upload_source()
+people = source.people if source else PEOPLE[0]
+size = people if source and is_private(source.key) else None
+another = st.session_state.get(FILE_SIZE) != size
+if another and size is not None:  # whatever n was before: it belonged to other records
+    release("n")
+most = MAX_VALUES // ((source and source.p) or MAX_COLUMNS)
+controls = sidebar(
+    people=tuple(sorted({*(n for n in PEOPLE if n <= most), people})),
+    default_people=people,
+    columns=source.p if source else None,
+    max_columns=MAX_COLUMNS,
+    unused={"m": "nothing here draws samples"},
+)
+if another and size not in (None, controls.n):
+    st.rerun()  # a slider with another scale is a new one, which at first says what the address says
+st.session_state[FILE_SIZE] = size
+if source is None:
+    headline.html(emphasised(words.NO_FILE, figures.MUTED["light"]))
+    behind_nothing()
+elif is_private(source.key):
+    try:
+        show(source, way, at_most, controls)
+    except Exception as error:
+        # Streamlit logs what reaches it, and these words may quote a record.
+        raise RuntimeError(f"a page with an upload met an error ({type(error).__name__})") from None
+else:
+    show(source, way, at_most, controls)

@@ -1,0 +1,133 @@
+"""Dimension: does a million useless features hurt?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+import dpcore
+from dpcore import data, figures
+from dpcore.studies.dimension import noise_growth, orthant
+from pages.dimension import background, words
+from pages.dimension.meter import slope_meter, slope_rows
+from pages.server import prefetch
+from pages.ui.cards import cards
+from pages.ui.details import behind
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain
+from pages.ui.pickers import chips, switch
+from pages.ui.sidebar import DIMENSIONS, PEOPLE, Controls, sidebar
+
+HEIGHT, CORNER_HEIGHT = 420, 290
+# A sweep over p is computed at once.
+MOST_PEOPLE = 20_000
+LARGEST = DIMENSIONS[-1]
+# Every second power of two, and the last one instead of its neighbour.
+SWEPT = (*DIMENSIONS[:-2:2], LARGEST)
+
+source = data.get_source("synthetic_padded")
+# Two charts need room side by side; Streamlit itself stacks columns on phones only.
+st.html(
+    "<style>@media (max-width: 1300px) { .st-key-halves > * > [data-testid=stHorizontalBlock] { flex-wrap: wrap }"
+    " .st-key-halves > * > [data-testid=stHorizontalBlock] > [data-testid=stColumn] { min-width: 100% } }</style>"
+)
+
+st.title("Does a million useless features hurt?", anchor=False)
+headline = st.container()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    st.markdown("Noise in the", width="content")
+    noise_in = switch("Where the noise goes", words.PLACES, "answer", key="noise_in")
+    below = switch("Lower panel", words.PANELS, "distance", key="below")
+    chips(words.CHIPS, width="content")
+controls = sidebar(
+    people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
+    default_people=1_000,
+    columns=None,
+    max_columns=LARGEST,
+    default_columns=LARGEST,
+    unused={"m": "neither door draws samples"},
+)
+
+lower: figures.Lower = "damage" if below == "damage" else "distance"
+
+with st.container(key="halves"):
+    left, right = st.columns([2.2, 1], gap="medium")
+theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+colour = figures.FAMILIES[theme]["objective" if noise_in == "question" else "output"]
+
+
+def columns_at(controls: Controls) -> tuple[int, ...]:
+    return tuple(sorted({*SWEPT, controls.p}))
+
+
+def lam_at(controls: Controls) -> float:
+    return words.one_lam(controls.n, controls.epsilon, controls.delta, controls.lam)
+
+
+def experiment_at(controls: Controls) -> dpcore.Experiment:
+    return dpcore.Experiment(
+        source=source.key,
+        mechanisms=words.MECHANISMS[noise_in],
+        n=controls.n,
+        epsilon=controls.epsilon,
+        delta=controls.delta,
+        lam=lam_at(controls),
+        sweep=dpcore.Axis("p", columns_at(controls)),
+        repetitions=20,
+        seed=controls.seed,
+    )
+
+
+def picture(table: pd.DataFrame, grown: dict[str, noise_growth.Growth], p: int) -> figures.Figure:
+    return figures.dimension_figure(
+        table,
+        grown,
+        p=p,
+        lower=lower,
+        accuracy_title=words.axis_title(source),
+        theme=theme,
+        height=HEIGHT,
+    )
+
+
+def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    """The chart there, and its sentence."""
+    swept = experiment_at(controls)
+    numbers = prefetch.whole(swept, cancelled), noise_growth.growth_of(swept.cells())
+    return picture(*numbers, controls.p), plain(words.takeaway(*numbers, controls.p, source))
+
+
+experiment = experiment_at(controls)
+table = dpcore.run(experiment)
+grown = noise_growth.growth_of(experiment.cells())
+sentence = words.takeaway(table, grown, controls.p, source)
+headline.html(emphasised(sentence, colour))
+with left:
+    figure = picture(table, grown, controls.p)
+    live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+    st.caption(words.caption(experiment, grown, controls.lam))
+    cards(words.readouts(table, grown, controls.p, source))
+with right:
+    st.markdown(f"**{words.CORNER_QUESTION}**")
+    corner = orthant.corner(
+        columns_at(controls),
+        n=controls.n,
+        epsilon=controls.epsilon,
+        delta=controls.delta,
+        lam=lam_at(controls),
+        seed=controls.seed,
+    )
+    told = words.corner_takeaway(corner, controls.p)
+    corner_figure = figures.orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
+    live_figure(corner_figure, key="corner", alt=plain(told), height=CORNER_HEIGHT)
+    st.caption(f"{told} {words.CORNER_PROMISE}")
+    st.html(slope_meter(slope_rows(table, grown, corner), muted=figures.MUTED[theme], rule=figures.GRID[theme]))
+
+behind(
+    lambda: background.assumptions(table, experiment, source),
+    background.FORMULA,
+    lambda: background.snippet(experiment, noise_in, controls.p, lower, source),
+    lambda: table,
+)

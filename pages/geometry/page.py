@@ -1,0 +1,151 @@
+"""Geometry: why is L1 so much kinder than L2?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Any
+
+import streamlit as st
+
+from dpcore import figures
+from dpcore.experiments.cell import never
+from dpcore.studies import geometry
+from pages.geometry import words
+from pages.ui import url_controls
+from pages.ui.cards import cards
+from pages.ui.details import behind
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain
+from pages.ui.pickers import chips, switch
+from pages.ui.sidebar import Controls, sidebar
+
+HEIGHT, SIDE_HEIGHT = 430, 380
+# Against people a model is learned for each number of them; larger tables are too slow to update live.
+FIRST_COLUMNS, MOST_COLUMNS, LEARNED_COLUMNS = 1_024, 65_536, 64
+OTHERS = (128, 1_024, 8_192, 65_536)  # whose curves stand beside the chosen one
+REPETITIONS = 10
+TRACED_COLUMNS = 1_000
+# Norm orders at even distances of 1 - 1/p, and the corner just right of 1.
+RATED = (1.0, 1.001, *(1.0 / (1.0 - k / 40.0) for k in range(1, 40)), math.inf)
+NOISES = (1.0, 1.05, 1.1, 1.25, 1.5, 2.0)
+
+st.title("Why is L1 so much kinder than L2?", anchor=False)
+headline = st.container()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    view = switch("Excess risk against", words.VIEWS, "order", key="view")
+    names = ["1", words.JUST_ABOVE, *list(words.ORDERS)[1:]]
+    with url_controls.block("p_norm", width=250):
+        name = url_controls.slider("p_norm", "p norm order of the ball", names, "1")
+    knobs = {}
+    if view == "n" and words.learner(name) == "tree_frank_wolfe":
+        knobs = {
+            "noise": switch("Noise", words.LAWS, "gaussian", key="noise"),
+            "scales": switch("Scaled to", words.SCALES, "displacement", key="scales"),
+        }
+    elif view == "n" and words.learner(name) == "polyhedral_frank_wolfe":
+        knobs = words.variant_knobs(switch("Records in", words.VARIANTS, "minibatch", key="variant"))
+controls = sidebar(
+    people=geometry.PEOPLE,
+    default_people=2_000,
+    columns=None,
+    max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
+    default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
+    letter="d",
+    unused={"lam": "the ball takes the place of λ", "m": "no samples are drawn here"},
+)
+theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+
+
+def here_at(controls: Controls) -> words.Here:
+    return words.Here(name, controls.p, controls.n, controls.epsilon, controls.delta, controls.seed)
+
+
+here = here_at(controls)
+row = geometry.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
+
+
+def curves_at(here: words.Here, cancelled: Callable[[], bool] = never) -> dict[int, geometry.AgainstOrder]:
+    """Along the norm order for each number of columns, the reader's first."""
+    curves = {}
+    for d in (here.d, *sorted({*OTHERS} - {here.d})):
+        if cancelled():
+            raise CancelledError
+        curves[d] = geometry.against_order(d, here.n, repetitions=REPETITIONS, **here.budget)
+    return curves
+
+
+def order_picture(curves: dict[int, geometry.AgainstOrder], here: words.Here) -> tuple[figures.Figure, str]:
+    found, *others = curves.values()
+    figure = figures.order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
+    return figure, words.order_takeaway(found, here)
+
+
+def call_at(here: words.Here) -> dict[str, Any]:
+    call = here.budget | {"d": here.d, **knobs}
+    return call | words.fewer(here.p_norm, knobs)
+
+
+def people_picture(learned: geometry.AgainstPeople, here: words.Here) -> tuple[figures.Figure, str]:
+    figure = figures.learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
+    return figure, words.people_takeaway(learned, here)
+
+
+def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    """The chart there, and its sentence."""
+    there = here_at(controls)
+    if view == "order":
+        figure, sentence = order_picture(curves_at(there, cancelled), there)
+    else:
+        learned = geometry.against_people(there.p_norm, cancelled=cancelled, **call_at(there))
+        figure, sentence = people_picture(learned, there)
+    return figure, plain(sentence)
+
+
+if view == "order":
+    curves = curves_at(here)
+    picture, sentence = order_picture(curves, here)
+    found = curves.pop(here.d)
+    family, caption = "frank_wolfe", words.order_caption(found)
+    readouts, table = words.order_readouts(found, row, here), words.order_table(found)
+    snippet = words.order_snippet(here, list(curves), REPETITIONS)
+else:
+    call = call_at(here)
+    learned = geometry.against_people(here.p_norm, **call)
+    picture, sentence = people_picture(learned, here)
+    family, caption = figures.family_of(learned.mechanism), words.people_caption(learned, here)
+    readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
+    snippet = words.people_snippet(learned, here, call)
+
+headline.html(emphasised(sentence, figures.FAMILIES[theme][family]))
+# Two charts need room side by side; Streamlit itself stacks columns on phones only.
+st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
+with st.container(key="halves"):
+    left, right = st.columns([1.5, 1], gap="medium")
+with left:
+    live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+    st.caption(caption)
+with right:
+    side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
+    if side == "Ball":
+        ball = geometry.ball_picture(here.p_norm, **here.budget)
+        beside, said = figures.ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
+    elif side == "Rates":
+        rows = [geometry.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
+        beside = figures.rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
+        said = words.rates_caption(row, here)
+    elif side == "Noise":
+        lengths = geometry.noise_lengths(NOISES, d=here.d, **here.budget)
+        beside = figures.lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
+        said = words.noise_caption(lengths)
+    else:
+        order = here.p_norm if 1.0 < here.p_norm <= 2.0 else 1.5
+        traced = geometry.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=here.delta, seed=here.seed)
+        beside = figures.members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+        said = words.tracing_caption(traced)
+    live_figure(beside, key="beside_geometry_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)
+cards(readouts)
+chips(words.CHIPS)
+behind(lambda: words.assumptions(here), words.FORMULA, lambda: snippet, lambda: table)

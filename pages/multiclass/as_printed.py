@@ -1,0 +1,127 @@
+"""The exhibit on the page Classes: the published mechanism, which protects nobody. It carries no epsilon label."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import figures
+from dpcore.studies import multiclass
+from pages.multiclass import words
+from pages.ui.cards import cards
+from pages.ui.details import behind
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain, rounded
+from pages.ui.pickers import chips, switch
+from pages.ui.sidebar import superscript
+
+HEIGHT, SIDE_HEIGHT = 430, 380
+SIDES = ("Answers", "Theorem 2")
+DRAWS, COLUMNS = 40_000, (1, 2, 3, 4)
+THEOREM_DRAWS = 400
+LEMMA_COLUMNS, LEMMA_MISS = 5, 0.05
+
+FORMULA = r"""
+One matrix $b$ with density $\propto e^{-\frac\varepsilon2\|b\|_F}$ is added to the trace term of **all** classes:
+$$J_p(\Phi)=L(\Phi)+\sum_c\langle\lambda I_d+b,\Phi_c\rangle,\qquad\Phi_c\succeq0 .$$
+
+- $L$ sees only differences of the $\Phi_c$: if all move by $S$, $J_p$ changes by $C\langle\lambda I_d+b,S\rangle$. So
+  it has a minimiser only where $\lambda I_d+\mathrm{sym}(b)\succ0$, in less than half of all draws.
+- Where it has one, $Z_c\Phi_c=0$ for $Z_c=\partial L/\partial\Phi_c+\lambda I_d+\mathrm{sym}(b)$. The noise in all
+  $Z_c$ is the same, so for bases $U_c$ of the ranges
+  $U_c^\top(\partial L/\partial\Phi_c-\partial L/\partial\Phi_{c'})U_{c'}=0$: an equation without noise.
+- With a ridge in the place of the cone, shared noise moves only the mean of the $\Phi_c$, and no decision at all.
+- **Theorem 2** bounds $J(\Phi^p)-J(\Phi^*)$ by $8(d+1)^4C\ln^2(d/\delta)/\varepsilon^2\lambda$. It needs a strongly
+  convex $J$; where all $\Phi_c$ move alike, $J$ is linear.
+- **Theorem 3** adds $4\sqrt d(d+1)^2C\ln(d/\delta)/\varepsilon\lambda$ and $16(32+\ln\frac1\delta)/\lambda n$ for fresh
+  records and falls with Theorem 2; on the way it drops a factor 2 and adds a bound on means to one on sums.
+- **Lemma 4** bounds $\|b\|$ with $\ln(d/\delta)$ where its union bound gives $\ln((d+1)^2/\delta)$.
+"""
+ASSUMPTIONS = """- **The printed loss** has no lower bound (wrong signs); in its place stands the hinge that the text
+describes.
+- **The attacker** knows all records, but not whether the last one is the true one or its replacement.
+- **Certified**: an answer counts only where a bound shows it to be the minimiser to ten digits.
+- **Repaired**, on the other side of the switch: noise of its own for each class, a ridge, and the right sensitivity."""
+
+
+def show(headline: DeltaGenerator, seed: int, theme: figures.Theme) -> None:
+    """All of the page below its pickers."""
+    guessed = multiclass.betrayal(seed=seed)
+    sentence = (
+        f"**As printed it protects nobody.** Of {guessed.draws:,} draws of its noise {guessed.exist:,} leave an answer "
+        "at all; whoever sees one and guesses which of two data sets it was made from is right "
+        f"**{guessed.right:,} times of {guessed.guesses:,}**."
+    )
+    headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        chart = figures.betrayal_figure(guessed, theme=theme, height=HEIGHT)
+        live_figure(chart, key="betrayal", alt=plain(sentence), height=HEIGHT)
+        st.caption(
+            "Records of one column in two classes, and the same with one of them replaced; noise and λ as printed. "
+            "Both classes get the same noise, and it cancels in an equation that the released matrices satisfy for "
+            f"their own records alone. {guessed.exist - guessed.guesses:,} answers have an empty class and say nothing."
+        )
+    with right:
+        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_printed", wrap=True)
+        _show_beside(side, seed, theme)
+    cards(_readouts(seed))
+    chips(words.CHIPS)
+    table = pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other})
+    behind(lambda: ASSUMPTIONS, FORMULA, lambda: snippet(seed), lambda: table)
+
+
+def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:
+    if side == "Answers":
+        shares = [(d, multiclass.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
+        beside = figures.existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
+        first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
+        said = (
+            f"With one column {first}% of {DRAWS:,} draws leave the printed objective a minimiser, with {COLUMNS[-1]} "
+            f"columns {last}%; in all others it falls without end. More than half is impossible. Bars: 95% intervals."
+        )
+    else:
+        broken = multiclass.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
+        beside = figures.theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
+        said = (
+            "With the traces capped there is always a minimiser. Theorem 2 then promises an excess of at most "
+            f"{broken.bound:,.0f} in {100 * (1 - broken.delta):.0f} of 100 draws, whatever the cap; where it is "
+            f"{broken.caps[-1]:,.0f}, {100 * broken.violated[-1]:.0f} of 100 draws exceed it."
+        )
+    live_figure(beside, key="beside_printed_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)
+
+
+def _readouts(seed: int) -> list[tuple[str, str]]:
+    still = multiclass.decisions_without_noise(seed=seed)
+    lemma, fails = multiclass.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), multiclass.lemma_4_fails(1)
+    made = [
+        (
+            f"< 10{superscript(math.ceil(math.log10(still.moved)))}" if still.moved else "0",
+            "what noise moves decisions by, if a ridge takes the place of the cone; the matrices' mean moves by "
+            f"{rounded(still.mean, 2)} or more",
+        ),
+        (
+            f"{lemma.printed / lemma.exact:.1f} times",
+            f"how far Lemma 4 lies above the noise's length at d = {LEMMA_COLUMNS}, which {LEMMA_MISS:.0%} of draws "
+            f"exceed; its union bound done right lies {lemma.union / lemma.exact:.1f} times above",
+        ),
+    ]
+    if fails:
+        made.append((f"δ > {fails[0]:.2f}", "where Lemma 4 is false as printed at d = 1"))
+    return made
+
+
+def snippet(seed: int) -> str:
+    """Python that redraws the chart from an empty file."""
+    return f"""from dpcore import figures
+from dpcore.studies import multiclass
+
+found = multiclass.betrayal(seed={seed})
+print(found.right, "of", found.guesses)
+figures.betrayal_figure(found, theme="light", height=430).show()
+"""

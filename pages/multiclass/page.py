@@ -1,0 +1,155 @@
+"""Classes: does the price of privacy add up over classes?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpcore import EPSILON_GRID, NotApplicable, figures
+from dpcore.data import CLASS_SOURCES
+from dpcore.experiments.cell import never
+from dpcore.studies import multiclass
+from pages.background.polling import ask, keep_alive
+from pages.multiclass import as_printed, words
+from pages.server import prefetch
+from pages.ui import url_controls
+from pages.ui.cards import cards
+from pages.ui.details import behind, behind_nothing
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain, readable
+from pages.ui.pickers import chips, switch
+from pages.ui.sidebar import PEOPLE, Controls, sidebar
+
+HEIGHT, SIDE_HEIGHT = 430, 430
+MOST_PEOPLE, FIRST_PEOPLE = 5_000, 2_000
+DRAWN = next(iter(CLASS_SOURCES))
+TUNED = (1.0, 10.0, 30.0)
+
+st.title("Does the price add up over classes?", anchor=False)
+headline = st.container()
+source, d, C = DRAWN, 2, words.FIRST_CLASSES
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    proof = switch("Which mechanism", words.PROOFS, "repaired", key="classifier")
+    if proof == "repaired":
+        view = switch("Against", words.VIEWS, "classes", key="price_against", wrap=True)
+        if view in ("epsilon", "excess"):
+            offered = list(CLASS_SOURCES)
+            source = url_controls.select(
+                "class_records", "Records", offered, DRAWN, lambda key: CLASS_SOURCES[key].label, width=210
+            )
+        if source == DRAWN:
+            with url_controls.block("C", width=105):
+                C = url_controls.slider("C", "C classes", words.CLASSES, C)
+            with url_controls.block("columns", width=105):
+                d = url_controls.slider("columns", "d columns", words.COLUMNS, d)
+theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+# Two charts need room side by side; Streamlit itself stacks columns on phones only.
+st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
+
+
+def show_repaired() -> None:
+    """All of the page below its pickers, for the repaired mechanism."""
+    info = CLASS_SOURCES[source]
+    size = info.size or FIRST_PEOPLE
+    controls = sidebar(
+        people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), size})),
+        default_people=size,
+        columns=None,
+        max_columns=8,
+        letter="d",
+        unused={"p": "chosen above the chart, or given by the records", "m": "no samples are drawn"},
+    )
+    own = {"d": d, "classes": C} if source == DRAWN else {}
+
+    def here_at(controls: Controls) -> words.Here:
+        records = multiclass.Records(source, controls.n, controls.seed, **own)
+        return words.Here(records, info, controls.epsilon, controls.delta, controls.lam)
+
+    here = here_at(controls)
+    held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
+    job = held.jobs.get("accuracy")
+    found = job.snapshot if job else _excess(here)
+    colour = figures.MUTED[theme] if found is None else figures.FAMILIES[theme]["objective"]
+    sentence = words.waiting(job) if job and found is None else words.takeaway(found, here)
+    headline.html(emphasised(sentence, colour))
+
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        there = here_at(controls)
+        if view == "excess":
+            found = _excess(there, cancelled)
+        else:
+            found = prefetch.answered(words.question(view, there), cancelled).snapshot
+        return _chart(found, there), plain(words.takeaway(found, there))
+
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    if found is not None:
+        ahead = (picture_at, controls) if job is None or job.complete else None
+        with left:
+            picture = _chart(found, here)
+            live_figure(picture, key="classes", alt=plain(sentence), height=HEIGHT, ahead=ahead)
+            st.caption(words.caption(found, words.effort(view, here)[1], here))
+    with right:
+        side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_classes", wrap=True)
+        release = _show_beside(side, here)
+    if found is not None:
+        cards(words.readouts(found, release, here))
+        chips(words.CHIPS)
+        behind(
+            lambda: words.assumptions(here),
+            words.FORMULA,
+            lambda: words.snippet(found, here),
+            lambda: words.table(found),
+        )
+    else:
+        behind_nothing()
+    keep_alive(held)
+
+
+def _excess(here: words.Here, cancelled: Callable[[], bool] = never) -> multiclass.Excesses:
+    repetitions, _ = words.effort(view, here)
+    return multiclass.excess_against_epsilon(
+        EPSILON_GRID, here.records, delta=here.delta, lam=here.lam, repetitions=repetitions, cancelled=cancelled
+    )
+
+
+def _chart(found: words.Found, here: words.Here) -> figures.Figure:
+    """The curves over the chosen axis, with the cursor at the reader's state."""
+    if isinstance(found, multiclass.Excesses):
+        return figures.classes_excess_figure(found, epsilon=here.epsilon, theme=theme, height=HEIGHT)
+    return figures.accuracy_figure(found, cursor=words.places(view, here)[1], theme=theme, height=HEIGHT)
+
+
+def _show_beside(side: str, here: words.Here) -> multiclass.Picture | None:
+    """One release, or what another lam would have done. The answer is the release, None where there is no promise."""
+    picture, refusal = None, ""
+    try:
+        picture = multiclass.picture(here.records, epsilon=here.epsilon, delta=here.delta, lam=here.lam)
+    except NotApplicable as error:
+        refusal = readable(str(error))
+    if side == "λ":
+        tuning = multiclass.accuracy_against_lam(
+            TUNED, here.records, delta=here.delta, repetitions=2 if here.heavy else 6
+        )
+        beside, said = figures.tuning_figure(tuning, theme=theme, height=SIDE_HEIGHT), words.tuning_caption(tuning)
+    elif picture is None:
+        st.caption(f"Nothing is released: {refusal}.")
+        return None
+    else:
+        draw = figures.regions_figure if side == "Decisions" else figures.ellipses_figure
+        beside, said = draw(picture, theme=theme, height=SIDE_HEIGHT), words.picture_caption(side, picture, here)
+    live_figure(beside, key="beside_classes_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)
+    return picture
+
+
+if proof == "printed":
+    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
+    seed = sidebar(
+        people=PEOPLE, default_people=FIRST_PEOPLE, columns=None, max_columns=8, letter="d", unused=exhibit
+    ).seed
+    as_printed.show(headline, seed, theme)
+else:
+    show_repaired()

@@ -1,0 +1,350 @@
+"""The words of the page Classes. Every number comes out of the curves, a release or a plan."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from dpcore import EPSILON_GRID
+from dpcore.data import ClassSource
+from dpcore.experiments.summary import LEAST_BANDED
+from dpcore.mechanisms.multiclass.calibration import dimensions_of
+from dpcore.studies.multiclass import Accuracies, AccuracyQuestion, Axis, Excesses, LearnerKey, Picture, Records, Tuning
+from pages.background.jobs import Job
+from pages.ui.numbers import points, readable, rounded
+from pages.ui.sidebar import delta_text, lam_text
+
+Found = Accuracies | Excesses
+
+PROOFS = {"repaired": "repaired", "printed": "as printed"}
+VIEWS = {"classes": "classes", "epsilon": "budget ε", "d": "columns", "excess": "excess risk"}
+SIDES = ("Decisions", "Ellipses", "λ")
+CLASSES, FIRST_CLASSES = tuple(range(2, 11)), 5
+COLUMNS = (2, 3, 4, 6, 8, 12, 16)
+LEARNERS: dict[str, tuple[LearnerKey, ...]] = {
+    "classes": ("ellipsoids", "split", "split_answer"),
+    "d": ("ellipsoids", "split", "split_answer"),
+    "epsilon": ("ellipsoids", "pure", "answer", "split"),
+}
+FEW, HEAVY = 300, 2_000_000  # records; numbers that a release is made of: records times directions of the noise
+CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ten classes", {"classifier": "repaired", "price_against": "classes", "C": 10}),
+    ("all ten digits", {"classifier": "repaired", "price_against": "epsilon", "class_records": "digits"}),
+    ("iris", {"classifier": "repaired", "price_against": "epsilon", "class_records": "iris"}),
+    ("a bound nearly met", {"classifier": "repaired", "price_against": "excess", "class_records": "gaussian_classes"}),
+    ("as printed", {"classifier": "printed"}),
+)
+
+FORMULA = r"""
+Class $c$ has a symmetric matrix $\Phi_c$; $\tilde x=(x/R,1)/\sqrt2$ goes to the class of the smallest
+$\tilde x^\top\Phi_c\tilde x$. With margins $m_c=\tilde x^\top(\Phi_c-\Phi_y)\tilde x$ and a hinge $\psi$ rounded within
+$h=\frac12$ of its kink,
+$$J(\Phi)=\frac1n\sum_i\sum_{c\ne y_i}\psi(m_{ic})+\frac\lambda2\sum_c\|\Phi_c\|_F^2 .$$
+
+- **Released** is the minimiser of $J+\langle B,\Phi\rangle$; $B$ is noise in the space of matrices with
+  $\sum_cB_c=0$, of dimension $(C-1)\frac{(d+1)(d+2)}2$: what all classes have in common decides nothing.
+- **One record** moves $\nabla J$ by at most $\frac{\sqrt2\,C}n$, and $\ln\det$ of the Hessian by at most
+  $\ln(1+\frac{C}{2hn\lambda})+(C-2)\ln(1+\frac1{2hn\lambda})$, for which $\varepsilon$ pays once.
+- **Bound**: in every release $J(\Phi)-J^*\le\|B\|^2/2\lambda$, nearly met where noise rules.
+- **One against the others**: $C$ binary problems with $\varepsilon/C$, $\delta/C$ each, since a record enters all of
+  them; Gaussian noise in the answers adds up exactly instead, $\mu/\sqrt C$ each.
+- At last $t\,I$ is added to all $\Phi_c$, the least that makes ellipsoids of them; no decision changes.
+"""
+
+
+@dc.dataclass(frozen=True)
+class Here:
+    """What all pictures of the page share."""
+
+    records: Records
+    info: ClassSource
+    epsilon: float
+    delta: float
+    lam: float | str
+
+    @property
+    def classes(self) -> int:
+        return self.records.classes or len(self.info.names)
+
+    @property
+    def d(self) -> int:
+        return self.records.d or self.info.d or 0
+
+    @property
+    def directions(self) -> int:
+        """Of the noise."""
+        return dimensions_of(self.classes, self.d)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether fewer releases must do for a picture to be live."""
+        return self.records.n * self.directions > HEAVY
+
+
+def places(view: str, here: Here) -> tuple[tuple[float, ...], float]:
+    """The values of an axis, the reader's among them, and where he stands."""
+    if view == "epsilon":
+        return EPSILON_GRID, here.epsilon
+    if view == "classes":
+        return tuple(sorted({2, 3, 4, 5, 6, 8, 10, here.classes})), here.classes
+    return tuple(sorted({2, 4, 8, 16, here.d})), here.d
+
+
+def effort(view: str, here: Here) -> tuple[int, int]:
+    """How many releases, and on how many draws of the records: more where records are few, and where they differ
+    from place to place."""
+    if here.heavy:
+        return 2, 1
+    if view == "excess":
+        return 20, 1
+    return (10, 4) if here.records.n <= FEW else (6, 2)
+
+
+def question(view: str, here: Here) -> AccuracyQuestion:
+    """What the chart answers, where it is about accuracy."""
+    repetitions, datasets = effort(view, here)
+    return AccuracyQuestion(
+        cast(Axis, view),
+        places(view, here)[0],
+        here.records,
+        here.epsilon,
+        here.delta,
+        here.lam,
+        LEARNERS[view],
+        repetitions,
+        datasets,
+    )
+
+
+def waiting(job: Job) -> str:
+    """Instead of the takeaway, where there is no curve yet or none to come."""
+    if job.failed:
+        return "An error, noted in the server's log, keeps the curves away."
+    return f"There are no curves: {readable(job.reason)}." if job.reason else "Computing the curves …"
+
+
+def _at(found: Found, here: Here) -> int:
+    """Where the reader stands on the curves."""
+    if isinstance(found, Excesses):
+        return int(np.argmin(np.abs(found.epsilon - here.epsilon)))
+    at = {"epsilon": here.epsilon, "classes": here.classes, "d": here.d}[found.axis]
+    return int(np.argmin(np.abs(found.x - at)))
+
+
+def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
+    """Points of accuracy below the ellipsoids without privacy."""
+    return 100.0 * float(found.plain[k] - found.learners[key].mean[k])
+
+
+def _learned(found: Accuracies, key: LearnerKey, k: int) -> bool:
+    """Whether a learner is right more often than the most frequent class alone, by more than its error."""
+    learner = found.learners[key]
+    return bool(learner.mean[k] - 2.0 * learner.se[k] > found.chance[k])
+
+
+def _less(found: Accuracies, k: int) -> bool:
+    """Whether ellipsoids lose less than one class against the others, by more than the error."""
+    whole, split = found.learners["ellipsoids"], found.learners["split"]
+    return bool(whole.mean[k] - split.mean[k] > 2.0 * math.hypot(whole.se[k], split.se[k]))
+
+
+def takeaway(found: Found, here: Here) -> str:
+    """What the chart says at the cursor."""
+    k = _at(found, here)
+    reason = found.reasons[k] if isinstance(found, Excesses) else found.reasons["ellipsoids"][k]
+    if reason:
+        return f"**Nothing is released** at ε = {here.epsilon:g}: {readable(reason)}."
+    if isinstance(found, Excesses):
+        return _excess_takeaway(found, here, k)
+    whole, split = _lost(found, "ellipsoids", k), _lost(found, "split", k)
+    if found.axis == "epsilon":
+        right, alone = (100.0 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
+        return (
+            f"At ε = {here.epsilon:g}, of 100 {here.info.things} **{rounded(right, 2)}** go to their class, "
+            f"{rounded(100.0 * found.plain[k], 2)} without privacy and {rounded(alone, 2)} if each of "
+            f"{here.classes} classes gets a share of the budget."
+        )
+    if not (_learned(found, "ellipsoids", k) or _learned(found, "split", k)):
+        right = {key: rounded(100.0 * found.learners[key].mean[k], 2) for key in ("ellipsoids", "split")}
+        return (
+            f"With {here.classes} classes and {here.d} columns **nothing is learned** at ε = {here.epsilon:g}: "
+            f"ellipsoids are right in {right['ellipsoids']}% of cases, one class against the others in "
+            f"{right['split']}%, and the most frequent class alone in {rounded(100.0 * found.chance[k], 2)}%."
+        )
+    said = (
+        f"privacy takes **{points(whole)}** of accuracy from ellipsoids that are learned at once, and {points(split)} "
+        "from one class against the others"
+    )
+    if found.axis == "d":
+        return f"With {here.d} columns and {here.classes} classes {said}; noise has {here.directions:,} directions."
+    last = len(found.x) - 1
+    far, alone = _lost(found, "ellipsoids", last), _lost(found, "split", last)
+    less = all(_learned(found, "ellipsoids", at) and _less(found, at) for at in {k, last})
+    lead = "**It adds up, but less than if every class pays by itself.** " if less else ""
+    rest = (
+        "" if k == last or math.isnan(far) else f"; with {found.x[last]:g} it takes {points(far)} and {points(alone)}"
+    )
+    return f"{lead}With {found.x[k]:g} classes {said}{rest}."
+
+
+def _excess_takeaway(found: Excesses, here: Here, k: int) -> str:
+    over, bound = found.over.mean[k], found.over_bound[k]
+    said = (
+        f"At ε = {here.epsilon:g} privacy leaves **{rounded(over)}** of loss above the regularised optimum, "
+        f"{rounded(100 * over / bound, 2)}% of what its noise may cost on any records"
+    )
+    if found.bound[k] > found.nothing:
+        return (
+            f"{said}. The bound over the best model is **vacuous** here: {rounded(found.bound[k])}, while learning "
+            f"nothing has {rounded(found.nothing)}."
+        )
+    if found.excess.mean[k] < 0.0:
+        return f"{said}. It goes **below** the best model of the ball: releases are not held in it."
+    return f"{said}; over the best model it is {rounded(found.excess.mean[k])}, at most {rounded(found.bound[k])}."
+
+
+def readouts(found: Found, picture: Picture | None, here: Here) -> list[tuple[str, str]]:
+    """(value, label) pairs below the charts."""
+    k, made = _at(found, here), []
+    if isinstance(found, Excesses):
+        if found.excess.mean[k] > 0.0:
+            times = rounded(found.bound[k] / found.excess.mean[k], 2)
+            made.append(
+                (f"{times} times", "how far the bound over the best model lies above the mean: it holds for all")
+            )
+    elif math.isfinite(found.bayes[k]):
+        made.append((f"{found.bayes[k]:.1%}", "right for those who know the law of each class: nobody does better"))
+    else:
+        made.append((f"{found.logistic[k]:.1%}", "right by multinomial logistic regression, not private"))
+    if picture is not None:
+        charge, lam = picture.plan.ledger[0].charge, float(picture.plan.spec.lam)
+        made += [
+            (f"{picture.agree:.1%}", "of fresh records: this one release decides as the model without privacy does"),
+            (
+                f"{100 * charge / here.epsilon:.0f}% of ε",
+                f"pays for what a record does to the Hessian's determinant at λ = {rounded(lam, 2)}; noise in "
+                f"{here.directions:,} directions pays with the rest",
+            ),
+        ]
+    return made
+
+
+def caption(found: Found, total: int, here: Here) -> str:
+    """total: the draws of the records that there will be."""
+    label = here.info.label
+    said = f"{label[0].upper()}{label[1:]}, n = {here.records.n:,}, λ {lam_text(here.lam)}."
+    if isinstance(found, Excesses):
+        return (
+            f"{said} Means of {found.repetitions} releases{', band: 8 of 10' * (found.repetitions >= LEAST_BANDED)}. "
+            "The best model is sought in a ball; its "
+            f"loss is {rounded(found.least)}, certified. Below 0: on the lower edge. The regularised optimum moves "
+            "with λ, and λ with ε."
+        )
+    releases = found.repetitions * found.datasets
+    made = f"{releases} of {found.repetitions * total}" if found.datasets < total else f"{releases}"
+    so_far = ", refining …" if found.datasets < total else ""
+    band = ", band: 8 of 10" if releases >= LEAST_BANDED else ""
+    said += (
+        f" Means of {made} releases{so_far}{band}; {found.test_records:,} test records. "
+        "“Not private”: ellipsoids with hardly a ridge; the dotted line beside it: logistic regression. "
+    )
+    if "pure" in found.learners:
+        said += f"**Not the same promise**: δ = 0 beside δ = {delta_text(here.delta)}."
+    else:
+        said += f"Each curve spends ε = {here.epsilon:g}, δ = {delta_text(here.delta)} in all."
+    if isinstance(here.lam, float):
+        said += " λ is that of the ellipsoids; one against the others keeps its own rule."
+    if here.info.public:
+        said += f" {here.info.public}"
+    refused = sorted({reason for reasons in found.reasons.values() for reason in reasons if reason})
+    return f"{said} Left out: {readable(refused[0])}." if refused else said
+
+
+def picture_caption(side: str, picture: Picture, here: Here) -> str:
+    two = (
+        " and ".join(here.info.features[k] for k in picture.columns) if here.info.features else "the first two columns"
+    )
+    plane = "" if here.d == 2 else f" Drawn in the plane of {two}, the others at 0."
+    if side == "Decisions":
+        return (
+            f"One release at ε = {here.epsilon:g}: {picture.right:.1%} of fresh records right, "
+            f"{picture.plain_right:.1%} without privacy. Shaded: where privacy decides otherwise.{plane}"
+        )
+    return (
+        "Only differences between the matrices decide; what they share is free, and chosen here so that every ellipse "
+        f"is centred where records can be. Each is as large as its class's region allows.{plane}"
+    )
+
+
+def tuning_caption(found: Tuning) -> str:
+    gains = [
+        f"{points(100 * gain)} at ε = {epsilon:g}" for epsilon, gain in zip(found.epsilon, found.gain, strict=True)
+    ]
+    return (
+        "Who tries every λ and keeps the best looks at the records: an **oracle, not private**. It would gain "
+        f"{', '.join(gains)} over the default, which looks at none."
+    )
+
+
+def assumptions(here: Here) -> str:
+    public = f" {here.info.public}" if here.info.public else ""
+    lines = [
+        "**Neighbours** replace one record, its class included; n, d, C and λ are public.",
+        f"**Promise**: ({here.epsilon:g}, {delta_text(here.delta)}) for each curve by itself; δ = 0 for Gamma noise.",
+        f"**Records**: {readable(here.info.scaling)}.{public}",
+        "**λ = auto** lets noise move the model by the norm of a good one, and the determinant take a quarter of ε at "
+        "most; it sees no record.",
+        "**One against the others** learns from the same quadratic features: only the split of the budget differs.",
+        "**Bounds** hold for all records. The one over the best model says nothing above the loss of learning nothing.",
+        "**A seeded run** like this one shows what a mechanism does; only fresh noise carries its promise.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def table(found: Found) -> pd.DataFrame:
+    if isinstance(found, Excesses):
+        columns: dict[str, Any] = {"epsilon": found.epsilon, "lam": found.lam}
+        for name, measured in (("excess", found.excess), ("over_regularised", found.over)):
+            columns |= {f"{name}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
+        more: dict[str, Any] = {"bound": found.bound, "over_bound": found.over_bound, "reason": found.reasons}
+        return pd.DataFrame(columns | more)
+    columns = {found.axis: found.x}
+    for learner, measured in found.learners.items():
+        columns |= {f"{learner}_{key}": getattr(measured, key) for key in ("mean", "se", "q10", "q90")}
+    more = {"not_private": found.plain, "logistic": found.logistic, "bayes": found.bayes, "chance": found.chance}
+    return pd.DataFrame(columns | more)
+
+
+def snippet(found: Found, here: Here) -> str:
+    """Python that redraws the chart from an empty file."""
+    own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
+    head = f"""from dpcore import EPSILON_GRID, figures
+from dpcore.studies import multiclass
+
+records = multiclass.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
+"""
+    if isinstance(found, Excesses):
+        return f"""{head}found = multiclass.excess_against_epsilon(
+    EPSILON_GRID, records, delta={here.delta!r}, lam={here.lam!r}, repetitions={found.repetitions}
+)
+figures.classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
+"""
+    values, cursor = places(found.axis, here)
+    axis = "EPSILON_GRID" if found.axis == "epsilon" else str(values)
+    return f"""{head}found = multiclass.accuracy_against(
+    {found.axis!r},
+    {axis},
+    records,
+    epsilon={here.epsilon!r},
+    delta={here.delta!r},
+    lam={here.lam!r},
+    learners={tuple(found.learners)},
+    repetitions={found.repetitions},
+    datasets={found.datasets},
+)
+figures.accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
+"""

@@ -1,0 +1,116 @@
+"""Doors: where should the noise go, into the answer, the question, or every step?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+import dpcore
+from dpcore import figures
+from dpcore.experiments.cell import never
+from dpcore.studies.perturbation.published_rates import rate_shape
+from pages.background.tables import refined
+from pages.perturbation import words
+from pages.perturbation.beside import SIDES, first_repetitions, show_beside
+from pages.server import prefetch
+from pages.ui import url_controls
+from pages.ui.cards import cards
+from pages.ui.details import behind
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, framed, plain
+from pages.ui.pickers import chips, pick_source, switch
+from pages.ui.sidebar import PEOPLE, Controls, sidebar
+
+HEIGHT = 390
+# Every draw through the question or by steps passes all records many times: few people to begin with, never too many.
+FIRST_PEOPLE, MOST_PEOPLE = 1_000, 10_000
+MAX_COLUMNS = 32
+REPETITIONS = 50
+LAYERS = {"bounds": "proved bounds", "bias": "without noise", "rates": "earlier rates", "lemma": "n-fold noise"}
+
+st.title("Where should the noise go: the answer, the question, or every step?", anchor=False)
+headline = st.container()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    source, people = pick_source("synthetic", "records", FIRST_PEOPLE)
+    noise = switch("Noise", words.PICKED_NOISES, "gaussian", key="noise")
+controls = sidebar(
+    people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), people})),
+    default_people=people,
+    columns=source.p,
+    max_columns=MAX_COLUMNS,
+    unused={"m": "no door draws samples"},
+)
+# Narrow main columns: the chart with its labels needs its width, so the two halves stand below one another.
+st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
+with st.container(key="halves"):
+    left, right = st.columns([1.55, 1], gap="medium")
+with left, st.container(horizontal=True, vertical_alignment="center", key="above"):
+    badge = st.empty()
+    shown = ["bounds", "bias"]
+    layers = url_controls.pills(
+        "layers", "Also show", list(LAYERS), shown, LAYERS.__getitem__, label_visibility="collapsed", wrap=True
+    )
+place = st.container()
+
+noises = ("gaussian", "gamma") if noise == "both" else (noise,)
+keys = [f"{family}_{law}" for law in noises for family in ("output", "objective")]
+if "gaussian" in noises:
+    keys.insert(2, "noisy_gd")
+mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
+
+
+def experiment_at(controls: Controls) -> dpcore.Experiment:
+    return dpcore.Experiment(
+        source=source.key,
+        mechanisms=mechanisms,
+        repetitions=REPETITIONS,
+        **controls.learner,
+    )
+
+
+def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
+    """The chart there, and its sentence."""
+    asked = experiment_at(controls)
+    found = table if asked == experiment else prefetch.whole(asked, cancelled)
+    figure = figures.doors_figure(
+        found,
+        epsilon=controls.epsilon,
+        theme=theme,
+        height=HEIGHT,
+        bounds="bounds" in layers,
+        bias="bias" in layers,
+        rates={words.RATE: rate_shape(next(asked.cells()))[1]} if "rates" in layers else {},
+        exhibits={words.LEMMA: prefetch.whole(words.lemma(asked), cancelled)} if "lemma" in layers else {},
+    )
+    return figure, plain(words.takeaway(found[found.x == controls.epsilon], source))
+
+
+experiment = experiment_at(controls)
+table, progress = refined(experiment, first=first_repetitions(experiment))
+here = table[table.x == controls.epsilon]
+theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+
+sentence = words.takeaway(here, source)
+headline.html(emphasised(sentence, figures.FAMILIES[theme][words.winner(here)]))
+with left:
+    same, promise = words.promise(here)
+    badge.html(framed(promise, strong=not same), width="content")
+    figure, alt = picture_at(controls)
+    live_figure(figure, key="doors", alt=alt, height=HEIGHT, ahead=None if progress else (picture_at, controls))
+    small = [words.caption(experiment, table, controls.epsilon)]
+    if "lemma" in layers:
+        exhibit = dpcore.run(words.lemma(experiment))
+        small.append(words.lemma_caption(exhibit[exhibit.x == controls.epsilon]))
+    st.caption(" ".join(filter(None, (*small, progress))))
+with right:
+    side = switch("Beside the chart", SIDES, SIDES[0], key="side", wrap=True)
+    show_beside(side, experiment, controls, here, theme, HEIGHT)
+cards(words.readouts(here, source), place)
+chips(words.CHIPS)
+behind(
+    lambda: words.assumptions(table, experiment, source, MOST_PEOPLE),
+    words.FORMULA,
+    lambda: words.snippet(experiment, controls.epsilon, layers),
+    lambda: table,
+)

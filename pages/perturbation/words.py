@@ -1,0 +1,277 @@
+"""The words of the doors page. Every number comes out of a table."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import Any
+
+import pandas as pd
+
+from dpcore import Experiment, make_mechanism
+from dpcore.data import Source
+from dpcore.experiments.summary import LEAST_BANDED
+from dpcore.figures import NOISES, door_of, family_of, noise_of, place_of
+from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
+from pages.ui.numbers import readable, rounded
+from pages.ui.sidebar import delta_text
+
+RATE = "published rate,<br>shape only"
+LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
+PICKED_NOISES = NOISES | {"both": "both"}
+CHIPS: list[tuple[str, dict[str, Any]]] = [
+    ("one λ at all doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
+    ("λ too small", {"lam": 0.0001, "epsilon": 0.1}),
+    ("tiny ε", {"lam": 0.01, "epsilon": 0.01}),
+    ("pure ε", {"noise": "gamma"}),
+    ("λ = auto", {"lam": "auto", "epsilon": 1.0}),
+]
+
+FORMULA = r"""
+All doors minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$,
+with $|\ell'|\le L$ and $0\le\ell''\le c$.
+
+- **The answer** (output perturbation): release $\hat\theta+b$. One replaced record moves $\hat\theta$ by at most
+  $\frac{2LR}{n\lambda}$, which sets the scale of $b$. The noise moves a prediction by $\langle b,x\rangle$.
+- **The question** (objective perturbation): release the minimiser of $J(\theta)+\langle b,\theta\rangle$. One replaced
+  record moves the gradient by at most $\frac{2LR}n$, which sets the scale of $b$. The noise moves a prediction by at
+  most $|\langle b,x\rangle|/\lambda$, and by less where the records bend $J$: that is what this door can win.
+- **Every step** (gradient perturbation): descend, with fresh noise in each gradient. One replaced record moves a
+  gradient by at most $\frac{2LR}n$; $T$ steps with noise of deviation $s$ are exactly Gaussian-private with
+  $\mu=\frac{2LR}{n}\frac{\sqrt T}{s}$. No minimiser has to be exact, and no $\lambda$ is needed.
+- What the question pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of
+  at most $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is
+  drawn; where that is all of $\varepsilon$, the door is closed.
+- **Gaussian** noise promises $(\varepsilon,\delta)$. **Gamma** noise, with density $\propto e^{-\lVert b\rVert/s}$,
+  promises $\varepsilon$ alone.
+"""
+
+
+def lemma(experiment: Experiment) -> Experiment:
+    """The answer's door with the noise that the lecture's Lemma 1 asks for."""
+    wasteful = make_mechanism("output_gaussian", accounting="lecture")
+    return dc.replace(experiment, mechanisms=(wasteful,))
+
+
+def takeaway(table: pd.DataFrame, source: Source) -> str:
+    """Who wins and by how much, or which door is closed and why.
+
+    table: the rows at the cursor, of several doors with the same one or two laws of noise.
+    """
+    noises = table.mechanism.map(noise_of).unique()
+    first = table.iloc[0]
+    duels = [_duel(table, noise, named=len(noises) > 1) for noise in noises]
+    said = []
+    if any(duels):
+        said.append(f"At ε = {first.epsilon:g} with {first.n:,} {source.records}, {'; '.join(d for d in duels if d)}.")
+    return " ".join([*said, *(_closed(row, table) for _, row in table[table.status != "ok"].iterrows())])
+
+
+def winner(table: pd.DataFrame) -> str:
+    """The family of the smallest excess risk at the cursor; output where nothing is released."""
+    excess = table[table.metric == "excess_empirical_risk"].set_index("mechanism")["mean"].astype(float)
+    return family_of(str(excess.idxmin())) if len(excess) else "output"
+
+
+def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
+    found = table[(table.mechanism == mechanism) & (table.metric == "excess_empirical_risk")]
+    return found.iloc[0] if len(found) else None
+
+
+def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
+    """One law of noise at every open door: the smallest excess risk, unless it is too close to call."""
+    found = [_excess(table, key) for key in table.mechanism.unique() if noise_of(key) == noise]
+    rows = sorted((row for row in found if row is not None), key=lambda row: float(row["mean"]))
+    if len(rows) < 2:
+        return None
+    kind = f"{NOISES[noise]} noise" if named else "noise"
+    best, second = rows[:2]
+    places = [place_of(row.mechanism) for row in rows]
+    values = [rounded(row["mean"]) for row in rows]
+    error = 2.0 * math.hypot(best.se, second.se)
+    if abs(best["mean"] - second["mean"]) <= error:
+        said = (
+            f"{kind} in **{places[0]}** and in {places[1]} leave excess risks too close to call: {values[0]} and "
+            f"{values[1]}, ± {rounded(error / 2.0, 1)} from {max(best.repetitions, second.repetitions)} draws"
+        )
+        return said + "".join(
+            f"; in {place} it is {value}" for place, value in zip(places[2:], values[2:], strict=True)
+        )
+    shares = [f"{less(best['mean'], row['mean'])} than in {place}" for row, place in zip(rows, places, strict=True)]
+    first = f"**{less(best['mean'], second['mean'])}** excess risk than in {places[1]}"
+    return (
+        f"{kind} in **{places[0]}** leaves {' and '.join([first, *shares[2:]])}: {values[0]} against "
+        f"{' and '.join(values[1:])}"
+    )
+
+
+def less(small: float, large: float) -> str:
+    """How much less `small` is than `large`; a difference where one is not positive.
+
+    >>> less(1.0, 1.9), less(1.0, 35.2), less(0.96, 1.0), less(-0.1, 0.2)
+    ('1.9 times less', '35 times less', '4% less', '0.3 less')
+    """
+    if small <= 0.0:
+        return f"{rounded(large - small)} less"
+    if large < 1.1 * small:
+        return f"{100 * (1 - small / large):.2g}% less"
+    return f"{large / small:{'.1f' if large < 10 * small else ',.0f'}} times less"
+
+
+def _closed(row: pd.Series, table: pd.DataFrame) -> str:
+    """Why a door is closed at the cursor, and what the other one costs."""
+    noise = noise_of(row.mechanism)
+    several = table.mechanism.map(noise_of).nunique() > 1
+    said = f"The {door_of(row.mechanism)}'s door is **closed**{f' to {NOISES[noise]} noise' if several else ''}: "
+    said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}."
+    twin = _excess(table, f"output_{noise}")
+    return said if twin is None else f"{said} Through the answer, excess risk is **{rounded(twin['mean'])}**."
+
+
+def promise(table: pd.DataFrame) -> tuple[bool, str]:
+    """Whether all curves keep the same promise at the cursor, and which ones they keep.
+
+    table: the rows at the cursor.
+    """
+    open_doors = table[table.status == "ok"].drop_duplicates("mechanism")
+    texts = {row.mechanism: _budget(row) for _, row in open_doors.iterrows()}
+    if len(set(texts.values())) <= 1:
+        return True, f"Same promise: {next(iter(texts.values()), 'none')}"
+    bynoise_of: dict[str, set[str]] = {}
+    for key, text in texts.items():
+        bynoise_of.setdefault(NOISES[noise_of(key)], set()).add(text)
+    if all(len(found) == 1 for found in bynoise_of.values()):
+        parts = [f"{noise} {found.pop()}" for noise, found in bynoise_of.items()]
+    else:
+        parts = [f"{door_of(key)} {text}" for key, text in texts.items()]
+    return False, f"Not the same promise: {', '.join(parts)}"
+
+
+def _budget(row: pd.Series) -> str:
+    """The budget that a mechanism really spends: ε alone where it is pure.
+
+    >>> _budget(pd.Series({"spent_epsilon": 1.0, "spent_delta": 0.0}))
+    'ε = 1'
+    """
+    epsilon = f"{row.spent_epsilon:.3g}"
+    return f"({epsilon}, {delta_text(row.spent_delta)})" if row.spent_delta else f"ε = {epsilon}"
+
+
+def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
+    """(value, label) pairs: how often the models of each door are right, and the best model.
+
+    table: the rows at the cursor; the first law of noise counts.
+    """
+    accuracy = table[table.metric == "accuracy"].drop_duplicates("mechanism").set_index("mechanism")
+    noise = noise_of(table.mechanism.iloc[0])
+    cards = []
+    for key in table.mechanism.unique():
+        if noise_of(key) == noise:
+            value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "closed"
+            cards.append((value, f"{source.outcome}, {NOISES[noise]} noise in {place_of(key)}"))
+    best = f"{100 * accuracy.reference.iloc[0]:.1f} of 100" if len(accuracy) else "—"
+    return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
+
+
+def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
+    """What the curves are, in small print below the chart."""
+    sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
+    said = f"Excess over the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}, on average over the noise"
+    if len(sampled):
+        draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
+        said += f": exact for the answer, else from {draws}"
+    if not any(family_of(key) == "gradient" for key in table.mechanism):
+        said += ". Noise in every step has no pure form here: its noise is Gaussian"
+    several = table.mechanism.map(noise_of).nunique() > 1
+    banded = not several and table.repetitions.max() >= LEAST_BANDED
+    return f"{said}. Bands: 8 of 10 releases." if banded else f"{said}."
+
+
+def _errors(rows: pd.DataFrame) -> str:
+    return f"{rows.se.max() / rows['mean'].abs().max():.1%} at the cursor"
+
+
+def lemma_caption(table: pd.DataFrame) -> str:
+    """What n times the noise costs and what it really promises; table: its rows at the cursor."""
+    row = table[table.metric == "excess_empirical_risk"].iloc[0]
+    return (
+        f"Lemma 1 of the lecture bounds by 2n/λ what moves by 2L/λ at most: its noise is {row.n:,} times larger, "
+        f"leaves {rounded(row['mean'])} and really promises ε = {rounded(row.spent_epsilon, 2)}."
+    )
+
+
+def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, most: int) -> str:
+    """What must be true for the curves, the bounds and the promises."""
+    ok = table[table.status == "ok"]
+    lam_line = {
+        "auto": "**λ = auto** gives the noise in a prediction one size at each door, whatever ε and n are; the "
+        "question's may be larger, because the curvature of the loss resists it. Noise in every step needs no λ, and "
+        f"auto gives it none; its steps go on until their noise has {AUTO_CLASSES:g} times that size. No record is "
+        "seen.",
+        "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
+    }.get(str(experiment.lam), "**λ** is the same at all doors.")
+    lines = [
+        f"**Records:** {source.label}; {readable(source.scaling)}. That keeps ‖x‖ ≤ 1; a record beyond it would "
+        "be refused.",
+        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
+        f"all models with ‖θ‖ ≤ {experiment.theta_norm:g}"
+        + (f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})." if len(ok) else "."),
+        "**Means:** integrals over the noise for the answer. Elsewhere noise is drawn in pairs of opposite sign and "
+        "shared along ε; through the question every draw is a minimisation of its own.",
+        "**Bounds** hold for every data set and model of that norm, on average over the noise. *Regularisation* and "
+        "*stopping early* are the excess that would remain without noise.",
+        "**The question's door** needs a loss without kinks and with bounded slope, a minimiser over all models, and a "
+        "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ > 0. Noise in every step "
+        "takes any convex loss whose gradients are bounded, and no exact minimiser.",
+        "**A fourth door, the records themselves,** stays shut here: noise that hides each record before anybody adds "
+        "records up (the local model) lets no average cancel it, and costs about √n times as much.",
+        lam_line,
+        f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
+        "promise.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
+    """Python that redraws the chart from an empty file."""
+    keys = tuple(m.key for m in experiment.mechanisms)  # type: ignore[union-attr]
+    load, shapes, imports = "", "", ""
+    if "lemma" in layers:
+        imports = "import dataclasses\n\n"
+        shapes = f"""
+    exhibits={{
+        {LEMMA!r}: dpcore.run(
+            dataclasses.replace(
+                experiment, mechanisms=(dpcore.make_mechanism("output_gaussian", accounting="lecture"),)
+            )
+        )
+    }},"""
+    if "rates" in layers:
+        load = "\nfrom dpcore.studies.perturbation.published_rates import rate_shape"
+        shapes += f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
+    return f"""{imports}import dpcore
+from dpcore import figures{load}
+
+experiment = dpcore.Experiment(
+    source={experiment.source!r},
+    mechanisms={keys!r},
+    n={experiment.n},
+    p={experiment.p},
+    delta={experiment.delta!r},
+    lam={experiment.lam!r},
+    repetitions={experiment.repetitions},
+    seed={experiment.seed},
+)
+table = dpcore.run(experiment)
+figure = figures.doors_figure(
+    table,
+    epsilon={epsilon!r},
+    bounds={"bounds" in layers},
+    bias={"bias" in layers},{shapes}
+    theme="light",
+    height=500,
+)
+figure.show()
+"""

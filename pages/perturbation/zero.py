@@ -1,0 +1,77 @@
+"""The panel of door zero: three answers without noise, each of which prints somebody's record."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from dpcore import figures
+from dpcore.studies.perturbation.exact_answers_leak import (
+    MARGIN_LAM,
+    Fit,
+    Leak,
+    median_leak,
+    polynomial_fit,
+    support_vector_leak,
+)
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import plain, rounded
+from pages.ui.pickers import switch
+
+HEIGHT = 300
+ZERO = "**Door zero:** no noise at all. Three answers that print somebody's record."
+LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve"}
+
+
+def show_door_zero(seed: int, theme: figures.Theme) -> None:
+    """A picker, a figure and what it shows. seed: of the records."""
+    st.markdown(ZERO)
+    chosen = switch("What is published without noise", LEAKS, "median", key="leak")
+    if chosen == "curve":
+        fit = polynomial_fit(seed)
+        figure, said = figures.fit_figure(fit, theme=theme, height=HEIGHT), curve_words(fit)
+    elif chosen == "median":
+        leak = median_leak(seed)
+        marks = np.array([leak.printed_before]), np.array([leak.printed_after])
+        title = "salary (line: published, ◇: replaced)"
+        figure = figures.leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
+        said = median_words(leak)
+    else:
+        leak = support_vector_leak(seed)
+        sides = np.array([-1.0, 1.0])
+        marks = sides / leak.printed_before, sides / leak.printed_after
+        title = "feature x (lines: ±1/θ, ◇: replaced)"
+        figure = figures.leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
+        said = vector_words(leak)
+    live_figure(figure, key=f"zero_{chosen}", alt=plain(said), height=HEIGHT)
+    st.markdown(said)
+
+
+def median_words(leak: Leak) -> str:
+    """The published median is somebody's salary."""
+    return (
+        f"Nine salaries, only their median is published: **{leak.printed_before:,.0f}**, which is what person "
+        f"{leak.owner_before + 1} earns. Person {leak.replaced + 1} is replaced by somebody with "
+        f"{leak.after[leak.replaced]:,.0f}, and it prints **{leak.printed_after:,.0f}**, the salary of person "
+        f"{leak.owner_after + 1}."
+    )
+
+
+def vector_words(leak: Leak) -> str:
+    """The published weight of a hinge-loss classifier is one over somebody's record."""
+    return (
+        f"{len(leak.before)} people, one feature x, hinge loss, λ = {MARGIN_LAM:g}. Only the weight θ is published: "
+        f"**{leak.printed_before:.3f}**. Then 1/θ = {1 / leak.printed_before:.3f} is |x| of person "
+        f"{leak.owner_before + 1} (filled), to every digit shown. That person's record moves to "
+        f"{leak.after[leak.replaced]:.3f}: θ = **{leak.printed_after:.3f}**, and 1/θ = {1 / leak.printed_after:.3f} "
+        "has moved along."
+    )
+
+
+def curve_words(fit: Fit) -> str:
+    """The published curve passes through every record."""
+    return (
+        f"{len(fit.x)} records, least squares with degree {len(fit.x) - 1}: the published curve passes through **every "
+        f"one**, at most {max(fit.miss, 1e-16):.0e} away. Record {fit.replaced + 1} moves from "
+        f"{rounded(fit.before[fit.replaced], 2)} to {rounded(fit.after[fit.replaced], 2)}, and the curve goes with it."
+    )

@@ -1,0 +1,132 @@
+"""What every request passes first: whom the server answers, and what it asks of browsers."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
+
+from pages.server import prefetch
+from pages.server.connections import sessions
+
+METRICS = "PRICE_OF_PRIVACY_METRICS"
+
+
+def _inline_scripts() -> str:
+    """The hashes of the scripts in Streamlit's own page, as a policy names them."""
+    page = Path(st.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
+    scripts = re.findall("<script>(.*?)</script>", page, re.DOTALL)
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    return "".join(f" 'sha256-{digest}'" for digest in digests)
+
+
+# A page runs scripts of this server alone and speaks to nobody else. Streamlit makes blob: addresses from the scripts
+# of components, writes styles into the page, and counts with 64 bits in WebAssembly.
+_POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self' blob: 'wasm-unsafe-eval'" + _inline_scripts(),
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "media-src": "'self'",
+    "connect-src": "'self'",
+    "worker-src": "'self' blob:",
+    "manifest-src": "'self'",
+    "base-uri": "'self'",
+    "form-action": "'none'",
+    "frame-ancestors": "'self'",
+}
+# No guessing of types; no page of ours inside somebody else's; no address of ours, which holds a page's state, told to
+# others.
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "; ".join(f"{what} {whence}" for what, whence in _POLICY.items()),
+    "Referrer-Policy": "same-origin",
+}
+_FULL = "This server is full: it serves {} pages at a time. Please come back in a minute.\n"
+_NO_METRICS = f"This server keeps its metrics to itself: whoever runs it can set {METRICS}=on.\n"
+_NOT_HERE = "This server does not go by that name: whoever runs it can add the name to server.allowedHosts.\n"
+
+
+class Doorman:
+    """Middleware that refuses requests by a name that is not the server's, and websockets from pages of other servers.
+
+    A site could point its own name at this computer, and its page would then be of the same origin as ours (DNS
+    rebinding): `server.allowedHosts` says which names are ours. Streamlit looks at it when a websocket is opened, and
+    lets pages from any port of this computer open one; and it asks a server on the internet for its own address before
+    it refuses others. Here nothing but the same origin and `server.corsAllowedOrigins` passes. It also refuses more
+    websockets than there are descriptors for, and metrics, which tell how large other visitors' files are.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._base = st.get_option("server.baseUrlPath").strip("/")
+        self._sessions = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            return await self.app(scope, receive, send)
+        # Below the server's base path, without slashes at its ends.
+        path = scope["path"].strip("/").removeprefix(self._base).strip("/")
+        refusal = self._refusal(scope, path)
+        if refusal is not None:
+            # To a websocket that was not accepted this is a plain answer too, instead of a connection.
+            return await refusal(scope, receive, send)
+        if scope["type"] == "websocket":
+            self._sessions += 1
+            try:
+                return await self.app(scope, receive, send)
+            finally:
+                self._sessions -= 1
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _mark(MutableHeaders(scope=message), path, secure=scope["scheme"] == "https")
+            await send(message)
+
+        await self.app(scope, receive, answer)
+
+    def _refusal(self, scope: Scope, path: str) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        if not is_host_allowed(headers.get("host")):
+            return PlainTextResponse(_NOT_HERE, 400, HEADERS)
+        if not _from_here(headers, scope["type"]):
+            return PlainTextResponse("", 403, HEADERS)
+        if scope["type"] == "websocket" and self._sessions >= sessions():
+            return PlainTextResponse(_FULL.format(sessions()), 503, {**HEADERS, "Retry-After": "60"})
+        if path == "_stcore/metrics" and os.environ.get(METRICS) != "on":
+            return PlainTextResponse(_NO_METRICS, 403, HEADERS)
+        return None
+
+
+def _from_here(headers: Headers, kind: str) -> bool:
+    """Whether a request's origin is one at all and, of a websocket, our own page, or a program that says no origin."""
+    origin = headers.get("origin")
+    if origin is None or origin in st.get_option("server.corsAllowedOrigins"):
+        return True
+    try:
+        place = urlsplit(origin).netloc
+    except ValueError:
+        return False
+    return kind == "http" or place == headers.get("host")
+
+
+def _mark(headers: MutableHeaders, path: str, *, secure: bool) -> None:
+    """Add to an answer what it asks of browsers."""
+    headers.update(HEADERS)
+    if path.startswith(("media/", f"{prefetch.PATH}/")):
+        headers["Cache-Control"] = "no-store"
+    if secure:
+        cookies = headers.getlist("set-cookie")
+        del headers["set-cookie"]
+        for cookie in cookies:
+            headers.append("set-cookie", cookie if "; secure" in cookie.lower() else f"{cookie}; Secure")

@@ -1,0 +1,45 @@
+"""What every page needs is imported while the first browser still loads its own files."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from importlib import import_module
+
+from dpcore.core.blas import one_blas_thread
+
+_MODULES = (
+    *("streamlit.emojis", "pandas", "dpcore.kernels", "dpcore.experiments.experiment", "dpcore.figures.overview"),
+    *("pages.lectures.lecture", "pages.overview.words", "pages.ui.sidebar"),
+)
+_thread: threading.Thread | None = None
+
+
+def start() -> None:
+    """Begin, once in a process."""
+    global _thread
+    if _thread is None:
+        _thread = threading.Thread(target=_import_all, name="imports", daemon=True)
+        _thread.start()
+
+
+def is_under_way() -> bool:
+    return _thread is not None and _thread.is_alive()
+
+
+def wait() -> None:
+    """Until that is done: two threads that import the same packages from different ends may see half of one."""
+    if _thread is not None:
+        _thread.join()
+
+
+def _import_all() -> None:
+    gc.disable()
+    try:
+        one_blas_thread()
+        for name in _MODULES:
+            import_module(name)
+    finally:
+        gc.enable()
+    # What is imported stays. To look through all of it again and again for garbage stops every session for .4 s.
+    gc.freeze()

@@ -1,0 +1,239 @@
+"""Sources: where does every curve come from, what do papers print, and what is right?"""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dpcore import figures
+from dpcore.mechanisms import list_mechanisms, mechanism_class
+from dpcore.studies.papers.errata import KINDS, recomputed
+from dpcore.studies.papers.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction
+from pages.background.polling import ask, keep_alive
+from pages.sources import words
+from pages.sources.provenance import SETTINGS, traces
+from pages.sources.short_run import ShortRun
+from pages.sources.table import code, link, small, table, text
+from pages.ui import share_link, url_controls
+from pages.ui.details import behind, behind_nothing
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain, readable, rounded
+from pages.ui.pickers import switch
+from pages.ui.sidebar import PEOPLE, sidebar
+
+HEIGHT = 620
+SEEDED = ("errata", "reproductions")  # views in which chance plays
+PLACE = 430  # px of the smallest figure that is done again
+
+
+def show_errata(seed: int) -> None:
+    """Printed against right, computed now."""
+    found = recomputed(seed)
+    sentence = words.takeaway(found)
+    headline.html(emphasised(sentence, ink))
+    chart = figures.corrections_figure(
+        [each.erratum.title for each in found],
+        [each.times for each in found],
+        [each.erratum.kind for each in found],
+        KINDS,
+        theme=theme,
+        height=HEIGHT,
+    )
+    live_figure(chart, key="corrections", alt=plain(sentence), height=HEIGHT)
+    st.caption(words.caption(found))
+    st.html(
+        table(
+            "Printed and right, computed now",
+            ["what", "printed", "right", "computed", "see it"],
+            [
+                [
+                    text(f"{each.erratum.title} {words.kind(each)}") + small(readable(each.erratum.source)),
+                    text(readable(each.erratum.says)),
+                    text(readable(each.erratum.holds)),
+                    text(
+                        f"{readable(each.erratum.unit)}: {rounded(each.printed)} printed, {rounded(each.right)} right, "
+                        f"{words.three_digits(each.times)} times off ({readable(each.erratum.setting)})"
+                    ),
+                    f"{link('on its page', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
+                ]
+                for each in found
+            ],
+        )
+    )
+    behind(
+        lambda: "\n".join(f"- {readable(each.sentence)}." for each in found),
+        words.FORMULA,
+        lambda: words.snippet(seed),
+        lambda: pd.DataFrame(
+            {
+                "erratum": each.name,
+                "source": each.erratum.source,
+                "kind": each.erratum.kind,
+                "unit": each.erratum.unit,
+                "printed": each.printed,
+                "right": each.right,
+                "times": each.times,
+            }
+            for each in found
+        ),
+    )
+
+
+def show_traces(key: str) -> None:
+    """The promise and the bounds of one mechanism."""
+    found = traces(key)
+    label = found[0].label
+    tests = {test for trace in found for test in trace.tests}
+    headline.html(
+        emphasised(
+            f"**{label[0].upper()}{label[1:]}**: one promise and {len(found) - 1} bounds, each with what it assumes, "
+            f"its theorem and the tests that check it, {len(tests)} in all.",
+            ink,
+        )
+    )
+    rows = []
+    for trace in found:
+        shown = [link("attack it", words.attack_of(key))]
+        if trace.form != "privacy" and key in words.SHOWN:
+            shown = [link("its page", words.SHOWN[key])]
+        rows.append(
+            [
+                text(f"{words.FORMS[trace.form]}: {readable(trace.states)}"),
+                text(readable(trace.assumes)),
+                text(f"{'noise ' if trace.form == 'privacy' else ''}{rounded(trace.value)}"),
+                text(readable(trace.theorem)),
+                "<br>".join(code(test) for test in trace.tests),
+                *shown,
+            ]
+        )
+    settings = ", ".join(f"{name} = {value:,}" for name, value in SETTINGS.items())
+    st.html(
+        table(
+            f"At {readable(settings)}, everything else as it comes",
+            ["statement", "assumption", "constant", "theorem", "tests", "see it"],
+            rows,
+        )
+    )
+    behind_nothing()
+
+
+def show_reproduction(name: str, seed: int) -> None:
+    """One figure with few repetitions, computed now, and the command of each with all of them."""
+    chosen = get_reproduction(name)
+    outcome = None
+    if chosen.few:
+        outcome = show_short_run(chosen, seed)
+    else:
+        headline.html(emphasised(words.too_long(chosen), ink))
+    st.html(
+        table(
+            f"All {len(REPRODUCTIONS)}, each by one command",
+            ["what", "source", "records", "takes", "command"],
+            [
+                [
+                    text(readable(each.title)),
+                    text(readable(each.source)),
+                    text(readable(each.file) or "drawn by the command itself"),
+                    text(f"{words.duration(each)}, {each.runs} repetitions"),
+                    code(words.command(each)),
+                ]
+                for each in map(get_reproduction, REPRODUCTIONS)
+            ],
+        )
+    )
+    behind(
+        lambda: readable(chosen.protocol),
+        words.VERDICTS,
+        lambda: words.short_snippet(chosen, seed),
+        lambda: pd.DataFrame() if outcome is None else outcome.table,
+    )
+
+
+def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
+    """Figure and claims, as soon as they are there."""
+    held = ask({"short run": ShortRun(chosen.name, seed)}, patience=0.0)
+    (job,) = held.jobs.values()
+    outcome: Outcome | None = job.snapshot
+    if outcome is None:
+        headline.html(emphasised(words.under_way(chosen, failed=job.failed), ink))
+        if not job.failed:
+            keep_alive(held)
+            st.html(f'<div style="height: {PLACE}px"></div>')  # so that the figure moves nothing when it comes
+        return None
+    sentence = words.verdicts(chosen, outcome)
+    headline.html(emphasised(sentence, ink))
+    figure = figures.reproduction_figure(outcome.chart, theme=theme)
+    live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
+    st.caption(words.records(chosen, outcome))
+    st.html(
+        table(
+            "Claim by claim",
+            ["claim", "verdict", "printed", "here"],
+            [
+                [
+                    text(readable(claim.words)),
+                    text(words.VERDICT[claim.verdict]),
+                    text(readable(claim.printed)),
+                    text(readable(claim.found)) + small(readable(claim.why)),
+                ]
+                for claim in outcome.claims
+            ],
+        )
+    )
+    return outcome
+
+
+def show_glossary() -> None:
+    """What the screens' words mean."""
+    headline.html(emphasised(f"**{len(words.GLOSSARY)}** words that the pages use, a sentence each.", ink))
+    st.html(
+        table(
+            "Words",
+            ["word", "meaning", "stands on"],
+            [
+                [text(term), text(meaning), text("every page" if "ui" in where else ", ".join(where).title())]
+                for term, meaning, where in words.GLOSSARY
+            ],
+        )
+    )
+    behind_nothing()
+
+
+def show_limits() -> None:
+    """What the promises do not cover, from docs/sharp_edges.md."""
+    found = words.limits()
+    headline.html(emphasised(f"**{len(found)}** limits: what no label says and no chart shows.", ink))
+    st.html(table("Limits", ["limit", "what it means"], [[text(heading), text(why)] for heading, why in found]))
+    st.caption("The first sentence of each; docs/sharp_edges.md has the rest.")
+    behind_nothing()
+
+
+theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+ink = figures.FAMILIES[theme]["frank_wolfe"]
+st.title("Where does every curve come from, and what do papers print?", anchor=False)
+headline = st.container()
+with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
+    view = switch("What is listed", words.VIEWS, "errata", key="about", wrap=True)
+    mechanism = reproduced = ""
+    if view == "traces":
+        offered = list_mechanisms()
+        mechanism = url_controls.select(
+            "traced", "Mechanism", offered, offered[0], lambda key: mechanism_class(key).label, width=290
+        )
+    elif view == "reproductions":
+        reproduced = url_controls.select(
+            "reproduced", "Figure", tuple(REPRODUCTIONS), "jain-thakurta-1b", words.name_of, width=640
+        )
+settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line has settings of its own")
+share_link.hide_controls([*settled, *([] if view in SEEDED else ["seed"])])  # they keep their values for other pages
+controls = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=settled)
+st.sidebar.caption("Each line here has settings of its own.")
+if view == "traces":
+    show_traces(mechanism)
+else:
+    {
+        "errata": lambda: show_errata(controls.seed),
+        "reproductions": lambda: show_reproduction(reproduced, controls.seed),
+        "glossary": show_glossary,
+        "limits": show_limits,
+    }[view]()

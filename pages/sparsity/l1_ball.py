@@ -1,0 +1,148 @@
+"""The tab L1 ball: one private vertex a step, against steps, people and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import NotApplicable, figures
+from dpcore.experiments.cell import never
+from dpcore.studies.sparsity import l1, simplex
+from dpcore.studies.sparsity.l1 import membership
+from pages.sparsity import l1_beside_words as beside_words
+from pages.sparsity import l1_words as words
+from pages.ui import url_controls
+from pages.ui.cards import cards
+from pages.ui.details import behind
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain, readable
+from pages.ui.pickers import chips, switch
+from pages.ui.sidebar import PEOPLE, Controls, sidebar
+
+HEIGHT, SIDE_HEIGHT = 430, 380
+FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
+STEPS: tuple[int | str, ...] = ("auto", *l1.TS)
+RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
+REPETITIONS, BESIDE_REPETITIONS = 16, 8
+TRACED_COLUMNS, TRACING_REPETITIONS = 256, 16
+SIDES = ("Vertices", "Simplex", "Tracing")
+
+
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
+    against = switch("Excess risk against", words.AXES, "T", key="against")
+    accounting = switch("Noise", words.ACCOUNTINGS, "tight", key="vertex_noise")
+    with url_controls.block("T", width=135):
+        T = url_controls.slider("T", "T steps", STEPS, "auto")
+    with url_controls.block("radius", width=125):
+        radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format)
+    return lambda: _show(headline, against, words.Choice(accounting, T, radius))
+
+
+def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
+    controls = sidebar(
+        people=PEOPLE,
+        default_people=FIRST_PEOPLE,
+        columns=None,
+        max_columns=MOST_COLUMNS,
+        default_columns=FIRST_COLUMNS,
+        unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
+    )
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    here = _here(choice, controls)
+    walked, reason = _walk(here)
+    found, picture = _hero(against, here, walked, theme)
+    sentence = words.takeaway(found, walked, here, reason)
+
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        there = _here(choice, controls)
+        walked, reason = _walk(there)
+        if cancelled():
+            raise CancelledError
+        found, picture = _hero(against, there, walked, theme, cancelled)
+        return picture, plain(words.takeaway(found, walked, there, reason))
+
+    headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+        st.caption(words.caption(found, here))
+    with right:
+        side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)
+        _show_beside(side, here, walked, reason, theme)
+    cards(words.readouts(found, walked, here))
+    chips(words.CHIPS)
+    behind(
+        lambda: words.assumptions(found, here),
+        words.FORMULA,
+        lambda: words.snippet(found, here, REPETITIONS),
+        lambda: words.table(found),
+    )
+
+
+def _here(choice: words.Choice, controls: Controls) -> words.Here:
+    return words.Here(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
+
+
+def _walk(here: words.Here) -> tuple[l1.Path | None, str]:
+    """One run, or why there is none."""
+    try:
+        return l1.path(n=here.n, p=here.p, T=here.choice.T, **here.shared), ""
+    except NotApplicable as error:
+        return None, str(error)
+
+
+def _hero(
+    against: str,
+    here: words.Here,
+    walked: l1.Path | None,
+    theme: figures.Theme,
+    cancelled: Callable[[], bool] = never,
+) -> tuple[words.Found, Any]:
+    """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
+    found: words.Found
+    if against == "n":
+        found = l1.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+        return found, figures.people_curves_figure(found, n=here.n, theme=theme, height=HEIGHT)
+    if against == "p":
+        ps = tuple(sorted({*l1.PS, here.p}))
+        found = l1.against_p(
+            n=here.n, T=here.choice.T, ps=ps, repetitions=REPETITIONS, cancelled=cancelled, **here.shared
+        )
+        return found, figures.width_figure(found, p=here.p, theme=theme, height=HEIGHT)
+    T = words.steps_of(walked, here.choice.T)
+    Ts = tuple(sorted({*l1.TS, T}))
+    found = l1.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+    return found, figures.steps_figure(found, T=T, theme=theme, height=HEIGHT)
+
+
+def _show_beside(side: str, here: words.Here, walked: l1.Path | None, reason: str, theme: figures.Theme) -> None:
+    if side == "Simplex":
+        beside = simplex.beside_sampling(
+            p=here.p,
+            epsilon=here.epsilon,
+            delta=here.delta,
+            loss=words.SIMPLEX_LOSS,
+            seed=here.seed,
+            repetitions=BESIDE_REPETITIONS,
+        )
+        picture = figures.remark_figure(beside, theme=theme, height=SIDE_HEIGHT)
+        said = beside_words.remark_caption(beside, here)
+    elif side == "Tracing":
+        traced = membership.tracing(seed=here.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
+        picture = figures.tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+        said = beside_words.tracing_caption(traced)
+    elif walked:
+        picture = figures.path_figure(walked, theme=theme, height=SIDE_HEIGHT)
+        said = beside_words.path_caption(walked)
+    else:
+        st.caption(readable(reason))
+        return
+    live_figure(picture, key="beside_lasso", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)

@@ -1,0 +1,328 @@
+"""The words of the tab L1 ball. Every number comes out of the curves, a run or a plan."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore.accounting.composition import bounded_range_rho, zcdp_epsilon
+from dpcore.core.power_law import power_law
+from dpcore.data import load
+from dpcore.studies.sparsity.l1 import SOURCE, AgainstN, AgainstP, AgainstT, Curve, Path
+from pages.ui.numbers import people, rate, readable, rounded
+from pages.ui.sidebar import delta_text
+
+AXES = {"T": "steps", "n": "people", "p": "columns"}
+ACCOUNTINGS = {"tight": "tight", "published": "printed", "published_safe": "4 × printed"}
+SIMPLEX_LOSS = "huber"
+CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("too many steps", {"against": "T", "T": 512}),
+    ("256 × more columns", {"against": "p", "p": 65_536}),
+    ("how fast it falls", {"against": "n"}),
+    ("ε = 0.1", {"epsilon": 0.1}),
+    ("as printed", {"vertex_noise": "published"}),
+    ("who was in the data?", {"beside_ball": "Tracing"}),
+)
+# A power law is read off from this many people on: below, few steps are affordable.
+_LEAST_PEOPLE = 1_000
+_MORE_COLUMNS = 256
+Found = AgainstT | AgainstN | AgainstP
+
+FORMULA = r"""
+$\theta_1=0$, $\theta_{t+1}=(1-\mu_t)\theta_t+\mu_ts_t$, $\mu_t=\frac{2}{t+2}$; $s_t$ is one of the $2p$ vertices
+$\pm Ce_j$, drawn with probability $\propto e^{-\langle s,\nabla F(\theta_t)\rangle/b_t}$. Released is $\theta_T$, after
+$k=T-1$ choices; records keep $|x_{ij}|\le R$, $|\ell'|\le L$, $0\le\ell''\le c$.
+
+- **One record** moves every score $\langle s,\nabla F\rangle$ by at most $\Delta=2LRC/n$, so that a choice has the
+  range $\eta=2\Delta/b$.
+- **$k$ choices** cost $\varepsilon$ with $\eta=\max\{\varepsilon/k,\sqrt{8\rho/k}\}$, $\rho$ of zCDP at
+  $(\varepsilon,\delta)$; $b_t$ shrinks with the slope that is possible at $\|\theta_t\|_1$.
+- **Excess** is at most $\frac{2h_1+2\Gamma(T-1)}{T(T+1)}+b\ln(2p)\bigl(1-\frac{2}{T(T+1)}\bigr)$ with
+  $\Gamma=4cR^2C^2$ and $h_1\ge F(0)-F^*$.
+- **As printed**: Laplace noise of scale $LRC\sqrt{8T\ln\frac1\delta}/(n\varepsilon)$. Each choice is then
+  $2\Delta/b$-private, four times what the cited composition asks for; Gumbel noise of that very scale would be enough.
+- **No private model has less** than about $\ln p/(n\varepsilon)$ on the hardest data (packing). Theorem 3.1's
+  $(n\ln n)^{-2/3}$ is a shape: its data sets need more columns than fit anywhere.
+"""
+
+
+@dc.dataclass(frozen=True)
+class Choice:
+    """The tab's own controls. T: steps or "auto"."""
+
+    accounting: str
+    T: int | str
+    radius: float
+
+
+@dc.dataclass(frozen=True)
+class Here:
+    """What all pictures of the tab share."""
+
+    choice: Choice
+    n: int
+    p: int
+    epsilon: float
+    delta: float
+    seed: int
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        budget = {"epsilon": self.epsilon, "delta": self.delta, "seed": self.seed}
+        return budget | {"radius": self.choice.radius, "accounting": self.choice.accounting}
+
+
+def steps_of(walked: Path | None, asked: int | str) -> int:
+    """T of the cursor: 2 where there is no plan and none was asked for."""
+    if walked:
+        return walked.plan.steps + 1
+    return asked if isinstance(asked, int) else 2
+
+
+def gumbel_epsilon(walked: Path) -> float:
+    """What Gumbel noise of the plan's scale would cost."""
+    (event,) = walked.plan.ledger
+    rho = bounded_range_rho(2.0 * event.sensitivity / event.scale, event.times)
+    return zcdp_epsilon(rho, walked.plan.requested.delta)
+
+
+def overspent(walked: Path) -> bool:
+    return walked.plan.spent.epsilon > walked.plan.requested.epsilon * (1 + 1e-9)
+
+
+def _at(grid: Any, value: float) -> int:
+    return int(np.argmin(np.abs(np.asarray(grid) - value)))
+
+
+def takeaway(found: Found, walked: Path | None, here: Here, reason: str) -> str:
+    """What the chart says at the cursor."""
+    if walked is None:
+        return f"**Nothing is released**: {readable(reason)}."
+    if overspent(walked):
+        spent = walked.plan.spent
+        said = (
+            f"With the noise as printed, {walked.plan.steps:,} choices cost **ε = {rounded(spent.epsilon)}** by what "
+            f"is proved, more than the {here.epsilon:g} that was granted: nothing is released."
+        )
+        if gumbel_epsilon(walked) <= here.epsilon:
+            said += " Gumbel noise of the same scale would keep the promise."
+        return said
+    if isinstance(found, AgainstN):
+        return _by_people(found, here)
+    return _by_columns(found, here) if isinstance(found, AgainstP) else _by_steps(found, walked, here)
+
+
+def _by_steps(found: AgainstT, walked: Path, here: Here) -> str:
+    mean, T = found.private.measured.mean, walked.plan.steps + 1
+    k, last = _at(found.T, T), len(found.T) - 1
+    best = int(np.nanargmin(mean))
+    said = f"**{T} steps** at ε = {here.epsilon:g} leave **{rounded(mean[k])}** of excess risk"
+    others = []
+    if best != k:
+        others.append(f"{found.T[best]:.0f} would leave {rounded(mean[best])}")
+    if k not in (last, best) and best != last:
+        others.append(f"{found.T[last]:.0f}, each with more noise, {rounded(mean[last])}")
+    plain = f"Without privacy {T} steps leave {rounded(found.plain[T - 1])}."
+    return f"{'; '.join([said, *others])}. {plain}"
+
+
+def _by_people(found: AgainstN, here: Here) -> str:
+    measured, hard, bound = slopes(found)
+    parts = [
+        f"{words} {_moves(slope)}"
+        for words, slope in (
+            ("the excess where few features matter", measured),
+            ("the excess on hard records", hard),
+            ("the bound for all data", bound),
+        )
+        if slope is not None
+    ]
+    if measured is None:
+        said = (
+            f"The excess follows **no power of n** here: at n = {here.n:,} it is "
+            f"{rounded(_value(found.n, found.private, here.n))}, and θ = 0 has "
+            f"{rounded(found.nothing[_at(found.n, here.n)])}"
+        )
+        return "; ".join([said, *parts]) + "."
+    return f"With more people, {', '.join(parts)}."
+
+
+def _moves(slope: float) -> str:
+    """
+    >>> _moves(-0.97), _moves(0.001)
+    ('falls like **n⁻⁰·⁹⁷**', 'stays the same')
+    """
+    if abs(slope) < 0.005:  # n^0.00
+        return "stays the same"
+    return f"{'falls' if slope < 0.0 else 'grows'} like **{rate(slope)}**"
+
+
+def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
+    """Exponents of n from 1,000 people on: measured, on hard records, of the bound; None where there is none."""
+    far = found.n >= _LEAST_PEOPLE
+    curves = (found.private.measured.mean, found.hardest, found.private.bound)
+    measured, hard, bound = (power_law(found.n[far], curve[far]).slope for curve in curves)
+    return measured, hard, bound
+
+
+def _by_columns(found: AgainstP, here: Here) -> str:
+    private, whole, last = found.private.measured, found.whole.measured.mean, len(found.p) - 1
+    first, mean = _at(found.p, found.p[last] / _MORE_COLUMNS), private.mean
+    said = (
+        f"**{found.p[last] / found.p[first]:.0f} times more columns**, {found.p[last]:,.0f} instead of "
+        f"{found.p[first]:,.0f}, "
+    )
+    if mean[last] + 2.0 * private.se[last] >= found.nothing[last]:
+        said += (
+            f"leave **nothing learned**: the excess is {rounded(mean[last])} with {found.p[last]:,.0f} columns, where "
+            f"θ = 0 has {rounded(found.nothing[last])}, and {rounded(mean[first])} with {found.p[first]:,.0f}, where "
+            f"it has {rounded(found.nothing[first])}"
+        )
+    elif abs(mean[last] - mean[first]) <= 2.0 * np.hypot(private.se[last], private.se[first]):
+        said += f"leave **the same excess** within the error, {rounded(mean[last])} and {rounded(mean[first])}"
+    else:
+        verb = "cost" if mean[last] > mean[first] else "leave"
+        said += f"{verb} **{rounded(mean[last] / mean[first], 2)} times** the excess"
+    if not np.isfinite(whole[last]):
+        return f"{said}. {readable(found.whole.reasons[last])}"
+    share = whole[last] / found.nothing[last]
+    return (
+        f"{said}. Noise in the whole gradient leaves {rounded(whole[last])}, {rounded(100 * share, 2)}% of what θ = 0, "
+        "which has learned nothing, leaves."
+    )
+
+
+def _value(grid: Any, curve: Curve, at: float) -> float:
+    return float(curve.measured.mean[_at(grid, at)])
+
+
+def readouts(found: Found, walked: Path | None, here: Here) -> list[tuple[str, str]]:
+    """(value, label) pairs below the chart."""
+    if walked is None:
+        return []
+    plan = walked.plan
+    pairs = [
+        (
+            f"{walked.found} of {np.count_nonzero(walked.truth)}",
+            f"features that matter were chosen with their sign in {plan.steps} steps; "
+            f"{rounded(100 * walked.share[walked.right].sum(), 2)}% of the weight went to them",
+        ),
+        (
+            f"ε = {rounded(plan.spent.epsilon)}",
+            f"is what {plan.steps} choices cost, "
+            + (
+                f"more than the {here.epsilon:g} granted: an exhibit"
+                if overspent(walked)
+                else f"of the {here.epsilon:g} granted; every vertex may be published"
+            ),
+        ),
+    ]
+    if isinstance(found, AgainstT):
+        best = int(np.nanargmin(found.private.measured.mean))
+        pairs.append(
+            (
+                f"T = {found.tuned}",
+                f"has the smallest bound with this noise, auto takes {found.auto}, about a quarter of it; the smallest "
+                f"measured mean is at {found.T[best]:.0f}, but choosing T from the data would cost extra privacy",
+            )
+        )
+    if isinstance(found, AgainstN):
+        pairs.append(
+            (
+                f"{people(found.free)} people",
+                "and more: what privacy costs falls under what fresh records add, by bounds at the best T, and privacy "
+                "comes for free",
+            )
+        )
+    if isinstance(found, AgainstP):
+        k = _at(found.p, here.p)
+        pairs.append(
+            (
+                f"{rounded(found.private.measured.mean[k])}",
+                f"excess at p = {here.p:,} with a noisy vertex a step, {rounded(found.whole.measured.mean[k])} with "
+                "noise in the whole gradient",
+            )
+        )
+    return pairs
+
+
+def caption(found: Found, here: Here) -> str:
+    """What the curves share, and why measured and proved slopes differ."""
+    said = [f"Means over {found.repetitions} runs that share their randomness; band: 8 of 10."]
+    if isinstance(found, AgainstN):
+        said.append(
+            "A bound holds for all data. Where few features matter a handful of vertices is enough, and the excess "
+            "falls faster; on the hard records every column matters, no few vertices come near, and it falls like the "
+            "bound."
+        )
+    if here.choice.accounting != "tight":
+        over = [T for T, spent in zip(found.private.T, found.private.spent, strict=True) if spent > here.epsilon]
+        if over:
+            said.append(f"{len(over)} of {len(found.private.T)} points spend more than was granted: exhibits.")
+    stored = int(np.max(found.stored))
+    if stored < here.p or (isinstance(found, AgainstP) and stored < found.p[-1]):
+        said.append(f"At most {stored:,} columns are filled, all others are zero in every record.")
+    refused = sorted({reason for reason in found.private.reasons if reason})
+    if refused:
+        said.append(f"Left out: {readable(refused[0])}.")
+    return " ".join(said)
+
+
+def assumptions(found: Found, here: Here) -> str:
+    """What has to be true for the page's statements, as a list."""
+    domain = load(SOURCE, 2, 8, seed=0).domain
+    lines = [
+        "**Records**: synthetic people, entries −1 or +1, each as likely; y adds or subtracts a few columns, plus "
+        f"noise. Neighbours replace one record; the promise is |x| ≤ {domain.R:g} entry by entry and |y| ≤ "
+        f"{domain.y_max:g}.",
+        f"**Loss**: squared, F* over the L1 ball of size {here.choice.radius:g}, certified. **Promise**: "
+        f"({here.epsilon:g}, {delta_text(here.delta)}) for all vertices together, hence for the model.",
+        "**Bounds** hold for every data set with these promises, on average over the choices.",
+        "**T is public**: it comes from n, p, the budget and the bounds, never from the records.",
+        "**Hard records**: rows of a Hadamard matrix with label 0 and rows of ones with label 1; of several shares the "
+        "worst for each n.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
+        "promise. Choosing T by looking at measured curves on private records would be a release of its own.",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def table(found: Found) -> pd.DataFrame:
+    """The curves as numbers."""
+    over = {AgainstT: "T", AgainstN: "n", AgainstP: "p"}[type(found)]
+    columns: dict[str, Any] = {over: getattr(found, over).astype(int)}
+    curves = {"private": found.private} | ({"whole": found.whole} if isinstance(found, AgainstP) else {})
+    for name, curve in curves.items():
+        measured = {key: getattr(curve.measured, key) for key in ("mean", "se", "q10", "q90")}
+        more = {"steps": curve.T, "bound": curve.bound, "spent_epsilon": curve.spent, "reason": curve.reasons}
+        columns |= {f"{name}_{key}": values for key, values in (measured | more).items()}
+    if isinstance(found, AgainstN):
+        columns |= {key: getattr(found, key) for key in ("hardest", "packing", "sampling", "nothing")}
+    return pd.DataFrame(columns)
+
+
+def snippet(found: Found, here: Here, repetitions: int) -> str:
+    """Python that redraws the chart from an empty file."""
+    shared = "".join(f"    {key}={value!r},\n" for key, value in here.shared.items())
+    if isinstance(found, AgainstN):
+        call, own = "against_n", f"    p={here.p},\n    T={here.choice.T!r},\n"
+        draw = f"people_curves_figure(found, n={here.n}"
+    elif isinstance(found, AgainstP):
+        ps = [int(p) for p in found.p]
+        call, own = "against_p", f"    n={here.n},\n    T={here.choice.T!r},\n    ps={ps},\n"
+        draw = f"width_figure(found, p={here.p}"
+    else:
+        Ts = [int(T) for T in found.T]
+        call, own = "against_T", f"    n={here.n},\n    p={here.p},\n    Ts={Ts},\n"
+        draw = f"steps_figure(found, T={here.choice.T if isinstance(here.choice.T, int) else found.auto}"
+    return f"""from dpcore import figures
+from dpcore.studies.sparsity import l1
+
+found = l1.{call}(
+{shared}{own}    repetitions={repetitions},
+)
+figures.{draw}, theme="light", height=430).show()
+"""

@@ -1,0 +1,137 @@
+"""The tab Simplex: m random draws from a mixture, and the valley between too few and too many."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import NotApplicable, Unconverged, figures
+from dpcore.experiments.cell import never
+from dpcore.studies.sparsity import simplex
+from pages.sparsity import simplex_words as words
+from pages.sparsity.simplex_words import Problem
+from pages.ui.cards import cards
+from pages.ui.details import behind
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain
+from pages.ui.pickers import chips, switch
+from pages.ui.sidebar import PEOPLE, Controls, sidebar
+
+HEIGHT, SIDE_HEIGHT = 430, 380
+FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 128, 65_536
+REPETITIONS, COLUMN_REPETITIONS = 50, 8
+LOSS = "huber"
+SIDES = ("Draws", "Columns", "As published")
+
+
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
+    chosen = switch("Measured on", words.ON, "training", key="on")
+    on: simplex.On = "fresh" if chosen == "fresh" else "training"
+    return lambda: _show(headline, on)
+
+
+def _show(headline: DeltaGenerator, on: simplex.On) -> None:
+    controls = sidebar(
+        people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
+        default_people=FIRST_PEOPLE,
+        columns=None,
+        max_columns=MOST_COLUMNS,
+        default_columns=FIRST_COLUMNS,
+        unused={},
+    )
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+
+    def drawn(
+        release: simplex.Support | None, reason: str, controls: Controls, cancelled: Callable[[], bool] = never
+    ) -> _Drawn:
+        m = words.cursor(release, controls.m)
+        # A rule for lam has its number once m is known; "auto" gives each m its own.
+        lam = float(release.plan.spec.lam) if release and controls.lam == "population" else controls.lam
+        made = simplex.valley(
+            lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
+            repetitions=REPETITIONS,
+            ms=tuple(sorted({*simplex.MS, m})),
+            cancelled=cancelled,
+            **_problem(controls).arguments,
+        )
+        figure = figures.draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
+        return _Drawn(made, m, figure, words.takeaway(made, release, reason, on))
+
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        found = _release(controls)
+        if cancelled():
+            raise CancelledError
+        hero = drawn(*found, controls, cancelled)
+        return hero.figure, plain(hero.sentence)
+
+    problem = _problem(controls)
+    release, reason = _release(controls)
+    hero = drawn(release, reason, controls)
+    made, m, sentence = hero.made, hero.m, hero.sentence
+    headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
+    with st.container(key="halves"):
+        left, right = st.columns([1.5, 1], gap="medium")
+    with left:
+        live_figure(hero.figure, key="draws", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+        st.caption(words.caption(made, on))
+    with right:
+        side = switch("Beside the chart", SIDES, SIDES[0], key="beside", wrap=True)
+        _show_beside(side, problem, release, theme)
+    if release:
+        cards(words.readouts(made, release, on))
+    chips(words.CHIPS)
+    behind(
+        lambda: words.assumptions(made, problem),
+        words.FORMULA,
+        lambda: words.snippet(problem, controls.lam, m, on, REPETITIONS),
+        lambda: words.table(made),
+    )
+
+
+@dc.dataclass(frozen=True)
+class _Drawn:
+    """The hero: its numbers, where its cursor stands, and what it says."""
+
+    made: simplex.Valley
+    m: int
+    figure: figures.Figure
+    sentence: str
+
+
+def _problem(controls: Controls) -> Problem:
+    return Problem(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
+
+
+def _release(controls: Controls) -> tuple[simplex.Support | None, str]:
+    """One release, or why there is none."""
+    try:
+        return simplex.support(lam=controls.lam, m=controls.m, **_problem(controls).arguments), ""  # type: ignore[arg-type]
+    except (NotApplicable, Unconverged) as error:
+        return None, str(error)
+
+
+def _show_beside(side: str, problem: Problem, release: simplex.Support | None, theme: figures.Theme) -> None:
+    if side == "Columns":
+        price = simplex.price_of_columns(
+            ps=tuple(sorted({*simplex.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
+        )
+        picture = figures.columns_figure(price, p=problem.p, theme=theme, height=SIDE_HEIGHT)
+        said = words.columns_caption(price, problem)
+    elif side == "As published":
+        allowed = simplex.published_draws(**problem.without("n", "seed"))
+        picture = figures.people_figure(allowed, n=problem.n, theme=theme, height=SIDE_HEIGHT)
+        said = words.published_caption(allowed, problem)
+    elif release:
+        picture = figures.support_figure(release, theme=theme, height=SIDE_HEIGHT)
+        said = words.support_caption(release)
+    else:
+        st.caption("Nothing is drawn: the budget pays for no sample.")
+        return
+    live_figure(picture, key="beside_chart", alt=said, height=SIDE_HEIGHT)
+    st.caption(said)

@@ -1,0 +1,284 @@
+"""The words of the tab Simplex. Every number comes out of the valley, a release or a plan."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpcore.data import load
+from dpcore.data.synthetic import TEST_RECORDS
+from dpcore.figures import plain_number
+from dpcore.studies.sparsity.simplex import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley, draws_at
+from pages.ui.numbers import readable, rounded
+from pages.ui.sidebar import delta_text
+
+ON = {"training": "the same people", "fresh": "fresh people"}
+_WHERE = {"training": "", "fresh": " on fresh records"}
+CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("one draw", {"m": 1, "lam": "auto"}),
+    ("1,000 draws", {"m": 1_000, "lam": "auto"}),
+    ("λ = 0.02: m leaks", {"lam": 0.02, "m": 100}),
+    ("p = 65,536", {"p": 65_536}),
+    ("ε = 0.1", {"epsilon": 0.1}),
+    ("Theorem 4 as printed", {"beside": "As published"}),
+    ("as auto has it", {"m": "auto", "lam": "auto", "epsilon": 1.0}),
+)
+# How many times fewer and how many times more draws the headline compares with.
+_FEWER, _MORE = 8, 32
+
+FORMULA = r"""
+$w$ minimises $F(w)+\lambda\sum_jw_j\ln w_j$ over $w\ge0$, $\sum_jw_j=1$, so that $w_j\propto e^{-\partial_jF/\lambda}$.
+Released is the mean of $m$ columns drawn with these weights; records keep $|x_{ij}|\le R$, $|\ell'|\le L$,
+$0\le\ell''\le c$.
+
+- **One record** moves every $\ln w_j$ within an interval of length
+  $\eta=\frac{LR}{n\lambda}(4+2g(x))$, $x=\frac{(n-1)cR^2}{n\lambda}$, $g(x)=\sqrt x$ from 1 on and
+  $\frac{2x}{1+x}$ below.
+- **$m$ draws** cost at most $\min\{m\eta,\ \varepsilon(\rho,\delta)\}$ with $\rho=m\eta^2/8$ of zCDP; $m$ is rounded
+  down.
+- **Excess** is at most $\min\{\frac{LR}{\sqrt m},\frac{cR^2}{2m}\}$ (sampling) $+\ \lambda\ln p$ (entropy), and
+  $+\ \frac{2(LR)^2}{n\lambda}$ (stability) on fresh records.
+- **Theorem 4 as printed**: $n\lambda=n^{2/3}/(\varepsilon\ln p)^{1/3}$,
+  $m=\left(\frac{\varepsilon n\lambda}{\ln\frac1\delta}\right)^2\left(32+\frac{16cR^2}{\lambda}\right)^{-2}$; it lacks
+  a factor $LR$ and breaks its promise where $LR$ is large.
+"""
+
+
+@dc.dataclass(frozen=True)
+class Problem:
+    """What all pictures of the tab share."""
+
+    n: int
+    p: int
+    epsilon: float
+    delta: float
+    loss: str
+    seed: int
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return dc.asdict(self)
+
+    def without(self, *names: str) -> dict[str, Any]:
+        return {name: value for name, value in self.arguments.items() if name not in names}
+
+
+def cursor(release: Support | None, asked: int | str) -> int:
+    """The number of draws that the chart points at: 1 where none is paid for and none was asked for."""
+    if release:
+        return release.plan.steps
+    return asked if isinstance(asked, int) else 1
+
+
+def _at(made: Valley, m: float) -> int:
+    return int(np.argmin(np.abs(made.m - m)))
+
+
+def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
+    """What the cursor's draws cost and leave, and what fewer or more would."""
+    if not release:
+        return f"**Nothing is released**: {readable(reason)}."
+    m, spent = release.plan.steps, release.plan.spent.epsilon
+    here = made.measured(on).mean[_at(made, m)]
+    draws = _draws(m)
+    if spent > made.epsilon * (1 + 1e-9):
+        return (
+            f"**{draws}** at λ = {release.plan.spec.lam:.3g} cost **ε = {rounded(spent)}**, more than the "
+            f"{made.epsilon:g} that was granted: nothing is released. They would leave {rounded(here)} of excess risk."
+        )
+    said = (
+        f"**{draws}** instead of {made.p:,} numbers tell the mixture at ε = {made.epsilon:g} and leave "
+        f"**{rounded(here)}** of excess risk{_WHERE[on]}."
+    )
+    return f"{said} {_others(made, m, here, on)}"
+
+
+def _others(made: Valley, m: int, here: float, on: On) -> str:
+    """Fewer draws and more of them, as far as the grid has them."""
+    mean, said = made.measured(on).mean, []
+    few, many = _at(made, m / _FEWER), _at(made, m * _MORE)
+    if made.m[few] < m and np.isfinite(mean[few]):
+        said.append(f"{_draws(made.m[few])} leave {_against(mean[few], here)}")
+    if made.m[many] > m and np.isfinite(mean[many]):
+        if made.lam_is_free:
+            said.append(f"{_draws(made.m[many])}, from a mixture blurred for their sake, {_against(mean[many], here)}")
+        else:
+            cost = rounded(made.spent_epsilon[many])
+            said.append(f"{_draws(made.m[many])} would leave {rounded(mean[many])} and cost ε = {cost}")
+    return f"{'; '.join(said)}." if said else ""
+
+
+def _draws(m: float) -> str:
+    return "1 random draw" if m == 1 else f"{m:,.0f} random draws"
+
+
+def _against(other: float, here: float) -> str:
+    """
+    >>> _against(0.5, 0.1), _against(0.102, 0.1), _against(-0.1, 0.2)
+    ('0.5, 5 times as much', '0.102', '−0.1')
+    """
+    if here <= 0.0 or not other >= 1.5 * here:
+        return rounded(other)
+    return f"{rounded(other)}, {rounded(other / here, 2)} times as much"
+
+
+def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str]]:
+    """(value, label) pairs below the chart."""
+    k, plan = _at(made, release.plan.steps), release.plan
+    bound, measured = made.best_by_bound(on), made.best_measured(on)
+    cards = [
+        (
+            rounded(made.measured(on).mean[k]),
+            f"excess risk over the best mixture at m = {plan.steps:,}; the bound allows {rounded(made.bound(on)[k])}",
+        ),
+        (
+            f"{release.bits:,.0f} bits",
+            f"{_draws(plan.steps)} instead of {made.p:,} numbers: this release names {release.distinct:,} columns",
+        ),
+        (
+            f"ε = {rounded(plan.spent.epsilon)}",
+            f"is what {_draws(plan.steps)} cost at λ = {plan.spec.lam:.3g}; one alone costs {rounded(made.eta[k])}",
+        ),
+    ]
+    if bound is not None and measured is not None:
+        cards.append(
+            (
+                f"m = {bound:,}",
+                f"has the smallest bound of those drawn here; measured it would be {measured:,}, but who looks at the "
+                "records to choose has spent more",
+            )
+        )
+    return cards
+
+
+def caption(made: Valley, on: On) -> str:
+    """What the curves share."""
+    said = [
+        "For each m the smallest λ whose draws cost the budget: many draws ask for a blurred mixture."
+        if made.lam_is_free
+        else "λ is fixed: more draws are more precise, and leak more.",
+        f"Means over {made.repetitions} releases that share their randomness; band: 8 of 10.",
+    ]
+    if made.stored < made.p:
+        said.append(
+            f"{made.stored:,} of {made.p:,} columns are filled, the others zero in every record: more would not fit "
+            "into a move of a slider."
+        )
+    if on == "fresh":
+        said.append(f"Fresh: {TEST_RECORDS:,} records that nobody has trained on, against the true mixture.")
+    return " ".join(said)
+
+
+def support_caption(release: Support) -> str:
+    """How the draws name the truth."""
+    found = int(((release.drawn > 0) & (release.truth > 0)).sum())
+    there = int((release.truth > 0).sum())
+    wasted = 1.0 - float(release.drawn[release.truth > 0].sum())
+    return (
+        f"The draws find {found} of the {there} columns that matter and waste {100 * wasted:.0f} of 100 on others; "
+        f"the mixture before the draws puts {100 * (1.0 - float(release.weights[release.truth > 0].sum())):.0f} there."
+    )
+
+
+def columns_caption(price: PriceOfColumns, problem: Problem) -> str:
+    """How both grow with p, and who is ahead at the cursor."""
+    k, last = int(np.flatnonzero(price.p == problem.p)[0]), len(price.p) - 1
+    said = []
+    for name, curve, reasons in (
+        ("draws", price.sampling, price.sampling_reasons),
+        ("noise in the question", price.objective, price.objective_reasons),
+    ):
+        seen = np.flatnonzero(np.isfinite(curve.mean) & (curve.mean > 0))
+        if reasons[last] or not len(seen):
+            said.append(f"{name}: {readable(reasons[last] or 'nothing measured')}")
+            continue
+        grown = float(f"{curve.mean[last] / curve.mean[seen[0]]:.2g}")
+        said.append(f"{plain_number(grown)} times the excess for {name}")
+    here = ", ".join(
+        f"{name} {rounded(curve.mean[k])}"
+        for name, curve in (("draws", price.sampling), ("question", price.objective), ("projected", price.projected))
+        if np.isfinite(curve.mean[k])
+    )
+    return (
+        f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {problem.p:,}: {here}. The "
+        "same records and F*; entries up to 1 make records √p long, which noise in the question has to cover. "
+        f"Projecting its model onto the simplex costs no privacy. Means of {price.repetitions} releases."
+    )
+
+
+def published_caption(allowed: PublishedDraws, problem: Problem) -> str:
+    """Why there is no measured curve of the theorem's own."""
+    theirs, ours = draws_at(problem.n, **problem.without("n", "seed"))
+    first = "beyond 10¹⁵ people" if allowed.first is None else f"from {_people(allowed.first)} people on"
+    return (
+        f"With the λ and m of Theorem 4 as printed, {problem.n:,} people would get {rounded(theirs, 2)} of one draw: "
+        f"nothing can be released, and no curve measured, at any size this slider has. A first draw comes {first}. "
+        f"What is proved here pays for {ours:,}."
+    )
+
+
+def _people(count: int) -> str:
+    """
+    >>> _people(133_496_331), _people(2_660_190_797), _people(5_000)
+    ('133 million', '2.66 billion', '5,000')
+    """
+    for size, word in ((1e9, "billion"), (1e6, "million")):
+        if count >= size:
+            return f"{count / size:.3g} {word}"
+    return f"{count:,}"
+
+
+def assumptions(made: Valley, problem: Problem) -> str:
+    """What has to be true for the page's statements, as a list."""
+    domain = load(SOURCE, 2, 8, seed=0).domain
+    lines = [
+        f"**Records**: {problem.n:,} synthetic people, entries −1 or +1, each as likely; y is a mixture of a few "
+        f"columns plus noise. Neighbours replace one record; the promise is |x| ≤ {domain.R:g} entry by entry and "
+        f"|y| ≤ {domain.y_max:g}.",
+        f"**Loss**: Huber; excess over the best mixture, F* certified. **Promise**: ({problem.epsilon:g}, "
+        f"{delta_text(problem.delta)}), or ε alone where m draws of range η are cheaper so.",
+        "**Bounds** hold for every data set with these promises, on average over the draws; on fresh records for "
+        "independent people.",
+        "**m is rounded down**, and below one draw nothing is released.",
+        "**Zero columns are not harmless here**: each takes the weight of a column without influence.",
+        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
+        "promise. Choosing m or λ by looking at measured curves on private records would be a release of its own.",
+    ]
+    refused = sorted({reason for reason in made.reasons if reason})
+    lines += [f"**Refused**: {readable(reason)}." for reason in refused[:1]]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def table(made: Valley) -> pd.DataFrame:
+    """The valley as numbers."""
+    columns: dict[str, Any] = {
+        name: getattr(made, name)
+        for name in ("m", "lam", "eta", "spent_epsilon", "sampling", "bias", "stability", "affordable")
+    }
+    for on in ("training", "fresh"):
+        measured = made.training if on == "training" else made.fresh
+        columns |= {f"{on}_{name}": getattr(measured, name) for name in ("mean", "se", "q10", "q90", "noiseless")}
+    return pd.DataFrame(columns | {"reason": made.reasons}).astype({"m": int})
+
+
+def snippet(problem: Problem, lam: float | str, m: int, on: On, repetitions: int) -> str:
+    """Python that redraws the chart from an empty file."""
+    return f"""from dpcore import figures
+from dpcore.studies.sparsity import simplex
+
+valley = simplex.valley(
+    n={problem.n},
+    p={problem.p},
+    epsilon={problem.epsilon!r},
+    delta={problem.delta!r},
+    loss={problem.loss!r},
+    lam={lam!r},
+    seed={problem.seed},
+    repetitions={repetitions},
+    ms=sorted({{*simplex.MS, {m}}}),
+)
+figures.draws_figure(valley, m={m}, on={on!r}, theme="light", height=430).show()
+"""

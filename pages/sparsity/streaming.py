@@ -1,0 +1,120 @@
+"""The tab Streaming: a private choice in every step, against costs that an adversary picks."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpcore import NotApplicable, figures
+from dpcore.experiments.cell import never
+from dpcore.studies.sparsity.streaming import regret
+from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
+from pages.sparsity import streaming_words as words
+from pages.ui import url_controls
+from pages.ui.cards import cards
+from pages.ui.details import behind
+from pages.ui.live_figure import live_figure
+from pages.ui.numbers import emphasised, plain, readable
+from pages.ui.pickers import chips, switch
+from pages.ui.sidebar import PEOPLE, Controls, sidebar
+
+HEIGHT = 430
+LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)
+FIRST_LENGTH, MOST_ARMS = 2_000, 2_048
+ARMS = (8, 128, 2_048)
+REPETITIONS = 50
+
+
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
+    offered = list(ADVERSARIES)
+    adversary = url_controls.select(
+        "adversary", "Costs", offered, offered[0], lambda key: f"costs: {ADVERSARIES[key].label}", width=260
+    )
+    accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
+    with url_controls.block("steps_of_stream", width=230):
+        steps = url_controls.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
+    stream = words.Stream(adversary, steps, accounting)
+    return lambda: _show(headline, stream)
+
+
+def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
+    controls = sidebar(
+        people=PEOPLE,
+        default_people=PEOPLE[-1],
+        columns=None,
+        max_columns=MOST_ARMS,
+        unused={"n": "a stream has steps, T, not people", "m": "one draw a step"},
+        rules=("auto",),  # the other one is for fresh records, which a stream has not
+    )
+    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+
+    def shared_at(controls: Controls) -> dict[str, Any]:
+        return {
+            "epsilon": controls.epsilon,
+            "delta": controls.delta,
+            "lam": controls.lam,
+            "repetitions": REPETITIONS,
+            "seed": controls.seed,
+            "accounting": stream.accounting,
+        }
+
+    def arms_at(controls: Controls) -> tuple[int, ...]:
+        return tuple(sorted({*ARMS, controls.p}))
+
+    def played(controls: Controls, cancelled: Callable[[], bool] = never) -> _Played:
+        here, shared = words.Here(stream, controls.p, controls.epsilon, controls.delta), shared_at(controls)
+        try:
+            play, reason = regret.play(stream.adversary, controls.p, stream.steps, **shared), ""
+        except NotApplicable as error:
+            play, reason = None, str(error)
+        curves = regret.regret_curves(stream.adversary, arms_at(controls), LENGTHS, cancelled=cancelled, **shared)
+        figure = figures.regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
+        sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
+        return _Played(here, play, reason, curves, figure, sentence)
+
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+        """The chart there, and its sentence."""
+        hero = played(controls, cancelled)
+        return hero.figure, plain(hero.sentence)
+
+    hero = played(controls)
+    here, play, reason, curves, sentence = hero.here, hero.play, hero.reason, hero.curves, hero.sentence
+    headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
+    with st.container(key="halves"):
+        left, right = st.columns([1.6, 1], gap="medium")
+    with left:
+        live_figure(hero.figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+        st.caption(words.caption(curves, here))
+    with right:
+        if play:
+            said = words.play_caption(play, here)
+            live_figure(figures.play_figure(play, theme=theme, height=HEIGHT), key="play", alt=said, height=HEIGHT)
+            st.caption(said)
+        else:
+            st.caption(readable(reason))
+    if play:
+        cards(words.readouts(play, here))
+    chips(words.CHIPS)
+    behind(
+        lambda: words.assumptions(here),
+        words.FORMULA,
+        lambda: words.snippet(here, arms_at(controls), LENGTHS, shared_at(controls)),
+        lambda: words.table(curves),
+    )
+
+
+@dc.dataclass(frozen=True)
+class _Played:
+    """The hero's curves and what one player did, or the reason why none plays."""
+
+    here: words.Here
+    play: regret.Play | None
+    reason: str
+    curves: Sequence[regret.RegretCurve]
+    figure: figures.Figure
+    sentence: str

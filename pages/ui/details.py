@@ -1,0 +1,45 @@
+"""What stands folded below a picture: assumptions, formula, code, data and the link that leads back to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.ui import share_link, url_controls
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def behind(
+    assumptions: Callable[[], str], formula: str, code: Callable[[], str], data: Callable[[], pd.DataFrame]
+) -> None:
+    """Pills, and what the chosen one shows; all but the formula are asked for only when they are wanted."""
+    chosen = _picked("Assumptions", "Formula", "Code", "Data", "Link")
+    if chosen == "Assumptions":
+        st.markdown(assumptions())
+    elif chosen == "Formula":
+        st.markdown(formula)
+    elif chosen == "Code":
+        st.code(code(), language="python", wrap_lines=True)  # what scrolls sideways is out of the keyboard's reach
+    elif chosen == "Link":
+        share_link.offer()
+    elif chosen == "Data":
+        table = data()
+        shown = table.drop(columns=["label", "axis", "x", "seconds"], errors="ignore").dropna(axis="columns", how="all")
+        st.dataframe(shown, hide_index=True)
+        st.download_button(
+            "Download CSV", lambda: table.to_csv(index=False), "price_of_privacy.csv", "text/csv", on_click="ignore"
+        )
+
+
+def behind_nothing() -> None:
+    """The same row where there is no picture: its link can be had all the same."""
+    if _picked("Link"):
+        share_link.offer()
+
+
+def _picked(*offered: str) -> str | None:
+    return url_controls.pill(share_link.BEHIND, "Behind this picture", offered, label_visibility="collapsed")

@@ -1,0 +1,315 @@
+"""Records that a visitor brings along: one file, declared by its holder, in the memory of this session only.
+
+The file's words and numbers appear in messages to its holder and nowhere else.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dpcore import data
+from dpcore.core.validation import shown
+from dpcore.data import Declared, Format, PrivateRecords, Report, Sheet, Source
+from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
+from pages.ui.numbers import listed, literal, readable
+from pages.ui.upload_bounds import CONTROLS, ask_bounds, held_bounds
+
+Value = TypeVar("Value")
+
+NOT_PRIVATE = (
+    "What you see of these records here, their accuracy, their excess risk, even the ε that you pick by them, is "
+    "computed from them and is itself not private. Only a release made by the mechanism is."
+)
+STAYS = (
+    "The file stays in this server's memory: it is not written to disk, not logged, shown to no other visitor, and "
+    f"gone when you remove it here or {LEFT_SECONDS + CHECK_SECONDS:g} seconds after you close the page. It is kept "
+    "while you visit other pages of this dashboard."
+)
+_HELD = "upload held"
+_CHOSEN = "upload"
+_LIBSVM = ("txt", "svm", "libsvm")
+_LABEL = "label"
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
+_DECIMALS = {".": "decimal points", ",": "decimal commas"}
+_ENCODINGS = {
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16 (little-endian)",
+    "utf-16-be": "UTF-16 (big-endian)",
+    "cp1252": "Latin-1",
+}
+
+
+@dc.dataclass
+class _Upload:
+    """What a session holds of its file. kept: see `_kept`."""
+
+    name: str
+    content: bytes
+    kept: dict[str, tuple[Hashable, Any]] = dc.field(default_factory=dict)
+
+
+class _Facts(NamedTuple):
+    """What the controls must know of a table, so that it need not be held once there are records.
+
+    columns: those with a number in some row. words: the others. gaps: rows without a number, of each column.
+    unlabelled: rows without a label. values: the labels that occur. suspects: as in `Sheet`. decimal: how numbers are
+    written.
+    """
+
+    columns: tuple[str, ...]
+    words: tuple[str, ...]
+    gaps: dict[str, int]
+    unlabelled: int
+    values: tuple[str, ...]
+    suspects: dict[str, str]
+    decimal: str
+
+
+def upload_source() -> Source | None:
+    """The uploader with all that its holder must declare; a source once that is complete and confirmed, else None.
+
+    The source's key is known to `dpcore` while this session holds the records, and to nobody afterwards. What was
+    declared is kept while other pages are shown. Not to be called twice in a script.
+    """
+    if off := why_off():
+        _forget()
+        st.caption(off)
+        return None
+    held: _Upload | None = st.session_state.get(_HELD)
+    if held is None:
+        types = ["csv", *_LIBSVM]
+        st.file_uploader("Your own records: CSV or LIBSVM", type=types, key=_CHOSEN, on_change=_take)
+        st.caption(STAYS)
+        return None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{literal(held.name)}**, {len(held.content) / 1000:,.0f} kB", width="content")
+        st.button(f"Remove {literal(held.name)}", on_click=_forget)
+    st.caption(STAYS)
+    try:
+        # Once the bounds are confirmed, results are wanted near the top of the page.
+        with st.expander("What the file holds", expanded=not held_bounds().confirmed):
+            records = _records(held)
+    except ValueError as error:
+        st.error(literal(readable(str(error).replace(held.name, repr(held.name)))))
+        records = None
+    except Exception as error:
+        # Streamlit logs what reaches it, and these words may quote a cell.
+        raise RuntimeError(f"an upload could not be read ({type(error).__name__})") from None
+    if records is None:
+        held.kept.pop("records", None)
+        return None
+    st.markdown(done(records.report, records.source))
+    st.warning(NOT_PRIVATE)
+    return records.source
+
+
+def done(report: Report, source: Source) -> str:
+    """What was read, left out and clipped, as Markdown.
+
+    >>> from dpcore.data import BUNDLED
+    >>> done(Report(150, 0, {"width": 0}), BUNDLED["iris"])
+    'Read 150 rows; nothing was left out or clipped. 105 records to learn from, 45 to measure with.'
+    """
+    told = [f"Read {report.read:,} rows"]
+    if report.dropped:
+        told.append(f"{report.dropped:,} left out, because a number or the label is missing")
+    clipped = {column: count for column, count in report.clipped.items() if count}
+    if clipped:
+        worst = sorted(clipped, key=lambda column: (-clipped[column], column))
+        named = listed(f"{literal(column)} {clipped[column]:,}" for column in worst)
+        told.append(f"{sum(clipped.values()):,} values beyond your bounds clipped to them ({named})")
+    if len(told) == 1:
+        told.append("nothing was left out or clipped")
+    whole = report.read - report.dropped
+    return f"{'; '.join(told)}. {source.size:,} records to learn from, {whole - (source.size or 0):,} to measure with."
+
+
+def clipping_warning(source: Source) -> str:
+    """A sentence for a headline where bounds clip more than 1% of a column of an upload, else "".
+
+    Plain text with a column's name in it: to be escaped where it is shown.
+    """
+    if not data.is_private(source.key):
+        return ""
+    report = data.held(source.key).report
+    clipped = report.heavily_clipped()
+    if not clipped:
+        return ""
+    worst, share = next(iter(clipped.items()))
+    told = f"{shown(worst)} in {share:.1%} of the records"
+    if len(clipped) > 1:
+        told = f"{len(clipped)} of {len(report.clipped)} columns in more than 1% of the records, most of all {told}"
+    return f"Your bounds clip {told}: every result below is about the clipped values."
+
+
+def _take() -> None:
+    """Move a file that has just come from Streamlit's keeping into the session, where it outlives its widget."""
+    file, context = st.session_state[_CHOSEN], get_script_run_ctx()
+    if file is not None and context is not None:
+        st.session_state[_HELD] = _Upload(file.name, file.getvalue())
+        note_holder()
+        context.uploaded_file_mgr.remove_session_files(context.session_id)
+
+
+def _forget() -> None:
+    """Drop the file, and what its controls hold, which has its words."""
+    for key in [key for key in st.session_state if str(key).startswith(CONTROLS)]:
+        del st.session_state[key]
+
+
+def _kept(held: _Upload, name: str, key: Hashable, make: Callable[[], Value]) -> Value:
+    """What is held under a name, made anew when its key differs."""
+    if name not in held.kept or held.kept[name][0] != key:
+        held.kept.pop(name, None)
+        held.kept[name] = (key, make())
+    return held.kept[name][1]
+
+
+def _records(held: _Upload) -> PrivateRecords | None:
+    """The records as declared by the controls; None while something is left to declare."""
+    form, label, place = None, _LABEL, 0
+    if held.name.lower().endswith(".csv"):
+        form = _format(held)
+        columns = data.sheet_columns(held.content, held.name, form)
+        chosen = st.selectbox(
+            "Which column is the label?", columns, None, key=f"{CONTROLS}label", persist_state="session"
+        )
+        if chosen is None:
+            return None
+        label, place = chosen, columns.index(chosen)
+
+    def read() -> Sheet:
+        if form is None:
+            return data.read_libsvm_sheet(held.content, held.name)
+        return data.read_sheet(held.content, held.name, label, form)
+
+    def sheet() -> Sheet:
+        return _kept(held, "sheet", (label, form), read)
+
+    facts = _kept(held, "facts", (label, form), lambda: _facts(sheet(), form.decimal if form else "."))
+    declared = _declared(facts, f"{place} {form}")
+    if declared is None:
+        return None
+    records = _kept(held, "records", (label, form, declared), lambda: PrivateRecords(sheet(), declared, held.name))
+    held.kept.pop("sheet", None)  # read again where something else is declared
+    return records
+
+
+def _format(held: _Upload) -> Format:
+    """How the file is written: as it seems, unless its holder says otherwise."""
+    guess = _kept(held, "guess", None, lambda: data.sniff(held.content, held.name))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        told = st.empty()
+        change = st.popover("Read it differently")
+    with change:
+        chosen = [
+            st.selectbox(
+                label,
+                names,
+                list(names).index(seems),
+                names.__getitem__,
+                key=key,
+                persist_state="session",
+            )
+            for label, names, seems, key in (
+                ("Columns are separated by", _SEPARATORS, guess.separator, f"{CONTROLS}separator"),
+                ("Numbers are written with", _DECIMALS, guess.decimal, f"{CONTROLS}decimal"),
+                ("Text is written in", _ENCODINGS, guess.encoding, f"{CONTROLS}encoding"),
+            )
+        ]
+    separator, decimal, encoding = chosen
+    if not guess.header:
+        st.warning(
+            "Is the first line a header? It holds values like the lines below, so it is read as a record, and columns "
+            "are called by their places."
+        )
+    with change if guess.header else st.container():
+        header = st.checkbox(
+            "The first line is a header", guess.header, key=f"{CONTROLS}header", persist_state="session"
+        )
+    first = "the first line is a header" if header else "the first line is a record"
+    told.caption(
+        f"Read as: separated by {_SEPARATORS[separator]}, {_DECIMALS[decimal]}, {_ENCODINGS[encoding]}, {first}.",
+        width="content",
+    )
+    return Format(encoding, separator, decimal, header)
+
+
+def _facts(sheet: Sheet, decimal: str) -> _Facts:
+    gaps, rows = dict(zip(sheet.columns, sheet.gaps.tolist(), strict=True)), len(sheet.labels)
+    columns = tuple(column for column in sheet.columns if gaps[column] < rows)
+    if not columns:
+        raise ValueError("columns must hold numbers in one column at least beside the label, got none")
+    words = tuple(column for column in sheet.columns if gaps[column] == rows)
+    return _Facts(columns, words, gaps, int((sheet.labels < 0).sum()), sheet.values, sheet.suspects, decimal)
+
+
+def _declared(facts: _Facts, name: str) -> Declared | None:
+    """What the holder says of a table, None while something is left to say.
+
+    name: tells the controls of different tables apart.
+    """
+    if facts.words:
+        st.caption(f"Without any number, and not to be used: {_with_reasons(facts.words, facts.suspects)}.")
+    positive = st.selectbox(
+        "Which label counts as +1? Any other counts as −1.",
+        facts.values,
+        None,
+        key=f"{CONTROLS}positive {name}",
+        persist_state="session",
+    )
+    if doubtful := [column for column in facts.columns if column in facts.suspects]:
+        st.warning(f"No feature unless you choose it below: {_with_reasons(doubtful, facts.suspects)}.")
+    used = tuple(
+        st.multiselect(
+            "Which columns are features?",
+            facts.columns,
+            [column for column in facts.columns if column not in facts.suspects],
+            key=f"{CONTROLS}columns {name}",
+            persist_state="session",
+        )
+    )
+    bounds = ask_bounds(used, facts.columns, facts.decimal) if used else None
+    theta_norm = st.number_input(
+        "Guess of a good model's norm, made without looking (0: by the rule of the bundled sets)",
+        min_value=0.0,
+        max_value=1e6,
+        value=0.0,
+        format="%g",
+        key=f"{CONTROLS}norm",
+        persist_state="session",
+    )
+    drop = _drops(facts, used)
+    if positive is None or bounds is None:
+        return None
+    low, high = zip(*bounds, strict=True)
+    return Declared(used, low, high, positive, "drop" if drop else "refuse", theta_norm or None)
+
+
+def _with_reasons(columns: Iterable[str], reasons: Mapping[str, str]) -> str:
+    """Names of columns as Markdown, each with its reason where it has one.
+
+    >>> _with_reasons(["a", "b"], {"b": "counts the rows"})
+    'a, b counts the rows'
+    """
+    return listed(f"{literal(column)} {reasons.get(column, '')}".rstrip() for column in columns)
+
+
+def _drops(facts: _Facts, used: tuple[str, ...]) -> bool:
+    """Whether to leave out rows with a gap; asks only where there are some."""
+    lacking = [f"{literal(column)} in {facts.gaps[column]:,} rows" for column in used if facts.gaps[column]]
+    if facts.unlabelled:
+        lacking.append(f"the label in {facts.unlabelled:,} rows")
+    if not lacking:
+        return False
+    st.markdown(
+        f"Missing: {listed(lacking)}. Take these columns off the list of features, or leave the rows out. The number "
+        "of records counts as public, and then it depends on who has gaps."
+    )
+    return st.checkbox("Leave out rows with a gap", key=f"{CONTROLS}drop", persist_state="session")

@@ -1,0 +1,154 @@
+"""Ledgers against the accountants they are made of, the lecture's own figures and one another."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore import Budget, NotApplicable
+from dpcore.accounting import composition, gaussian, ledger, subsampled_rdp
+from dpcore.accounting.ledger import Run, ledger_of, noise_curves, tight_multiplier
+
+STEPS = (1, 10, 1_000, 80_000, 80_001, 4_000_000, 10_000_000)
+
+
+def curve(run, kind, steps=STEPS):
+    return next(c for c in ledger_of(run, steps) if c.kind == kind)
+
+
+def test_renyi_and_exact_curves_are_the_accountants():
+    run, full = Run(2000, 50, 20.0, 1e-6), Run(2000, 2000, 300.0, 1e-6)
+    for kind in ("uniform", "poisson"):
+        expected = [subsampled_rdp.subsampled_epsilon(20.0, 0.025, t, 1e-6, kind) for t in STEPS]
+        assert curve(run, kind).epsilon.tolist() == expected
+    expected = [gaussian.gaussian_epsilon(2 * math.sqrt(t) / 300.0, 1e-6) for t in STEPS]
+    assert curve(full, "exact").epsilon.tolist() == expected
+    assert [c.kind for c in ledger_of(full, STEPS)] == ["basic", "advanced", "lecture", "poisson", "exact"]
+    assert "exact" not in [c.kind for c in ledger_of(run, STEPS)]
+
+
+@pytest.mark.parametrize("run", [Run(2000, 50, 20.0, 1e-6), Run(500, 500, 60.0, 1e-5), Run(300, 1, 0.9, 1e-8)])
+def test_basic_and_advanced_composition_spend_delta_and_no_more(run):
+    """Each from its parts: failures at the rate of the batch add up to delta, or to half of it beside the slack."""
+    for times, basic, advanced in zip(STEPS, curve(run, "basic").epsilon, curve(run, "advanced").epsilon, strict=True):
+        for share, total in ((1.0, basic), (0.5, advanced)):
+            failure = share * run.delta / times / run.rate
+            loss = gaussian.gaussian_epsilon(2 / run.z, failure)
+            step = math.log(1 + run.rate * (math.exp(loss) - 1))
+            assert times * run.rate * failure == pytest.approx(share * run.delta)
+            composed = times * step if share == 1 else composition.advanced_epsilon(step, times, run.delta / 2)
+            assert total == pytest.approx(composed, rel=1e-5)
+
+
+def exact_step_delta(run, epsilon):
+    """The larger hockey-stick divergence of one Poisson step, by sums over its densities."""
+    x = np.linspace(-40, 40, 400_001)
+    h, q = 1 / run.z, run.rate
+
+    def density(mean):
+        return np.exp(-0.5 * (x - mean) ** 2) / math.sqrt(2 * math.pi)
+
+    one, other = ((1 - q) * density(0) + q * density(s * h) for s in (1, -1))
+    return float(np.sum(np.maximum(one - math.exp(epsilon) * other, 0)) * (x[1] - x[0]))
+
+
+@pytest.mark.parametrize("run", [Run(200, 20, 2.0, 1e-5), Run(100, 100, 8.0, 1e-6), Run(2000, 500, 3.0, 1e-7)])
+def test_one_step_costs_no_more_than_any_theorem_says(run):
+    for c in ledger_of(run, (1,)):
+        if c.proved:
+            assert exact_step_delta(run, float(c.epsilon[0])) <= run.delta, c.kind
+    assert exact_step_delta(run, 0.6 * float(curve(run, "poisson", (1,)).epsilon[0])) > run.delta
+
+
+@pytest.mark.parametrize("n", [200, 2000, 50_000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_the_lecture_claims_its_label_after_n_squared_steps(n, epsilon):
+    """At its own noise, on one record a step; the curve ends there, and theorems do not confirm the label's digits."""
+    z = composition.lecture_multiplier(n, Budget(epsilon, 1e-6))
+    run, steps = Run(n, 1, z, 1e-6), (1, n**2 - 1, n**2, n**2 + 1)
+    claim = curve(run, "lecture", steps)
+    assert not claim.proved and claim.epsilon[2] == pytest.approx(epsilon, rel=1e-12)
+    assert np.isnan(claim.epsilon[3]) and np.isfinite(claim.epsilon[:3]).all()
+    assert curve(run, "poisson", steps).epsilon[2] < epsilon / 6
+    assert f"{n**2:,} steps" in claim.reason
+
+
+def test_the_claim_follows_the_root_of_the_steps_and_the_batch():
+    run = Run(2000, 50, 200.0, 1e-6)
+    claim = curve(run, "lecture")
+    loss = math.sqrt(8 * math.log(2000 / 1e-6)) / 200
+    assert claim.epsilon[:4] == pytest.approx([2 * 0.025 * loss * math.sqrt(t * math.log(1e6)) for t in STEPS[:4]])
+    assert ledger.last_of_lecture(run) == 80_000 and np.isnan(claim.epsilon[4:]).all()
+
+
+def test_without_lemma_3_there_is_no_claim_and_the_reason_says_so():
+    claim = curve(Run(2000, 1, 9.6, 1e-6), "lecture")
+    assert np.isnan(claim.epsilon).all() and "Lemma 3" in claim.reason and "lose 1.36" in claim.reason
+
+
+@pytest.mark.parametrize(
+    "run", [Run(2000, 1, 97.0, 1e-6), Run(2000, 100, 3.0, 1e-6), Run(500, 500, 40.0, 1e-4), Run(200, 7, 0.05, 1e-9)]
+)
+def test_more_steps_cost_more_and_the_best_theorem_wins_in_the_long_run(run):
+    steps = tuple(m * 10**k for k in range(9) for m in (1, 2, 5))
+    found = {c.kind: c.epsilon for c in ledger_of(run, steps)}
+    for kind, epsilon in found.items():
+        drawn = epsilon[np.isfinite(epsilon)]
+        assert np.all(np.diff(drawn) >= -1e-9 * drawn[1:]), kind
+    best = found["exact" if run.full else "poisson"]
+    for kind in ("basic", "advanced", "uniform"):
+        if kind in found and np.isfinite(found[kind][-1]):
+            assert best[-1] <= found[kind][-1]
+    if run.full:
+        assert np.all(best <= found["poisson"]) and np.all(best <= found["basic"] * (1 + 1e-8))
+
+
+@pytest.mark.parametrize("batch", [1, 40, 2000])
+def test_tight_noise_keeps_the_label_and_hardly_less_would_not(batch):
+    budget = Budget(0.7, 1e-6)
+    z = tight_multiplier(budget, 2000, batch, 5_000)
+    kind = "exact" if batch == 2000 else "poisson"
+    assert curve(Run(2000, batch, z, 1e-6), kind, (5_000,)).epsilon[0] == pytest.approx(0.7, rel=1e-8)
+    assert curve(Run(2000, batch, 0.999 * z, 1e-6), kind, (5_000,)).epsilon[0] > 0.7005
+
+
+def test_noise_curves_hold_the_calibrated_multipliers():
+    curves = noise_curves(500, 1 / 500**2, 0.1, 10.0)
+    for kind, (epsilon, z) in curves.items():
+        assert len(epsilon) == len(z) and epsilon[0] == pytest.approx(0.1, rel=1e-6) and np.all(np.diff(z) < 0)
+        for e, multiplier in list(zip(epsilon, z, strict=True))[::4]:
+            budget = Budget(float(e), 1 / 500**2)
+            if kind == "published":
+                assert multiplier == composition.lecture_multiplier(500, budget)
+            else:
+                expected = subsampled_rdp.subsampled_multiplier(budget, 1 / 500, 500**2, kind)
+                assert multiplier == pytest.approx(expected, rel=1e-6)
+    largest = 2 * math.sqrt(math.log(500**2))
+    assert curves["published"][0][-1] == pytest.approx(largest) and curves["published"][0][-1] < largest
+    assert noise_curves(500, 1e-30, 0.1, 10.0)["published"][0][-1] == 10.0
+
+
+def test_ledgers_are_computed_once():
+    run = Run(2000, 3, 12.5, 1e-6)
+    assert ledger_of(run, STEPS) is ledger_of(Run(2000, 3, 12.5, 1e-6), STEPS)
+    assert noise_curves(300, 1e-6, 0.1, 1.0) is noise_curves(300, 1e-6, 0.1, 1.0)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((1, 1, 1.0, 1e-6), "n must be an integer >= 2, got 1"),
+        ((100, 0, 1.0, 1e-6), "batch must be an integer >= 1, got 0"),
+        ((100, 101, 1.0, 1e-6), "batch must be at most n = 100, got 101"),
+        ((100, 1, 0.0, 1e-6), "z must be a finite number > 0, got 0.0"),
+        ((100, 1, 1.0, 1.0), r"delta must be in \[0, 1\), got 1.0"),
+    ],
+)
+def test_impossible_runs_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Run(*arguments)
+
+
+def test_pure_promises_are_not_for_gaussian_noise():
+    with pytest.raises(NotApplicable, match="delta > 0, got delta = 0"):
+        Run(100, 1, 1.0, 0.0)

@@ -1,0 +1,273 @@
+"""What an audit is: its pair and score, its game, its report, and the command that prints it."""
+
+import dataclasses as dc
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcore
+from dpcore import Audit, Budget, Domain, Spec
+from dpcore.__main__ import main
+from dpcore.accounting.gaussian import gaussian_mu
+from dpcore.audit import certificates, game
+from dpcore.audit.certificates import Certificate
+from dpcore.audit.game import worst_plan
+from dpcore.audit.target import honest_target
+from dpcore.mechanisms.base import Prepared
+from dpcore.mechanisms.noise.spherical import on_grid
+from tests.audits import KEYS, OBJECTIVE, REASONS, plan_for
+from tests.problems import ADDING, LINEAR
+
+every_mechanism = pytest.mark.parametrize("key", KEYS)
+
+
+# The pair and the score
+
+
+@pytest.mark.parametrize("p", [1, 7])
+@pytest.mark.parametrize("R, y_max", [(1.0, 1.0), (0.5, 3.0)])
+@pytest.mark.parametrize(
+    "key, loss", [(k, name) for k in ADDING for name in LINEAR if k not in OBJECTIVE or name not in REASONS]
+)
+def test_the_worst_pair_is_one_replaced_record_and_moves_the_model_as_far_as_is_said(key, loss, R, y_max, p):
+    lam = 1e4
+    spec = Spec(loss, 10, p, lam, Domain(R=R, y_max=y_max))
+    plan = dpcore.make_mechanism(key).calibrate(spec, Budget(1.0, 1e-5))
+    zero, one = plan.mechanism.worst_pair(plan)
+    for data in (zero, one):
+        data.check_domain(spec.domain)
+        assert data.n == 10 and data.p == p
+    differs = np.any(zero.X != one.X, axis=1) | (zero.y != one.y)
+    assert differs.sum() == 1
+    report = dpcore.run_audit(plan, runs=100)
+    # Hinges and Huber loss stay on a linear part; logistic loss has slope 1/2; squared loss is nearly at its steepest,
+    # except at the start of a descent, from where it grows up to the end of the ball.
+    n_lam = 10 * lam
+    squared = n_lam / (n_lam + 2 * R**2) / (1 + R * math.sqrt(2 / lam))
+    if key.startswith("noisy"):
+        squared = y_max / (y_max + spec.theta_norm * R)
+    expected = {"logistic": 0.5, "squared": squared}.get(loss, 1.0)
+    assert report.attained == pytest.approx(expected, rel=3e-3) and report.attained <= 1.0
+
+
+def test_scores_are_differences_of_log_densities():
+    rng = np.random.default_rng(1)
+    zero, one = (Prepared(rng.standard_normal(3), 0.0) for _ in range(2))
+    outputs = rng.standard_normal((50, 3))
+    plan = dc.replace(plan_for("output_gaussian"), scale=0.7)
+    density = [stats.multivariate_normal(p.theta, 0.7**2 * np.eye(3)).logpdf(outputs) for p in (zero, one)]
+    assert np.allclose(plan.mechanism.log_ratio(plan, zero, one, outputs), density[1] - density[0], atol=1e-12)
+    plan = dc.replace(plan_for("output_gamma"), scale=0.7)
+    density = [-np.sqrt(((outputs - p.theta) ** 2).sum(axis=1)) / 0.7 for p in (zero, one)]
+    assert np.allclose(plan.mechanism.log_ratio(plan, zero, one, outputs), density[1] - density[0], atol=1e-12)
+
+
+# The game
+
+
+def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch):
+    """Shares of heads and of changes miss half by over 4.9 standard deviations with probability 1e-6 each."""
+    plan, calls = plan_for("output_gaussian"), []
+    real = type(plan.mechanism).release_many
+
+    def watched(self, used, prepared, rngs):
+        found = real(self, used, prepared, rngs)
+        calls.append((used, prepared.theta[0] > 0, found[:, 0] - prepared.theta[0]))
+        return found
+
+    monkeypatch.setattr(type(plan.mechanism), "release_many", watched)
+    audit = Audit(plan)
+    audit.play(1_500)
+    audit.play(500)
+    bits, noise = np.concatenate(audit._bits), np.concatenate([each for *_, each in calls])
+    assert audit.runs == len(noise) == len(set(noise)) == 2_000 and {used for used, *_ in calls} == {plan}
+    assert sum(len(each) for _, one, each in calls if one) == bits.sum() == len(audit.scores.ones), "heads run on D1"
+    for share in (np.mean(bits), np.mean(np.diff(bits.astype(int)) != 0)):
+        assert abs(share - 0.5) < 4.9 * 0.5 / math.sqrt(1_999)
+
+
+@pytest.mark.parametrize("sabotage", [None, "halved_noise", "noise_reused"])
+def test_portions_are_the_same_runs(sabotage):
+    """Coins and releases come from streams of their own, so that it does not matter when they are drawn."""
+    whole, parts = (Audit("noisy_gd", seed=4, sabotage=sabotage) for _ in range(2))
+    whole.play(1_000)
+    for runs in (1, 299, 700):
+        parts.play(runs)
+    for one, other in zip(vars(whole.scores).values(), vars(parts.scores).values(), strict=True):
+        assert np.allclose(one, other, rtol=0.0, atol=1e-6)
+    if sabotage is None:
+        other = Audit("noisy_gd", seed=5)
+        other.play(1_000)
+        assert not set(other.scores.ones) & set(whole.scores.ones)
+
+
+def test_what_is_scored_lies_on_the_grid_of_its_noise():
+    """Of every mechanism that adds noise to what is seen."""
+    for key in dpcore.list_mechanisms():
+        plan = worst_plan(key)
+        target = honest_target(plan, plan)
+        seen = target.release(target.sides[0], [np.random.default_rng(k) for k in range(3)])
+        resolution = plan.mechanism.seen_resolution(plan)
+        assert np.array_equal(seen, on_grid(seen, resolution))
+        if resolution:
+            assert not np.array_equal(seen, on_grid(seen, 2.0 * resolution)), "a grid twice as wide"
+
+
+def test_mechanisms_do_not_share_their_coins(monkeypatch):
+    on_one = []
+    real = certificates.attacker
+    monkeypatch.setattr(certificates, "attacker", lambda s, *a, **k: on_one.append(len(s.ones)) or real(s, *a, **k))
+    for key in KEYS:
+        dpcore.run_audit(key, runs=5_000)
+    assert len(set(on_one)) == len(KEYS)
+
+
+@every_mechanism
+def test_the_runs_that_choose_a_threshold_are_not_those_that_certify(key, monkeypatch):
+    halves = []
+    real = certificates.point
+    monkeypatch.setattr(certificates, "point", lambda a, b, *claim: halves.extend([a, b]) or real(a, b, *claim))
+    dpcore.run_audit(key, runs=1_001)
+    first, second = (np.concatenate([half.zeros, half.ones]) for half in halves)
+    assert (len(first), len(second)) == (500, 501)
+    # Draws have few scores, so that the halves share values without sharing runs.
+    assert len(set(first) & set(second)) < (10 if key in ADDING else 40)
+
+
+@every_mechanism
+def test_an_audit_repeats_by_seed_in_any_batch_and_differs_between_seeds(key, monkeypatch):
+    report = dpcore.run_audit(key, runs=1_001, seed=3)
+    assert report == dpcore.run_audit(key, runs=1_001, seed=3)
+    assert report.certificates != dpcore.run_audit(key, runs=1_001, seed=4).certificates
+    monkeypatch.setattr(game, "_BATCH_NUMBERS", 100 * report.plan.steps)
+    batched = dpcore.run_audit(key, runs=1_001, seed=3)
+    for c, b in zip(report.certificates, batched.certificates, strict=True):
+        assert dc.astuple(c) == dc.astuple(b)
+
+
+# Reports, arguments, the command line
+
+
+def test_the_report_says_what_was_tested_and_no_more():
+    report = dpcore.run_audit("output_gaussian", runs=2_000)
+    assert report.sentence.startswith("No contradiction found; certified lower bound epsilon = ")
+    assert report.sentence.endswith("claimed 1. A pass is never evidence of privacy.")
+    assert report.claim == "(epsilon = 1, delta = 1e-05)-private by 0.268051-GDP"
+    assert [c.name for c in report.certificates] == ["sensitivity", "attacker", "curve", "point"]
+    assert report.certificates[2].limit == gaussian_mu(Budget(1.0, 1e-5))
+    gamma = dpcore.run_audit("output_gamma", runs=2_000)
+    assert gamma.claim == "(epsilon = 1, delta = 0)-private by randomised response at epsilon = 1"
+    assert [c.name for c in gamma.certificates] == ["sensitivity", "attacker", "pure", "point"]
+    assert [c.limit for c in gamma.certificates[2:]] == [1.0, 1.0]
+    half = dpcore.run_audit(plan_for("output_gaussian", "logistic"), runs=2_000)
+    assert "The pair reaches only 50% of the sensitivity, so that a pass says less." in half.sentence
+    broken = dpcore.run_audit("output_gamma", runs=20_000, sabotage="halved_noise")
+    assert broken.sentence.startswith(
+        "With confidence 99.9% (over our runs) this implementation is not what it claims, "
+        "(epsilon = 1, delta = 0)-private by randomised response at epsilon = 1: refuted by attacker and pure and point"
+    )
+    assert "pass" not in broken.sentence
+
+
+def test_the_verdict_is_suspicious_between_the_two_confidences():
+    report = dpcore.run_audit("output_gaussian", runs=100)
+    between = Certificate("curve", "1-GDP", 1.2, 0.9, 1.0, 3.0, 2.5)
+    report = dc.replace(report, certificates=(between,))
+    assert report.verdict == "suspicious" and "refuted by curve with confidence 95% but not 99.9%" in report.sentence
+    assert report.sentence.endswith("A pass is never evidence of privacy.")
+    assert (report.certified_epsilon_95, report.certified_epsilon_999) == (3.0, 2.5)
+    for certificate, verdict in (
+        (dc.replace(between, shown=1.0), "no contradiction found"),
+        (dc.replace(between, flagged=1.1), "contradicted"),
+    ):
+        assert dc.replace(report, certificates=(certificate,)).verdict == verdict
+
+
+def test_the_report_is_plain_json():
+    report = dpcore.run_audit("output_gamma", runs=1_000, seed=7, sabotage="fixed_seed")
+    facts = json.loads(report.to_json())
+    for name in ("mechanism", "claim", "runs", "seed", "sabotage", "attained"):
+        assert facts[name] == getattr(report, name)
+    for name in ("certified_epsilon_95", "certified_epsilon_999", "verdict", "sentence"):
+        assert facts[name] == getattr(report, name)
+    assert facts["spec"]["loss"] == "huber_hinge" and facts["scale"] == report.plan.scale
+    assert facts["requested"] == {"epsilon": 1.0, "delta": 1e-5} and facts["spent"] == {"epsilon": 1.0, "delta": 0.0}
+    assert facts["knobs"] == {"accounting": "tight"} and facts["comparisons"] == 1
+    assert [c["name"] for c in facts["certificates"]] == [c.name for c in report.certificates]
+
+
+def test_json_holds_no_number_that_json_has_not():
+    report = dpcore.run_audit("ftrl", runs=200)
+    assert math.isinf(report.plan.spec.domain.q)
+    endless = dc.replace(report.certificates[-1], epsilon=math.inf)
+    report = dc.replace(report, certificates=(*report.certificates[:-1], endless))
+
+    def refuse(name: str) -> float:
+        raise AssertionError(name)
+
+    facts = json.loads(report.to_json(), parse_constant=refuse)
+    assert (
+        facts["spec"]["domain"]["q"] == facts["certificates"][-1]["epsilon"] == facts["certified_epsilon_95"] == "inf"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"key_or_plan": "oracle"}, "mechanism must be one of output_gaussian, .*, got 'oracle'"),
+        ({"key_or_plan": 3}, "mechanism must be one of output_gaussian, .*, got 3"),
+        ({"runs": 99}, "runs must be an integer >= 100, got 99"),
+        ({"runs": 1e3}, "runs must be an integer >= 100, got 1000.0"),
+        ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+        ({"sabotage": "laziness"}, "sabotage must be None or one of halved_noise, .*, got 'laziness'"),
+        ({"sabotage": 3}, "sabotage must be None or one of halved_noise, .*, got 3"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_sentence(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        dpcore.run_audit(**{"key_or_plan": "output_gaussian", **arguments})
+
+
+def test_tables_that_do_not_fit_are_refused():
+    plan = dpcore.calibrate("output_gaussian", n=100_000, p=101, epsilon=1.0, delta=1e-5)
+    with pytest.raises(ValueError, match="n p must be <= 10000000 in an audit, got 10100000"):
+        dpcore.run_audit(plan)
+
+
+def call(capsys, *arguments: object) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main(["audit", *map(str, arguments)])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_the_command_prints_the_report_and_its_exit_code_is_the_verdict(capsys):
+    report = dpcore.run_audit("output_gamma", runs=3_000, seed=2)
+    code, out, _ = call(capsys, "output_gamma", "--runs", 3_000, "--seed", 2)
+    assert code == 0 and out.startswith(report.sentence)
+    for c in report.certificates:
+        assert f"{c.name:12s} {c.shown:10.4f} {c.flagged:10.4f} {c.limit:10.4f}  {c.tests}" in out
+    code, out, _ = call(capsys, "output_gamma", "--runs", 3_000, "--seed", 2, "--json")
+    assert code == 0 and json.loads(out) == json.loads(report.to_json())
+    code, out, _ = call(capsys, "output_gamma", "--sabotage", "halved_noise", "--json")
+    assert code == 1 and json.loads(out)["verdict"] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["oracle"], "mechanism must be one of"),
+        (["output_gamma", "--runs", 5], "runs must be an integer >= 100, got 5"),
+        (["output_gamma", "--sabotage", "x"], "one of halved_noise"),
+        (["output_gamma", "--sabotage", "variance_as_deviation"], "needs noise with a standard deviation, got gamma"),
+    ],
+)
+def test_bad_input_ends_in_one_sentence_and_code_2(capsys, arguments, message):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2 and out == "" and message in err and err.count("\n") == 1

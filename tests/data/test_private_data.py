@@ -1,0 +1,379 @@
+"""Private records: read exactly or refused in one sentence, scaled as declared, and gone with the last reference."""
+
+import copy
+import dataclasses as dc
+import gc
+import logging
+import math
+import pickle
+import time
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import data
+from dpcore.core.cache import BoundedCache
+from dpcore.data import BUNDLED, Declared, PrivateRecords, bundled, sheets
+from dpcore.experiments.cell import reference_of
+from dpcore.studies.decide.loss_curve import Setting
+from dpcore.studies.perturbation.non_private_descent import work
+from pages.background import jobs, tables
+from pages.background.jobs import join
+from pages.background.tables import TableQuestion
+from tests.upload_page import people
+
+SAID = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
+
+
+def hold(content: bytes = b"", declared: Declared = SAID) -> PrivateRecords:
+    return PrivateRecords(data.read_sheet(content or people(), "people.csv", "sick"), declared, "people.csv")
+
+
+def asked(records: PrivateRecords, **changed) -> dpcore.Experiment:
+    axis = dpcore.Axis("epsilon", (0.5, 1.0))
+    return dpcore.Experiment(**({"source": records.key, "n": 42, "sweep": axis, "repetitions": 2} | changed))
+
+
+# Reading
+
+
+def test_a_sheet_is_the_file_s_cells_with_their_gaps_counted():
+    text = '\ufeffname,age,sick\r\n"Doe, J",5,yes\r\n\r\nX,,no\r\nY,1e400, yes \r\n,nan,\r\n,,\r\n'
+    sheet = data.read_sheet(text.encode(), "people.csv", "sick")
+    assert sheet.columns == ("name", "age") and sheet.values == ("no", "yes")
+    assert sheet.labels.tolist() == [1, 0, 1, -1, -1], "a line of empty cells is a row with gaps"
+    assert sheet.gaps.tolist() == [5, 4] and sheet.numbers[0, 1] == 5.0
+
+
+def test_a_libsvm_sheet_holds_what_is_not_written_as_0():
+    sheet = data.read_libsvm_sheet(b"-1 1:0.5 3:2 # one\n1234567 2:1\n1234568 1:1\n", "people.txt")
+    assert sheet.columns == ("1", "2", "3") and sheet.numbers.tolist() == [[0.5, 0, 2], [0, 1, 0], [1, 0, 0]]
+    assert sheet.values == ("-1", "1234567", "1234568"), "labels of many digits stay apart"
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "people.csv must be a CSV table with a header line and at least 2 records, got an empty file"),
+        (b"\x1f\x8b\x08rest", "people.csv must be a plain CSV file, got a compressed one"),
+        (b"\x89PNG\r\n\x1a\n\0\xff", "people.csv must be a text file in UTF-8, got binary content or another encoding"),
+        ("age,sick\n1,2\n".encode("utf-16")[:-1], "people.csv must be a text file in UTF-16, got .*"),
+        (b"age,sick\n1,\0\n", "people.csv must be a text file, got binary content in line 2"),
+        (b"age:sick\n1:2\n", "people.csv must have a label and at least one feature, separated by commas, .*, got .*"),
+        (b"age,age,sick\n", "columns of people.csv must have names of their own, got 'age' twice"),
+        (b"age,sex\n", r"label must be a column of people.csv \(age, sex\), got 'sick'"),
+        (b"age,sick\n1,2\n\n3\n", "people.csv must be a CSV table with 2 fields in each line, got 1 in line 4"),
+        (b"age,sick\n1,2\n", "people.csv must hold at least 2 records, got 1"),
+        (b"age,sick\n1,\n2,\n", "the label of people.csv must have a value in some row, got none"),
+        (
+            b"age,sick\n" + b"".join(b"1,%d\n" % i for i in range(51)),
+            "the label of people.csv must take at most 50 different values, got more",
+        ),
+        (
+            ",".join(["sick", *map(str, range(1001))]).encode(),
+            "people.csv must have at most 1,000 columns beside the label, got 1,001",
+        ),
+        (b'age,sick\n"' + b"1" * 200_000 + b'",2\n', "people.csv must have at most 131,072 characters in a cell, .*"),
+        (b"age,sick\n" + b"1" * 10 * 2**20, "people.csv must be at most 10 MB, got 10.0 MB"),
+    ],
+)
+def test_a_bad_sheet_ends_in_one_sentence(content, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        data.read_sheet(content, "people.csv", "sick")
+
+
+def test_a_sheet_of_too_many_cells_is_refused(monkeypatch):
+    monkeypatch.setattr(sheets, "MAX_SHEET_CELLS", 100)
+    with pytest.raises(ValueError, match=r"^people.csv must have at most 100 cells, got more; leave columns out$"):
+        data.read_sheet(people(), "people.csv", "sick")
+    with pytest.raises(ValueError, match=r"^a.txt must have at most 100 cells, got more; leave columns out$"):
+        data.read_libsvm_sheet(b"1 1:1\n" * 101 + b"-1 1:1\n", "a.txt")
+    with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000 columns beside the label, got 1,001$"):
+        data.read_libsvm_sheet(b"1 1001:1\n1 1:1\n", "a.txt")
+
+
+MISSING = ["NA", "NaN", "?", "null", "N/A", "n/a", "", "-", "none", "None", "#N/A", "<NA>", " nan "]
+
+
+@pytest.mark.parametrize("word", MISSING)
+def test_a_word_for_a_missing_label_or_number_is_a_gap(word):
+    rows = [f"{word if i % 4 == 1 else 20 + i % 9},{word if i % 4 == 0 else i % 2}" for i in range(200)]
+    sheet = data.read_sheet("\n".join(["age,sick", *rows]).encode(), "people.csv", "sick")
+    assert sheet.values == ("0", "1") and sheet.gaps.tolist() == [50]
+    assert np.array_equal(sheet.labels < 0, np.arange(200) % 4 == 0)
+    said = Declared(("age",), (0.0,), (100.0,), "1")
+    with pytest.raises(ValueError, match=r"^every row must have a label and a number .*, got 100 of 200 rows without$"):
+        PrivateRecords(sheet, said, "people.csv")
+    records = PrivateRecords(sheet, dc.replace(said, gaps="drop"), "people.csv")
+    assert (records.report.read, records.report.dropped) == (200, 100) and (records._y < 0).sum() == 50
+
+
+def test_a_dash_is_a_label_where_another_is_a_plus():
+    sheet = data.read_sheet(b"age,sick\n1,+\n2,-\n3,?\n", "people.csv", "sick")
+    assert sheet.values == ("+", "-") and sheet.labels.tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize("form", [",.", ";,"])
+def test_labels_that_are_equal_as_numbers_are_one(form):
+    labels = ["1", "1.0", "+1", '"1"', "1e0", "-0", "0", "0.0", "0.50", ".5", "01", "yes"]
+    text = "\n".join(["age,sick", *(f"{i}.5,{label}" for i, label in enumerate(labels))])
+    content = text.replace(",", form[0]).replace(".", form[1]).encode()
+    sheet = data.read_sheet(content, "people.csv", "sick")
+    assert sheet.values == ("0", "0.5", "1", "yes")
+    assert [sheet.values[place] for place in sheet.labels] == [*"11111000", "0.5", "0.5", "1", "yes"]
+
+
+def test_long_numbers_stay_different_labels():
+    sheet = data.read_sheet(b"age,sick\n1,12345678901234567\n2,12345678901234568\n", "people.csv", "sick")
+    assert sheet.values == ("12345678901234567", "12345678901234568")
+
+
+def test_columns_that_number_the_rows_are_suspects():
+    draw = np.random.default_rng(0)
+    columns = {
+        "": draw.permutation(60),
+        "age": draw.integers(0, 60, 60),
+        "row": np.arange(1, 61),
+        "odd": 2 * np.arange(60)[::-1] + 1,
+        "time": 0.1 * np.arange(60),
+        "id": 10**6 + draw.permutation(900)[:60],
+        "dose": draw.standard_normal(60),
+        "constant": np.ones(60),
+        "id with gaps": [*range(7, 300, 5), "NA"],
+        "sorted": np.sort(draw.integers(0, 60, 60)),
+        "name": [f"person {i}" for i in range(60)],
+        "sick": draw.integers(0, 2, 60),
+    }
+    rows = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    sheet = data.read_sheet("\n".join([",".join(columns), *rows]).encode(), "people.csv", "sick")
+    assert sheet.columns[0] == "column 1 (no name)"
+    assert sheet.suspects == {
+        "column 1 (no name)": "has no name",
+        "row": "counts the rows",
+        "odd": "counts the rows",
+        "time": "counts the rows",
+        "id": "has a different value in every row",
+        "id with gaps": "counts the rows",
+    }
+    several = b",,sick,\n1,2,yes,\n1,2,no,\n"
+    unnamed = ("column 1 (no name)", "column 2 (no name)", "column 4 (no name)")
+    assert (*data.read_sheet(several, "people.csv", "sick").suspects,) == unnamed
+    assert (*data.read_sheet(several, "people.csv", unnamed[0]).suspects,) == unnamed[1:]
+
+
+def test_a_sheet_costs_little_more_than_its_numbers():
+    """A table, and what is made of it: nothing is kept for each cell but its number."""
+    rows = 3_000
+    line = b",".join(b"%d" % (j % 10) for j in range(400))
+    content = b",".join([*(b"c%d" % j for j in range(400)), b"y\n"]) + b"".join(
+        b"%b,%d\n" % (line, i % 2) for i in range(rows)
+    )
+    table = 8 * 400 * rows
+    tracemalloc.start()
+    try:
+        sheet = data.read_sheet(content, "people.csv", "y")
+        assert tracemalloc.get_traced_memory()[1] < 1.4 * table
+        columns = sheet.columns
+        records = PrivateRecords(sheet, Declared(columns, (0.0,) * 400, (9.0,) * 400, "1"), "people.csv")
+        assert tracemalloc.get_traced_memory()[1] < 2.4 * table
+        del sheet, records
+        assert tracemalloc.get_traced_memory()[0] < 0.1 * table
+    finally:
+        tracemalloc.stop()
+
+
+def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored():
+    """Two bytes a line: what is told apart row by row would take ten times the file."""
+    tracemalloc.start()
+    try:
+        for content, message in (
+            (b"a," * 4_400_000, r"people.csv must have at most 524,288 characters in a line, got more in line 1"),
+            (b"a,y\n" + b",\n" * 4_400_000, r"people.csv must have at most 1,000,000 lines, got 4,400,001; "),
+            (b"a,y\n" + b"1,1\r" * 1_100_000, r"people.csv must have at most 1,000,000 lines, got 1,100,000; "),
+            (
+                b"a,y\n" + b"".join(b"1,%d\n" % i for i in range(900_000)),
+                r"the label of people.csv must take at most 50 ",
+            ),
+        ):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            with pytest.raises(ValueError, match=f"^{message}"):
+                data.read_sheet(content, "people.csv", "y")
+            assert tracemalloc.get_traced_memory()[1] - before < 3 * len(content)
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000,000 lines, got 1,250,000; "):
+        data.read_libsvm_sheet(b"1 1:1\n" * 1_250_000, "a.txt")
+
+
+# What is declared
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"columns": ()}, "columns must be at least one, each once, got .*"),
+        ({"columns": ("age", "age")}, "columns must be at least one, each once, got .*"),
+        ({"columns": ("age", "sex")}, "columns must be one of name, age, dose, got 'sex'"),
+        ({"low": (0.0,)}, "low and high must have 2 bounds each, got 1 and 2"),
+        ({"low": (0.0, 1.0)}, "bounds of column 'dose' must be numbers up to 1e\\+100, low below high, got 1 and 1"),
+        ({"low": (0.0, math.nan)}, "bounds of column 'dose' must be .*, got nan and 1"),
+        ({"high": (math.inf, 1.0)}, "bounds of column 'age' must be .*, got 0 and inf"),
+        ({"positive": "maybe"}, "positive must be one of no, yes, got 'maybe'"),
+        ({"gaps": "guess"}, "gaps must be one of refuse, drop, got 'guess'"),
+        ({"theta_norm": -1.0}, "theta_norm must be a finite number > 0, got -1.0"),
+        (
+            {"columns": ("age", "name")},
+            "every row must have a label and a number in every column that is used, got 60 of 60 rows without",
+        ),
+        ({"columns": ("age", "name"), "gaps": "drop"}, "a table must hold at least 10 whole records, got 0"),
+    ],
+)
+def test_a_declaration_that_does_not_fit_ends_in_one_sentence(changed, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        hold(declared=dc.replace(SAID, **changed))
+
+
+def test_one_class_only_is_refused():
+    with pytest.raises(ValueError, match=r"^whole records must have two classes, got one of them in every row$"):
+        hold(people().replace(b",yes", b",").replace(b",no", b",yes"), dc.replace(SAID, gaps="drop"))
+
+
+def test_the_scaling_is_the_bundled_sets_own():
+    """The iris uploaded with its declared ranges is the bundled iris, split by another stream."""
+    raw, positive = bundled._raw("iris")
+    lines = [",".join(map(repr, [*row.tolist(), int(y)])) for row, y in zip(raw, positive, strict=True)]
+    content = "\n".join(["a,b,c,d,y", *lines]).encode()
+    ranges = bundled.RANGES["iris"]
+    said = Declared(("a", "b", "c", "d"), ranges.low, ranges.high, "1")
+    records = PrivateRecords(data.read_sheet(content, "iris.csv", "y"), said, "iris.csv")
+    X, y = bundled._records("iris")
+    assert np.array_equal(records._X, X) and np.array_equal(records._y, y)
+    assert (records.source.size, records.source.p) == (BUNDLED["iris"].size, BUNDLED["iris"].p)
+    split = data.load(records.key, records.source.size, records.source.p, 0)
+    rows = np.concatenate([split.train.X, split.test.X])
+    assert np.array_equal(rows[np.lexsort(rows.T)], X[np.lexsort(X.T)]), "every record on one side of the split"
+
+
+def test_whatever_the_records_are_they_keep_the_promise_and_what_was_done_is_counted():
+    content = people().replace(b"sick\n", b'sick\n"far, off",1e300,-1e300,yes\nnobody,,0.5,yes\nnobody,5,0.5,\n', 1)
+    records = hold(content, dc.replace(SAID, gaps="drop"))
+    assert dc.astuple(records.report) == (63, 2, {"age": 1, "dose": 1})
+    assert np.linalg.norm(records._X, axis=1).max() <= 1.0 + 1e-15
+    assert records._X[0] == pytest.approx(np.array([1.0, -1.0, 1.0]) / math.sqrt(3))
+    split = data.load(records.key, 500, 3, 0)
+    assert split.train.n == 500 and split.test.n == 61 - data.load(records.key, records.source.size, 3, 0).train.n
+
+
+def test_the_same_file_and_seed_give_the_same_results_under_another_key():
+    first, second = hold(), hold()
+    assert first.key != second.key
+    tables = [dpcore.run(asked(records)).drop(columns="seconds") for records in (first, second)]
+    assert tables[0].equals(tables[1])
+    assert not tables[0].equals(dpcore.run(asked(first, seed=1)).drop(columns="seconds"))
+
+
+@pytest.mark.parametrize(
+    "name, label", [("people_2.csv", "people 2"), ("**<b>$x$.csv", "b x"), ("www.evil.example.csv", "www evil example")]
+)
+def test_the_label_holds_no_markup(name, label):
+    assert PrivateRecords(data.read_sheet(people(), name, "sick"), SAID, name).source.label == f"{label} (your file)"
+
+
+# Gone
+
+
+def caches_of_modules() -> list[BoundedCache]:
+    """Every cache but those inside of private records."""
+    known = [found for found in gc.get_objects() if isinstance(found, BoundedCache)]
+    inside = {
+        id(cache) for found in gc.get_objects() if isinstance(found, PrivateRecords) for cache in found._caches.values()
+    }
+    return [cache for cache in known if id(cache) not in inside]
+
+
+def test_nothing_that_is_computed_from_the_records_outlives_them():
+    """Results of every kind are there, in caches of the records' own; dropping the one reference drops all of it."""
+    records = hold()
+    key, experiment = records.key, asked(records, mechanisms=("output_gaussian", "noisy_gd"))
+    table = dpcore.run(experiment)
+    assert (table.status == "ok").all()
+    cell = next(experiment.cells())
+    job = join(TableQuestion(dc.replace(experiment, repetitions=4)), "me")
+    until(job._finished.is_set)
+    assert job.snapshot is not None
+    made = [data.load(key, 42, 3, 7), data.load(key, 100, 3, 7), reference_of(cell), work(key, 20, 3, 7)]
+    held = [weakref.ref(thing) for thing in (records._X, records._y, records, *made)]
+    held += [weakref.ref(part.X) for split in made[:2] for part in (split.train, split.test)]
+    assert len(records._caches) == 4, "records, cells, references and descents"
+    assert not any(key in repr(known) for cache in caches_of_modules() for known in cache._futures)
+    del records, made, job
+    gc.collect()
+    assert not any(ref() for ref in held)
+    assert data.is_gone(key)
+    for ask in (data.get_source, lambda key: data.load(key, 42, 3, 7), lambda key: dpcore.run(experiment)):
+        with pytest.raises(ValueError, match=r"^source must be an upload that its session still holds, got .* gone$"):
+            ask(key)
+
+
+def until(done) -> None:
+    deadline = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_walk_sees_results_in_a_module_s_cache(monkeypatch):
+    """Without this the test above could pass by seeing nothing."""
+    monkeypatch.setattr(data, "kept_with", lambda source, cache: cache)
+    records = hold()
+    data.load(records.key, 42, 3, 7)
+    assert any(records.key in repr(known) for cache in caches_of_modules() for known in cache._futures)
+    data._SPLITS.clear()
+
+
+def test_records_are_neither_copied_nor_pickled_nor_printed():
+    records = hold()
+    for take in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="private records must stay in the memory of this process"):
+            take(records)
+    sheet = data.read_sheet(people(), "people.csv", "sick")
+    assert "array" not in repr(records) + repr(sheet)
+
+
+def test_experiments_name_the_key_only():
+    records = hold()
+    text = asked(records).to_json()
+    assert records.key in text and len(text) < 1_000
+
+
+@pytest.mark.parametrize("still_there", [True, False])
+def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still_there):
+    def fail(*args, **kwargs):
+        raise ValueError("y must lie in [-1, 1], got 0.123456")
+
+    records = hold()
+    experiment = asked(records)
+    monkeypatch.setattr(tables, "run", fail)
+    if not still_there:
+        del records
+        gc.collect()
+    with caplog.at_level(logging.DEBUG):
+        job = join(TableQuestion(experiment), "me")
+        until(job._finished.is_set)
+    assert job.failed and "0.123456" not in caplog.text
+    assert ("no answer about private records: ValueError" in caplog.text) == still_there
+
+
+def test_an_answer_about_private_records_is_kept_by_those_who_ask_and_by_nobody_else():
+    records = hold()
+    question = Setting(records.key, n=42, splits=2)
+    mine = join(question, "me")
+    assert join(question, "somebody else") is not mine
+    until(lambda: mine.watch("me") or mine.finished)
+    assert mine.complete and question not in jobs._KNOWN
+    public = Setting("iris", n=42, splits=2)
+    assert join(public, "me") is join(public, "somebody else")

@@ -1,0 +1,363 @@
+"""Synthetic recipes: their records follow the stated law, and the population risk is what the law says."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, special, stats
+
+from dpcore import data
+from dpcore.core.losses import get_loss
+from dpcore.data import Population, population_risk
+from dpcore.data.population_risk import reflect
+from tests.nights import each
+from tests.problems import LINEAR
+
+RECIPES = [key for key, source in data.SOURCES.items() if source.size is None]
+LAWS = [key for key in RECIPES if data.SOURCES[key].task != "location" and data.SOURCES[key].set == "ball"]
+CLASSES = [key for key in RECIPES if data.SOURCES[key].task == "classification"]
+NUMBERS = ("squared", "huber", "absolute")
+
+# The losses once more, as functions of the margin (labels +-1) and of the residual.
+MARGIN = {
+    "logistic": lambda m: np.logaddexp(0.0, -m),
+    "huber_hinge": lambda m: np.where(m > 1.5, 0.0, np.where(m < 0.5, 1.0 - m, (1.5 - m) ** 2 / 2.0)),
+    "hinge": lambda m: np.maximum(1.0 - m, 0.0),
+    "squared": lambda m: (1.0 - m) ** 2,
+    "huber": lambda m: RESIDUAL["huber"](1.0 - m),
+    "absolute": lambda m: np.abs(1.0 - m),
+}
+RESIDUAL = {
+    "squared": lambda u: u**2,
+    "huber": lambda u: np.where(np.abs(u) <= 0.5, u**2, np.abs(u) - 0.25),
+    "absolute": np.abs,
+}
+KINKS = {
+    "logistic": (0.0,),
+    "huber_hinge": (0.5, 1.5),
+    "hinge": (1.0,),
+    "squared": (),
+    "huber": (0.5, 1.5),
+    "absolute": (1.0,),
+}
+
+
+def direction(r: int, norm: float, seed: int) -> np.ndarray:
+    theta = np.random.default_rng([seed, r]).standard_normal(r)
+    return theta * (norm / np.linalg.norm(theta))
+
+
+def split(kinks, low, high):
+    edges = [low, *sorted(k for k in kinks if low < k < high), high]
+    return list(itertools.pairwise(edges))
+
+
+def adaptive(loss: str, along: float, across: float, strength: float, r: int) -> float:
+    """E l by nested adaptive quadrature: b outside, then the coordinate along the truth; not the library's axes."""
+
+    def of(s, t):
+        return special.expit(t) * MARGIN[loss](s) + special.expit(-t) * MARGIN[loss](-s)
+
+    kinks = [sign * k for k in KINKS[loss] for sign in (-1, 1)]
+    if r == 1:
+        return sum(of(along * a, strength * a) for a in (-1.0, 1.0)) / 2.0
+    if r == 2:
+        size, angle = math.hypot(along, across), math.atan2(across, along)
+        turns = [angle + side * math.acos(k / size) for k in kinks if abs(k) < size for side in (-1, 1)]
+        pieces = split([t % (2 * math.pi) for t in turns], 0.0, 2 * math.pi)
+
+        def around(v):
+            return of(along * math.cos(v) + across * math.sin(v), strength * math.cos(v))
+
+        return sum(integrate.quad(around, *p, epsabs=1e-12)[0] for p in pieces) / (2 * math.pi)
+
+    def density(v, d):  # of arcsin of a coordinate on the sphere of R^d
+        return (
+            math.cos(v) ** (d - 2)
+            * math.exp(special.gammaln(d / 2) - special.gammaln((d - 1) / 2))
+            / math.sqrt(math.pi)
+        )
+
+    def inner(v):
+        b, room = math.sin(v), math.cos(v)
+
+        def at(u):
+            a = room * math.sin(u)
+            return of(along * a + across * b, strength * a) * density(u, r - 1)
+
+        ends = [(k - across * b) / (along * room) for k in kinks] if along else []
+        pieces = split([math.asin(e) for e in ends if abs(e) < 1], -math.pi / 2, math.pi / 2)
+        return density(v, r) * sum(integrate.quad(at, *p, epsabs=1e-11, epsrel=1e-11)[0] for p in pieces)
+
+    # Where a kink enters or leaves the inner range, the outer integrand has one.
+    size = math.hypot(along, across)
+    turns = [math.asin(side * k / size) for k in KINKS[loss] if k < size for side in (-1, 1)]
+    turns += [math.asin(k / across) for k in kinks if abs(k) < across]
+    pieces = split(turns, -math.pi / 2, math.pi / 2)
+    return sum(integrate.quad(inner, *p, epsabs=1e-10, epsrel=1e-10)[0] for p in pieces)
+
+
+@pytest.mark.parametrize("loss", LINEAR)
+@pytest.mark.parametrize("r", each(2, [1, 2, 3, 8]))
+def test_risk_with_logistic_labels_agrees_with_adaptive_quadrature(loss, r):
+    truth = direction(r, 6.0, seed=1)
+    thetas = np.stack([direction(r, norm, seed) for seed, norm in ((2, 0.4), (3, 9.0))])
+    risks = Population(truth).risk(get_loss(loss), thetas)
+    for theta, risk in zip(thetas, risks, strict=True):
+        along = theta @ truth / 6.0
+        across = math.sqrt(max(theta @ theta - along**2, 0.0))
+        assert abs(risk - adaptive(loss, along, across, 6.0, r)) < 1e-8
+
+
+@pytest.mark.parametrize("loss", NUMBERS)
+@pytest.mark.parametrize("r", [2, 3, 8])
+def test_risk_with_noisy_labels_agrees_with_adaptive_quadrature(loss, r):
+    truth, theta = direction(r, 0.8, seed=1), direction(r, 2.5, seed=2)
+    size = np.linalg.norm(theta - truth)
+    scale = math.exp(special.gammaln(r / 2) - special.gammaln((r - 1) / 2)) / math.sqrt(math.pi)
+
+    def inner(v):
+        at = size * math.sin(v)
+        pieces = split((at - 0.5, at + 0.5), -0.2, 0.2)
+        mean = sum(integrate.quad(lambda e: RESIDUAL[loss](at - e), *p)[0] for p in pieces) / 0.4
+        return mean * math.cos(v) ** (r - 2) * scale
+
+    turns = [math.asin(k / size) for k in (-0.7, -0.3, 0.3, 0.7)]
+    exact = sum(integrate.quad(inner, *p, epsabs=1e-11)[0] for p in split(turns, -math.pi / 2, math.pi / 2))
+    assert abs(Population(truth, noise=0.2).risk(get_loss(loss), theta[None])[0] - exact) < 1e-9
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 5, 8, 50, 1_000, 1_000_000])
+def test_a_finer_rule_changes_nothing_even_for_huge_models(r, monkeypatch):
+    """Models up to norm 1e10 are what small budgets release; they turn every loss into a kink."""
+    truth = direction(r, 6.0, seed=1)
+    norms = np.array([0.1, 1.0, 6.0, 40.0, 1e3, 1e10])
+    thetas = np.stack([direction(r, norm, seed) for seed, norm in enumerate(norms)])
+    thetas[3] += truth
+
+    def risks():
+        population_risk._coordinate_rule.cache_clear()
+        classes = [Population(truth).risk(loss, thetas) for loss in map(get_loss, LINEAR)]
+        numbers = [Population(truth * (0.8 / 6.0), noise=0.2).risk(get_loss(key), thetas) for key in NUMBERS]
+        return dict(zip([*LINEAR, *(f"{key} of numbers" for key in NUMBERS)], classes + numbers, strict=True))
+
+    coarse = risks()
+    for name, value in (("_PANELS", 16), ("_ORDER", 24), ("_INNER", 60)):
+        monkeypatch.setattr(population_risk, name, value)
+    fine = risks()
+    population_risk._coordinate_rule.cache_clear()
+    for key, risk in coarse.items():
+        allowed = 1e-8 * np.maximum(1.0, norms ** (2 if key.startswith("squared") else 1))
+        assert np.all(np.abs(risk - fine[key]) < allowed), key
+
+
+@pytest.mark.parametrize("loss", LINEAR)
+def test_in_high_dimension_predictions_are_gaussian(loss):
+    """A coordinate times sqrt(r) is nearly N(0, 1); orthogonal to the truth a model sees fair coins as labels."""
+    r, spread = 1_000_000, np.array([0.5, 2.0, 6.0])
+    truth, thetas = np.zeros(r), np.zeros((3, r))
+    truth[0], thetas[:, 1] = 6.0, spread * math.sqrt(r)
+    gaussian = get_loss(loss).gaussian_mean(np.zeros(3), np.ones(3), spread)
+    assert np.allclose(Population(truth).risk(get_loss(loss), thetas), gaussian, rtol=1e-5)
+
+
+@pytest.mark.parametrize("key", LAWS)
+def test_a_million_drawn_records_have_the_population_s_risk(key):
+    """5.5 standard errors: false alarm 4e-8 for each of at most 15 comparisons of a recipe, 3e-6 in all."""
+    drawn = data.load(key, 1_000_000, 8, 5)
+    law = drawn.population
+    thetas = np.stack([law.truth, 0.3 * law.truth + direction(8, 1.0, 1), direction(8, 20.0, 2)])
+    for loss in map(get_loss, LINEAR):
+        if loss.classification and data.SOURCES[key].task == "regression":
+            continue
+        for theta, risk in zip(thetas, law.risk(loss, thetas), strict=True):
+            values = loss.value(drawn.train.X @ theta, drawn.train.y)
+            assert abs(values.mean() - risk) < 5.5 * values.std() / 1e3, (loss.key, theta)
+
+
+def test_the_million_records_would_notice_a_truth_that_is_two_per_cent_off():
+    """The power of the test above: the same bound fails for a slightly wrong law."""
+    drawn = data.load("synthetic", 1_000_000, 8, 5)
+    wrong, loss = Population(drawn.population.truth * 0.98), get_loss("hinge")
+    theta = direction(8, 20.0, 2) + 2.0 * drawn.population.truth
+    values = loss.value(drawn.train.X @ theta, drawn.train.y)
+    assert abs(values.mean() - wrong.risk(loss, theta[None])[0]) > 5.5 * values.std() / 1e3
+
+
+def searched(law: Population, loss: str, radius: float) -> float:
+    """The minimum over the ball by a general solver from three starts."""
+    r = len(law.truth)
+    ball = {"type": "ineq", "fun": lambda t: radius**2 - t @ t, "jac": lambda t: -2.0 * t}
+
+    def run(start):
+        return optimize.minimize(
+            lambda t: law.risk(get_loss(loss), t[None])[0],
+            start,
+            method="SLSQP",
+            constraints=[ball],
+            options={"ftol": 1e-13, "maxiter": 300},
+        )
+
+    starts = (0.5 * radius * law.truth / np.linalg.norm(law.truth), direction(r, radius / 2, 3), np.full(r, 1e-2))
+    return min(result.fun for result in map(run, starts) if result.x @ result.x <= radius**2 * (1 + 1e-9))
+
+
+@pytest.mark.parametrize("radius", each(2, [0.5, 3.0, 30.0]))
+@pytest.mark.parametrize("loss", LINEAR)
+def test_minimum_agrees_with_a_general_solver(loss, radius):
+    laws = [
+        Population(direction(4, 6.0, 1)),
+        Population(direction(4, 6.0, 2), spectrum=np.array([1.0, 0.5, 0.2, 0.1])),
+    ]
+    if loss in NUMBERS:
+        laws.append(Population(direction(4, 0.8, 3), noise=0.2))
+        laws.append(Population(direction(4, 0.8, 3), np.array([1.0, 0.4, 0.1, 0.05]), noise=0.2))
+    for law in laws:
+        assert abs(law.minimum(get_loss(loss), radius) - searched(law, loss, radius)) < 1e-7
+
+
+def test_with_correlated_columns_the_best_model_in_a_small_ball_does_not_lie_along_the_truth():
+    law = Population(direction(4, 6.0, 2), spectrum=np.array([1.0, 0.5, 0.2, 0.1]))
+    loss = get_loss("logistic")
+    along = law.risk(loss, np.linspace(0.0, 3.0 / 6.0, 200)[:, None] * law.truth).min()
+    assert law.minimum(loss, 3.0) < along - 1e-2
+
+
+@pytest.mark.parametrize("key", LAWS)
+def test_no_model_of_the_ball_beats_the_minimum(key):
+    rng = np.random.default_rng(4)
+    law = data.load(key, 2, 8, 0).population
+    thetas = rng.standard_normal((500, 8)) * (0.7 / np.sqrt(8)) + law.truth * rng.uniform(0, 2, 500)[:, None]
+    for radius in (0.3, 2.0, 10.0):
+        inside = thetas * np.minimum(1.0, radius / np.linalg.norm(thetas, axis=1))[:, None]
+        for loss in map(get_loss, LINEAR) if key in CLASSES else map(get_loss, NUMBERS):
+            assert law.risk(loss, inside).min() >= law.minimum(loss, radius) - 1e-8 * max(1.0, radius)
+
+
+@pytest.mark.parametrize("key", CLASSES)
+def test_the_truth_minimises_the_logistic_risk(key):
+    law, loss = data.load(key, 2, 8, 0).population, get_loss("logistic")
+    at_truth = law.risk(loss, law.truth[None])[0]
+    assert abs(law.minimum(loss, 10.0) - at_truth) < 1e-10
+    step = 1e-4 * np.eye(8)
+    slope = (law.risk(loss, law.truth + step) - law.risk(loss, law.truth - step)) / 2e-4
+    assert np.abs(slope).max() < 1e-7
+    assert law.minimum(loss, 3.0) > at_truth + 1e-3
+
+
+def test_least_squares_leaves_the_noise_and_what_the_ball_cuts_off():
+    law, loss = data.load("synthetic_regression", 2, 8, 0).population, get_loss("squared")
+    assert law.minimum(loss, 1.0) == pytest.approx(0.2**2 / 3, abs=1e-12)
+    assert law.minimum(loss, 0.5) == pytest.approx(0.2**2 / 3 + 0.3**2 / 8, abs=1e-12)
+
+
+def test_correlated_columns_have_the_declared_covariance():
+    """E xx' = H D^2 H / r. Entries of xx' have a range of 1: false alarm 64 times 4e-22 (Hoeffding, 1e6 draws)."""
+    law = data.load("synthetic_correlated", 1_000_000, 8, 5).population
+    X = data.load("synthetic_correlated", 1_000_000, 8, 5).train.X
+    mirror = np.eye(8) - 2.0 / 8.0
+    expected = mirror @ np.diag(1.0 / np.arange(1.0, 9.0) ** 2) @ mirror / 8
+    assert np.abs(X.T @ X / 1e6 - expected).max() < 5e-3
+    off = expected / np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    assert np.abs(off - np.eye(8)).max() > 0.5, "the columns are correlated"
+    assert np.array_equal(reflect(np.eye(8)), mirror) and law.spectrum[2] == pytest.approx(1 / 3)
+
+
+def test_the_truth_of_correlated_columns_lies_along_the_strong_factors():
+    law = data.load("synthetic_correlated", 50, 8, 3).population
+    g = np.random.default_rng([3, *b"synthetic_correlated"]).standard_normal(8)
+    factors = reflect(law.truth)
+    assert np.allclose(factors, 6.0 * (g / np.arange(1, 9)) / np.linalg.norm(g / np.arange(1, 9)), rtol=1e-12)
+
+
+def test_the_rule_for_a_coordinate_has_its_moments():
+    """E c^2 = 1/d and E c^4 = 3 / (d (d + 2))."""
+    for d in (1, 2, 3, 7, 1_000, 10**7):
+        nodes, weights = population_risk._coordinate_rule(d)
+        assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+        assert weights @ nodes**2 * d == pytest.approx(1.0, rel=1e-10)
+        assert weights @ nodes**4 * d * (d + 2) == pytest.approx(3.0, rel=1e-10)
+
+
+@pytest.mark.parametrize("key", RECIPES)
+def test_records_keep_their_promise_and_their_place(key):
+    for p in (8, 40):
+        few, many = data.load(key, 50, p, 3), data.load(key, 500, p, 3)
+        assert np.array_equal(few.train.X, many.train.X[:50])
+        assert np.allclose(few.train.y, many.train.y[:50], rtol=0.0, atol=1e-15), "sums may be in another order"
+        assert np.array_equal(few.test.X, many.test.X) and few.test.n == 4_000
+        assert many.train.p == p and many.train.norms(many.domain.q).max() <= 1 + 1e-12
+        largest = {"synthetic_mixture": 1.25, "synthetic_sparse": 1.1}.get(key, 1.0)
+        assert np.abs(many.train.y).max() <= many.domain.y_max == largest
+        assert not np.array_equal(many.train.X, data.load(key, 500, p, 4).train.X)
+        assert not np.array_equal(many.train.X, many.test.X[:500])
+
+
+def test_a_mixture_keeps_its_columns_and_labels_when_there_are_more_and_is_what_it_says():
+    """y - <x, w> is uniform on [-1/4, 1/4]: its range and mean over 50,000 records (false alarm below 1e-9)."""
+    few, many = data.load("synthetic_mixture", 50_000, 12, 3), data.load("synthetic_mixture", 50_000, 40, 3)
+    assert np.array_equal(few.train.X, many.train.X[:, :12]) and np.array_equal(few.train.y, many.train.y)
+    assert np.allclose(sorted(few.truth)[-5:], [0.0, 0.1, 0.2, 0.3, 0.4], atol=1e-15) and not few.truth[8:].any()
+    assert set(np.unique(many.train.X)) == {-1.0, 1.0}
+    assert np.abs(many.train.X.mean(axis=0)).max() < 7.0 / math.sqrt(50_000)
+    rest = many.train.y - many.train.X @ many.truth
+    assert 0.2499 < rest.max() < 0.25 + 1e-12 and -0.25 - 1e-12 < rest.min() < -0.2499 and abs(rest.mean()) < 0.004
+    assert abs(np.corrcoef(rest, many.train.X[:, 0])[0, 1]) < 0.03
+
+
+def test_a_sparse_model_keeps_its_columns_and_has_weights_of_both_signs():
+    """y - <x, w> is uniform on [-1/10, 1/10]; 20 seeds draw 80 signs, all alike with probability 2^-79."""
+    few, many = data.load("synthetic_sparse", 50_000, 12, 3), data.load("synthetic_sparse", 50_000, 40, 3)
+    assert np.array_equal(few.train.X, many.train.X[:, :12]) and np.array_equal(few.train.y, many.train.y)
+    rest = many.train.y - many.train.X @ many.truth
+    assert 0.09999 < rest.max() < 0.1 + 1e-12 and -0.1 - 1e-12 < rest.min() < -0.09999 and abs(rest.mean()) < 0.0016
+    assert stats.kstest(rest[:4_000], stats.uniform(-0.1, 0.2).cdf).pvalue > 1e-6
+    truths = np.stack([data.load("synthetic_sparse", 2, 12, seed).truth for seed in range(20)])
+    assert set(np.unique(truths)) == {-0.25, 0.0, 0.25}
+    assert np.all((truths != 0.0).sum(axis=1) == 4) and not truths[:, 8:].any()
+    assert np.unique(truths != 0.0, axis=0).shape[0] > 10 and np.unique(np.sign(truths).sum(axis=1)).size > 2
+
+
+def test_the_draws_of_synthetic_people_stay_as_they_were():
+    drawn = data.load("synthetic", 500, 8, 1)
+    assert np.allclose(
+        drawn.train.X[0, :3], [0.11015303440976093, -0.4366297730568872, 0.18906496362712671], rtol=1e-12
+    )
+    assert (drawn.train.y.sum(), drawn.test.y.sum()) == (4.0, -136.0)
+    assert np.linalg.norm(drawn.population.truth) == pytest.approx(6.0)
+
+
+def test_noise_of_numbers_is_uniform_within_its_bound():
+    """Kolmogorov-Smirnov on 4,000 residuals, false alarm 1e-6."""
+    drawn = data.load("synthetic_regression", 50, 8, 0)
+    residual = drawn.test.y - drawn.test.X @ drawn.population.truth
+    assert np.abs(residual).max() <= 0.2 + 1e-12
+    assert stats.kstest(residual, stats.uniform(-0.2, 0.4).cdf).pvalue > 1e-6
+    assert np.linalg.norm(drawn.population.truth) == pytest.approx(0.8)
+
+
+def test_idle_columns_change_neither_records_nor_population():
+    narrow, wide = data.load("synthetic_padded", 100, 8, 2), data.load("synthetic_padded", 100, 1_000_000, 2)
+    assert np.array_equal(narrow.train.X, wide.train.X) and np.array_equal(narrow.test.y, wide.test.y)
+    assert np.array_equal(narrow.population.truth, wide.population.truth)
+    assert (wide.train.p, wide.train.active, wide.test.p) == (1_000_000, 8, 1_000_000)
+
+
+@pytest.mark.parametrize("key", ["logistic", "huber_hinge", "hinge"])
+def test_classification_losses_are_refused_for_numbers(key):
+    law = data.load("synthetic_regression", 2, 3, 0).population
+    for ask in (lambda: law.risk(get_loss(key), np.zeros((1, 3))), lambda: law.minimum(get_loss(key), 1.0)):
+        with pytest.raises(ValueError, match=f"loss must be one for numbers where labels are no classes, got '{key}'"):
+            ask()
+
+
+def test_bad_questions_end_in_one_sentence():
+    law = data.load("synthetic", 2, 3, 0).population
+    for thetas in (np.zeros(3), np.zeros((2, 4))):
+        with pytest.raises(ValueError, match=r"thetas must have shape \(k, 3\), got"):
+            law.risk(get_loss("hinge"), thetas)
+    with pytest.raises(ValueError, match=r"truth must have norm at most 6 for logistic labels, got 6.1"):
+        Population(np.array([6.1, 0.0]))
+    with pytest.raises(ValueError, match="radius must be a finite number > 0, got 0"):
+        law.minimum(get_loss("hinge"), 0.0)

@@ -1,0 +1,85 @@
+"""What the documents and docstrings show must run, and the paths they name must exist."""
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import dpcore
+from tests.harness import ROOT
+from tests.test_layers import LAYER
+from tools import generators
+
+MODULES = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for folder in ("dpcore", "pages")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if path.name not in ("__main__.py", "main.py") and not path.match("pages/*/page.py")  # scripts
+]
+DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_public_functions_of_the_library_have_doctests():
+    """One doctest per public function; a method's class or module may speak for it."""
+    for name in ("bounds_of", "calibrate", "solve", "run", "list_mechanisms", "make_mechanism"):
+        assert ">>>" in (getattr(dpcore, name).__doc__ or ""), name
+
+
+def test_the_readme_s_python_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(code, {})
+    assert "Budget(epsilon=1.0, delta=1e-06)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
+def test_named_paths_and_tests_exist(document: Path):
+    text = document.read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (document.parent / target).exists(), target
+    for path in re.findall(r"`((?:dpcore|pages|tests|docs|mechanisms|kernels)/[\w/.]+)(?:::\w+)?`", text):
+        place = ROOT / path if (ROOT / path).exists() else ROOT / "dpcore" / path
+        assert place.exists(), path
+    for test in re.findall(r"`(?:[\w/.]+::)?(test_\w+)`", text):
+        assert any(f"def {test}(" in file.read_text() for file in (ROOT / "tests").rglob("test_*.py")), test
+
+
+def test_the_picture_is_a_picture():
+    assert (ROOT / "docs" / "start.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_generated_pages_are_up_to_date():
+    """`python -m tools.generators` writes them."""
+    for name, content in generators.pages().items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == content, name
+
+
+def test_the_page_of_the_library_has_every_name_with_words():
+    text = generators.pages()["api.md"]
+    for name in dpcore.__all__:
+        assert re.search(rf"^### `{name}\b", text, re.MULTILINE), name
+    assert " at 0x" not in text, "an address in memory is another one tomorrow"
+    for key in dpcore.list_mechanisms():
+        assert f"### `{key}`" in text
+
+
+def test_the_picture_of_the_layers_shows_every_module_at_its_height():
+    drawn = ElementTree.fromstring(generators.pages()["layers.svg"])
+    heights = {}
+    for box in drawn.iter("{http://www.w3.org/2000/svg}text"):
+        if box.get("class") == "module":
+            heights[(box.text or "").rstrip("/")] = float(box.get("data-layer", "nan"))
+    assert heights.pop("app.py, pages") == max(LAYER.values()) + 1
+    assert heights == LAYER
+    tops = {
+        float(box.get("data-layer", "nan")): float(box.get("y", "nan")) for box in drawn.iter() if box.get("data-layer")
+    }
+    assert [layer for layer, _ in sorted(tops.items(), key=lambda pair: -pair[1])] == sorted(tops)

@@ -1,0 +1,61 @@
+"""Numbers that docs/sharp_edges.md states, and that no other test holds, are what the code gives."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import dpcore
+from dpcore.data.files import MAX_COLUMNS
+from dpcore.kernels.disk_cache import choose_cache_folder, config
+from dpcore.mechanisms.noise.spherical import grid_of
+from dpcore.studies.geometry.excess_by_n import against_people
+
+from ..harness import ROOT
+
+TEXT = (ROOT / "docs" / "sharp_edges.md").read_text(encoding="utf-8")
+
+
+def stated(pattern: str) -> list[float]:
+    """The numbers in the groups of a pattern that the document has once."""
+    (found,) = re.findall(pattern, TEXT)
+    return [float(number.replace(",", "")) for number in ([found] if isinstance(found, str) else found)]
+
+
+def test_more_steps_of_the_trees_cost_what_is_said():
+    """Means of 36 runs for each T, with a standard error of 2%."""
+    numbers = stated(r"delta = 1e-6: (\.\d+), (\.\d+), (\.\d+) at T = 2, 3, 4")
+    for T, number in zip((2, 3, 4), numbers, strict=True):
+        curve = against_people(1.1, d=100, epsilon=1.0, delta=1e-6, seed=0, ns=(10_000,), T=T)
+        assert curve.private.mean[0] == pytest.approx(number, rel=0.1)
+
+
+def test_the_default_audit_of_generalised_gaussian_noise_certifies_about_half():
+    assert "the default audit certifies about half of epsilon = 1" in TEXT
+    found = [dpcore.run_audit("generalized_gaussian", seed=seed).certified_epsilon_95 for seed in range(2)]
+    assert 0.35 < sum(found) / 2 < 0.65
+
+
+def test_sizes_are_those_of_the_code():
+    script = (ROOT / "pages" / "ui" / "live_figure.js").read_text(encoding="utf-8")
+    assert [f"{most:g}" for most in stated(r"memory, which holds (\d+) pictures")] == re.findall(
+        r"REMEMBERED = (\d+);", script
+    )
+    assert stated(r"reads LIBSVM files up to ([\d,]+) columns") == [MAX_COLUMNS]
+    (power,) = stated(r"2\^-(\d+) of the noise")
+    assert grid_of(1.0) == 2.0**-power
+
+
+def test_numba_s_cache_is_first_where_its_variable_says(tmp_path, monkeypatch):
+    assert "lives where `NUMBA_CACHE_DIR` says" in TEXT
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    assert choose_cache_folder().parent == tmp_path
+
+
+def test_limits_that_are_said_are_refused_beyond():
+    (most,) = stated(r"above (\d+) classes it is refused")
+    facts = {"n": 10_000, "p": 2, "epsilon": 1.0, "delta": 1e-6, "lam": 1.0}
+    assert dpcore.calibrate("gaussian_classifier", classes=int(most), **facts).scale > 0
+    with pytest.raises(dpcore.NotApplicable):
+        dpcore.calibrate("gaussian_classifier", classes=int(most) + 1, **facts)

@@ -1,0 +1,325 @@
+"""The fast curve engine against the plain loop over released models, and the exact means against sampling."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcore
+from dpcore import Budget, Spec
+from dpcore.core.losses import get_loss
+from dpcore.data import load
+from dpcore.experiments.metrics import (
+    Additive,
+    accuracy,
+    additive_curves,
+    population_curve,
+    population_released,
+    r_squared,
+    released_curves,
+    risk,
+    smallest_epsilon,
+)
+from dpcore.solvers import minimise_in_ball
+from tests.problems import LINEAR, PROBLEMS, for_loss, random_records
+
+ONE = (np.ones(1), np.ones(1))  # the spread of Gaussian noise
+TEST = {name: random_records(60, data.p, seed=9) for name, data in PROBLEMS.items()}
+every_noise = pytest.mark.parametrize("noise", ["output_gaussian", "output_gamma"])
+every_loss = pytest.mark.parametrize("key", LINEAR)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def engine(name: str, key: str, repetitions: int, weaken: float = 1.0, noise: str = "output_gaussian"):
+    """Everything both engines need, for three epsilons."""
+    data, loss = for_loss(key, PROBLEMS[name]), get_loss(key)
+    mechanism = dpcore.make_mechanism(noise)
+    plans = [mechanism.calibrate(Spec(key, data.n, data.p, 0.05), Budget(e, 1e-5)) for e in (0.1, 1.0, 30.0)]
+    prepared = [mechanism.prepare(plan, data) for plan in plans]
+    rngs = [[np.random.default_rng([r, 77]) for r in range(repetitions)] for _ in range(len(plans) + 1)]
+    weakened = [plan.weakened(weaken) for plan in plans]
+    released = [mechanism.release_many(w, p, g) for w, p, g in zip(weakened, prepared, rngs, strict=False)]
+    centres = np.stack([p.theta for p in prepared])
+    reference = minimise_in_ball(loss, data, 10.0)
+    releases = Additive(
+        centres,
+        np.array([plan.scale for plan in plans]),
+        np.stack([mechanism.law.direction(data.p, data.active, rng) for rng in rngs[-1]]),
+        mechanism.law.spread(data.p),
+    )
+    fast = additive_curves(loss, data, TEST[name], reference, releases)
+    slow = released_curves(loss, data, TEST[name], reference, centres, np.stack(released))
+    return fast, slow
+
+
+@every_noise
+@every_problem
+@every_loss
+def test_one_product_for_all_gives_the_same_draws_as_releasing_one_by_one(noise, name, key):
+    for fast, slow in zip(*engine(name, key, 6, noise=noise), strict=True):
+        assert fast.metric == slow.metric and fast.reference == slow.reference
+        assert fast.draws.shape == (3, 6)
+        assert np.allclose(fast.draws, slow.draws, rtol=1e-9, atol=1e-12)
+        assert np.allclose(fast.noiseless, slow.noiseless, rtol=1e-9, atol=1e-12)
+
+
+@every_noise
+@every_loss
+def test_exact_means_are_the_means_of_the_draws(noise, key):
+    """z-test of 6 exact means on 4,000 draws, false alarm 1e-6 together; the twin with half the noise is caught."""
+    limit = stats.norm.isf(1e-6 / 12)
+    for weaken, honest in ((1.0, True), (0.5, False)):
+        fast, slow = engine("full rank", key, 4000, weaken, noise)
+        assert all(curve.exact and not curve.se.any() for curve in fast)
+        z = [np.abs(f.mean - s.mean) / s.se for f, s in zip(fast, slow, strict=True)]
+        assert bool(np.max(z) < limit) is honest
+
+
+def test_the_reference_is_the_zero_of_the_excess():
+    fast, _ = engine("separable", "logistic", 4)
+    data, loss = PROBLEMS["separable"], get_loss("logistic")
+    reference = minimise_in_ball(loss, data, 10.0)
+    assert fast[1].reference == 0.0
+    assert fast[1].noiseless[0] > 0.0
+    assert fast[0].reference == accuracy(reference.theta, TEST["separable"])
+    assert risk(loss, reference.theta, data) == pytest.approx(reference.risk, rel=1e-12)
+
+
+def test_a_model_outside_the_ball_may_beat_the_reference_and_stays_negative():
+    data, loss = PROBLEMS["separable"], get_loss("logistic")
+    reference = minimise_in_ball(loss, data, 1.0)
+    outside = reference.theta[None, :] * 20.0
+    slow = released_curves(loss, data, data, reference, outside, np.stack([[outside[0]] * 4]))[1]
+    scale, directions = np.full(1, 1e-3), np.ones((2, data.p))
+    fast = additive_curves(loss, data, data, reference, Additive(outside, scale, directions, ONE))[1]
+    for curve in (slow, fast):
+        assert curve.mean[0] < -0.1 and curve.draws.min() < -0.1 and curve.noiseless[0] < -0.1
+
+
+def test_zero_noise_and_zero_rows_are_ordinary():
+    from dpcore import Data
+
+    data = Data(np.array([[0.0, 0.0], [0.5, 0.5], [-0.5, 0.1]]), [1, 1, -1])
+    loss = get_loss("logistic")
+    reference = minimise_in_ball(loss, data, 5.0)
+    centres, directions = np.array([[1.0, 1.0]]), np.array([[1.0, -1.0], [0.5, 2.0]])
+    for curve in additive_curves(loss, data, data, reference, Additive(centres, np.zeros(1), directions, ONE)):
+        assert np.allclose(curve.draws, curve.noiseless[0])
+        assert np.allclose(curve.mean, curve.noiseless)
+    # The record of zeros stays at margin 0 under any noise and is never classified correctly.
+    accurate, _ = additive_curves(loss, data, data, reference, Additive(centres, np.full(1, 1e6), directions, ONE))
+    assert accurate.mean[0] == pytest.approx(1 / 3, abs=1e-4)
+
+
+def test_standard_error_of_sampled_means():
+    _, (_, curve) = engine("full rank", "logistic", 50)
+    assert not curve.exact
+    pairs = (curve.draws[:, 0::2] + curve.draws[:, 1::2]) / 2
+    assert np.allclose(curve.mean, curve.draws.mean(axis=1))
+    assert np.allclose(curve.se, pairs.std(axis=1, ddof=1) / np.sqrt(25))
+    assert np.array_equal(curve.q50, np.median(curve.draws, axis=1))
+    assert np.all(curve.q10 < curve.q50) and np.all(curve.q50 < curve.q90)
+
+
+def mirrored_releases(repetitions: int, points: int = 1):
+    """A centre with noise in pairs of opposite sign, on records of a recipe whose population is known."""
+    split, rng = load("synthetic", 300, 4, 0), np.random.default_rng(8)
+    centres = np.tile(0.5 * split.population.truth, (points, 1))
+    half = 0.5 * rng.standard_normal((points, repetitions // 2, 4))
+    steps = np.stack([half, -half], axis=2).reshape(points, repetitions, 4)
+    return split, minimise_in_ball(get_loss("logistic"), split.train, 10.0), centres, centres[:, None] + steps
+
+
+def paired_curves(repetitions: int, points: int = 1):
+    split, reference, centres, thetas = mirrored_releases(repetitions, points)
+    loss = get_loss("logistic")
+    curves = released_curves(loss, split.train, split.test, reference, centres, thetas)
+    return (*curves, population_released(loss, split.population, 10.0, centres, thetas))
+
+
+def test_the_standard_error_of_mirrored_draws_is_that_of_their_mean():
+    """800 means of 5 pairs: the variance of the means against the mean squared standard error, as a z-test whose
+    deviation comes from 40 batches of 20 (false alarm 1e-6 for three curves). What would do for independent draws is
+    caught for both risks, whose linear term is large."""
+    limit = stats.t.isf(1e-6 / 6, 39)
+    for metric, curve in enumerate(paired_curves(10, 800)):
+        spread = curve.mean.reshape(40, 20).var(axis=1, ddof=1)
+        for claimed, honest in ((curve.se**2, True), (curve.draws.var(axis=1, ddof=1) / 10, False)):
+            gap = spread - claimed.reshape(40, 20).mean(axis=1)
+            close = abs(gap.mean()) / (gap.std(ddof=1) / np.sqrt(40)) < limit
+            if honest:
+                assert close
+            elif metric > 0:
+                assert not close
+
+
+def test_released_metrics_are_those_of_each_model():
+    split, reference, centres, thetas = mirrored_releases(6)
+    loss = get_loss("logistic")
+    right, excess, population = paired_curves(6)
+    assert [c.metric for c in (right, excess, population)] == [
+        "accuracy",
+        "excess_empirical_risk",
+        "excess_population_risk",
+    ]
+    best = split.population.minimum(loss, 10.0)
+    for i, theta in enumerate(thetas[0]):
+        assert right.draws[0, i] == accuracy(theta, split.test)
+        assert excess.draws[0, i] == pytest.approx(risk(loss, theta, split.train) - reference.risk, abs=1e-12)
+        assert population.draws[0, i] == pytest.approx(split.population.risk(loss, theta[None])[0] - best, abs=1e-12)
+    assert right.noiseless[0] == accuracy(centres[0], split.test) and right.reference > 0.6
+    assert excess.noiseless[0] == pytest.approx(risk(loss, centres[0], split.train) - reference.risk, abs=1e-12)
+    assert population.noiseless[0] == pytest.approx(split.population.risk(loss, centres)[0] - best, abs=1e-12)
+    assert (excess.reference, population.reference) == (0.0, 0.0)
+
+
+def test_risks_that_a_solver_knows_are_taken_from_it():
+    split, reference, centres, thetas = mirrored_releases(4)
+    known = np.array([[1.0, 2.0, 3.0, 5.0]])
+    curve = released_curves(get_loss("logistic"), split.train, split.test, reference, centres, thetas, known)[1]
+    assert np.array_equal(curve.draws, known - reference.risk)
+    assert curve.mean[0] == pytest.approx(2.75 - reference.risk) and curve.se[0] == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize("repetitions", [2, 5])
+def test_pairs_must_be_whole_and_more_than_one(repetitions):
+    split, reference, centres, thetas = mirrored_releases(6)
+    facts = get_loss("logistic"), split.train, split.test, reference, centres, thetas[:, :repetitions]
+    with pytest.raises(ValueError, match=f"repetitions must be even and at least 4, got {repetitions}"):
+        released_curves(*facts)
+    with pytest.raises(ValueError, match=f"repetitions must be even and at least 4, got {repetitions}"):
+        population_released(get_loss("logistic"), split.population, 10.0, centres, thetas[:, :repetitions])
+
+
+def test_r_squared_is_the_explained_share_of_the_variance():
+    data = for_loss("squared", PROBLEMS["full rank"])
+    theta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
+    residual = data.y - data.X @ theta
+    assert r_squared(theta, data) == pytest.approx(1 - (residual @ residual) / data.n / data.y.var(), rel=1e-12)
+    assert r_squared(np.zeros(data.p), data) <= 0.0
+    assert engine("full rank", "squared", 4)[0][0].metric == "r_squared"
+    assert engine("full rank", "logistic", 4)[0][0].metric == "accuracy"
+
+
+@pytest.mark.parametrize(
+    "lost, at_most, answer",
+    [
+        ([9.0, 1.5, 0.2], 2.0, 1.0),
+        ([9.0, 1.5, 0.2], 0.1, None),
+        ([9.0, 2.0, 0.2], 2.0, 1.0),
+        ([1.0, 0.5, 0.2], 2.0, 0.1),
+        ([1.0, 5.0, 0.2], 2.0, 10.0),  # a lucky dip at small epsilon does not count
+        ([np.nan, np.nan, np.nan], 2.0, None),
+        ([-0.1, -0.2, -0.3], 0.5, 0.1),
+    ],
+)
+def test_smallest_epsilon(lost, at_most, answer):
+    assert smallest_epsilon(np.array([0.1, 1.0, 10.0]), np.array(lost), at_most) == answer
+
+
+@pytest.mark.parametrize("p", [1, 2, 8, 31, 10_000])
+@every_loss
+def test_gamma_noise_is_gaussian_noise_of_a_random_size(key, p):
+    """The quadrature over sizes against a fine grid of the chi law with p + 1 degrees of freedom."""
+    from dpcore.accounting.gaussian import chi_quadrature
+
+    loss, (nodes, weights) = get_loss(key), chi_quadrature(p + 1)
+    low, high = np.sqrt(stats.chi2.ppf(1e-17, p + 1)), np.sqrt(stats.chi2.isf(1e-17, p + 1))
+    sizes = np.linspace(low, high, 100_001)
+    density = stats.chi.pdf(sizes, p + 1)
+    density /= density.sum()
+    for z in (-3.0, 0.0, 0.9, 1.0, 1.4):
+        for scale in np.array([1e-2, 0.3, 10.0]) / np.sqrt(p + 1):
+            at = [np.full(len(s), v) for s in (nodes, sizes) for v in (z, 1.0)]
+            ours = weights @ loss.gaussian_mean(at[0], at[1], scale * nodes)
+            assert ours == pytest.approx(density @ loss.gaussian_mean(at[2], at[3], scale * sizes), rel=2e-8, abs=2e-8)
+
+
+def population_releases(source: str, loss: str, noise: str, epsilon: float, repetitions: int, seed: int = 0):
+    """Releases on records of a recipe, with everything their population curve needs."""
+    split = load(source, 400, 5 if source != "synthetic_padded" else 40, seed)
+    mechanism = dpcore.make_mechanism(noise)
+    spec = Spec(loss, 400, split.train.p, "population", theta_norm=4.0)
+    plan = mechanism.calibrate(spec, Budget(epsilon, 1e-6))
+    rngs = [np.random.default_rng([r, 5]) for r in range(repetitions)]
+    directions = np.stack([mechanism.law.direction(split.train.p, split.train.active, rng) for rng in rngs])
+    centre = mechanism.prepare(plan, split.train).theta
+    scales = np.array([plan.scale])
+    return plan, split, Additive(centre[None], scales, directions, mechanism.law.spread(split.train.p))
+
+
+@every_noise
+@pytest.mark.parametrize(
+    "source, loss", [("synthetic", "logistic"), ("synthetic_padded", "hinge"), ("synthetic_regression", "squared")]
+)
+def test_population_curve_is_the_risk_of_each_release(noise, source, loss):
+    """Every draw against the population's own risk; the mean of pairs is the mean of draws within 6 standard errors."""
+    plan, split, releases = population_releases(source, loss, noise, 1.0, 400)
+    curve = population_curve(get_loss(loss), split.population, 4.0, releases)
+    thetas = releases.centres + plan.scale * releases.directions
+    best = split.population.minimum(get_loss(loss), 4.0)
+    assert np.allclose(curve.draws[0], split.population.risk(get_loss(loss), thetas) - best, atol=1e-12)
+    assert curve.noiseless[0] == split.population.risk(get_loss(loss), releases.centres)[0] - best
+    plain = curve.draws[0].std(ddof=1) / np.sqrt(400)
+    assert abs(curve.mean[0] - curve.draws[0].mean()) < 6 * plain
+    assert 0 < curve.se[0] < plain, "pairs cancel the linear term"
+
+
+@every_noise
+@pytest.mark.parametrize("epsilon", [0.3, 5.0])
+@pytest.mark.parametrize(
+    "source, loss",
+    [
+        *(("synthetic", loss) for loss in ("logistic", "huber_hinge", "hinge")),
+        ("synthetic_correlated", "logistic"),
+        ("synthetic_padded", "logistic"),
+        *(("synthetic_regression", loss) for loss in ("squared", "huber")),
+    ],
+)
+def test_the_population_bound_holds(noise, source, loss, epsilon):
+    """Mean over 6 draws of the records and 40 pairs of noise each; 6 standard errors, false alarm 1e-8."""
+    means = []
+    for seed in range(6):
+        plan, split, releases = population_releases(source, loss, noise, epsilon, 40, seed)
+        means.append(population_curve(get_loss(loss), split.population, 4.0, releases).mean[0])
+    (bound,) = [b.value for b in dpcore.bounds_of(plan) if (b.quantity, b.form) == ("excess_population_risk", "upper")]
+    assert np.mean(means) <= bound + 6 * np.std(means, ddof=1) / np.sqrt(6)
+
+
+def test_population_risk_comes_on_request_and_for_known_laws_only():
+    facts = dict(source="synthetic", n=200, p=3, repetitions=4, sweep=dpcore.Axis("epsilon", (1.0,)))
+    table = dpcore.run(dpcore.Experiment(**facts, population=True))
+    assert list(table.metric) == ["accuracy", "excess_empirical_risk", "excess_population_risk"]
+    row = table.iloc[2]
+    assert row.bound >= row["mean"] > 0 and not row.exact and row.se > 0
+    assert list(dpcore.run(dpcore.Experiment(**facts)).metric) == ["accuracy", "excess_empirical_risk"]
+    with pytest.raises(ValueError, match="population must be false for source 'iris'"):
+        dpcore.Experiment(source="iris", population=True)
+
+
+def test_the_table_carries_the_one_run_band():
+    table = dpcore.run(dpcore.Experiment(sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2))
+    accurate, excess = table.iloc[0], table.iloc[1]
+    assert np.isnan(accurate.one_run_bound) and excess.one_run_bound > excess["mean"]
+
+
+def test_the_table_says_what_was_spent_and_which_bound_is_which():
+    published = dpcore.make_mechanism("output_gaussian", accounting="published")
+    sweep = dpcore.Axis("epsilon", (1.0,))
+    row = dpcore.run(dpcore.Experiment(mechanisms=(published,), sweep=sweep, repetitions=2)).iloc[1]
+    plan = published.calibrate(Spec("logistic", 398, 31, "auto", theta_norm=30.0), Budget(1.0, 1e-6))
+    assert row.spent_epsilon == plan.spent.epsilon < 0.6 < row.epsilon
+    by = {b.holds: b.value for b in dpcore.bounds_of(plan) if (b.quantity, b.form) == (row.metric, "upper")}
+    assert (row.bound, row.one_run_bound) == (by["expectation"], by["probability"])
+    assert row.one_run_bound > row.bound
+
+
+def test_the_standard_error_of_a_population_mean_is_that_of_its_pairs():
+    plan, split, releases = population_releases("synthetic", "logistic", "output_gaussian", 1.0, 30)
+    loss = get_loss("logistic")
+    curve = population_curve(loss, split.population, 4.0, releases)
+    risks = [
+        split.population.risk(loss, releases.centres + sign * plan.scale * releases.directions) for sign in (1, -1)
+    ]
+    pairs = (risks[0] + risks[1]) / 2
+    assert curve.se[0] == pytest.approx(pairs.std(ddof=1) / np.sqrt(30), rel=1e-9)
+    assert curve.mean[0] == pytest.approx(pairs.mean() - split.population.minimum(loss, 4.0), rel=1e-9)

@@ -1,0 +1,646 @@
+"""Experiments: identity, caching, reproducibility and agreement of executors."""
+
+import json
+import math
+import pickle
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_all_start_methods, get_context
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import dpcore
+from dpcore import Axis, Experiment, data
+from dpcore.core.cache import BoundedCache
+from dpcore.core.losses import get_loss
+from dpcore.experiments import cell as cells
+from dpcore.experiments import experiment
+from dpcore.mechanisms.output.gaussian import OutputGaussian
+from dpcore.solvers import minimise_in_ball
+from tests.problems import ADDING, LEARNING
+
+SMALL = Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (0.1, 1.0, 10.0)), repetitions=6)
+VARYING = ["seconds"]
+
+
+@pytest.fixture(autouse=True)
+def fresh_cells():
+    cells._CELLS.clear()
+
+
+def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    """Bit for bit; a column that also holds empty cells has another dtype."""
+    one, other = one.drop(columns=VARYING), other.drop(columns=VARYING)
+    pd.testing.assert_frame_equal(one, other, check_exact=True, check_dtype=False)
+
+
+def test_the_epsilon_grid_is_frozen():
+    assert dpcore.EPSILON_GRID[0] == 0.01 and dpcore.EPSILON_GRID[-1] == 10.0 and len(dpcore.EPSILON_GRID) == 19
+    assert list(dpcore.EPSILON_GRID) == sorted(dpcore.EPSILON_GRID) and 1.0 in dpcore.EPSILON_GRID
+
+
+def test_json_and_pickle_round_trip():
+    mechanisms = (dpcore.make_mechanism("output_gaussian", accounting="published"), "output_gaussian")
+    rich = Experiment(mechanisms=mechanisms, lam=0.3, sweep=Axis("n", (100, 200)), epsilon=2.0, seed=4, radius=3.0)
+    both = Experiment(mechanisms=tuple(LEARNING), lam="population")
+    for one in (SMALL, rich, both):
+        assert Experiment.from_json(one.to_json()) == one
+        assert pickle.loads(pickle.dumps(one)) == one
+        assert Experiment.from_json(one.to_json()).digest() == one.digest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"lam": 0.5},
+        {"lam": "published"},
+        {"radius": 2.0},
+        {"loss": "hinge"},
+        {"delta": 1e-7},
+        {"mechanisms": (dpcore.make_mechanism("output_gaussian", accounting="published"),)},
+        {"mechanisms": ("output_gamma",)},
+        {"repetitions": 7},
+        {"sweep": Axis("epsilon", (0.1, 1.0))},
+    ],
+)
+def test_the_digest_sees_every_change(change):
+    assert replace(SMALL, **change).digest() != SMALL.digest()
+
+
+def test_the_table_has_a_row_per_point_and_metric():
+    table = dpcore.run(SMALL)
+    assert list(table.columns) == list(experiment.COLUMNS)
+    assert len(table) == 6 and set(table.metric) == {"accuracy", "excess_empirical_risk"}
+    assert (table.status == "ok").all() and table.exact.all()
+    excess = table[table.metric == "excess_empirical_risk"]
+    assert (excess["mean"] <= excess.bound).all() and (excess.bound_form == "upper").all()
+    assert (table.attack_limit <= table.attack_cap).all()
+    assert (table.q10 <= table.q50).all() and (table.q50 <= table.q90).all()
+
+
+def test_a_cell_is_computed_once():
+    first = dpcore.run(SMALL)
+    misses = cells._CELLS.misses
+    pd.testing.assert_frame_equal(first, dpcore.run(SMALL))
+    assert cells._CELLS.misses == misses
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"theta_norm": 2.0}, {"radius": 1.5}, {"lam": 0.2}, {"delta": 1e-4}, {"n": 151}, {"p": 9}, {"seed": 1}),
+        *({"loss": "huber_hinge"}, {"mechanisms": ("output_gamma",)}),
+    ],
+)
+def test_caches_tell_apart_what_differs_in_one_field(change):
+    """Fixed lam, so that theta_norm enters through the reference and the bound only."""
+    base = Experiment(source="synthetic", n=150, lam=0.1, sweep=Axis("epsilon", (1.0,)), repetitions=4)
+    dpcore.run(base)
+    beside = dpcore.run(replace(base, **change))
+    cells._CELLS.clear()
+    cells._REFERENCES.clear()
+    same(beside, dpcore.run(replace(base, **change)))
+    assert not np.array_equal(beside["mean"], dpcore.run(base)["mean"])
+
+
+def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
+    """The noise of repetition r depends on seed, mechanism and r alone."""
+    one = [cells.generator(3, "output_gaussian", r).standard_normal(4) for r in range(5)]
+    other = [cells.generator(3, "output_gaussian", r).standard_normal(4) for r in range(3)]
+    assert np.array_equal(one[:3], other)
+    assert not np.array_equal(one[0], cells.generator(4, "output_gaussian", 0).standard_normal(4))
+    assert not np.array_equal(one[0], cells.generator(3, "output_gamma", 0).standard_normal(4))
+    full = dpcore.run(SMALL)
+    part = dpcore.run(Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (1.0,)), repetitions=6))
+    shared = [c for c in experiment.COLUMNS if c not in VARYING]
+    pd.testing.assert_frame_equal(
+        full[full.x == 1.0][shared].reset_index(drop=True), part[shared], check_exact=False, rtol=1e-9
+    )
+
+
+def test_the_noise_of_a_cell_knows_neither_its_data_nor_its_length(monkeypatch):
+    """What a run hands to the evaluation: 3 repetitions are a prefix of 5, whatever n, lam, delta and the grid."""
+    seen = []
+    engine = cells.metrics.additive_curves
+    monkeypatch.setattr(cells.metrics, "additive_curves", lambda *a: seen.append(a[-1].directions) or engine(*a))
+    for n, lam, delta, repetitions, grid in ((100, 0.1, 1e-6, 5, (1.0,)), (200, 0.3, 1e-5, 3, (0.1, 2.0))):
+        sweep = Axis("epsilon", grid)
+        dpcore.run(
+            Experiment(source="synthetic", n=n, lam=lam, delta=delta, repetitions=repetitions, sweep=sweep, seed=8)
+        )
+    assert seen[0].shape == (5, 8) and np.array_equal(seen[0][:3], seen[1])
+
+
+def all_noise(seed: int) -> list[np.ndarray]:
+    """Five directions of every mechanism that adds noise."""
+    made = [(key, dpcore.make_mechanism(key)) for key in ADDING]
+    return [m.law.direction(9, 8, cells.generator(seed, key, r)) for key, m in made for r in range(5)]
+
+
+def test_serial_threads_and_spawned_processes_agree_for_every_mechanism():
+    """Noise bit for bit, risks to 1e-9: only the rounding of linear algebra may depend on the process."""
+    keys = tuple(LEARNING)
+    experiment = replace(SMALL, mechanisms=keys, sweep=Axis("n", (120, 150)))
+    serial, noise = dpcore.run(experiment), all_noise(seed=7)
+    assert list(serial.mechanism.unique()) == list(keys) and (serial.status == "ok").all()
+    assert len({direction.tobytes() for direction in noise}) == 5 * len(ADDING)
+    spawned = ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+    for make in (lambda: ThreadPoolExecutor(2), lambda: spawned):
+        cells._CELLS.clear()
+        with make() as executor:
+            there = executor.submit(all_noise, 7).result()
+            assert all(np.array_equal(a, b) for a, b in zip(noise, there, strict=True))
+            other = dpcore.run(experiment, executor)
+        pd.testing.assert_frame_equal(serial.drop(columns=VARYING), other.drop(columns=VARYING), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", get_all_start_methods())
+def test_serial_and_processes_agree_after_the_parent_has_computed(method):
+    """A forked child inherits locks and pools without their threads; a cell must not wait for any."""
+    serial = dpcore.run(SMALL)
+    cells._CELLS.clear()
+    with ProcessPoolExecutor(1, mp_context=get_context(method)) as processes:
+        same(serial, dpcore.run(SMALL, processes))
+
+
+@pytest.mark.parametrize("change", [{}, {"theta_norm": 2.0, "loss": "huber_hinge"}, {"n": 90, "delta": 1e-4}])
+def test_a_cell_equals_its_parts_put_together_by_hand(change):
+    """Every number of a row, rebuilt from the public pieces; runs in one process, so that caches may confuse them."""
+    facts = {"source": "synthetic", "n": 150, "loss": "logistic", "delta": 1e-6, "theta_norm": 10.0, "seed": 3} | change
+    table = dpcore.run(Experiment(sweep=Axis("epsilon", (0.3, 3.0)), repetitions=7, lam=0.05, **facts))
+    split = data.load("synthetic", facts["n"], 8, 3)
+    loss = get_loss(facts["loss"])
+    reference = minimise_in_ball(loss, split.train, facts["theta_norm"])
+    mechanism = dpcore.make_mechanism("output_gaussian")
+    for epsilon in (0.3, 3.0):
+        spec = dpcore.Spec(facts["loss"], facts["n"], 8, 0.05, theta_norm=facts["theta_norm"])
+        plan = mechanism.calibrate(spec, dpcore.Budget(epsilon, facts["delta"]))
+        prepared = mechanism.prepare(plan, split.train)
+        rngs = [cells.generator(3, "output_gaussian", r) for r in range(7)]
+        thetas = mechanism.release_many(plan, prepared, rngs)
+        accuracies = [np.mean(split.test.y * (split.test.X @ theta) > 0) for theta in thetas]
+        excesses = [loss.value(split.train.X @ t, split.train.y).mean() - reference.risk for t in thetas]
+        for metric, draws in (("accuracy", accuracies), ("excess_empirical_risk", excesses)):
+            row = table[(table.x == epsilon) & (table.metric == metric)].iloc[0]
+            assert np.allclose([row.q10, row.q50, row.q90], np.quantile(draws, [0.1, 0.5, 0.9]), rtol=1e-7, atol=1e-9)
+        row = table[(table.x == epsilon) & (table.metric == "accuracy")].iloc[0]
+        sd = plan.scale * np.linalg.norm(split.test.X, axis=1)
+        margins = split.test.y * (split.test.X @ prepared.theta)
+        assert row["mean"] == pytest.approx(stats.norm.cdf(margins / sd).mean(), rel=1e-9)
+        assert row.reference == np.mean(split.test.y * (split.test.X @ reference.theta) > 0)
+        cap = (math.exp(epsilon) + facts["delta"]) / (1 + math.exp(epsilon))
+        assert row.attack_cap == pytest.approx(cap, rel=1e-12)
+        assert row.attack_limit == mechanism.attack_limit(plan)
+        assert (row.scale, row.spent_epsilon, row.spent_delta) == (plan.scale, epsilon, facts["delta"])
+        row = table[(table.x == epsilon) & (table.metric == "excess_empirical_risk")].iloc[0]
+        bounds = [b.value for b in mechanism.bounds(plan) if (b.quantity, b.form) == (row.metric, "upper")]
+        assert row.bound == bounds[0] and row.reference_gap == reference.gap
+        sd = plan.scale * np.linalg.norm(split.train.X, axis=1)
+        mean = loss.gaussian_mean(split.train.X @ prepared.theta, split.train.y, sd).mean()
+        assert row["mean"] == pytest.approx(mean - reference.risk, rel=1e-7)
+
+
+def test_rows_arrive_as_they_are_made():
+    seen = []
+    table = dpcore.run(SMALL, on_row=seen.append)
+    assert [row["x"] for row in seen] == list(table.x) and len(seen) == len(table)
+
+
+@pytest.mark.parametrize(
+    "axis", [Axis("n", (100, 400)), Axis("delta", (1e-8, 1e-4)), Axis("lam", (0.01, 0.1)), Axis("p", (2, 5))]
+)
+def test_other_axes(axis):
+    table = dpcore.run(Experiment(source="synthetic", n=150, lam=0.05, sweep=axis, repetitions=3))
+    assert list(table.x) == [v for v in axis.values for _ in range(2)]
+    assert list(table[axis.name]) == list(table.x)
+    assert table["mean"].nunique() == 4
+
+
+def test_more_people_need_less_noise_at_the_same_lam():
+    sweep = Axis("n", (100, 400))
+    # More people also change how many steps the rules take, and which share of the records a batch is.
+    by_hand = {"noisy_gd": {"steps": 30}, "noisy_sgd": {"steps": 30, "batch": 100}}
+    for key in ADDING:
+        mechanism = dpcore.make_mechanism(key, **by_hand.get(key, {}))
+        table = dpcore.run(Experiment(source="synthetic", mechanisms=(mechanism,), lam=0.1, sweep=sweep, repetitions=2))
+        # Objective perturbation also saves on the volume element; secret batches hide a little more than their share.
+        rel = 1e-6 if key.startswith("output") else 0.03
+        assert table.scale.iloc[0] == pytest.approx(4 * table.scale.iloc[-1], rel=rel)
+
+
+def test_lam_takes_the_names_of_rules():
+    """Each rule reaches the plan: the table shows the number that the mechanism resolves it to."""
+    for rule in ("auto", "published", "population"):
+        table = dpcore.run(replace(SMALL, lam=rule))
+        spec = dpcore.Spec("logistic", 150, 8, rule)
+        plans = [dpcore.make_mechanism("output_gaussian").calibrate(spec, dpcore.Budget(e, 1e-6)) for e in (0.1, 1, 10)]
+        assert list(table.lam[::2]) == [plan.spec.lam for plan in plans]
+
+
+def test_the_radius_reaches_the_plan_and_the_reference(monkeypatch):
+    """F* is taken over the smaller of the two balls, and the mechanism is told of the constraint."""
+    specs = []
+    engine = dpcore.make_mechanism("output_gaussian").__class__
+    calibrate = engine.calibrate
+    monkeypatch.setattr(engine, "calibrate", lambda self, spec, b: specs.append(spec) or calibrate(self, spec, b))
+    base = Experiment(source="synthetic", n=150, lam=10.0, theta_norm=4.0, sweep=Axis("epsilon", (1.0,)), repetitions=2)
+    train, loss = data.load("synthetic", 150, 8, 0).train, get_loss("logistic")
+    for radius, ball in ((None, 4.0), (2.0, 2.0), (9.0, 4.0)):
+        row = dpcore.run(replace(base, radius=radius)).iloc[1]
+        assert row.metric == "excess_empirical_risk" and specs[-1].radius == radius
+        best = minimise_in_ball(loss, train, ball)
+        mechanism = dpcore.make_mechanism("output_gaussian")
+        plan = mechanism.calibrate(specs[-1], dpcore.Budget(1.0, 1e-6))
+        theta = mechanism.prepare(plan, train).theta
+        assert row.noiseless == pytest.approx(loss.value(train.X @ theta, train.y).mean() - best.risk, abs=1e-9)
+
+
+def test_a_constrained_model_lies_in_its_ball():
+    """With a lam that would let it out, and so little noise that the released model shows it."""
+    split = data.load("synthetic", 150, 8, 0)
+    free, tied = (
+        dpcore.solve("output_gaussian", split.train.X, split.train.y, epsilon=1e6, delta=1e-3, lam=1e-3, radius=radius)
+        for radius in (None, 0.5)
+    )
+    assert np.linalg.norm(free.theta) > 1.0
+    assert np.linalg.norm(tied.theta) == pytest.approx(0.5, abs=0.05)
+
+
+def test_what_does_not_apply_is_a_row_with_its_reason():
+    classical = dpcore.make_mechanism("output_gaussian", accounting="classical")
+    table = dpcore.run(
+        Experiment(source="synthetic", n=150, mechanisms=(classical,), sweep=Axis("epsilon", (0.5, 2.0)), repetitions=2)
+    )
+    refused = table[table.x == 2.0].iloc[0]
+    assert refused.status == "not applicable" and "epsilon < 1" in refused.reason and pd.isna(refused["mean"])
+    assert (table[table.x == 0.5].status == "ok").all()
+    nothing = dpcore.run(Experiment(source="synthetic", n=150, delta=0.0, sweep=Axis("epsilon", (0.5, 2.0))))
+    assert (nothing.status == "not applicable").all() and len(nothing) == 2
+
+
+def test_a_mechanism_that_does_not_apply_does_not_disturb_the_others():
+    keys = ("output_gaussian", "output_gamma")
+    table = dpcore.run(replace(SMALL, mechanisms=keys, delta=0.0))
+    gaussian, gamma = (table[table.mechanism == key].reset_index(drop=True) for key in keys)
+    assert (gaussian.status == "not applicable").all() and gaussian.reason.str.contains("delta > 0").all()
+    assert list(gaussian.x) == [0.1, 1.0, 10.0]
+    same(gamma, dpcore.run(replace(SMALL, mechanisms=("output_gamma",), delta=0.0)))
+    swept = dpcore.run(replace(SMALL, mechanisms=keys, sweep=Axis("delta", (0.0, 1e-6))))
+    assert list(swept.status) == ["not applicable", *["ok"] * 6]
+
+
+MANY = replace(SMALL, lam=0.1, sweep=Axis("n", (60, 70, 80, 90)))
+
+
+def after(calls: int):
+    """A question that is answered with yes after so many calls, and only once: the run must remember."""
+    left = iter([False] * calls + [True])
+    return lambda: next(left, False)
+
+
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor(1)])
+def test_a_cell_that_cannot_be_certified_costs_the_table_no_other(monkeypatch, executor):
+    full = dpcore.run(MANY)
+    cells._CELLS.clear()
+    prepare = OutputGaussian.prepare_many
+
+    def refuse(mechanism, plans, train, cancelled):
+        if train.n == 70:
+            raise dpcore.Unconverged("the solver reached 1e-3, the privacy proof needs 1e-9; nothing was released")
+        return prepare(mechanism, plans, train, cancelled)
+
+    monkeypatch.setattr(OutputGaussian, "prepare_many", refuse)
+    table = dpcore.run(MANY, executor)
+    assert list(table.status) == ["ok", "ok", "unconverged", *["ok"] * 4]
+    assert table.n[2] == 70 and table.reason[2].startswith("the solver reached 1e-3")
+    same(
+        table[table.status == "ok"].drop(columns="reason").reset_index(drop=True),
+        full[full.n != 70].drop(columns="reason").reset_index(drop=True),
+    )
+
+
+def test_what_is_done_when_a_run_is_cancelled_stays_and_the_rest_says_so():
+    full = dpcore.run(MANY)
+    cells._CELLS.clear()
+    seen = []
+    # A cell that is computed here asks before it begins, before its solve and before its evaluation.
+    part = dpcore.run(MANY, on_row=seen.append, cancelled=after(2 * 3))
+    same(part[:4], full[:4])
+    assert list(part.x[4:]) == [80, 90] and (part.status[4:] == "cancelled").all() and part["mean"][4:].isna().all()
+    assert (part.reason[4:] == "the run was cancelled before this point was computed").all()
+    assert list(part.n[4:]) == [80, 90] and [row["status"] for row in seen] == list(part.status)
+    misses = cells._CELLS.misses
+    same(dpcore.run(MANY), full)
+    assert cells._CELLS.misses == misses + 2, "what was done is not computed again"
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 4])
+def test_a_cell_is_given_up_between_its_solves_and_nothing_of_it_is_kept(calls):
+    """Asked before the cell, before each of its three solves (lam = "auto") and before the evaluation."""
+    table = dpcore.run(SMALL, cancelled=after(calls))
+    assert (table.status == "cancelled").all() and list(table.x) == [0.1, 1.0, 10.0]
+    assert len(cells._CELLS) == 0
+    assert (dpcore.run(SMALL, cancelled=lambda: False).status == "ok").all()
+
+
+def test_whoever_waits_for_a_cell_that_another_gives_up_computes_it(monkeypatch):
+    begun, given_up = threading.Event(), threading.Event()
+    prepare = OutputGaussian.prepare_many
+
+    def slow(*arguments):
+        begun.set()
+        given_up.wait(10)
+        return prepare(*arguments)
+
+    monkeypatch.setattr(OutputGaussian, "prepare_many", slow)
+    with ThreadPoolExecutor(2) as threads:
+        impatient = threads.submit(dpcore.run, SMALL, cancelled=given_up.is_set)
+        assert begun.wait(10)
+        patient = threads.submit(dpcore.run, SMALL)
+        given_up.set()
+        assert (impatient.result().status == "cancelled").all()
+        assert (patient.result().status == "ok").all()
+
+
+def test_a_cancelled_run_leaves_its_threads_nothing_to_begin(monkeypatch):
+    """One worker, four cells: the second one stops between its solves, the last two never begin."""
+    second, begun = threading.Event(), []
+    compute = cells._compute
+
+    def watched(cell, cancelled):
+        begun.append(cell.n)
+        if cell.n == 70:
+            second.set()
+            deadline = time.monotonic() + 10
+            while not cancelled() and time.monotonic() < deadline:
+                time.sleep(0.01)
+        return compute(cell, cancelled)
+
+    monkeypatch.setattr(cells, "_compute", watched)
+    with ThreadPoolExecutor(1) as threads:
+        table = dpcore.run(MANY, threads, cancelled=second.is_set)
+    assert begun == [60, 70]
+    assert list(table.status) == ["ok", "ok", *["cancelled"] * 3] and list(table.x) == [60, 60, 70, 80, 90]
+
+
+def test_a_cancelled_run_in_processes_keeps_what_they_have_begun_and_cancels_the_rest():
+    """One worker and a short queue: of twelve cells the last is never begun when the first row stops the run."""
+    stop = threading.Event()
+    many = replace(MANY, sweep=Axis("n", tuple(range(60, 72))))
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        table = dpcore.run(many, processes, on_row=lambda row: stop.set(), cancelled=stop.is_set)
+    assert list(table.x.unique()) == list(many.sweep.values)
+    assert (table.status[:2] == "ok").all() and table.status.iloc[-1] == "cancelled"
+    done = table[table.status == "ok"].drop(columns=[*VARYING, "reason"])
+    full = dpcore.run(many)[: len(done)].drop(columns=[*VARYING, "reason"])
+    pd.testing.assert_frame_equal(done, full, rtol=1e-9, check_dtype=False)
+
+
+def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
+    class Full(Exception):
+        pass
+
+    def refuse(row):
+        raise Full
+
+    with ThreadPoolExecutor(1) as threads:
+        submitted = []
+        submit = threads.submit
+        threads.submit = lambda *a: submitted.append(submit(*a)) or submitted[-1]
+        gate = threading.Event()
+        submit(gate.wait, 0.2)
+        with pytest.raises(Full):
+            dpcore.run(replace(MANY, sweep=Axis("n", tuple(range(60, 80)))), threads, on_row=refuse)
+        assert submitted[-1].cancelled()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"source": "moon"}, "source must be one of breast_cancer, .*, got 'moon'"),
+        ({"n": 1}, "n must be an integer >= 2, got 1"),
+        ({"n": 2.5}, "n must be an integer >= 2, got 2.5"),
+        ({"p": 0, "source": "synthetic"}, "p must be an integer >= 1, got 0"),
+        ({"repetitions": 1}, "repetitions must be an integer >= 2, got 1"),
+        ({"repetitions": 10**12}, "repetitions must be at most 100,000, got 1,000,000,000,000"),
+        ({"lam": np.ones(2)}, "lam must be a finite number >= 0, got array"),
+        ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+        ({"mechanisms": ()}, "mechanisms must name at least one"),
+        ({"mechanisms": ("oracle",)}, "mechanism must be one of .*ftrl, .*, got 'oracle'"),
+        ({"mechanisms": "output_gamma"}, "mechanisms must be a list of keys or mechanisms, got 'output_gamma'"),
+        ({"mechanisms": (3,)}, "mechanism must be one of .*ftrl, .*, got 3"),
+        ({"sweep": (0.1, 1.0)}, r"sweep must be an Axis, got \(0.1, 1.0\)"),
+        ({"radius": 0.0}, "radius must be a finite number > 0, got 0.0"),
+        ({"radius": "wide"}, "radius must be a finite number > 0, got 'wide'"),
+        ({"lam": -0.5}, "lam must be a finite number >= 0, got -0.5"),
+        ({"lam": "big"}, "lam must be a finite number >= 0 or one of auto, published, population, got 'big'"),
+        ({"delta": 1.0}, r"delta must be in \[0, 1\), got 1.0"),
+        ({"theta_norm": float("nan")}, "theta_norm must be a finite number > 0, got nan"),
+        ({"loss": "zero_one"}, "loss must be one of logistic, huber_hinge, hinge, .*, mean, got 'zero_one'"),
+        (
+            {"loss": "squared"},
+            r"loss must be a classification loss \(logistic, huber_hinge, hinge\) for source 'breast_cancer', got 'sq",
+        ),
+        (
+            {"loss": "hinge", "source": "diabetes"},
+            r"loss must be a regression loss \(squared, huber, absolute\) for source 'diabetes', got 'hinge'",
+        ),
+        ({"sweep": Axis("epsilon", (-1.0, 1.0))}, "epsilon must be a finite number > 0, got -1.0"),
+        ({"epsilon": -5.0}, "epsilon must be a finite number > 0, got -5.0"),
+        ({"epsilon": 10**400}, "epsilon must be a finite number > 0, got inf"),
+        ({"theta_norm": 1e200}, r"theta_norm must be between 1e-100 and 1e100, got 1e\+200"),
+        ({"loss": ["logistic"]}, r"loss must be one of logistic, huber_hinge, .*, got \['logistic'\]"),
+        ({"source": ["moon"]}, r"source must be one of breast_cancer, .*, got \['moon'\]"),
+    ],
+)
+def test_bad_fields_are_refused_by_name(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Experiment(**arguments)
+
+
+def test_bad_axes_and_bad_json_are_refused():
+    with pytest.raises(ValueError, match="axis must be one of epsilon, delta, n, p, lam, got 'seed'"):
+        Axis("seed", (1,))
+    with pytest.raises(ValueError, match="axis values must be increasing"):
+        Axis("epsilon", (1.0, 0.5))
+    with pytest.raises(ValueError, match="axis values must not be empty"):
+        Axis("epsilon", ())
+    with pytest.raises(ValueError, match="axis values must be a list of numbers, got 3"):
+        Axis("epsilon", 3)
+    with pytest.raises(ValueError, match="axis values must be finite numbers, got 'a'"):
+        Axis("epsilon", (1, "a"))
+    with pytest.raises(ValueError, match="axis values must be finite numbers, got True"):
+        Axis("epsilon", (True, 2))
+    with pytest.raises(ValueError, match=r"axis values must be whole numbers, got 100\.5"):
+        Axis("n", (100.5, 200))
+    assert Axis("n", (100.0, 200)).values == (100, 200)
+    with pytest.raises(ValueError, match="has no field 'epsilom'"):
+        Experiment.from_json(json.dumps({"epsilom": 1}))
+    with pytest.raises(ValueError, match="must be a JSON object, got text"):
+        Experiment.from_json("{")
+    with pytest.raises(ValueError, match="must be a JSON object, got text"):
+        Experiment.from_json("[" * 100_000)
+    with pytest.raises(ValueError, match="must be a JSON object, got list"):
+        Experiment.from_json("[]")
+    with pytest.raises(ValueError, match="p must be at least 31 for source 'breast_cancer', got 8"):
+        dpcore.run(Experiment(p=8))
+
+
+def test_equal_experiments_have_equal_digests():
+    assert Experiment(lam=1).digest() == Experiment(lam=1.0).digest()
+    assert Experiment(radius=2).digest() == Experiment(radius=2.0).digest() != Experiment().digest()
+    assert Experiment(lam=np.float64(0.5), seed=np.int64(3)).digest() == Experiment(lam=0.5, seed=3).digest()
+
+
+def test_readers_cannot_change_the_cache():
+    (cell,) = SMALL.cells()
+    cells.run_cell(cell)[0]["mean"] = 12345.0
+    dpcore.run(SMALL, on_row=lambda row: row.update(mean=-1.0))
+    assert dpcore.run(SMALL)["mean"].between(0, 100).all()
+
+
+def test_more_people_keep_the_first_ones_and_the_test_set():
+    for source, p, small, large in (("synthetic", 8, 100, 200), ("breast_cancer", 31, 200, 398)):
+        one, other = data.load(source, small, p, 5), data.load(source, large, p, 5)
+        assert np.array_equal(one.train.X, other.train.X[:small]) and np.array_equal(one.train.y, other.train.y[:small])
+        assert np.array_equal(one.test.X, other.test.X) and np.array_equal(one.test.y, other.test.y)
+
+
+def test_no_record_is_trained_and_tested_on():
+    for source, n, p in (("synthetic", 300, 8), ("breast_cancer", 398, 31), ("breast_cancer", 2000, 31)):
+        split = data.load(source, n, p, 1)
+        trained = {row.tobytes() for row in split.train.X}
+        assert not trained & {row.tobytes() for row in split.test.X}
+
+
+def test_synthetic_labels_follow_their_law():
+    """The recipe's best direction classifies well above chance and its own mirror image as far below it."""
+    split = data.load("synthetic", 20_000, 8, 2)
+    theta = np.linalg.lstsq(split.train.X, split.train.y, rcond=None)[0]
+    assert 0.75 < np.mean(split.test.y * (split.test.X @ theta) > 0) < 0.85
+    again = data.load("synthetic", 20_000, 8, 3)
+    assert not np.array_equal(split.train.X, again.train.X)
+
+
+def test_the_cache_is_bounded_computes_once_and_forgets_errors():
+    cache: BoundedCache[int] = BoundedCache(2)
+    calls = []
+
+    def compute(value):
+        calls.append(value)
+        return value
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda _: cache.get("a", lambda: compute(1)), range(50))) == [1] * 50
+    assert calls == [1]
+    cache.get("b", lambda: compute(2))
+    cache.get("a", lambda: compute(3))
+    cache.get("c", lambda: compute(4))
+    assert len(cache) == 2 and cache.get("a", lambda: compute(5)) == 1, "the least recently used went first"
+    with pytest.raises(ZeroDivisionError):
+        cache.get("d", lambda: 1 // 0)
+    assert cache.get("d", lambda: compute(6)) == 6
+
+
+@pytest.mark.parametrize("source", ["diabetes", "synthetic_regression"])
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_regression_losses_run_on_regression_sources(source, loss):
+    table = dpcore.run(Experiment(source=source, loss=loss, n=100, mechanisms=tuple(ADDING), repetitions=2))
+    excess = table[table.metric == "excess_empirical_risk"]
+    refused = table[table.status == "not applicable"]
+    assert (excess["mean"] <= excess.bound).all() and len(excess) + len(refused) == 19 * len(ADDING)
+    objective = {"objective_gamma", "objective_gaussian"} if loss == "squared" else set()
+    assert set(refused.mechanism) == objective and refused.reason.str.contains("bounded slope").all()
+
+
+def test_a_negative_zero_is_zero_in_the_digest_too():
+    plain, signed = Experiment(delta=0.0), Experiment(delta=-0.0)
+    assert plain == signed and plain.digest() == signed.digest()
+    plain, signed = (replace(SMALL, sweep=Axis("delta", (zero, 1e-6))) for zero in (0.0, -0.0))
+    assert plain == signed and plain.digest() == signed.digest()
+
+
+def test_an_array_without_axes_is_no_list():
+    for values in (np.array(1.0), None):
+        with pytest.raises(ValueError, match=r"^axis values must be a list of numbers, got (array\(1\.\)|None)$"):
+            Axis("epsilon", values)
+        with pytest.raises(ValueError, match=r"^mechanisms must be a list of keys or mechanisms, got (array|None)"):
+            Experiment(mechanisms=values)
+    assert Axis("epsilon", np.array([0.5, 1.0])).values == (0.5, 1.0)
+    assert Axis("epsilon", (x for x in (0.5, 1.0))).values == (0.5, 1.0)
+
+
+def test_json_is_text_with_numbers_that_can_be_read():
+    for odd in (None, 3, {}, b"{}"):
+        with pytest.raises(ValueError, match=r"^an experiment must be the text of a JSON object, got "):
+            Experiment.from_json(odd)
+    for text in ('{"n": %s}', '{"sweep": {"name": "n", "values": [%s]}}', "[%s]"):
+        with pytest.raises(
+            ValueError, match=r"^an experiment must have numbers of at most 4300 digits, got a longer one$"
+        ):
+            Experiment.from_json(text % ("9" * 5000))
+    with pytest.raises(ValueError, match=r"n must be at most 10.15, got an integer of 4000 digits"):
+        Experiment.from_json('{"n": %s}' % ("9" * 4000))
+
+
+def test_what_memory_does_not_hold_is_refused():
+    """Constructed only: nothing is computed."""
+    facts = {"source": "synthetic", "lam": 0.1}
+    assert Experiment(**facts, n=2_000, repetitions=100_000).n == 2_000
+    with pytest.raises(
+        ValueError, match=r"^repetitions times n must be at most 200,000,000 to fit .* 100,000 times 2,001$"
+    ):
+        Experiment(**facts, n=2_001, repetitions=100_000)
+    sweep = Axis("n", (100, 2_000_001))
+    with pytest.raises(ValueError, match=r"^repetitions times n must be at most 200,000,000 .* 100 times 2,000,001$"):
+        Experiment(**facts, sweep=sweep, repetitions=100)
+    assert Experiment(**facts, sweep=sweep, n=10**9, repetitions=99).sweep == sweep, "n is replaced by the sweep"
+
+
+def test_a_bound_over_the_simplex_is_not_shown_where_better_models_lie_outside_it():
+    """On a mixture F* is over the simplex and the bound holds; on other records F* is over the ball."""
+    sweep = Axis("epsilon", (1.0, 10.0))
+    shared = dict(
+        mechanisms=("simplex_sampling", "objective_gaussian"), loss="huber", n=2_000, repetitions=20, sweep=sweep
+    )
+    for source in ("synthetic_mixture", "synthetic_regression"):
+        table = dpcore.run(Experiment(source=source, **shared))
+        excess = table[table.metric == "excess_empirical_risk"].set_index("mechanism")
+        assert (table.status == "ok").all() and (excess.loc["objective_gaussian"].bound > 0.0).all()
+        drawn = excess.loc["simplex_sampling"]
+        if source == "synthetic_mixture":
+            assert (drawn["mean"] <= drawn.bound).all() and (drawn.steps > 1).all()
+        else:
+            assert drawn.bound.isna().all()
+
+
+def test_excess_over_the_l1_ball_is_measured_from_its_own_best_model():
+    """Frank-Wolfe's models lie in the ball, so none is better; a bound over the L2 ball holds over the smaller set."""
+    chosen = Experiment(
+        mechanisms=("frank_wolfe_polytope", "output_gaussian"),
+        source="synthetic_sparse",
+        loss="squared",
+        n=500,
+        p=12,
+        theta_norm=1.0,
+        sweep=Axis("epsilon", (0.3, 3.0)),
+        repetitions=8,
+    )
+    table = dpcore.run(chosen)
+    assert (table.status == "ok").all(), table.reason
+    excess = table[table.metric == "excess_empirical_risk"]
+    ours = excess[excess.mechanism == "frank_wolfe_polytope"]
+    assert len(ours) == 2 and len(excess) == 4
+    assert (ours["q10"] >= -1e-8).all() and (ours["mean"] > 0.0).all()
+    assert (excess["mean"] <= excess.bound).all() and (excess.bound_form == "upper").all()
+    train = data.load("synthetic_sparse", 500, 12, 0).train
+    best = cells.l1_ball_minimum("synthetic_sparse", 500, 12, 0, "squared", 1.0)
+    assert np.abs(best.theta).sum() <= 1.0 + 1e-12 and best.gap <= 1e-9
+    assert best.risk > minimise_in_ball(get_loss("squared"), train, 1.0).risk + 1e-6
+    assert (excess.reference_gap == best.gap).all()

@@ -1,0 +1,142 @@
+"""The figures of an attack as pure functions: what is drawn, in which look, and that no verdict is colour alone."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpcore import figures
+from dpcore.audit.report import VERDICTS
+from dpcore.figures import Row
+from tests.figures.test_figures import contrast
+
+THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
+ROWS = [
+    Row("the honest code", "no contradiction found", 0.9, 0.8, "no contradiction found"),
+    Row("80% of the noise", "suspicious", 1.05, 0.95, "suspicious"),
+    Row("half the noise", "contradicted", 2.0, 1.9, "contradicted"),
+    Row("lambda of the sum", "contradicted", 13.4, 12.9, "contradicted"),
+    Row("one seed for all", "37% played", math.nan, math.nan, None),
+]
+FALSE = np.linspace(0.0, 1.0, 11)
+CURVE = (np.array([0.0, 0.3, 1.0]), np.array([1.0, 0.4, 0.0]))
+HONEST = (np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.48, 0.0]))
+BET = (np.array([0.0, 2.0, 20.0, 200.0]), np.array([-2.0, -1.0, 5.0, 900.0]))
+
+
+def ruler(rows=ROWS, picked=2, theme="light"):
+    return figures.ruler_figure(rows, claim=1.0, picked=picked, theme=theme, height=400)
+
+
+def plane(honest=HONEST, corner=(0.4, 0.45), verdict="contradicted", theme="light"):
+    return figures.plane_figure(
+        FALSE, 0.9 * (1 - FALSE), CURVE, honest, corner, verdict=verdict, theme=theme, height=350
+    )
+
+
+def wealth(honest=BET, verdict="contradicted", theme="light", runs=20_000):
+    return figures.wealth_figure(BET, honest, runs=runs, verdict=verdict, theme=theme, height=350)
+
+
+def scores(theme="light"):
+    edges = np.linspace(-1.0, 1.0, 5)
+    return figures.scores_figure(edges, np.full(4, 0.25), np.array([0.1, 0.2, 0.3, 0.4]), theme=theme, height=350)
+
+
+ALL = pytest.mark.parametrize("draw", [ruler, plane, wealth, scores], ids=lambda f: f.__name__)
+
+
+@THEMES
+@ALL
+def test_house_style(draw, theme):
+    figure = draw(theme=theme)
+    json.loads(figure.to_json())
+    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme] and figure.layout.uirevision == "keep"
+    assert "narrow" in figure.layout.meta and "layout" not in figure.layout.template.to_plotly_json()
+
+
+@THEMES
+def test_verdicts_have_colours_of_their_own_that_one_can_see(theme):
+    inks = [figures.ink_of(verdict, theme) for verdict in (*VERDICTS, None)]
+    assert len(set(inks)) == len(inks)
+    assert all(contrast(ink, figures.BACKGROUND[theme]) >= 3.0 for ink in inks)
+
+
+@THEMES
+def test_a_bar_reaches_what_is_certified_and_has_its_verdict_in_words(theme):
+    figure = ruler(theme=theme)
+    pale, dark = figure.data
+    assert list(pale.x)[:4] == [0.9, 1.05, 2.0, 13.4] and list(dark.x)[:4] == [0.8, 0.95, 1.9, 12.9]
+    assert list(dark.marker.color) == [figures.ink_of(row.verdict, theme) for row in ROWS]
+    ends = [a for a in figure.layout.annotations if a.yref == "y" and a.xref == "paper"]
+    assert [a.text.replace("<b>", "").replace("</b>", "") for a in ends] == [row.told for row in ROWS]
+    assert [a.y for a in ends] == list(range(5))
+
+
+def test_the_claim_is_a_line_and_longer_bars_say_how_long_they_are():
+    figure = ruler()
+    assert figure.layout.shapes[1].x0 == figure.layout.shapes[1].x1 == 1.0
+    assert "the claim, ε = 1" in [a.text for a in figure.layout.annotations]
+    assert [a.text for a in figure.layout.annotations if "→" in a.text] == ["13 →"]
+    assert figure.layout.xaxis.range == (0.0, figures.LONGEST)
+
+
+@pytest.mark.parametrize("picked", range(5))
+def test_the_picked_row_stands_out(picked):
+    figure, other = ruler(picked=picked), ruler(picked=(picked + 1) % 5)
+    bold = [k for k, name in enumerate(figure.layout.yaxis.ticktext) if name.startswith("<b>")]
+    assert bold == [picked]
+    band = figure.layout.shapes[0]
+    assert band.y0 < picked < band.y1 and band.y1 - band.y0 < 1
+    for one, two in zip(figure.data, other.data, strict=True):
+        assert np.array_equal(one.x, two.x, equal_nan=True), "only the look of the rows changes"
+
+
+def test_phones_read_the_verdict_below_the_name():
+    narrow = ruler().layout.meta["narrow"]
+    assert narrow["yaxis"]["ticktext"][0] == "the honest code<br>no contradiction found"
+    assert not [a for a in narrow["annotations"] if a["text"] == "contradicted"]
+
+
+def test_the_forbidden_region_lies_below_the_claim_and_is_hatched_and_named():
+    figure = plane()
+    limit, guessing, honest, measured, mark = figure.data
+    assert limit.fill == "tozeroy" and limit.fillpattern.shape == "/"
+    assert np.allclose(limit.y, 0.9 * (1 - FALSE))
+    assert np.array_equal(guessing.y, 1.0 - guessing.x)
+    assert np.array_equal(measured.x, CURVE[0]) and np.array_equal(measured.y, CURVE[1])
+    assert np.array_equal(honest.x, HONEST[0]) and measured.line.width > honest.line.width
+    assert any("forbidden" in a.text for a in figure.layout.annotations)
+    assert figure.layout.yaxis.scaleanchor == "x" and figure.layout.xaxis.range == figure.layout.yaxis.range
+    assert (mark.x[0], mark.y[0]) == (0.4, 0.45) and mark.showlegend
+
+
+@pytest.mark.parametrize("verdict", [*VERDICTS, None])
+def test_traces_keep_their_places_whatever_is_there(verdict):
+    full, bare = plane(), plane(honest=None, corner=None, verdict=verdict)
+    assert [t.name for t in full.data] == [t.name for t in bare.data]
+    assert not bare.data[2].showlegend and not bare.data[4].showlegend
+    assert bare.data[3].line.color == figures.ink_of(verdict, "light")
+    assert [t.name for t in wealth().data] == [t.name for t in wealth(honest=None, verdict=verdict).data]
+
+
+def test_the_bet_is_drawn_from_the_first_run_to_just_beyond_the_axis():
+    figure = wealth()
+    _, picked, suspicious, contradicted = figure.data
+    assert list(picked.x) == [2.0, 20.0, 200.0] and picked.y[0] == pytest.approx(math.exp(-1))
+    assert picked.y[1] == pytest.approx(math.exp(5)) and math.log10(picked.y[2]) > figure.layout.yaxis.range[1]
+    assert set(suspicious.y) == {20.0} and set(contradicted.y) == {1000.0}
+    assert suspicious.line.dash != contradicted.line.dash
+    assert {"20: suspicious (95%)", "1,000: contradicted (99.9%)"} <= {a.text for a in figure.layout.annotations}
+    assert figure.layout.xaxis.range[1] == pytest.approx(math.log10(20_000)), "as long as the runs will be"
+
+
+def test_the_score_s_two_histograms_differ_in_more_than_colour():
+    first, second = scores().data
+    assert list(first.y) == [0.25] * 4 and list(second.y) == [0.1, 0.2, 0.3, 0.4]
+    assert np.allclose(first.x, [-0.75, -0.25, 0.25, 0.75]) and np.allclose(first.width, 0.5)
+    assert first.marker.pattern.shape != second.marker.pattern.shape
+    assert scores().layout.shapes[0].x0 == 0.0

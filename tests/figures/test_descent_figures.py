@@ -1,0 +1,116 @@
+"""The step's door from inside: figures of its bounds, its path and its work, and the lecture's bound."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import Axis, Experiment, NotApplicable, data, figures, theory
+from dpcore.accounting import composition
+from dpcore.core.losses import get_loss
+from dpcore.studies.perturbation.non_private_descent import work
+from dpcore.studies.perturbation.published_rates import lecture_bound
+from dpcore.studies.perturbation.release_scatter import Scene, clouds
+
+EPSILONS = (0.1, 1.0, 10.0)
+HEIGHT = 390
+
+
+def ruled(**changes) -> Experiment:
+    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
+    fields = {"source": "synthetic", "n": 200, "repetitions": 4, "seed": 1} | changes
+    return Experiment(mechanisms=rules, sweep=Axis("epsilon", EPSILONS), **fields)
+
+
+def named(figure, name):
+    (found,) = [trace for trace in figure.data if trace.name == name]
+    return found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme):
+    experiment = ruled()
+    table, lecture = dpcore.run(experiment), lecture_bound(next(experiment.cells()))
+    figure = figures.bounds_figure(table, lecture=lecture, epsilon=1.0, theme=theme, height=HEIGHT)
+    for rule, name in figures.RULE_NAMES.items():
+        rows = table[(table.metric == "excess_empirical_risk") & (table.rule == rule)]
+        assert np.array_equal(named(figure, f"{name}: measured").y, rows["mean"])
+        assert np.array_equal(named(figure, f"{name}: bound").y, rows.bound)
+        assert (rows.bound > rows["mean"]).all()
+        assert named(figure, f"{name}: bound").line.color == figures.FAMILIES[theme]["gradient"]
+    told = named(figure, "lecture: bound")
+    assert told.yaxis == "y2" and np.array_equal(told.y, lecture, equal_nan=True)
+    lower, upper = figure.layout.yaxis, figure.layout.yaxis2
+    assert lower.domain[1] < upper.domain[0], "the axis is broken"
+    for axis, key in ((lower, "y"), (upper, "y2")):
+        drawn = np.concatenate([t.y[np.isfinite(t.y)] for t in figure.data if (t.yaxis or "y") == key])
+        assert axis.range[0] <= math.log10(drawn.min()) and math.log10(drawn.max()) <= axis.range[1]
+    assert figure.layout.meta["narrow"]["height"] > HEIGHT
+
+
+def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_accounting_does():
+    """n = 200, B = 10, LR = 1: D sqrt(1 + p z^2) (2.5 + 1.5 ln n^2) / n up to the constants of `bounds`."""
+    experiment = ruled(p=5, delta=1e-4)
+    found = lecture_bound(next(experiment.cells()))
+    for k, epsilon in enumerate(EPSILONS):
+        budget = dpcore.Budget(epsilon, 1e-4)
+        if epsilon < 2.0 * math.sqrt(math.log(1e4)):
+            z = math.sqrt(32.0 * math.log(200 / 1e-4) * math.log(1e4)) / epsilon
+            expected = theory.last_iterate_bound(20.0, math.sqrt(1.0 + 5.0 * z**2), 200**2)
+            assert found[k] == pytest.approx(expected, rel=1e-12)
+        else:
+            assert math.isnan(found[k])
+            with pytest.raises(NotApplicable):
+                composition.lecture_multiplier(200, budget)
+    assert np.isnan(found).sum() == 1
+    wider = lecture_bound(next(ruled(p=5, delta=1e-4, theta_norm=5.0).cells()))
+    assert wider[0] == pytest.approx(found[0] / 2.0)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_work_shows_both_descents_over_the_gradients_they_took(theme):
+    made = work("synthetic", 30, 3, 4)
+    figure = figures.work_figure(made, theme=theme, height=HEIGHT)
+    for progress, name in ((made.full, "all records a step"), (made.single, "one record a step")):
+        curve, proved = named(figure, name), named(figure, f"{name}: bound")
+        excess = progress.risks - made.best
+        assert np.array_equal(curve.x, progress.gradients) and np.array_equal(proved.x, progress.gradients)
+        assert np.array_equal(curve.y, np.where(excess > 0, excess, np.nan), equal_nan=True)
+        assert np.array_equal(proved.y, made.bound)
+
+
+def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
+    scene = Scene((dpcore.make_mechanism("noisy_gd"),), 300, 1.0, 1e-6, "auto", 3, walks=True)
+    made = clouds(scene)
+    (cloud,) = made.clouds
+    first = cloud.plan.descent.first
+    assert cloud.path.shape == cloud.quiet_path.shape == (cloud.plan.steps + 1, 2)
+    assert not cloud.path[0].any() and not cloud.quiet_path[0].any()
+    assert cloud.path[first:].mean(axis=0) == pytest.approx(cloud.thetas[0], abs=1e-9)
+    assert cloud.quiet_path[first:].mean(axis=0) == pytest.approx(cloud.theta_hat, abs=1e-12)
+    train, loss, theta = data.load("synthetic", 300, 2, 3).train, get_loss("logistic"), np.zeros(2)
+    for quiet in cloud.quiet_path:
+        assert quiet == pytest.approx(theta, abs=1e-12), "plain descent"
+        theta = theta - cloud.plan.descent.step * (loss.derivative(train.X @ theta, train.y) @ train.X) / 300
+    assert np.linalg.norm(cloud.path - cloud.quiet_path, axis=1).max() > 0.01
+    assert made.x[0] < 0.0 < made.x[-1] and made.y[0] < 0.0 < made.y[-1], "the start is in the window"
+    figure = figures.cloud_figure(made, theme="light", height=HEIGHT)
+    assert np.array_equal(named(figure, "one run, step by step").x, cloud.path[:, 0])
+    assert np.array_equal(named(figure, "the same without noise").y, cloud.quiet_path[:, 1])
+    still = clouds(Scene(scene.mechanisms, 300, 1.0, 1e-6, "auto", 3))
+    assert still.clouds[0].path is None and np.array_equal(still.clouds[0].thetas, cloud.thetas)
+
+
+def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
+    table = dpcore.run(Experiment(source="synthetic", n=200, mechanisms=("output_gaussian", "noisy_gd"), repetitions=4))
+    wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
+    exhibit = dpcore.run(Experiment(source="synthetic", n=200, mechanisms=(wasteful,), repetitions=4))
+    look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT, "bounds": False}
+    figure = figures.doors_figure(table, **look, exhibits={"n-fold": exhibit})
+    curve = named(figure, "n-fold")
+    rows = exhibit[exhibit.metric == "excess_empirical_risk"]
+    assert np.array_equal(curve.y, rows["mean"]) and curve.line.color == figures.FAMILIES["light"]["output"]
+    assert figure.layout.yaxis.range[1] >= math.log10(rows["mean"].max())
+    step = named(figure, "noise in every step")
+    assert step.line.color == figures.FAMILIES["light"]["gradient"] and step.marker.symbol == "triangle-up"

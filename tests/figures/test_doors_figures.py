@@ -1,0 +1,229 @@
+"""Figures of the doors page as pure functions: what is drawn, in which look, and that labels keep apart."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import Axis, Experiment, data, figures
+from dpcore.core.losses import get_loss
+from dpcore.experiments.metrics import risk
+from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
+from dpcore.studies.perturbation.release_scatter import Scene, clouds
+
+KEYS = ("output_gaussian", "objective_gaussian", "output_gamma", "objective_gamma")
+EPSILONS = (0.01, 0.1, 0.5, 1.0, 10.0)
+HEIGHT = 430
+
+
+def table_of(keys=KEYS[:2], sweep=None, **changes):
+    fields = {"source": "synthetic", "n": 300, "lam": 0.05, "repetitions": 10, "seed": 1} | changes
+    return dpcore.run(Experiment(mechanisms=keys, sweep=sweep or Axis("epsilon", EPSILONS), **fields))
+
+
+def draw(table, epsilon=1.0, theme="light", **changes):
+    return figures.doors_figure(table, epsilon=epsilon, theme=theme, height=HEIGHT, **changes)
+
+
+def named(figure, name):
+    (found,) = [trace for trace in figure.data if trace.name == name]
+    return found
+
+
+def excess_of(table, key):
+    return table[(table.mechanism == key) & (table.metric == "excess_empirical_risk")]
+
+
+def test_curves_are_the_table():
+    table = table_of()
+    figure = draw(table)
+    for key, door in (("output_gaussian", "answer"), ("objective_gaussian", "question")):
+        rows, mean = excess_of(table, key), named(figure, f"noise in the {door}")
+        assert np.array_equal(mean.x, rows.x) and np.array_equal(mean.y, rows["mean"])
+        assert np.array_equal(named(figure, f"{door}: proved bound").y, rows.bound)
+        bands = [t for t in figure.data if t.line.width == 0 and np.array_equal(t.x, rows.x)]
+        assert any(np.array_equal(t.y, rows.q90) for t in bands) and any(np.array_equal(t.y, rows.q10) for t in bands)
+    assert np.array_equal(named(figure, "regularisation alone").y, excess_of(table, "output_gaussian").noiseless)
+
+
+def test_look_says_family_noise_and_kind():
+    """Colour and symbol are the family, line and filling the noise, dashes the kind of curve."""
+    figure = draw(table_of(KEYS))
+    for key, name in zip(
+        KEYS, ("answer, Gaussian", "question, Gaussian", "answer, Gamma", "question, Gamma"), strict=True
+    ):
+        trace, colour = named(figure, name), figures.FAMILIES["light"][figures.family_of(key)]
+        assert trace.line.color == trace.marker.line.color == colour
+        assert trace.marker.symbol == {"output": "circle", "objective": "square"}[figures.family_of(key)]
+        gaussian = key.endswith("gaussian")
+        assert trace.line.dash == ("solid" if gaussian else "dashdot")
+        assert trace.marker.color == (colour if gaussian else figures.BACKGROUND["light"])
+        assert named(figure, f"{name}: bound").line.dash == "dash"
+    assert not [t for t in figure.data if t.line.width == 0], "four bands would cover the curves"
+
+
+def test_a_cursor_move_changes_the_cursor_only():
+    table = table_of()
+    one, other = draw(table, 1.0), draw(table, 0.1)
+    assert one.layout.uirevision == other.layout.uirevision == "keep"
+    differing = [i for i, (a, b) in enumerate(zip(one.data, other.data, strict=True)) if a != b]
+    assert [one.data[i].mode for i in differing] == ["markers", "markers"]
+    assert [s.x0 for s in other.layout.shapes if s.type == "line"] == [0.1]
+    assert "ε = 0.1" in [a.text for a in other.layout.annotations]
+
+
+def test_regularisation_is_one_level_for_one_lam_and_a_curve_a_door_for_a_rule():
+    by_hand, by_rule = draw(table_of(lam=0.05)), draw(table_of(lam="auto"))
+    assert [t.name for t in by_hand.data if "regularisation" in (t.name or "")] == ["regularisation alone"]
+    names = [t.name for t in by_rule.data if "regularisation" in (t.name or "")]
+    assert names == ["answer: regularisation", "question: regularisation"]
+
+
+def test_layers_can_be_left_out():
+    plain = draw(table_of(), bounds=False, bias=False)
+    assert not [t for t in plain.data if "bound" in (t.name or "") or "regularisation" in (t.name or "")]
+
+
+def test_a_closed_door_is_shaded_up_to_half_way_and_has_no_curve_there():
+    table = table_of(lam=0.001)
+    figure = draw(table)
+    refused = table[table.status == "not applicable"].x
+    assert list(refused) == [0.01, 0.1, 0.5]
+    (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
+    assert shade.x0 == 0.01 and shade.x1 == pytest.approx(math.sqrt(0.5 * 1.0))
+    assert min(named(figure, "noise in the question").x) == 1.0
+    assert "the question is refused" in [a.text for a in figure.layout.annotations]
+    assert not [s for s in draw(table_of(lam=0.5, n=3000)).layout.shapes if s.type == "rect"], "no shade without need"
+
+
+def test_all_doors_closed_is_a_chart_and_not_an_error():
+    figure = draw(table_of(("objective_gaussian",), lam=1e-9))
+    (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
+    assert (shade.x0, shade.x1) == (0.01, 10.0)
+    json.loads(figure.to_json())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("changes", [{}, {"lam": "auto"}, {"lam": 1.0}, {"lam": 0.001}, {"delta": 1e-10}])
+def test_everything_positive_is_inside_the_axes(theme, changes):
+    table = table_of(KEYS, **changes)
+    figure = draw(table, theme=theme)
+    low, high = figure.layout.yaxis.range
+    for column in ("mean", "bound", "noiseless"):
+        shown = table[column].dropna().astype(float)[table.metric == "excess_empirical_risk"]
+        shown = np.log10(shown[shown > 1e-8 * table.bound.max()])
+        assert (shown > low).all() and (shown < high).all()
+    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+    assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"
+
+
+def test_a_rate_is_a_shape_through_the_first_point():
+    table = table_of()
+    values = 7.0 / np.array(EPSILONS)
+    figure = draw(table, rates={"published rate,<br>shape only": values})
+    trace = named(figure, "published rate,<br>shape only")
+    start = excess_of(table, "output_gaussian")["mean"].iloc[0]
+    assert trace.y == pytest.approx(values * start / values[0])
+    low, high = figure.layout.yaxis.range
+    assert low < math.log10(trace.y.min()) and math.log10(trace.y.max()) < high
+    assert "published rate,<br>shape only" in [a.text for a in figure.layout.annotations]
+
+
+@pytest.mark.parametrize("changes", [{}, {"keys": KEYS}, {"keys": KEYS, "lam": "auto"}, {"lam": 1.0}])
+def test_labels_behind_curves_keep_apart(changes):
+    figure = draw(table_of(**changes), rates={"published rate,<br>shape only": 1.0 / np.array(EPSILONS)})
+    low, high = figure.layout.yaxis.range
+    size = HEIGHT - figure.layout.margin.t - figure.layout.margin.b
+    labels = [a for a in figure.layout.annotations if a.yref == "y"]
+    assert len(labels) >= 5
+    ends = {t.name: math.log10(t.y[-1]) for t in figure.data if t.name and len(t.y)}
+    assert all(a.y == pytest.approx(ends[a.text]) for a in labels), "each at the end of its own curve"
+    boxes = sorted(((a.y - low) / (high - low) * size + a.yshift, 16 * (1 + a.text.count("<br>"))) for a in labels)
+    for (one, tall), (other, taller) in itertools.pairwise(boxes):
+        assert other - one >= (tall + taller) / 2 - 1e-6
+    assert boxes[-1][0] <= size
+
+
+def test_the_phone_has_a_legend_instead_of_labels():
+    figure = draw(table_of())
+    narrow = figure.layout.meta["narrow"]
+    assert narrow["showlegend"] and narrow["margin"]["r"] < 30
+    assert len(narrow["annotations"]) < len(figure.layout.annotations)
+
+
+def test_the_valley_is_the_table_over_lam_with_the_refused_part():
+    lams = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
+    table = table_of(sweep=Axis("lam", lams), epsilon=0.5)
+    figure = figures.valley_figure(table, lam=0.0123456, theme="light", height=HEIGHT)
+    for key, door in (("output_gaussian", "answer"), ("objective_gaussian", "question")):
+        rows = excess_of(table, key)
+        assert np.array_equal(named(figure, f"noise in the {door}").y, rows["mean"])
+    assert named(figure, "regularisation alone").hovertemplate.startswith("λ = ")
+    assert "λ = 0.012" in [a.text for a in figure.layout.annotations]
+    (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
+    assert shade.x0 == 1e-4 and shade.x1 == pytest.approx(math.sqrt(1e-3 * 1e-2))
+    assert figure.layout.height == HEIGHT and figure.layout.showlegend
+    nowhere = figures.valley_figure(table, lam=None, theme="light", height=HEIGHT)
+    assert not [s for s in nowhere.layout.shapes if s.type == "line"]
+
+
+@pytest.fixture(scope="module")
+def made():
+    mechanisms = tuple(dpcore.make_mechanism(key) for key in KEYS[:2])
+    return clouds(Scene(mechanisms, n=300, epsilon=1.0, delta=1e-6, lam=0.05, seed=1))
+
+
+def test_the_cloud_draws_releases_centres_and_the_best_model(made):
+    figure = figures.cloud_figure(made, theme="dark", height=HEIGHT)
+    for cloud, name in zip(made.clouds, ("answer, Gaussian", "question, Gaussian"), strict=True):
+        dots = named(figure, name)
+        assert np.array_equal(np.column_stack([dots.x, dots.y]), cloud.thetas)
+    crosses = [t for t in figure.data if (t.name or "").endswith(", without noise")]
+    assert [(t.x[0], t.y[0]) for t in crosses] == [tuple(c.theta_hat) for c in made.clouds]
+    star = named(figure, "best model")
+    assert (star.x[0], star.y[0]) == tuple(made.best)
+    assert figure.layout.yaxis.scaleanchor == "x", "distances are the same in all directions"
+
+
+@pytest.mark.parametrize("lam, epsilon, seed", [(0.05, 1.0, 1), (0.001, 3.0, 2), (0.01, 0.3, 3), ("auto", 10.0, 4)])
+def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed):
+    made = clouds(Scene((dpcore.make_mechanism(KEYS[0]),), 300, epsilon, 1e-6, lam, seed))
+    figure = figures.cloud_figure(made, theme="light", height=HEIGHT)
+    ground, labels = figure.data[0], figure.layout.annotations
+    assert ground.contours.size == 1.0 and ground.contours.start == round(ground.contours.start)
+    assert len(labels) == round(ground.contours.end - ground.contours.start) + 1 >= 1
+    train = data.load("synthetic", 300, 2, seed).train
+    best = risk(get_loss("logistic"), made.best, train)
+    for label in labels:
+        here = risk(get_loss("logistic"), np.array([label.x, label.y]), train) - best
+        assert float(label.text) == pytest.approx(here, rel=0.25), "up to the grid's coarseness"
+    places = [made.best, *(np.array([label.x, label.y]) for label in labels)]
+    for one, other in itertools.combinations(places, 2):
+        assert np.linalg.norm(one - other) > 0.1 * np.ptp(made.x)
+
+
+@pytest.mark.parametrize("make", [median_leak, support_vector_leak])
+def test_the_printed_record_is_filled_and_the_replaced_one_a_diamond(make):
+    leak = make(2)
+    marks = (np.array([leak.before[leak.owner_before]]), np.array([leak.after[leak.owner_after]]))
+    figure = figures.leak_figure(leak, marks=marks, title="unit", theme="light", height=300)
+    for trace, records, owner in zip(
+        figure.data, (leak.before, leak.after), (leak.owner_before, leak.owner_after), strict=True
+    ):
+        assert np.array_equal(trace.x, records)
+        filled = [k for k, colour in enumerate(trace.marker.color) if not colour.endswith(",0)")]
+        assert filled == [owner]
+        assert [k for k, s in enumerate(trace.marker.symbol) if s == "diamond"] == [leak.replaced]
+    assert [s.x0 for s in figure.layout.shapes] == [marks[0][0], marks[1][0]]
+
+
+def test_both_curves_and_all_records_are_drawn():
+    fit = polynomial_fit(2)
+    figure = figures.fit_figure(fit, theme="light", height=300)
+    assert np.array_equal(named(figure, "before").y, fit.curve_before)
+    assert np.array_equal(named(figure, "after").y, fit.curve_after)
+    assert named(figure, "the record, after").y[0] == fit.after[fit.replaced]
+    assert len(named(figure, "other records").x) == len(fit.x) - 1

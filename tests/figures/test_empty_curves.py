@@ -1,0 +1,84 @@
+"""Every chart of every page where its curves have no point at all, or a single one."""
+
+import dataclasses as dc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpcore import figures
+from dpcore.accounting.ledger import Curve
+from dpcore.figures import Figure
+from tests.nights import each
+from tests.page_driver import finished, open_script
+
+# Pictures of releases, not curves.
+PICTURES = {"Plan", "Path", "Clouds", "Picture", "BallPicture", "Support"}
+# What curves are drawn over.
+ACROSS = {"x", "epsilon", "n", "T", "p", "m", "steps", "p_norm", "factor", "caps", "marks", "gradients"}
+MEASURED = ["mean", "se", "q10", "q50", "q90", "noiseless", "bound", "reference"]
+VIEWS = [
+    ("perturbation/page.py", {"side": "Work"}, {"doors_figure", "work_figure"}),
+    ("geometry/page.py", {"beside_geometry": "Rates"}, {"order_figure", "rates_figure"}),
+    ("geometry/page.py", {"view": "n", "beside_geometry": "Noise"}, {"learners_figure", "lengths_figure"}),
+    ("perturbation/page.py", {"side": "λ valley"}, {"valley_figure"}),
+    ("audit/page.py", {"check": "ledger"}, {"ledger_figure", "noise_figure"}),
+    ("sparsity/page.py", {"against": "p", "beside_ball": "Tracing"}, {"width_figure", "tracing_figure"}),
+    ("sparsity/page.py", {"against": "n", "beside_ball": "Simplex"}, {"people_curves_figure", "remark_figure"}),
+    ("sparsity/page.py", {"tab": "simplex", "beside": "Columns"}, {"draws_figure", "columns_figure"}),
+    ("sparsity/page.py", {"tab": "simplex", "beside": "As published"}, {"people_figure"}),
+    ("perturbation/page.py", {"side": "Bounds"}, {"bounds_figure"}),
+    ("sparsity/page.py", {"tab": "streaming"}, {"regret_figure", "play_figure"}),
+    ("multiclass/page.py", {"price_against": "excess"}, {"classes_excess_figure"}),
+    ("dimension/page.py", {}, {"dimension_figure", "orthant_figure"}),
+    ("multiclass/page.py", {"price_against": "epsilon", "beside_classes": "λ"}, {"accuracy_figure", "tuning_figure"}),
+    ("geometry/page.py", {"beside_geometry": "Tracing"}, {"members_figure"}),
+    ("sparsity/page.py", {}, {"steps_figure"}),
+    ("overview/page.py", {}, {"cost_figure"}),
+    ("decide/page.py", {"n": 500}, {"budget_figure", "worth_figure"}),
+    ("decide/page.py", {"n": 500, "more": "several"}, {"ledger_figure"}),
+]
+
+
+def thinned(value, points, across=False):
+    """The same with nan for all but the first `points` values of every curve."""
+    if isinstance(value, pd.DataFrame):
+        drawn = value.x.isin(value.x.unique()[:points])
+        return value.assign(**{column: value[column].where(drawn) for column in MEASURED if column in value})
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 1 and not across:
+        return np.where(np.arange(len(value)) < points, value, np.nan)
+    if dc.is_dataclass(value) and type(value).__name__ not in PICTURES:
+        axes = ACROSS - {"epsilon"} if isinstance(value, Curve) else ACROSS
+        return dc.replace(
+            value,
+            **{f.name: thinned(getattr(value, f.name), points, f.name in axes) for f in dc.fields(value) if f.init},
+        )
+    if isinstance(value, dict):
+        return {key: thinned(one, points) for key, one in value.items()}
+    if isinstance(value, list | tuple) and value and not isinstance(value[0], str | float | int):
+        # A pair of arrays is a curve with what it is drawn over.
+        return type(value)(thinned(one, points, k == 0 and isinstance(one, np.ndarray)) for k, one in enumerate(value))
+    return value
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(("script", "state", "shown"), each(4, VIEWS))
+def test_charts_whose_curves_have_one_point_or_none_are_charts(script, state, shown, monkeypatch):
+    calls = {}
+
+    def watched(name, figure):
+        def drawn(*values, **named):
+            calls[name] = (figure, values, named)
+            return figure(*values, **named)
+
+        return drawn
+
+    for name in figures.__all__:
+        if name.endswith("_figure"):
+            monkeypatch.setattr(figures, name, watched(name, getattr(figures, name)))
+    finished(open_script(script, **state))
+    assert shown <= set(calls)
+    for figure, values, named in calls.values():
+        for points in (0, 1):
+            less = [thinned(value, points, across=k == 0) for k, value in enumerate(values)]
+            assert Figure.to_json(figure(*less, **named)), "which plotly takes too, as every figure in the tests"

@@ -1,0 +1,65 @@
+"""The view of printed mechanisms: its chart, its words and its code are those of the findings."""
+
+import dataclasses as dc
+import html
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import figures
+from dpcore.studies.papers.exhibits import EXHIBITS, rounded_down
+from pages.audit import printed_words as words
+from tests.page_driver import charts, headline, open_app, texts
+
+
+def open_page(**state):
+    return open_app("audit/page.py", check="printed", **state)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_bars_reach_from_what_is_printed_to_what_is_certain(theme):
+    figure = figures.exhibits_figure(["a<br>b", "c"], [1.3, 0.9], [1.5, 1.2], [1.6, math.nan], theme=theme, height=430)
+    sure, likely, exact = figure.data
+    assert list(sure.base) == [1.0, 1.0] and np.allclose(np.add(sure.base, sure.x), [1.3, 1.0])
+    assert np.allclose(np.add(likely.base, likely.x), [1.5, 1.2]) and exact.x[0] == 1.6
+    assert list(sure.y) == [1, 0], "the first on top"
+    (line,) = figure.layout.shapes
+    assert (line.x0, line.x1) == (1, 1)
+    narrow = figure.layout.meta["narrow"]["annotations"]
+    assert [label["text"] for label in narrow] == ["a b", "c"]
+
+
+def test_the_view_shows_the_findings_and_claims_nothing():
+    page = open_page(behind="Assumptions")
+    assert not page.exception and not page.error
+    found = [dpcore.run_exhibit(key, seed=7) for key in EXHIBITS]
+    worst = max(each.certified_999 / each.claimed for each in found)
+    said = re.sub(r"<[^>]+>", "", headline(page))
+    assert said.startswith("4 of 4 mechanisms cost more than their papers print")
+    assert f"at least {float(rounded_down(worst)):.3g} times as much" in said
+    shown = html.unescape(texts(page))
+    for each in found:
+        assert f"≥ {rounded_down(each.certified_999)}" in shown and each.pair in shown
+    (chart,) = [json.loads(chart["figure"]) for chart in charts(page).values()]
+    assert len(chart["data"]) == 3 and chart["layout"]["meta"]["narrow"]
+    assert not re.search(r"ε\s*=|private", shown + said + json.dumps(chart)), "no label of what is not kept"
+    sliders = {slider.key: slider.disabled for slider in page.select_slider}
+    assert all(sliders[key] for key in ("epsilon", "delta", "n", "p", "lam", "m"))
+
+
+def test_nothing_is_said_to_be_broken_where_nothing_is():
+    found = [dpcore.run_exhibit(key, seed=7) for key in EXHIBITS]
+    kept = [dc.replace(each, certified_95=0.5 * each.claimed, certified_999=0.4 * each.claimed) for each in found]
+    assert words.takeaway(kept).startswith("**None of 4**") and "proves nothing" in words.takeaway(kept)
+    assert words.takeaway([*kept[:3], found[3]]).startswith("**1 of 4**")
+
+
+def test_the_code_repeats_the_exhibits(capsys):
+    page = open_page(behind="Code")
+    exec(page.code[0].value, {})
+    told = capsys.readouterr().out.strip().split("\n")
+    assert told == [dpcore.run_exhibit(key, seed=7).sentence for key in EXHIBITS]

@@ -1,0 +1,153 @@
+"""The figures of the ledger as pure functions: what is drawn, in which look, and what a cursor move changes."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpcore import figures
+from dpcore.accounting.ledger import Curve, Run, ledger_of, noise_curves
+
+STEPS = (1, 10, 1_000, 80_000, 4_000_000, 12_000_000)
+ONE, BATCH, FULL = Run(2000, 1, 100.0, 1e-6), Run(2000, 50, 3.0, 1e-6), Run(2000, 2000, 100.0, 1e-6)
+RUNS = pytest.mark.parametrize("run", [ONE, BATCH, FULL], ids=["one", "batch", "full"])
+NAMES = {
+    "basic": "basic",
+    "advanced": "advanced",
+    "lecture": "the lecture's claim",
+    "uniform": "Rényi, random subset",
+    "poisson": "Rényi, Poisson batch",
+    "exact": "exact",
+}
+
+
+def draw(run=ONE, at=1_000, theme="light", label=1.0, steps=STEPS):
+    curves = ledger_of(run, steps)
+    return curves, figures.ledger_figure(curves, steps, at=at, label=label, theme=theme, height=400)
+
+
+def draw_noise(epsilon=1.0, theme="light", published=97.0):
+    noises = noise_curves(500, 1e-6, 0.01, 10.0)
+    here = {"published": published, "uniform": 9.9, "poisson": 9.1}
+    return noises, figures.noise_figure(noises, here, epsilon=epsilon, theme=theme, height=330)
+
+
+def trace(figure, name):
+    (found,) = (t for t in figure.data if t.name == name)
+    return found
+
+
+@RUNS
+def test_every_curve_is_the_ledger_s(run):
+    curves, figure = draw(run)
+    for curve in curves:
+        name = "Rényi" if run.full and curve.kind == "poisson" else NAMES[curve.kind]
+        drawn = trace(figure, name)
+        assert np.array_equal(drawn.x, STEPS) and np.array_equal(drawn.y, curve.epsilon, equal_nan=True)
+        assert drawn.showlegend is bool(np.isfinite(curve.epsilon).any())
+    assert set(trace(figure, "the label, ε = 1").y) == {1.0}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@RUNS
+def test_one_family_one_colour_and_a_line_of_its_own_for_each_accounting(run, theme):
+    curves, figure = draw(run, theme=theme)
+    looks = [(t.line.dash, t.line.width) for t in figure.data[: len(curves)]]
+    assert {t.line.color for t in figure.data[: len(curves)]} == {figures.FAMILIES[theme]["gradient"]}
+    assert len(set(looks)) == len(curves)
+    assert trace(figure, "the lecture's claim").line.dash not in {
+        t.line.dash for t in figure.data[: len(curves)] if t.name != "the lecture's claim"
+    }
+    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+    assert "layout" not in figure.layout.template.to_plotly_json()
+
+
+def test_a_curve_that_ends_has_a_cross_where_it_ends():
+    _, figure = draw(Run(2000, 50, 100.0, 1e-6))
+    claim = trace(figure, "the lecture's claim")
+    assert claim.marker.symbol == "x" and [size > 0 for size in claim.marker.size] == [t == 80_000 for t in STEPS]
+    assert trace(figure, "basic").mode == "lines"
+
+
+def test_the_cursor_has_a_flag_a_line_and_a_mark_on_every_curve():
+    curves, figure = draw(at=80_000)
+    assert figure.layout.shapes[0].x0 == 80_000 and "T = 80,000" in [a.text for a in figure.layout.annotations]
+    marks = figure.data[-1]
+    assert set(marks.x) == {80_000.0} and marks.marker.symbol == "triangle-up"
+    assert np.array_equal(marks.y, [curve.epsilon[3] for curve in curves], equal_nan=True)
+
+
+@RUNS
+def test_a_cursor_move_leaves_curves_and_zoom(run):
+    (_, one), (_, other) = (draw(run, at=at) for at in (1, 4_000_000))
+    assert one.layout.uirevision == other.layout.uirevision == "keep"
+    for a, b in zip(one.data[:-1], other.data[:-1], strict=True):
+        assert a.name == b.name and np.array_equal(a.y, b.y, equal_nan=True)
+    assert one.layout.yaxis == other.layout.yaxis
+
+
+@RUNS
+@pytest.mark.parametrize("label", [0.01, 1.0, 10.0])
+def test_the_axis_holds_the_label_and_the_curves_near_it(run, label):
+    curves, figure = draw(run, label=label)
+    low, high = figure.layout.yaxis.range
+    assert low < math.log10(label) < high and high - low < 9
+    values = np.log10(np.concatenate([c.epsilon[np.isfinite(c.epsilon)] for c in curves]))
+    near = values[(values < math.log10(label) + 4) & (values > high - 8)]
+    assert (near > low).all() and (near < high).all()
+    json.loads(figure.to_json())
+
+
+def test_where_no_accounting_says_anything_the_label_is_drawn_alone():
+    curves = [Curve(kind, np.full(len(STEPS), math.nan)) for kind in ("basic", "advanced", "exact")]
+    figure = figures.ledger_figure(curves, STEPS, at=1_000, label=3.0, theme="light", height=330)
+    assert [t.name for t in figure.data if t.showlegend] == ["the label, ε = 3"]
+    low, high = figure.layout.yaxis.range
+    assert low < math.log10(3.0) < high
+    json.loads(figure.to_json())
+
+
+@RUNS
+@pytest.mark.parametrize("label", [0.01, 10.0])
+def test_labels_behind_the_curves_do_not_overlap(run, label):
+    _, figure = draw(run, label=label)
+    low, high = figure.layout.yaxis.range
+    placed = [a for a in figure.layout.annotations if a.yref == "y"]
+    assert all(low <= a.y <= high for a in placed), "a browser hides what lies outside"
+    middles = sorted((a.y - low) / (high - low) * 320 + a.yshift for a in placed)
+    assert all(b - a >= 15.9 for a, b in itertools.pairwise(middles))
+    assert len(placed) == sum(t.showlegend for t in figure.data)
+
+
+def test_narrow_screens_get_a_legend_instead_of_labels():
+    _, figure = draw()
+    narrow = figure.layout.meta["narrow"]
+    assert narrow["showlegend"] and not figure.layout.showlegend
+    assert {a["text"] for a in narrow["annotations"]} == {"ε that each accounting finds", "T = 1,000"}
+    assert narrow["height"] - narrow["margin"]["b"] == 400 - figure.layout.margin.b
+
+
+def test_tick_labels_leave_room_for_the_flag():
+    _, figure = draw(at=1_000)
+    ticks = dict(zip(figure.layout.xaxis.tickvals, figure.layout.xaxis.ticktext, strict=True))
+    assert ticks[1_000] == "" and ticks[1] == "1" and ticks[1_000_000] == "1M"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_noise_figure_shows_published_against_proved(theme):
+    noises, figure = draw_noise(theme=theme)
+    names = {"published": "as published", "uniform": "proved, one random index", "poisson": "proved, Poisson batch"}
+    for kind, name in names.items():
+        drawn = trace(figure, name)
+        assert np.array_equal(drawn.x, noises[kind][0]) and np.array_equal(drawn.y, noises[kind][1])
+        assert drawn.line.color == figures.FAMILIES[theme]["gradient"]
+    assert set(figure.data[-1].x) == {1.0} and list(figure.data[-1].y) == [97.0, 9.9, 9.1]
+    assert "ε = 1" in [a.text for a in figure.layout.annotations]
+
+
+def test_without_published_noise_the_cursor_has_two_marks():
+    _, figure = draw_noise(10.0, published=math.nan)
+    assert np.isfinite(figure.data[-1].y).tolist() == [False, True, True]
+    json.loads(figure.to_json())

@@ -1,0 +1,221 @@
+"""Figures of draws from a mixture show the engine's numbers, and every mark that they promise."""
+
+import dataclasses as dc
+
+import numpy as np
+import pytest
+
+from dpcore import figures
+from dpcore.figures import FAMILIES, MUTED, columns_figure, draws_figure, support_figure
+from dpcore.studies.sparsity.simplex import price_of_columns, support, valley
+
+SETTINGS = {"n": 600, "p": 24, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 2}
+THEMES = ["light", "dark"]
+
+
+@pytest.fixture(scope="module")
+def free():
+    return valley(**SETTINGS, lam="auto", repetitions=10)
+
+
+@pytest.fixture(scope="module")
+def fixed():
+    return valley(**SETTINGS, lam=0.1, repetitions=10)
+
+
+@pytest.fixture(scope="module")
+def price():
+    return price_of_columns(n=600, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ps=(8, 32, 128))
+
+
+def named(figure, name):
+    (found,) = [trace for trace in figure.data if trace.name == name]
+    return found
+
+
+def words(figure):
+    return [annotation.text for annotation in figure.layout.annotations]
+
+
+def inside(trace, values, figure):
+    """The trace holds these values, where they are not below the axis."""
+    floor = 10.0 ** figure.layout.yaxis.range[0]
+    assert np.array_equal(np.asarray(trace.y), np.where(values >= floor, values, np.nan), equal_nan=True)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("on", ["training", "fresh"])
+def test_curves_are_the_numbers_of_the_valley(free, on, theme):
+    figure = draws_figure(free, m=20, on=on, theme=theme, height=520)
+    measured, colour = free.measured(on), FAMILIES[theme]["sampling"]
+    mean = named(figure, "measured mean")
+    assert (np.asarray(mean.y) == measured.mean).all() and (np.asarray(mean.x) == free.m).all()
+    assert (mean.line.width, mean.line.dash, mean.line.color) == (3, "solid", colour)
+    assert list(mean.marker.size) == [13.0 if m == 20 else 7.0 for m in free.m]
+    inside(named(figure, "sampling term"), free.sampling, figure)
+    inside(named(figure, "entropy term"), free.bias, figure)
+    inside(named(figure, "θ̂, before the draws"), measured.noiseless, figure)
+    bound = named(figure, "proved bound")
+    assert (np.asarray(bound.y) == free.bound(on)).all()
+    assert (bound.line.dash, bound.line.color) == ("dash", colour)
+    dashes = {named(figure, f"{term} term").line.dash for term in ("sampling", "entropy")}
+    assert len(dashes | {"dash", "solid"}) == 4
+    if on == "fresh":
+        inside(named(figure, "stability term"), free.stability, figure)
+    else:
+        assert not [trace for trace in figure.data if trace.name == "stability term"]
+    assert (np.asarray(named(figure, "λ").y) == free.lam).all()
+    for text in ("measured mean", "proved bound", "entropy term", "m = 20", "λ that m draws ask for"):
+        assert text in words(figure)
+    assert ("excess risk on the training records" in words(figure)) == (on == "training")
+
+
+def test_the_band_is_8_of_10_runs_down_to_the_edge(fixed):
+    figure = draws_figure(fixed, m=20, on="fresh", theme="light", height=520)
+    floor = 10.0 ** figure.layout.yaxis.range[0]
+    upper, lower = figure.data[:2]
+    assert (np.asarray(upper.y) == np.maximum(fixed.fresh.q90, floor)).all()
+    assert (np.asarray(lower.y) == np.maximum(fixed.fresh.q10, floor)).all()
+    assert (lower.name, lower.fill) == ("8 of 10 runs", "tonexty")
+
+
+def test_every_curve_lies_in_the_window_or_says_where_it_leaves(free, fixed):
+    rarely = dc.replace(fixed, stability=fixed.stability / 500)
+    for made in (free, fixed, rarely):
+        figure = draws_figure(made, m=5, on="fresh", theme="dark", height=520)
+        low, high = (10.0**edge for edge in figure.layout.yaxis.range)
+        # The model before the draws may come in from below, and ends inside.
+        for values in (made.fresh.mean, made.fresh.noiseless[-1:], made.bound("fresh"), made.fresh.q90):
+            assert (values[values > 0] > low).all() and (values < high).all()
+        for name in ("sampling term", "entropy term", "stability term"):
+            assert sum(name in text for text in words(figure)) == 1  # at its end, or at the edge with an arrow
+            assert named(figure, name).showlegend
+        low, high = (10.0**edge for edge in figure.layout.yaxis2.range)
+        lower = made.lam if made.lam_is_free else np.append(made.spent_epsilon, made.epsilon)
+        assert (lower > low).all() and (lower < high).all()
+
+
+def test_what_the_budget_does_not_pay_for_is_grey_and_says_so(fixed, free):
+    figure = draws_figure(fixed, m=1, on="training", theme="light", height=520)
+    assert fixed.affordable.any() and not fixed.affordable.all()
+    first = int(np.argmin(fixed.affordable))
+    grey, cursor = figure.layout.shapes
+    assert grey.x0 == pytest.approx(np.sqrt(fixed.m[first - 1] * fixed.m[first])) and grey.x1 == fixed.m[-1]
+    assert cursor.x0 == cursor.x1 == 1 and cursor.line.color == MUTED["light"]
+    assert "would cost more than ε = 1" in words(figure)
+    assert (np.asarray(named(figure, "spent ε").y) == fixed.spent_epsilon).all()
+    assert set(named(figure, "budget ε = 1").y) == {1.0} and "budget ε = 1" in words(figure)
+    assert len(draws_figure(free, m=1, on="training", theme="light", height=520).layout.shapes) == 1
+    richer = dc.replace(fixed, epsilon=0.25, affordable=fixed.spent_epsilon <= 0.25)
+    other = draws_figure(richer, m=1, on="training", theme="light", height=520)
+    assert "would cost more than ε = 0.25" in words(other) and "would cost more than ε = 1" not in words(other)
+
+
+def test_refused_points_leave_a_gap_that_is_labelled(free):
+    gone = np.arange(16) >= 12
+    lost = {
+        field.name: np.where(gone, np.nan, getattr(free.training, field.name)) for field in dc.fields(free.training)
+    }
+    made = dc.replace(free, training=type(free.training)(**lost), affordable=~gone)
+    figure = draws_figure(made, m=1, on="training", theme="light", height=520)
+    assert "refused" in words(figure) and len(figure.layout.shapes) == 2
+    assert np.isfinite(np.asarray(figure.data[0].y)).all() and len(figure.data[0].y) == 12
+
+
+def test_a_valley_that_is_refused_altogether_is_still_a_figure():
+    made = valley(**(SETTINGS | {"loss": "hinge"}), lam="auto", repetitions=10)
+    figure = draws_figure(made, m=1, on="fresh", theme="light", height=520)
+    assert "refused" in words(figure)
+    assert not any(trace.showlegend for trace in figure.data)
+
+
+def test_a_mean_at_or_below_zero_is_a_triangle_on_the_edge(free, price):
+    below = free.fresh.mean.copy()
+    below[-2:] = -0.01, 0.0
+    made = dc.replace(free, fresh=dc.replace(free.fresh, mean=below))
+    figure = draws_figure(made, m=1, on="fresh", theme="light", height=520)
+    mark = named(figure, "measured mean: 0 or below")
+    assert list(mark.x) == [5_000, 10_000] and list(mark.customdata) == [-0.01, 0.0] and mark.showlegend
+    assert np.allclose(mark.y, 10.0 ** figure.layout.yaxis.range[0])
+    assert np.isnan(np.asarray(named(figure, "measured mean").y)[-2:]).all()
+    assert not named(draws_figure(free, m=1, on="fresh", theme="light", height=520), mark.name).showlegend
+    better = dc.replace(price, objective=dc.replace(price.objective, mean=-np.abs(price.objective.mean)))
+    figure = columns_figure(better, p=8, theme="light", height=420)
+    assert list(named(figure, "noise in the question: 0 or below").x) == [8, 32, 128]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_bars_and_ticks_are_the_shares_of_a_release(theme):
+    seen = support(**SETTINGS, lam="auto", m=13, columns=6)
+    figure = support_figure(seen, theme=theme, height=360)
+    drawn, truth, ticks = named(figure, "one release, 13 draws"), named(figure, "the truth"), figure.data[2]
+    assert list(drawn.y) == [*seen.drawn, seen.other_drawn]
+    assert list(truth.y) == [*seen.truth, 0.0]
+    assert list(ticks.y) == [*seen.weights, seen.other_weight]
+    assert sum(drawn.y) == pytest.approx(1.0) and sum(ticks.y) == pytest.approx(1.0)
+    assert drawn.marker.color == FAMILIES[theme]["sampling"] and truth.marker.color == "rgba(0,0,0,0)"
+    assert list(figure.layout.xaxis.ticktext) == [*(str(c + 1) for c in seen.columns), "18<br>others"]
+    assert figure.layout.yaxis.range[1] > max(max(drawn.y), max(truth.y), max(ticks.y))
+    one = support_figure(support(**SETTINGS, lam="auto", m=1), theme=theme, height=360)
+    assert one.data[0].name == "one release, 1 draw"
+
+
+def test_idle_columns_stand_together():
+    seen = support(**(SETTINGS | {"p": 2_000}), lam="auto", m=50, columns=6)
+    figure = support_figure(seen, theme="light", height=360)
+    assert figure.layout.xaxis.ticktext[-1] == "1,360<br>idle" and figure.data[0].y[-1] == seen.idle_drawn > 0
+    assert figure.layout.meta["narrow"]["xaxis"]["ticktext"][-2:] == ["634<br>others", "1.4k<br>idle"]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_price_has_two_families_and_two_shapes(price, theme):
+    figure = columns_figure(price, p=32, theme=theme, height=420)
+    for name, measured, family in (
+        ("draws from the mixture", price.sampling, "sampling"),
+        ("noise in the question", price.objective, "objective"),
+        ("question, on the simplex", price.projected, "objective"),
+    ):
+        curve = named(figure, name)
+        assert (np.asarray(curve.y) == measured.mean).all()
+        assert (np.asarray(curve.x) == price.p).all()
+        assert curve.line.color == FAMILIES[theme][family] and list(curve.marker.size) == [7.0, 13.0, 7.0]
+    for name, shape, measured in (
+        ("ln p, shape only", np.log(price.p), price.sampling),
+        ("√p, shape only", np.sqrt(price.p), price.objective),
+    ):
+        rate = np.asarray(named(figure, name).y)
+        assert rate / rate[0] == pytest.approx(shape / shape[0]) and rate[0] == pytest.approx(measured.mean[0])
+        assert named(figure, name).line.dash == "dash" and name in words(figure)
+    assert (np.asarray(named(figure, "θ = 0, nothing learned").y) == price.nothing).all()
+    assert "p = 32" in words(figure) and figure.layout.shapes[0].x0 == 32
+    low, high = (10.0**edge for edge in figure.layout.yaxis.range)
+    assert all((np.asarray(trace.y)[np.isfinite(trace.y)] > 0.99 * low).all() for trace in figure.data)
+    assert all((np.asarray(trace.y)[np.isfinite(trace.y)] < high).all() for trace in figure.data)
+
+
+def test_a_price_without_objective_perturbation_shows_the_draws():
+    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=10, ps=(8, 16))
+    figure = columns_figure(price, p=8, theme="light", height=420)
+    shown = {trace.name for trace in figure.data if trace.showlegend}
+    assert "draws from the mixture" in shown and "ln p, shape only" in shown
+    assert not any("question" in name or "√p" in name for name in shown)
+    assert not any("question" in text or "√p" in text for text in words(figure))
+
+
+def test_phones_get_a_legend_instead_of_labels(free, price):
+    for figure in (
+        draws_figure(free, m=5, on="fresh", theme="light", height=520),
+        columns_figure(price, p=8, theme="light", height=420),
+    ):
+        narrow = figure.layout.meta["narrow"]
+        kept = {a["text"] for a in narrow["annotations"] if a["text"][0] not in "↑↓"}
+        assert kept < set(words(figure)) and narrow["showlegend"] and not figure.layout.showlegend
+        rows = sum(bool(trace.showlegend) for trace in figure.data)
+        assert narrow["height"] - figure.layout.height == 20 * rows
+        assert narrow["margin"]["r"] < figure.layout.margin.r
+        assert not any("term" in text for text in kept)
+        figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
+
+
+def test_figures_are_exported():
+    assert {"draws_figure", "support_figure", "columns_figure"} <= set(figures.__all__)

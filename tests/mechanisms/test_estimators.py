@@ -1,0 +1,533 @@
+"""The estimators: what they release, what they count, and how they live with scikit-learn."""
+
+import copy
+import pickle
+import re
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import has_fit_parameter
+
+import dpcore
+from dpcore import (
+    Budget,
+    BudgetExceeded,
+    Domain,
+    LargeDelta,
+    PrivateClassifier,
+    PrivateGaussianClassifier,
+    PrivateRegressor,
+)
+from dpcore.mechanisms import estimators
+from tests.harness import ROOT
+from tests.problems import LEARNING, PROBLEMS, UNREGULARISED
+
+DATA = PROBLEMS["full rank"]
+WORDS = np.where(DATA.y > 0, "well", "sick")
+TARGET = np.clip(DATA.X @ np.linspace(-0.5, 0.5, DATA.p), -0.4, 0.4)
+RICH = dict(epsilon=1e4, delta=1e-3, lam=0.01)
+
+
+def classifier(**changes) -> PrivateClassifier:
+    facts = dict(epsilon=1.0, delta=1e-5, lam=0.1, domain=Domain(R=1.0), classes=("well", "sick"))
+    return PrivateClassifier(**(facts | changes))
+
+
+def regressor(**changes) -> PrivateRegressor:
+    facts = dict(epsilon=1.0, delta=1e-5, lam=0.1, domain=Domain(R=1.0, y_max=0.4))
+    return PrivateRegressor(**(facts | changes))
+
+
+@pytest.mark.parametrize("key", LEARNING)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, np.ndarray.tolist])
+def test_a_fit_is_one_release_of_solve(key, form):
+    output = key.startswith("output")
+    tied = dict(radius=3.0, accounting="published") if output else {}
+    facts = dict(epsilon=0.7, delta=1e-5, lam=0.0 if key in UNREGULARISED else 0.2, theta_norm=2.0) | tied
+    q = dpcore.make_mechanism(key).q
+    promise = {"domain": Domain(q)}
+    model = classifier(mechanism=key, random_state=4, loss="huber_hinge", **facts, **promise).fit(form(DATA.X), WORDS)
+    # Sparse records are looked at in another order, which a choice of vertices tells.
+    X = form(DATA.X) if key in UNREGULARISED and form is sparse.csr_matrix else DATA.X
+    release = dpcore.solve(key, X, DATA.y, loss="huber_hinge", seed=4, **facts)
+    assert np.allclose(model.coef_, release.theta, atol=1e-7) and model.plan_ == release.plan
+    assert model.spent_ == release.spent and model.n_features_in_ == DATA.p
+    assert model.spent_.epsilon <= 0.7
+    facts["loss"] = "squared" if output else "huber"
+    promise = {"domain": Domain(q, y_max=0.4)}
+    fitted = regressor(mechanism=key, random_state=4, **facts, **promise).fit(form(DATA.X), TARGET)
+    release = dpcore.solve(key, X, TARGET, y_max=0.4, seed=4, **facts)
+    assert np.allclose(fitted.coef_, release.theta, atol=1e-6) and fitted.plan_ == release.plan
+
+
+def test_only_a_seeded_fit_repeats_itself():
+    free = [classifier().fit(DATA.X, WORDS).coef_ for _ in range(2)]
+    tied = [classifier(random_state=1).fit(DATA.X, WORDS).coef_ for _ in range(2)]
+    assert not np.array_equal(*free) and np.array_equal(*tied)
+
+
+def test_predictions_follow_the_sign_and_the_order_of_declaration_is_no_matter():
+    model = classifier(**RICH, random_state=0).fit(DATA.X, WORDS)
+    scores = model.decision_function(DATA.X)
+    assert np.allclose(scores, DATA.X @ model.coef_)
+    assert list(model.classes_) == ["sick", "well"]
+    assert np.array_equal(model.predict(DATA.X), np.where(scores > 0, "well", "sick"))
+    assert model.score(DATA.X, WORDS) == np.mean(model.predict(DATA.X) == WORDS) > 0.7
+    assert model.predict(DATA.X[:1]).shape == (1,) and model.predict(np.zeros((1, 6)))[0] == "sick"
+    assert np.array_equal(model.predict(sparse.csr_array(DATA.X)), model.predict(DATA.X))
+    turned = classifier(**RICH, random_state=0, classes=("sick", "well")).fit(DATA.X, WORDS)
+    assert np.array_equal(turned.coef_, model.coef_) and np.array_equal(turned.classes_, model.classes_)
+
+
+def test_regression_predicts_and_scores_like_r2():
+    model = regressor(epsilon=1e6, delta=1e-3, lam=0.01, loss="squared", random_state=0).fit(DATA.X, TARGET)
+    assert np.allclose(model.predict(DATA.X), DATA.X @ model.coef_)
+    assert model.score(DATA.X, TARGET) == pytest.approx(r2_score(TARGET, model.predict(DATA.X)), rel=1e-12)
+    assert model.score(DATA.X, TARGET) > 0.5
+
+
+@pytest.mark.parametrize(
+    "classes, labels",
+    [
+        ((-1, 1), DATA.y),
+        ((0, 1), (DATA.y + 1) / 2),
+        ((False, True), DATA.y > 0),
+        (np.array([2, 5]), 3.5 + 1.5 * DATA.y),
+        ((2, 1), np.where(DATA.y > 0, 2, 1)),
+        (("très sûr", " pas  sûr "), np.where(DATA.y > 0, "très sûr", " pas  sûr ")),
+        (pd.Index(["a", "b"]), pd.Series(np.where(DATA.y > 0, "b", "a"), dtype="category")),
+    ],
+)
+def test_any_two_declared_labels_stand_for_minus_and_plus_one(classes, labels):
+    model = classifier(classes=classes, random_state=3).fit(DATA.X, labels)
+    assert np.array_equal(model.coef_, classifier(random_state=3).fit(DATA.X, WORDS).coef_)
+    assert set(model.predict(DATA.X)) <= set(labels)
+
+
+@pytest.mark.parametrize("make, y", [(classifier, WORDS), (regressor, TARGET)])
+def test_a_column_of_y_is_taken_as_scikit_learn_takes_it(make, y):
+    with pytest.warns(DataConversionWarning):
+        model = make(random_state=0).fit(DATA.X, y[:, None])
+    assert np.array_equal(model.coef_, make(random_state=0).fit(DATA.X, y).coef_)
+
+
+def test_columns_have_names_and_an_order():
+    frame = pd.DataFrame(DATA.X, columns=list("abcdef"))
+    model = classifier(**RICH, random_state=0).fit(frame, WORDS)
+    assert list(model.feature_names_in_) == list("abcdef")
+    assert np.array_equal(model.coef_, classifier(**RICH, random_state=0).fit(DATA.X, WORDS).coef_)
+    turned = frame[list("fbcdea")]
+    for ask in (model.predict, model.decision_function, lambda X: model.score(X, WORDS)):
+        with pytest.raises(ValueError, match="in the same order as they were in fit"):
+            ask(turned)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="rows beyond it"):
+        model.fit(9 * turned, WORDS, refit=True)
+    assert vars(model) == before, "a refusal changes nothing"
+    assert not hasattr(model.fit(DATA.X, WORDS, refit=True), "feature_names_in_")
+
+
+ALL_KINDS = (
+    PrivateClassifier(epsilon=1e4, delta=1e-3, random_state=0, domain=Domain(R=200.0), classes=(0, 1)),
+    PrivateRegressor(epsilon=1e4, delta=1e-3, random_state=0, domain=Domain(R=200.0, y_max=1e6)),
+    PrivateGaussianClassifier(epsilon=1e4, delta=1e-3, random_state=0, domain=Domain(R=200.0), classes=(0, 1, 2, 3)),
+)
+
+
+@pytest.mark.parametrize("model", ALL_KINDS, ids=lambda model: type(model).__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_every_check_of_scikit_learn_that_is_not_passed_is_in_the_docs(model, monkeypatch):
+    rows = re.findall(r"^\| (.*) \|$", (ROOT / "docs/sharp_edges.md").read_text(), re.MULTILINE)
+    heading, *cells = ([cell.strip() for cell in row.split("|")] for row in rows)
+    place = heading.index(type(model).__name__)
+    reasons = {cell[0].strip("`"): cell[place].split(", ") for cell in cells if cell[place]}
+
+    def failed():
+        found = check_estimator(model, on_fail=None, on_skip=None)
+        return {check["check_name"] for check in found if check["status"] == "failed"}
+
+    assert failed() == set(reasons)
+    fit = type(model).fit
+    monkeypatch.setattr(type(model), "fit", lambda self, X, y: fit(self, X, y, refit=True))
+    assert failed() == {name for name, why in reasons.items() if "classes" in why}
+
+
+def test_one_class_is_legal_where_two_were_declared():
+    assert classifier().fit(DATA.X, ["sick"] * DATA.n).score(DATA.X, WORDS) >= 0.0
+
+
+def test_a_second_fit_must_be_asked_for_and_adds_up():
+    model = classifier().fit(DATA.X, WORDS)
+    coef = model.coef_
+    with pytest.raises(BudgetExceeded, match="BudgetExceeded: this PrivateClassifier has spent epsilon = 1, delta = 1"):
+        model.fit(DATA.X, WORDS)
+    assert isinstance(BudgetExceeded("x"), ValueError)
+    assert model.spent_ == Budget(1.0, 1e-5) and model.coef_ is coef
+    model.set_params(epsilon=0.5, mechanism="output_gamma").fit(DATA.X, WORDS, refit=True)
+    assert model.spent_ == Budget(1.5, 1e-5) and model.plan_.spent == Budget(0.5)
+    assert model.coef_ is not coef
+    assert regressor().fit(DATA.X, TARGET, refit=True).spent_ == Budget(1.0, 1e-5), "the first fit may say it too"
+
+
+@pytest.mark.parametrize("bad", [dict(y=["ill"] * 120), dict(X=DATA.X[:, :0]), dict(X=5 * DATA.X)])
+def test_a_fit_that_is_refused_spends_and_changes_nothing(bad):
+    fresh = classifier()
+    with pytest.raises(ValueError):
+        fresh.fit(**(dict(X=DATA.X, y=WORDS) | bad))
+    assert not hasattr(fresh, "spent_") and not hasattr(fresh, "coef_")
+    model = classifier().fit(DATA.X, WORDS)
+    before = dict(vars(model))
+    with pytest.raises(ValueError):
+        model.fit(**(dict(X=DATA.X, y=WORDS) | bad), refit=True)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"domain": None}, "domain must be a dpcore.Domain, the public promise about every record, .* got None"),
+        ({"domain": 1.0}, "domain must be a dpcore.Domain, .* got 1.0"),
+        ({"domain": Domain(q=np.inf)}, r"output_gaussian is proved for \|\|x\|\|_2 <= R, got q = inf"),
+        ({"domain": Domain(R=0.1)}, "rows beyond it"),
+        ({"domain": Domain(y_max=0.5)}, r"y must lie in \[-0.5, 0.5\], got 1"),
+        ({"loss": "squared"}, "loss must be one of logistic, huber_hinge, hinge for PrivateClassifier, got 'squared'"),
+        ({"mechanism": "oracle"}, "mechanism must be one of .*, ftrl, .*, got 'oracle'"),
+        ({"accounting": "loose"}, "accounting must be one of tight, published, classical, lecture, got 'loose'"),
+        ({"epsilon": 0}, "epsilon must be a finite number > 0, got 0.0"),
+        ({"delta": 0.0}, "Gaussian noise needs delta > 0"),
+        ({"lam": -1}, "lam must be a finite number >= 0, got -1"),
+        ({"radius": -1}, "radius must be a finite number > 0, got -1"),
+        ({"theta_norm": 0}, "theta_norm must be a finite number > 0, got 0"),
+        ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
+        ({"random_state": np.random.RandomState(0)}, "random_state must be an integer >= 0"),
+        ({"classes": ("sick",)}, r"classes must be two different labels of one kind, got \('sick',\)"),
+        ({"classes": ("sick", "sick")}, "classes must be two different labels of one kind"),
+        ({"classes": ("sick", 1)}, "classes must be two different labels of one kind"),
+        ({"classes": "ab"}, "classes must be two different labels of one kind, got 'ab'"),
+        ({"classes": None}, "classes must be two different labels of one kind, got None"),
+        ({"classes": (float("nan"), 1.0)}, "classes must be two different labels of one kind"),
+        ({"classes": ("well", "ill")}, "y must be one of the declared classes 'ill' and 'well', got 'sick'"),
+        ({"y": DATA.y}, r"y must be one of the declared classes 'sick' and 'well', got -?1"),
+        ({"y": np.stack([WORDS, WORDS], axis=1)}, r"y should be a 1d array, got an array of shape \(120, 2\) instead"),
+        ({"y": WORDS[:5]}, r"inconsistent numbers of samples: \[120, 5\]"),
+        ({"y": [{}] * 120}, "y must be one of the declared classes 'sick' and 'well', got {}"),
+        ({"y": np.array([None] * 120)}, "y must be one of the declared classes 'sick' and 'well', got None"),
+        ({"y": np.ma.masked_array(WORDS, WORDS == "sick")}, "y must have a value in every place, got a masked array"),
+        ({"X": np.ma.masked_array(DATA.X, DATA.X > 0.3)}, "X must have a value in every place, got a masked array"),
+        ({"y": None}, "requires y to be passed, but the target y is None"),
+        ({"X": DATA.X.astype(str)}, "not compatible with arrays of bytes/strings"),
+    ],
+)
+def test_bad_arguments_are_refused_at_fit_in_one_sentence(changes, message):
+    records = {"X": DATA.X, "y": WORDS} | {name: changes.pop(name) for name in ("X", "y") if name in changes}
+    with pytest.raises(ValueError, match=message) as caught:
+        classifier(**changes).fit(**records)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_regressor_refuses_what_is_beyond_its_domain_and_classification_losses():
+    with pytest.raises(ValueError, match=r"y must lie in \[-0.4, 0.4\], got 0.9"):
+        regressor().fit(DATA.X, np.full(DATA.n, 0.9))
+    with pytest.raises(
+        ValueError, match="loss must be one of squared, huber, absolute for PrivateRegressor, got 'hinge'"
+    ):
+        regressor(loss="hinge").fit(DATA.X, TARGET)
+
+
+def test_wrong_shapes_at_predict_are_refused():
+    model = classifier().fit(DATA.X, WORDS)
+    for X, told in (
+        (DATA.X[:, :5], "X has 5 features, but PrivateClassifier is expecting 6 features"),
+        (DATA.X[0], "Expected 2D array, got 1D array"),
+        (np.zeros((2, 6, 1)), "Found array with dim 3"),
+        (DATA.X * np.nan, "Input X contains NaN"),
+        (np.ma.masked_array(DATA.X, DATA.X > 0.3), "X must have a value in every place, got a masked array"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            model.predict(X)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[2, 120\]"):
+        model.score(DATA.X, WORDS[:2])
+    with pytest.raises(ValueError, match="y must be one of the declared classes 'sick' and 'well', got 'ill'"):
+        model.score(DATA.X, ["ill"] * DATA.n)
+    with pytest.raises(ValueError, match="y must have a value in every place, got a masked array"):
+        model.score(DATA.X, np.ma.masked_array(WORDS, WORDS == "sick"))
+
+
+def test_parameters_are_what_was_given():
+    model = classifier(lam="population", radius=2.0)
+    params = model.get_params()
+    assert params["lam"] == "population" and params["classes"] == ("well", "sick") and "loss" in params
+    assert PrivateClassifier(**params).get_params() == params == model.get_params(deep=False)
+    assert model.set_params(lam=0.3, epsilon=2.0) is model and (model.lam, model.epsilon) == (0.3, 2.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'C' for estimator PrivateClassifier"):
+        model.set_params(C=1.0, lam=9.0)
+    assert model.lam == 0.3
+    assert "PrivateClassifier(epsilon=2.0" in repr(model)
+
+
+def test_a_clone_is_unspent_and_copies_spend_separately():
+    model = classifier().fit(DATA.X, WORDS)
+    fresh = clone(model)
+    assert not hasattr(fresh, "spent_") and fresh.get_params() == model.get_params()
+    assert fresh.fit(DATA.X, WORDS).spent_ == Budget(1.0, 1e-5)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(other.coef_, model.coef_) and other.spent_ == model.spent_
+        with pytest.raises(BudgetExceeded):
+            other.fit(DATA.X, WORDS)
+        other.fit(DATA.X, WORDS, refit=True)
+        assert other.spent_ == Budget(2.0, 2e-5) and model.spent_ == Budget(1.0, 1e-5)
+
+
+def test_scikit_learn_tells_what_they_are():
+    assert is_classifier(classifier()) and not is_regressor(classifier())
+    assert is_regressor(regressor()) and not is_classifier(regressor())
+
+
+def test_cross_validation_scores_stratified_folds():
+    """Sorted labels, so that folds that were not stratified would miss a class; declared against that order."""
+    order = np.argsort(WORDS)
+    X, y = DATA.X[order], WORDS[order]
+    scores = cross_val_score(classifier(**RICH, random_state=0), X, y, cv=3, error_score="raise")
+    assert scores.shape == (3,) and scores.min() > 0.6
+    ranked = cross_val_score(classifier(**RICH, random_state=0), X, y, cv=3, scoring="roc_auc", error_score="raise")
+    assert ranked.min() > 0.6
+    plain = cross_val_score(regressor(**RICH), DATA.X, TARGET, cv=3, error_score="raise")
+    assert np.isfinite(plain).all()
+    assert set(cross_val_predict(classifier(), X, y, cv=3)) <= {"well", "sick"}
+
+
+def test_a_pipeline_ends_in_a_private_model():
+    half = FunctionTransformer(lambda X: X / 2)
+    pipe = Pipeline([("half", half), ("model", classifier(**RICH, random_state=0))]).fit(DATA.X, WORDS)
+    alone = classifier(**RICH, random_state=0).fit(DATA.X / 2, WORDS)
+    assert np.array_equal(pipe.predict(DATA.X), alone.predict(DATA.X / 2)) and is_classifier(pipe)
+    assert pipe.score(DATA.X, WORDS) == alone.score(DATA.X / 2, WORDS)
+    with pytest.raises(BudgetExceeded):
+        pipe.fit(DATA.X, WORDS)
+    pipe.fit(DATA.X, WORDS, model__refit=True)
+    assert pipe["model"].spent_ == Budget(2e4, 2e-3)
+    assert clone(pipe).set_params(model__lam=0.5)["model"].lam == 0.5
+
+
+def test_a_grid_search_tries_clones():
+    model = classifier(**RICH, random_state=0)
+    settings = {"lam": np.array([0.01, 10.0]), "fit_intercept": np.array([False, True])}
+    search = GridSearchCV(model, settings, cv=2, error_score="raise").fit(DATA.X, WORDS)
+    assert search.best_params_["lam"] in (0.01, 10.0) and not hasattr(model, "spent_")
+    assert search.best_estimator_.spent_ == Budget(1e4, 1e-3), "only the last fit: the search spent eight more"
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_probabilities_are_those_of_the_logistic_model(fit_intercept):
+    model = classifier(**RICH, fit_intercept=fit_intercept, random_state=0).fit(DATA.X, WORDS)
+    second = 1.0 / (1.0 + np.exp(-(DATA.X @ model.coef_ + model.intercept_)))
+    assert np.allclose(model.predict_proba(DATA.X), np.stack([1.0 - second, second], axis=1), rtol=1e-12)
+    assert np.allclose(np.exp(model.predict_log_proba(DATA.X)), model.predict_proba(DATA.X), rtol=1e-12)
+    assert np.isfinite(model.predict_log_proba(1e6 * DATA.X)).all()
+    assert (np.array(["sick", "well"])[model.predict_proba(DATA.X).argmax(1)] == model.predict(DATA.X)).all()
+    losses = cross_val_score(clone(model), DATA.X, WORDS, cv=3, scoring="neg_log_loss", error_score="raise")
+    assert losses.min() > -np.log(2.0), "worse than a coin"
+
+
+@pytest.mark.parametrize("loss", ["hinge", "huber_hinge"])
+@pytest.mark.parametrize("ask", ["predict_proba", "predict_log_proba"])
+def test_losses_without_probabilities_have_none(loss, ask):
+    model = classifier(loss=loss)
+    assert not hasattr(model, ask) and hasattr(classifier(), ask) and not hasattr(regressor(), ask)
+    model.fit(DATA.X, WORDS).set_params(loss="logistic")
+    assert not hasattr(model, ask), "it was fitted with another loss"
+
+
+@pytest.mark.parametrize("key", ["output_gaussian", "noisy_gd", "frank_wolfe_polytope"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("clip", [False, True])
+def test_an_intercept_is_a_column_of_size_R_within_a_wider_promise(key, form, clip):
+    q, R = dpcore.make_mechanism(key).q, 0.4 if clip else 1.0
+    short = DATA.X * np.minimum(1.0, R / np.linalg.norm(DATA.X, q, axis=1))[:, None]
+    facts = dict(epsilon=0.7, delta=1e-5, lam=0.0 if key in UNREGULARISED else 0.2, loss="logistic")
+    model = classifier(mechanism=key, fit_intercept=True, clip=clip, random_state=4, domain=Domain(q, R), **facts)
+    model.fit(form(DATA.X), WORDS)
+    wide = form(np.column_stack([short, np.full(DATA.n, R)]))
+    release = dpcore.solve(key, wide, DATA.y, R=R * {2.0: 2.0**0.5, np.inf: 1.0}[q], q=q, seed=4, **facts)
+    assert model.plan_ == release.plan and model.n_features_in_ == DATA.p
+    assert np.allclose([*model.coef_, model.intercept_ / R], release.theta, atol=1e-7) and model.intercept_ != 0.0
+    assert np.allclose(model.decision_function(form(DATA.X)), DATA.X @ model.coef_ + model.intercept_)
+    assert model.clipped_ == np.count_nonzero(np.linalg.norm(DATA.X, q, axis=1) > R) and (model.clipped_ > 9) is clip
+
+
+def test_an_intercept_finds_a_threshold_and_does_not_hide_long_rows():
+    facts = dict(RICH, random_state=0, domain=Domain(R=1.0, y_max=1.0))
+    high = DATA.X[:, 0] > np.quantile(DATA.X[:, 0], 0.8)
+    scores = [
+        classifier(**facts, classes=(False, True), fit_intercept=on).fit(DATA.X, high).score(DATA.X, high)
+        for on in (False, True)
+    ]
+    assert scores[1] > scores[0] + 0.1
+    assert regressor(**facts, fit_intercept=True).fit(DATA.X, TARGET + 0.5).intercept_ == pytest.approx(0.5, abs=0.1)
+    assert classifier(**facts).fit(DATA.X, WORDS).intercept_ == 0.0
+    long = np.vstack([1.01 * DATA.X[:1] / np.linalg.norm(DATA.X[0]), 0.1 * DATA.X[1:]])
+    with pytest.raises(ValueError, match=r"<= R = 1 in every row, got 1 of 120 rows beyond it, the longest by 0.01 R"):
+        classifier(fit_intercept=True).fit(long, WORDS)
+
+
+def test_rows_that_rounding_made_too_long_are_clipped_where_that_is_asked_for():
+    X = np.random.default_rng(0).normal(size=(500, 5)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, "well", "sick")
+    pipe = Pipeline([("unit", Normalizer()), ("model", classifier(random_state=1))])
+    with pytest.raises(ValueError, match=r"the longest by .*e-0[78] R; scale such rows down to R \(clip=True"):
+        pipe.fit(X, y)
+    model = pipe.set_params(model__clip=True).fit(X, y)["model"]
+    Z = Normalizer().fit_transform(X)
+    release = dpcore.solve(
+        "output_gaussian", Z, 2.0 * (y == "well") - 1, epsilon=1.0, delta=1e-5, lam=0.1, clip=True, seed=1
+    )
+    assert np.array_equal(model.coef_, release.theta) and model.clipped_ == release.clipped > 100
+    kept = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(kept.coef_, model.coef_) and not hasattr(kept, "clipped_"), "a pickle may be given away"
+    for name in ("clip", "fit_intercept"):
+        with pytest.raises(ValueError, match=f"{name} must be True or False, got 'yes'"):
+            classifier(**{name: "yes"}).fit(DATA.X, WORDS)
+
+
+def test_weights_are_refused_where_noise_does_not_cover_them_and_counted_in_scores():
+    weights = np.random.default_rng(0).uniform(0.0, 1.0, DATA.n)
+    for model, y in ((classifier(**RICH, random_state=0), WORDS), (regressor(**RICH, random_state=0), TARGET)):
+        with pytest.raises(ValueError, match=r"^sample_weight must be left out, got weights: the noise covers records"):
+            model.fit(DATA.X, y, sample_weight=weights)
+        assert not hasattr(model, "spent_") and not has_fit_parameter(model, "sample_weight")
+        model.fit(DATA.X, y, sample_weight=None)
+        with pytest.raises(TypeError, match="got an unexpected keyword argument 'weights'"):
+            model.fit(DATA.X, y, refit=True, weights=weights)
+        measure = accuracy_score if y is WORDS else r2_score
+        expected = measure(y, model.predict(DATA.X), sample_weight=weights)
+        assert model.score(DATA.X, y, weights) == expected != model.score(DATA.X, y)
+    # Bags are drawn as rows where an estimator takes no weights.
+    assert (
+        BaggingClassifier(classifier(**RICH, classes=(0, 1)), n_estimators=2).fit(DATA.X, WORDS).score(DATA.X, WORDS)
+        > 0.6
+    )
+
+
+def test_fits_that_together_have_a_large_delta_warn():
+    model = classifier(delta=0.6 / DATA.n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(DATA.X, WORDS)
+    with pytest.warns(LargeDelta, match="delta = 0.01 is not below 1/n = 0.00833"):
+        model.fit(DATA.X, WORDS, refit=True)
+
+
+def test_only_their_own_module_imports_scikit_learn():
+    """It takes longer than all else that a release needs."""
+    code = "import sys, dpcore; dpcore.solve; print('sklearn' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False"
+
+
+def test_the_docstrings_say_what_is_promised_and_what_is_not():
+    text = PrivateClassifier.__doc__
+    for part in ("Guarantee:", "Not protected:", "spend\n    separately", "cross-validation", "basic\n    composition"):
+        assert part in text, part
+
+
+def test_fits_at_once_on_one_object_wait_for_one_another(monkeypatch):
+    """Four threads ask for a fit each; every release takes so long that all of them come while the first is made."""
+    released = []
+    release_once = estimators.release_once
+
+    def slow(*arguments, **options):
+        released.append(1)
+        time.sleep(0.2)
+        return release_once(*arguments, **options)
+
+    monkeypatch.setattr(estimators, "release_once", slow)
+    copies = (classifier(), clone(classifier()), copy.deepcopy(classifier()), pickle.loads(pickle.dumps(classifier())))
+    for model, refit in (*((model, False) for model in copies), (classifier(), True)):
+        released.clear()
+        with ThreadPoolExecutor(4) as threads:
+            fits = [threads.submit(model.fit, DATA.X, WORDS, refit=refit) for _ in range(4)]
+        errors = [fit.exception() for fit in fits if fit.exception()]
+        assert len(released) == (4 if refit else 1) and model.spent_.epsilon == len(released)
+        assert [type(error) for error in errors] == [BudgetExceeded] * (4 - len(released))
+
+
+def test_fits_of_two_objects_do_not_wait_for_one_another(monkeypatch):
+    together = threading.Barrier(2)
+    release_once = estimators.release_once
+
+    def meeting(*arguments, **options):
+        together.wait(10)
+        return release_once(*arguments, **options)
+
+    monkeypatch.setattr(estimators, "release_once", meeting)
+    with ThreadPoolExecutor(2) as threads:
+        for fit in [threads.submit(classifier().fit, DATA.X, WORDS) for _ in range(2)]:
+            assert fit.result().spent_ == Budget(1.0, 1e-5)
+
+
+@pytest.mark.parametrize("fits_before", [0, 1])
+@pytest.mark.parametrize("name", ["spent_", "plan_", "n_features_in_", "classes_", "coef_"])
+def test_an_interrupted_fit_never_shows_a_model_that_is_not_paid(name, fits_before):
+    class Interrupted(PrivateClassifier):
+        at = None  # of one object: the clone that looks at X is not interrupted
+
+        def __setattr__(self, attribute, value):
+            super().__setattr__(attribute, value)
+            if attribute == self.at:
+                raise KeyboardInterrupt
+
+    model = Interrupted(epsilon=1.0, delta=1e-5, lam=0.1, domain=Domain(R=1.0), classes=("well", "sick"))
+    for _ in range(fits_before):
+        model.fit(DATA.X, WORDS)
+    seen = {id(vars(model).get("coef_")), id(None)}
+    model.at = name
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(DATA.X, WORDS, refit=True)
+    new = id(vars(model).get("coef_")) not in seen
+    assert new is (name == "coef_") and model.spent_.epsilon == fits_before + 1
+    if new:
+        assert set(model.predict(DATA.X)) <= {"well", "sick"}
+    model.at = None
+    assert model.fit(DATA.X, WORDS, refit=True).spent_.epsilon == fits_before + 2, "the lock was given back"
+
+
+@pytest.mark.parametrize("make, y", [(classifier, WORDS), (regressor, TARGET)])
+def test_what_is_not_fitted_says_so(make, y):
+    for ask in (lambda: make().predict(DATA.X), lambda: make().score(DATA.X, y)):
+        with pytest.raises(NotFittedError, match=f"^This {type(make()).__name__} instance is not fitted yet"):
+            ask()
+
+
+@pytest.mark.parametrize("refit", ["no", "", 0, 1, None, float("nan"), np.array([True, False])])
+def test_refit_is_said_with_a_bool(refit):
+    model = classifier().fit(DATA.X, WORDS)
+    with pytest.raises(ValueError, match=r"^refit must be True or False, got .*$"):
+        model.fit(DATA.X, WORDS, refit=refit)
+    assert model.spent_ == Budget(1.0, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "classes", [np.array(1.0), (None, 1), ([1, 2], [3]), ({}, {1: 2}), ([1], [2]), {"well", "sick"}, np.eye(2), 3, ()]
+)
+def test_odd_classes_are_one_sentence(classes):
+    with pytest.raises(ValueError, match=r"^classes must be two different labels of one kind, got ") as caught:
+        classifier(classes=classes).fit(DATA.X, WORDS)
+    assert "\n" not in str(caught.value)
+    labels = np.array(["well", "sick"], dtype=object)
+    assert list(classifier(classes=labels).fit(DATA.X, WORDS).classes_) == ["sick", "well"]

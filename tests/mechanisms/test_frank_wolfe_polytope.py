@@ -1,0 +1,344 @@
+"""Private Frank-Wolfe on polytopes: what noise costs, explicit bounds and published rates, vertex lists, refusals."""
+
+import dataclasses as dc
+import math
+
+import numpy as np
+import pytest
+
+from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
+from dpcore.accounting import composition as comp
+from dpcore.core import sets
+from dpcore.core.losses import get_loss
+from dpcore.core.sets import Polytope
+from dpcore.data import check_records
+from dpcore.mechanisms import api
+from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
+from dpcore.mechanisms.frank_wolfe.step_count import LARGEST_T, terrain
+from dpcore.solvers.frank_wolfe import vertices as fw
+
+LOSSES = ("squared", "logistic", "huber_hinge", "huber")
+BUDGET = Budget(1.0, 1e-6)
+SQUARE = Polytope(((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)))
+
+
+def spec_for(loss="squared", n=10_000, p=200, size=1.0, shape="l1_ball", q=math.inf, R=1.0, y_max=1.0):
+    return Spec(loss, n, p, domain=Domain(q, R, y_max), radius=size, set=shape)
+
+
+def plan_for(loss="squared", *, budget=BUDGET, accounting="tight", T="auto", **facts):
+    return FrankWolfePolytope(accounting, T).calibrate(spec_for(loss, **facts), budget)
+
+
+def upper(plan):
+    (found,) = [b.value for b in plan.mechanism.bounds(plan) if b.form == "upper"]
+    return found
+
+
+def records(loss, n, p, *, seed):
+    """Signs as entries, a few columns that matter."""
+    rng = np.random.default_rng([seed, n, p])
+    X = rng.choice([-1.0, 1.0], (n, p))
+    y = np.clip(X[:, : min(p, 4)].mean(axis=1) + 0.1 * rng.standard_normal(n), -1.0, 1.0)
+    return Data(X, np.where(y > 0.0, 1.0, -1.0) if get_loss(loss).classification else y)
+
+
+# What noise costs
+
+
+def test_the_range_of_a_choice_is_the_larger_of_the_sum_s_and_zcdp_s():
+    for budget, T in ((BUDGET, 201), (BUDGET, 2), (Budget(5.0, 1e-9), 40), (Budget(0.3), 7)):
+        plan = plan_for(budget=budget, T=T)
+        eta = 2.0 * plan.ledger[0].sensitivity / plan.scale
+        assert eta == pytest.approx(comp.bounded_range_eta(budget, T - 1), rel=1e-9)
+        assert eta <= comp.bounded_range_eta(budget, T - 1)
+        assert plan.ledger[0].sensitivity == 2.0 * 4.0 / 10_000, "2 L R size / n, L = 2 (size + y_max)"
+        assert plan.spent <= budget and plan.ledger[0].times == plan.steps == T - 1
+    assert 0.3 * (1 - 1e-11) < plan_for(budget=Budget(0.3), T=9).spent.epsilon <= 0.3, "delta = 0: by the sum"
+
+
+@pytest.mark.parametrize("epsilon, spent", [(0.1, 0.154), (1.0, 1.797), (5.0, 11.0)])
+def test_the_printed_scale_costs_what_the_formula_sheet_says(epsilon, spent):
+    """T choices by zCDP of pure privacy; T - 1 are made, which costs less by the square root of the share at most."""
+    T = 1_001
+    plan = plan_for(budget=Budget(epsilon, 1e-6), accounting="published", T=T)
+    assert plan.scale == pytest.approx(4.0 * math.sqrt(8.0 * T * math.log(1e6)) / (10_000 * epsilon), rel=1e-12)
+    assert spent * math.sqrt((T - 1) / T) * 0.995 <= plan.spent.epsilon <= spent * 1.005
+    assert not plan.spent <= plan.requested and plan.noise == "laplace"
+    with pytest.raises(NotApplicable, match="an exhibit for audits and docs"):
+        api.release_once(plan, records("squared", 10_000, 200, seed=0))
+
+
+@pytest.mark.parametrize("T", [2, 3, 30, 1_000, 10_000])
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.01, 0.5, 0.9, 0.999])
+def test_the_safe_scale_never_overspends_and_composes_as_the_textbook_says(T, delta):
+    for epsilon in (1e-3, 0.1, 1.0, 1.01, 3.0, 20.0):
+        plan = plan_for(budget=Budget(epsilon, delta), accounting="published_safe", T=T)
+        each = 2.0 * plan.ledger[0].sensitivity / plan.scale
+        assert plan.spent <= plan.requested
+        if epsilon <= 1.0 and delta <= 0.5:
+            printed = plan_for(budget=Budget(epsilon, delta), accounting="published", T=T)
+            assert plan.scale == pytest.approx(4.0 * printed.scale, rel=1e-14)
+        else:  # the short form holds for epsilon <= 4 ln(1/delta) or so
+            assert epsilon < 0.5 or comp.advanced_epsilon(each, T - 1, delta) == pytest.approx(epsilon, rel=1e-8)
+            assert comp.advanced_epsilon(each, T - 1, delta) <= epsilon
+
+
+def test_noise_ratios_of_the_formula_sheet():
+    """200 choices at (1, 1e-6): 4.64 times less noise than the textbook's."""
+    tight, safe = (plan_for(accounting=a, T=201) for a in ("tight", "published_safe"))
+    assert 2.0 * tight.ledger[0].sensitivity / tight.scale == pytest.approx(0.03121, abs=5e-6)
+    assert safe.scale / tight.scale == pytest.approx(4.64, abs=0.02)
+    assert comp.advanced_step(BUDGET, np.array([200.0]))[0] == pytest.approx(0.01299, abs=5e-6)
+
+
+# Constants and bounds
+
+
+@pytest.mark.parametrize("size", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("loss, gamma", [("squared", 8.0), ("logistic", 1.0), ("huber_hinge", 4.0), ("huber", 8.0)])
+@pytest.mark.parametrize("shape", ["l1_ball", "simplex"])
+def test_curvature_is_the_table_s_and_attained_by_a_pair_of_vertices(loss, gamma, size, shape):
+    """Records of signs, two columns opposite to one another: d = size (e_1 - e_2), where l'' is largest."""
+    land = terrain(spec_for(loss, size=size, shape=shape), from_zero=shape == "l1_ball")
+    assert land.curvature == pytest.approx(gamma * size**2, rel=1e-12)
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 3))
+    X[:, 1] = -X[:, 0]
+    curvature = get_loss(loss).curvature_bound
+    corners = size * (np.vstack([np.eye(3), -np.eye(3)]) if shape == "l1_ball" else np.eye(3))
+    found = [curvature * np.mean((X @ (a - b)) ** 2) for a in corners for b in corners]
+    assert max(found) == pytest.approx(land.curvature, rel=1e-12)
+    # The bound on l'' is its value where the loss bends most.
+    z = np.linspace(-0.45, 1.45, 39)
+    assert get_loss(loss).curvature(z, np.ones(39)).max() == pytest.approx(curvature, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("shape", ["l1_ball", "simplex", SQUARE], ids=("l1_ball", "simplex", "square"))
+def test_the_start_is_no_worse_than_is_said(loss, shape):
+    """Against the best of many models, on data that pull hard."""
+    spec = spec_for(loss, n=20, p=2, size=2.0, shape=shape)
+    plan = FrankWolfePolytope().calibrate(spec, BUDGET)
+    X = np.tile([[1.0, -1.0]], (20, 1))
+    data = Data(X, np.ones(20))
+    land = terrain(plan.spec, from_zero=shape == "l1_ball")
+    thetas = fw.models(*_quiet_runs(plan, data, 200))
+    if isinstance(shape, Polytope):
+        thetas = thetas @ shape.table
+    value = get_loss(loss).value
+    first = np.zeros(2) if shape != "simplex" else np.ones(2)
+    gap = value(X @ first, data.y).mean() - value(X @ thetas[0], data.y).mean()
+    assert gap <= land.start * (1 + 1e-12)
+
+
+def _quiet_runs(plan, data, T):
+    mechanism, spec = plan.mechanism, plan.spec
+    data, signed = mechanism.prepare(plan, data).data, spec.set == "l1_ball"
+    start = np.zeros(data.p) if signed else np.full(data.p, spec.size / data.p)
+    runs = [fw.Run(T, 0.0)]
+    risk = fw.risk_of(get_loss(spec.loss), data)
+    chosen = fw.descend(risk, runs, fw.Best(signed=signed), size=spec.size, start=start)
+    return chosen, runs, spec.size, start, data.p
+
+
+def test_the_formula_sheet_s_tuned_run():
+    """n = 10^4, p = 200, epsilon = 1, delta = 1 / n^2."""
+    plan = plan_for(budget=Budget(1.0, 1e-8), T="bound")
+    assert plan.steps + 1 == 112 and upper(plan) == pytest.approx(0.413, abs=5e-4)
+    auto = plan_for(budget=Budget(1.0, 1e-8))
+    assert auto.steps + 1 == 28 and auto.mechanism.T == 28
+    for epsilon, T, found in ((0.1, 23, 1.737), (10.0, 479, 0.101)):
+        plan = plan_for(budget=Budget(epsilon, 1e-8), T="bound")
+        assert plan.steps + 1 == pytest.approx(T, rel=0.02) and upper(plan) == pytest.approx(found, abs=1e-3)
+
+
+@pytest.mark.parametrize("accounting", ["tight", "published", "published_safe"])
+def test_no_other_number_of_steps_has_a_smaller_bound(accounting):
+    facts = {"n": 3_000, "p": 50, "accounting": accounting}
+    best = plan_for(T="bound", **facts)
+    found = [upper(plan_for(T=T, **facts)) for T in range(2, 3 * best.steps)]
+    assert upper(best) == min(found) and np.argmin(found) == best.steps - 1
+    assert plan_for(T="auto", **facts).steps + 1 == max(2, round(0.25 * (best.steps + 1)))
+
+
+def test_the_published_number_of_steps():
+    for n, epsilon in ((10_000, 1.0), (3_000, 0.1), (100_000, 1.0)):
+        T = (8.0 * n * epsilon / 4.0) ** (2.0 / 3.0)
+        assert plan_for(n=n, budget=Budget(epsilon, 1e-8), T="published").steps + 1 == round(T)
+    with pytest.raises(NotApplicable, match=r"takes T from 2 to 10,000, and Theorem 2\.5 asks for 1 here"):
+        plan_for(n=20, budget=Budget(0.01, 1e-8), T="published")
+
+
+@pytest.mark.parametrize("n, epsilon", [(10_000, 1.0), (100_000, 0.3), (30_000, 3.0)])
+def test_the_tuned_bound_in_closed_form_is_the_smallest_explicit_one_without_its_start(n, epsilon):
+    budget = Budget(epsilon, 1e-8)
+    A = 4.0 * math.log(400) * math.sqrt(2.0 / comp.zcdp_rho(budget)) / n
+    T = np.arange(2.0, LARGEST_T + 1.0)
+    explicit = theory.frank_wolfe_bound(0.0, 8.0, A * np.sqrt(T - 1.0), T)
+    best, steps = theory.tuned_frank_wolfe_bound(8.0, A), theory.tuned_frank_wolfe_steps(8.0, A)
+    assert (explicit <= 16.0 / T + A * np.sqrt(T)).all()
+    assert best * (1.0 - 3.0 / steps) <= explicit.min() <= best
+    assert abs(T[explicit.argmin()] - steps) <= 4.0
+    assert best == pytest.approx(2.381 * 2.0 * A ** (2 / 3), rel=1e-3)
+    around = steps * np.array([0.99, 1.01])
+    assert (16.0 / around + A * np.sqrt(around) > best).all()
+
+
+def test_published_rates_are_the_printed_formulas_and_shapes_only():
+    plan = plan_for(budget=Budget(1.0, 1e-8), T=30)
+    rates = {b.source.split("2015, ")[1].split(" as")[0]: b for b in plan.mechanism.bounds(plan) if b.form == "rate"}
+    L, scale = math.log(1e8), 10_000 ** (2 / 3)
+    assert rates["Theorem 2.5"].value == pytest.approx(2.0 * 4.0 ** (2 / 3) * math.log(4e6) * math.sqrt(L) / scale)
+    assert rates["Theorem 1.1"].value == pytest.approx(math.log(2e6) * math.sqrt(L) / scale)
+    assert rates["Corollary 2.7"].value == pytest.approx((math.log(2e6) + L) / scale)
+    assert all(b.quantity == "excess_empirical_risk" for b in rates.values())
+    plan = plan_for("logistic", T=30)
+    assert [b.source for b in plan.mechanism.bounds(plan) if b.form == "rate"] == [
+        "Talwar, Thakurta and Zhang 2015, Theorem 2.5 as printed"
+    ]
+    pure = plan_for(budget=Budget(1.0), T=30)
+    assert {b.form for b in pure.mechanism.bounds(pure)} <= {"upper", "lower"}
+
+
+def test_corollary_2_7_does_not_follow_from_theorem_2_5_but_from_the_tuned_steps():
+    """ln p = ln(1/delta) = L grows: the theorem over the corollary as sqrt(L), our bound over it falls."""
+    grown, ours = [], []
+    for L in (20.0, 80.0, 320.0):
+        budget, p = Budget(0.1, math.exp(-L)), int(math.exp(L))
+        corollary = theory.published_lasso_corollary(10**6, p, budget)
+        grown.append(theory.published_lasso_rate(10**6, p, budget) / corollary)
+        A = 4.0 * math.log(2 * p) * math.sqrt(2.0 / comp.zcdp_rho(budget)) / 10**6
+        ours.append(theory.tuned_frank_wolfe_bound(8.0, A) / corollary)
+    assert grown[1] > 1.5 * grown[0] and grown[2] > 1.5 * grown[1]
+    assert max(ours) < 30.0 and ours[2] < 1.3 * ours[1] < 1.3**2 * 1.3 * ours[0]
+
+
+@pytest.mark.parametrize("accounting", ["tight", "published", "published_safe"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    "shape, size, p",
+    [("l1_ball", 0.5, 8), ("l1_ball", 1.0, 40), ("l1_ball", 3.0, 8), ("simplex", 2.0, 8), (SQUARE, 1.0, 2)],
+    ids=str,
+)
+def test_the_mean_excess_of_releases_is_below_the_bound(accounting, loss, shape, size, p):
+    """20 releases of three plans; F* is that of 300 steps without noise, 2 Gamma / 300 from it at most."""
+    data = records(loss, 500, p, seed=5)
+    value = get_loss(loss).value
+    shortest = None
+    for T in ("auto", "bound", 3):
+        plan = plan_for(loss, n=500, p=p, size=size, shape=shape, T=T, accounting=accounting)
+        prepared = plan.mechanism.prepare(plan, data)
+        if shortest is None:
+            best = fw.models(*_quiet_runs(plan, data, 300))[0]
+            best = best @ shape.table if isinstance(shape, Polytope) else best
+            shortest = value(data.X @ best, data.y).mean()
+        thetas = plan.mechanism.release_many(plan, prepared, np.random.default_rng(1).spawn(20))
+        excess = np.mean([value(data.X @ theta, data.y).mean() for theta in thetas]) - shortest
+        land = terrain(plan.spec, from_zero=shape == "l1_ball")
+        assert excess + 2.0 * land.curvature / 300 > 0.0 and excess + 2.0 * land.curvature / 300 <= upper(plan)
+
+
+def test_lower_bounds_of_the_l1_ball_stand_beside_the_upper_one():
+    plan = plan_for(budget=Budget(0.1), p=2_000, T=30)
+    (lower,) = [b.value for b in plan.mechanism.bounds(plan) if b.form == "lower"]
+    assert 0.0 < lower < upper(plan)
+
+
+# Lists of vertices
+
+
+def test_a_list_of_the_cross_polytope_s_vertices_has_the_law_of_the_l1_ball_with_noise_that_stays():
+    """Probabilities of whole transcripts; the L1 ball's own noise shrinks near 0, for the slope that is left there."""
+    p, budget = 2, Budget(2.0, 1e-3)
+    listed = Polytope(tuple(map(tuple, np.vstack([np.eye(p), -np.eye(p)]))))
+    ball, cross = (plan_for("huber_hinge", n=30, p=p, shape=s, T=4, budget=budget) for s in ("l1_ball", listed))
+    assert ball.scale == cross.scale, "the slope of this loss has one bound everywhere"
+    zero, one = records("huber_hinge", 30, p, seed=1), records("huber_hinge", 30, p, seed=2)
+    seen = np.array(np.meshgrid(*[[1.0, 2.0, 3.0, 4.0]] * 3)).reshape(3, -1).T
+    ratios = []
+    for plan, outputs in ((cross, seen), (ball, np.where(seen > p, -(seen - p), seen))):
+        prepared = [plan.mechanism.prepare(plan, data) for data in (zero, one)]
+        ratios.append(plan.mechanism.log_ratio(plan, *prepared, outputs))
+    assert np.allclose(*ratios, atol=1e-12) and np.ptp(ratios[0]) > 1.0
+    squared = [plan_for(n=30, p=p, shape=s, T=4, budget=budget) for s in ("l1_ball", listed)]
+    assert squared[0].scale == squared[1].scale and upper(squared[0]) <= upper(squared[1])
+
+
+@pytest.mark.parametrize("p, count", [(3, 8), (5, 4)])
+def test_releases_over_a_random_polytope_are_in_it_and_those_without_noise_are_best(p, count):
+    rng = np.random.default_rng(p)
+    shape = Polytope(tuple(map(tuple, rng.standard_normal((count, p)))))
+    plan = plan_for(n=500, p=p, size=2.0, shape=shape, T=40)
+    data = records("squared", 500, p, seed=1)
+    prepared = plan.mechanism.prepare(plan, data)
+    assert prepared.data.X.shape == (500, count) and np.allclose(prepared.data.X, data.X @ shape.table.T)
+    thetas = plan.mechanism.release_many(plan, prepared, rng.spawn(20))
+    # Along every direction none lies beyond the farthest vertex.
+    along = rng.standard_normal((p, 500))
+    assert (thetas @ along <= 2.0 * (shape.table @ along).max(axis=0) + 1e-12).all()
+    centre = plan.mechanism.draws([plan], [prepared], rng.spawn(2), lambda: False).centres[0]
+    value = lambda at: ((data.X @ at - data.y) ** 2).mean()  # noqa: E731
+    assert value(centre) <= min(map(value, (*thetas, *(2.0 * shape.table), 2.0 * shape.table.mean(axis=0))))
+    thin = Data(data.X[:, :2], data.y, p=p)
+    wide = Data(np.pad(thin.X, ((0, 0), (0, p - 2))), data.y)
+    pair = [api.release_once(plan, d, seed=3).theta for d in (thin, wide)]
+    assert pair[0].shape == (p,) and np.allclose(*pair, atol=1e-12)
+
+
+def test_a_list_needs_vertices_of_as_many_numbers_as_there_are_columns():
+    with pytest.raises(ValueError, match="vertices of set must have length p = 3, got 2"):
+        plan_for(p=3, shape=SQUARE)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        ({"loss": "hinge"}, "needs a loss without kinks, got hinge loss: its curvature on the set is infinite"),
+        ({"loss": "mean"}, "needs a loss of a linear prediction, got mean"),
+        ({"loss": "linear"}, "has no use for linear costs: they are for the simplex"),
+        ({"set": "ball", "radius": None}, "needs a bounded set, got the L2 ball without a radius"),
+        ({"set": "ball"}, "needs the L1 ball, the simplex or a list of vertices, got the L2 ball"),
+        ({"lam": 0.1}, "has no regulariser, the set takes its place: lam must be 0, got 0.1"),
+        ({"lam": "population"}, "has no rule 'population' for lam: its noise does not depend on lam"),
+    ],
+)
+def test_problems_without_a_guarantee_are_refused_with_the_reason(change, reason):
+    with pytest.raises(NotApplicable, match=f"frank_wolfe_polytope {reason}"):
+        FrankWolfePolytope().calibrate(dc.replace(spec_for(), **change), BUDGET)
+
+
+def test_sets_with_other_vertices_are_refused_too():
+    for name in ("Box", "GroupL1Ball"):
+        if hasattr(sets, name):
+            shape = getattr(sets, name)(*((2,) if name == "GroupL1Ball" else ()))
+            with pytest.raises(NotApplicable, match="or a list of vertices"):
+                plan_for(p=4, shape=shape)
+
+
+@pytest.mark.parametrize("T", [1, 0, -3, 2.5, "long", LARGEST_T + 1, True, None])
+def test_the_number_of_steps_is_an_integer_from_2_or_a_rule(T):
+    with pytest.raises(ValueError, match=r"T must be (an integer >= 2|at most 10,000), got "):
+        FrankWolfePolytope(T=T)
+
+
+@pytest.mark.parametrize("accounting", ["published", "published_safe"])
+def test_laplace_noise_needs_delta(accounting):
+    with pytest.raises(NotApplicable, match=f"with {accounting} accounting needs delta > 0, got delta = 0"):
+        plan_for(accounting=accounting, budget=Budget(1.0))
+    assert plan_for(budget=Budget(1.0), T=11).spent.pure
+
+
+def test_records_beyond_their_promise_are_refused():
+    plan = plan_for(n=3, p=2, T=4)
+    X, y = np.full((3, 2), 0.5), np.zeros(3)
+    for data, message in (
+        (Data(np.array([[1.1, 0.0], [0.0, 0.0], [0.0, 0.0]]), y), r"\|\|x\|\|_inf <= R = 1 .* got 1 of 3 rows"),
+        (Data(X, np.array([0.0, 0.0, -1.5])), r"y must lie in \[-1, 1\], got 1.5"),
+    ):
+        for call in (plan.mechanism.prepare, lambda plan, data: check_records(data, plan.spec)):
+            with pytest.raises(ValueError, match=message):
+                call(plan, data)

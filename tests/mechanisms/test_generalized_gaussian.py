@@ -1,0 +1,260 @@
+"""The mean with noise that fits a norm: its plan, release, bounds and audit, and the exhibit with the quoted kappa."""
+
+import dataclasses as dc
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+import dpcore
+from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Spec
+from dpcore.accounting.composition import zcdp_attack_limit, zcdp_epsilon, zcdp_rho
+from dpcore.accounting.gaussian import gaussian_attack_limit, gaussian_mu
+from dpcore.core.sets import kappa_lq, length
+from dpcore.mechanisms import make_mechanism
+from dpcore.mechanisms.noise.generalized_gaussian import lp_noise
+from dpcore.mechanisms.noise.spherical import grid_of
+from tests.cli.test_cli import call
+
+KEY, BUDGET = "generalized_gaussian", Budget(1.0, 1e-5)
+LAWS = pytest.mark.parametrize("law", ["generalized_gaussian", "gaussian"])
+
+
+def plan_of(*, n: int = 200, p: int = 12, q: float = math.inf, R: float = 1.0, budget: Budget = BUDGET, **knobs):
+    return make_mechanism(KEY, **knobs).calibrate(Spec("mean", n, p, domain=Domain(q, R)), budget)
+
+
+def people(plan, seed: int = 0) -> Data:
+    """Records that use up the promise, about a place that is not 0."""
+    X = np.random.default_rng(seed).uniform(-0.5, 1.0, (plan.spec.n, plan.spec.p))
+    return Data(plan.spec.domain.R * X / length(X, plan.spec.domain.q), np.zeros(len(X)))
+
+
+@LAWS
+@pytest.mark.parametrize("q", [2.0, 3.0, 7.5, math.inf])
+def test_the_scale_is_the_sensitivity_in_the_norm_times_widening_and_multiplier(law, q):
+    plan = plan_of(q=q, R=0.5, noise=law)
+    noise, s = lp_noise(law, q, 12), 2.0 * 0.5 / 200
+    root = 12 ** (0.5 - 1.0 / q) if law == "gaussian" else math.sqrt(kappa_lq(q, 12).kappa)
+    (event,) = plan.ledger
+    assert event.sensitivity == pytest.approx(root * s, rel=1e-12) and plan.scale == event.scale
+    assert plan.scale == pytest.approx(root * s * noise.multiplier(BUDGET), rel=1e-12)
+    assert (plan.noise, plan.mechanism.noise, event.noise) == (law, law, law) and plan.spent == BUDGET
+
+
+@LAWS
+@pytest.mark.parametrize("q", [2.0, 3.0, math.inf])
+def test_no_replaced_record_moves_the_mean_further_than_the_sensitivity_and_one_attains_it(law, q):
+    plan = plan_of(n=5, p=6, q=q, R=0.7, noise=law)
+    mechanism, rng = plan.mechanism, np.random.default_rng(7)
+    farthest = 0.0
+    for _ in range(200):
+        pair = []
+        rest = rng.standard_normal((4, 6))
+        for _ in range(2):
+            X = np.vstack([rest, rng.standard_normal(6) * rng.exponential(1.0, 6) ** 3])
+            pair.append(mechanism.prepare(plan, Data(0.7 * X / length(X, q), np.zeros(5))))
+        farthest = max(farthest, mechanism.separation(plan, *pair))
+    assert farthest <= plan.ledger[0].sensitivity * (1 + 1e-12)
+    worst = [mechanism.prepare(plan, data) for data in mechanism.worst_pair(plan)]
+    assert mechanism.separation(plan, *worst) == pytest.approx(plan.ledger[0].sensitivity, rel=1e-12)
+
+
+@LAWS
+def test_releases_are_the_mean_and_noise_of_the_declared_law(law):
+    """Kolmogorov-Smirnov on lengths of 4,000 releases, false alarm 1e-6; half the noise is rejected."""
+    plan = plan_of(noise=law)
+    data, mechanism = people(plan), plan.mechanism
+    prepared = mechanism.prepare(plan, data)
+    assert np.allclose(prepared.theta, data.X.mean(axis=0), rtol=0, atol=1e-15)
+    order = lp_noise(law, math.inf, 12).order
+    rngs = [np.random.default_rng(seed) for seed in range(4_000)]
+    for used, honest in ((plan, True), (plan.weakened(0.5), False)):
+        away = (mechanism.release_many(used, prepared, rngs) - data.X.mean(axis=0)) / plan.scale
+        assert bool(stats.kstest(length(away, order)[:, 0], stats.chi(12).cdf).pvalue > 1e-6) is honest
+
+
+def test_sparse_records_and_idle_columns_change_nothing():
+    plan = plan_of()
+    data = people(plan)
+    one = dpcore.solve(KEY, data.X, epsilon=1.0, delta=1e-5, seed=3).theta
+    other = dpcore.solve(KEY, sparse.csr_array(data.X), epsilon=1.0, delta=1e-5, seed=3).theta
+    grid = grid_of(plan.mechanism.resolution(plan))  # where a sum lies on its border, its last bit decides
+    assert np.allclose(one, other, rtol=0, atol=1.01 * grid)
+    narrow = Data(data.X[:, :4], data.y, p=12)
+    prepared = plan.mechanism.prepare(plan, narrow)
+    rng = np.random.default_rng(3)
+    assert np.allclose(plan.mechanism.release(plan, prepared, rng), one[:4], rtol=0, atol=1.01 * grid)
+
+
+@LAWS
+@pytest.mark.parametrize("q", [2.0, 4.0, math.inf])
+def test_the_excess_risk_is_its_bound(law, q):
+    """Within five standard errors, false alarm 1e-6: the second moment is exact."""
+    plan = plan_of(n=50, q=q, noise=law)
+    data = people(plan)
+    prepared = plan.mechanism.prepare(plan, data)
+    thetas = plan.mechanism.release_many(plan, prepared, [np.random.default_rng(5)] * 20_000)
+    excess = ((thetas - data.X.mean(axis=0)) ** 2).sum(axis=1)
+    empirical, population = (bound for bound in dpcore.bounds_of(plan) if bound.form == "upper")
+    assert abs(excess.mean() - empirical.value) < 5.0 * excess.std() / math.sqrt(len(excess))
+    assert (empirical.quantity, population.quantity) == ("excess_empirical_risk", "excess_population_risk")
+
+
+def test_the_risk_on_fresh_records_is_below_its_bound_and_not_without_the_sampling_error():
+    """Fair signs have the largest variance: equality in the mean, here within five standard errors of 3,000 runs."""
+    plan = plan_of(n=50, budget=Budget(50.0, 1e-5))
+    rng, excess = np.random.default_rng(11), np.empty(3_000)
+    for i in range(len(excess)):
+        X = rng.integers(0, 2, (50, 12)) * 2.0 - 1.0
+        prepared = plan.mechanism.prepare(plan, Data(X, np.zeros(50)))
+        excess[i] = (plan.mechanism.release(plan, prepared, rng) ** 2).sum()
+    empirical, population = dpcore.bounds_of(plan)
+    error = excess.std() / math.sqrt(len(excess))
+    assert abs(excess.mean() - population.value) < 5.0 * error
+    assert excess.mean() - 5.0 * error > 2.0 * empirical.value
+
+
+@LAWS
+def test_an_experiment_measures_what_the_bound_says(law):
+    """In the norm that the source's promise implies; five standard errors of 200 paired releases at each point."""
+    mechanism = make_mechanism(KEY, noise=law)
+    table = dpcore.run(
+        Experiment(
+            "synthetic_location", (mechanism,), n=80, loss="mean", sweep=Axis("epsilon", (0.5, 5.0)), repetitions=400
+        )
+    )
+    assert (table.status == "ok").all() and set(table.metric) == {"excess_empirical_risk"}
+    assert np.all(np.abs(table["mean"] - table.bound) < 5.0 * table.se)
+
+
+@LAWS
+def test_draws_of_a_curve_are_pairs_of_opposite_noise_that_all_plans_share(law):
+    plans = [plan_of(noise=law, budget=Budget(epsilon, 1e-5)) for epsilon in (0.5, 5.0)]
+    prepared = plans[0].mechanism.prepare_many(plans, people(plans[0]), lambda: False)
+    rngs = [np.random.default_rng(seed) for seed in range(3)]
+    drawn = plans[0].mechanism.draws(plans, prepared, rngs, lambda: False)
+    noise = drawn.thetas - drawn.centres[:, None]
+    assert noise.shape == (2, 6, 12) and np.allclose(noise[:, ::2], -noise[:, 1::2], rtol=1e-9)
+    assert np.allclose(noise[0] / plans[0].scale, noise[1] / plans[1].scale, rtol=1e-9)
+    one = plans[1].mechanism.release(plans[1], prepared[1], np.random.default_rng(2))
+    assert np.allclose(drawn.thetas[1, 4], one, rtol=1e-12)
+
+
+# The promise
+
+
+def test_attack_limits_are_those_of_the_laws():
+    gaussian, other = plan_of(noise="gaussian"), plan_of()
+    assert gaussian.mechanism.attack_limit(gaussian) == pytest.approx(
+        gaussian_attack_limit(gaussian_mu(BUDGET)), rel=1e-9
+    )
+    assert gaussian.mechanism.claimed_curve(gaussian).mu == gaussian_mu(BUDGET)
+    assert other.mechanism.attack_limit(other) == pytest.approx(zcdp_attack_limit(zcdp_rho(BUDGET)), rel=1e-9)
+    assert other.mechanism.claimed_curve(other).mu == pytest.approx(math.sqrt(2.0 * zcdp_rho(BUDGET)))
+    # Gaussian noise is zCDP too, and near its limit for small mu.
+    for mu in (1e-3, 0.1, 1.0, 3.0, 8.0):
+        assert 0.5 < gaussian_attack_limit(mu) <= zcdp_attack_limit(mu**2 / 2.0) <= 1.0
+    assert zcdp_attack_limit(0.5e-6) - 0.5 < 1.3 * (gaussian_attack_limit(1e-3) - 0.5)
+
+
+@pytest.mark.parametrize("knobs", [{"noise": "gaussian"}, {"accounting": "published"}, {}], ids=str)
+@pytest.mark.parametrize("q, p", [(3.0, 5), (math.inf, 30)])
+def test_audits_pass_and_halved_noise_is_caught(knobs, q, p):
+    """A correct mechanism is contradicted with probability 0.1%.
+
+    Noise as quoted is audited against what is proved of it, which leaves room for half of it in 30 columns: a third is
+    caught.
+    """
+    plan = plan_of(n=10, p=p, q=q, **knobs)
+    assert dpcore.run_audit(plan, runs=10_000).verdict == "no contradiction found"
+    less = 0.5 if knobs != {"accounting": "published"} or q == 3.0 else 1.0 / 3.0
+    assert dpcore.run_audit(plan.weakened(less), runs=20_000).verdict == "contradicted"
+
+
+def test_the_quoted_kappa_spends_more_than_was_asked_for_and_is_not_released():
+    plan = plan_of(p=100, accounting="published")
+    quoted = 2.0 * math.log(100)
+    proved = quoted * 100 ** (2.0 / (quoted + 1.0))
+    assert plan.spent.epsilon == pytest.approx(zcdp_epsilon(proved / quoted * zcdp_rho(BUDGET), 1e-5), rel=1e-6)
+    assert plan.spent.epsilon > 1.5 and plan.spent.delta == 1e-5 and plan.requested == BUDGET
+    # As quoted: sigma = sqrt(kappa) s M.
+    M = lp_noise(KEY, math.inf, 100).multiplier(BUDGET)
+    assert plan.scale == pytest.approx(math.sqrt(quoted) * 2.0 / 200 * M, rel=1e-12)
+    with pytest.raises(NotApplicable, match="an exhibit for audits and docs; nothing is released"):
+        dpcore.solve(KEY, np.zeros((50, 100)), epsilon=1.0, delta=1e-5, accounting="published")
+
+
+def test_the_quoted_kappa_is_right_for_small_q_and_is_released_there():
+    published, tight = plan_of(p=100, q=4.0, accounting="published"), plan_of(p=100, q=4.0)
+    assert published.spent == BUDGET and published.scale == tight.scale
+    release = dpcore.solve(KEY, np.zeros((50, 100)), epsilon=1.0, delta=1e-5, q=4.0, accounting="published", seed=1)
+    assert release.spent == BUDGET
+
+
+# What is refused, and how the norm is said
+
+
+@pytest.mark.parametrize(
+    "change, knobs, message",
+    [
+        (
+            {"loss": "logistic"},
+            {},
+            "releases the mean, whose minimiser one record moves by 2 R / n in any norm, got logi",
+        ),
+        ({"loss": "geometric_median"}, {}, "releases the mean, .*, got geometric median"),
+        ({"domain": Domain(1.5)}, {}, r"needs \|\|x\|\|_q <= R with q from 2 to inf, got q = 1\.5"),
+        ({"radius": 2.0}, {}, r"works on R\^p, got radius 2"),
+        ({"set": "box"}, {}, r"works on R\^p, got set 'box'"),
+        ({"lam": 0.1}, {}, r"has no regulariser: lam must be 0, got 0\.1"),
+        ({"lam": "population"}, {}, "has no regulariser: lam must be 0, got 'population'"),
+        (
+            {},
+            {"noise": "gaussian", "accounting": "published"},
+            "has a quoted kappa for .* and p >= 2, got Gaussian noise",
+        ),
+        ({"p": 1}, {"accounting": "published"}, "has a quoted kappa for .* and p >= 2, got p = 1"),
+    ],
+    ids=str,
+)
+def test_what_has_no_guarantee_is_refused_with_the_reason(change, knobs, message):
+    spec = dc.replace(Spec("mean", 10, 3, domain=Domain(math.inf)), **change)
+    with pytest.raises(NotApplicable, match=f"^{KEY} {message}"):
+        make_mechanism(KEY, **knobs).calibrate(spec, BUDGET)
+
+
+def test_wrong_knobs_are_refused():
+    with pytest.raises(ValueError, match="noise must be one of generalized_gaussian, gaussian, got 'gamma'"):
+        make_mechanism(KEY, noise="gamma")
+    with pytest.raises(NotApplicable, match="delta > 0"):
+        plan_of(budget=Budget(1.0))
+
+
+def test_the_norm_of_the_promise_is_an_argument():
+    """None is the mechanism's own norm, or the set's where one is named."""
+    facts = dict(n=100, p=4, epsilon=1.0, delta=1e-5)
+    for key, own in ((KEY, math.inf), ("output_gaussian", 2.0), ("frank_wolfe_general", math.inf)):
+        assert dpcore.calibrate(key, **facts).spec.domain.q == own
+    assert dpcore.calibrate(KEY, **facts, q=3).spec.domain == Domain(3.0)
+    assert dpcore.calibrate(KEY, **facts, set="ball").spec.domain.q == 2.0
+    assert dpcore.calibrate("frank_wolfe_general", **facts, q=2).spec.domain.q == 2.0
+    with pytest.raises(NotApplicable, match=r"output_gaussian is proved for \|\|x\|\|_2 <= R, got q = 3"):
+        dpcore.calibrate("output_gaussian", **facts, q=3)
+    with pytest.raises(ValueError, match=r"q must be a number from 1 to inf, got 0\.5"):
+        dpcore.calibrate(KEY, **facts, q=0.5)
+    X = np.full((10, 4), 0.6)
+    assert dpcore.solve(KEY, X, epsilon=1.0, delta=1e-5).plan.spec.domain.q == math.inf
+    with pytest.raises(ValueError, match=r"\|\|x\|\|_4 <= R = 0\.7 in every row"):
+        dpcore.solve(KEY, X, epsilon=1.0, delta=1e-5, q=4, R=0.7)
+    assert dpcore.solve(KEY, X, epsilon=1.0, delta=1e-5, q=4, R=0.7, clip=True).clipped == 10
+
+
+def test_the_command_line_takes_the_norm_too(capsys, tmp_path):
+    lines = ["a,b,nothing", "0.6,0.5,0", "-0.6,0.1,0", "0.2,0.3,1"]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    words = ["solve", KEY, "--data", tmp_path / "people.csv", "--label", "nothing", "--epsilon", 1, "--delta", 1e-5]
+    for q, release in (("inf", 0), ("3", 0), ("1.5", 2)):
+        code, _, err = call(capsys, *words, "--R", 0.7, "--q", q)
+        assert code == release and ("q from 2 to inf, got q = 1.5" in err) is (release == 2)

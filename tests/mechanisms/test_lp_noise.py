@@ -1,0 +1,313 @@
+"""Noise for norms of any order: how regular they are, the law that is drawn, its moments, and what it gives away."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from dpcore import Budget, NotApplicable
+from dpcore.accounting.gaussian import hockey_stick
+from dpcore.core.sets import kappa_lq, kappa_of_order, length, quoted_kappa
+from dpcore.mechanisms.noise.generalized_gaussian import (
+    LpNoise,
+    lp_noise,
+    quoted_kappa_exhibit,
+    quoted_noise,
+    shift_delta,
+)
+
+DRAWS = 100_000
+# Distributions are tested at this rate of false alarms.
+ALARM = 1e-6
+
+
+def law(order: float, d: int) -> LpNoise:
+    return LpNoise("generalized_gaussian", d, order, 1.0)
+
+
+def sample(order: float, d: int, draws: int = DRAWS, seed: int = 0) -> np.ndarray:
+    return law(order, d).draw([np.random.default_rng([seed, d])] * draws)
+
+
+# Regularity
+
+
+@pytest.mark.parametrize("q_star", [2.0, 2.3, 3.0, 5.0, 11.0, 40.0, math.inf])
+@pytest.mark.parametrize("d", [1, 2, 3, 7, 8, 10, 100, 1000, 10_000])
+def test_kappa_is_the_smallest_over_all_orders(q_star, d):
+    grid = np.linspace(2.0, min(q_star, 60.0), 20_001)
+    values = (grid - 1.0) * d ** (2.0 / grid - 2.0 / q_star)
+    found = kappa_lq(q_star, d)
+    assert found.kappa <= values.min() * (1 + 1e-12)
+    assert found.kappa == pytest.approx(values.min(), rel=1e-5)
+    assert found == kappa_of_order(found.order, q_star, d) and found.smooth == found.order - 1.0
+
+
+def test_kappa_of_the_largest_entry_is_twice_what_is_quoted():
+    exact = [kappa_lq(math.inf, d).kappa for d in (10, 100, 1000, 10_000)]
+    assert exact == pytest.approx([9.28, 22.1, 34.7, 47.3], rel=3e-3)
+    assert [k / quoted_kappa(math.inf, d).kappa for k, d in zip(exact, (10, 100, 1000, 10_000), strict=True)] == (
+        pytest.approx([2.01, 2.40, 2.51, 2.57], abs=0.01)
+    )
+
+
+@pytest.mark.parametrize("order", [2.0, 2.5, 3.0, 6.0, 13.8])
+def test_squares_of_norms_are_smooth_and_not_smoother(order):
+    """||x + y||^2 <= ||x||^2 + <grad, y> + (r - 1) ||y||^2 with equality in the limit of small y across (1, 1).
+
+    An error of rounding is at most 1e-12 of the squares.
+    """
+    rng = np.random.default_rng(int(10 * order))
+
+    def gap(x, y):
+        size = length(x, order)
+        gradient = 2.0 * size**2 * np.sign(x) * (np.abs(x) / size) ** (order - 1.0) / size
+        squares = length(x + y, order) ** 2 - size**2 - (gradient * y).sum(axis=-1, keepdims=True)
+        return squares[:, 0], length(y, order)[:, 0] ** 2, size[:, 0] ** 2
+
+    for d in (2, 5, 30):
+        x = rng.standard_normal((20_000, d))
+        y = rng.standard_normal((20_000, d)) * 10.0 ** rng.uniform(-3, 2, (20_000, 1))
+        rise, square, size = gap(x, y)
+        assert np.all(rise <= (order - 1.0) * square + 1e-12 * (size + square))
+    rise, square, _ = gap(np.ones((1, 2)), np.array([[1e-4, -1e-4]]))
+    assert rise[0] / square[0] == pytest.approx(order - 1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("q_star", [2.0, 3.0, 11.0, math.inf])
+@pytest.mark.parametrize("d", [1, 4, 100])
+def test_the_norm_that_stands_in_is_equivalent_with_both_constants_attained(q_star, d):
+    found = kappa_lq(q_star, d)
+    x = np.random.default_rng(d).standard_normal((2_000, d))
+    ratio = (length(x, found.order) / length(x, q_star))[:, 0] ** 2
+    most = found.kappa / found.smooth
+    assert np.all(ratio >= 1.0 - 1e-12) and np.all(ratio <= most * (1 + 1e-12))
+    for extreme, value in ((np.eye(d)[0], 1.0), (np.ones(d), most)):
+        assert (length(extreme, found.order)[0] / length(extreme, q_star)[0]) ** 2 == pytest.approx(value, rel=1e-12)
+
+
+def test_arguments_without_a_kappa_are_refused():
+    for law_name in ("gaussian", "generalized_gaussian"):
+        with pytest.raises(ValueError, match=r"q_star must be a number from 2 to inf, got 1\.5"):
+            lp_noise(law_name, 1.5, 4)
+    with pytest.raises(ValueError, match="law must be one of generalized_gaussian, gaussian, got 'gamma'"):
+        lp_noise("gamma", 3.0, 4)
+    with pytest.raises(ValueError, match=r"order must be a number from 2 to q_star = 3, got 4\.0"):
+        kappa_of_order(4.0, 3.0, 10)
+    with pytest.raises(ValueError, match="d must be an integer >= 2, got 1"):
+        quoted_kappa(math.inf, 1)
+    with pytest.raises(NotApplicable, match="delta > 0"):
+        lp_noise("generalized_gaussian", 3.0, 4).multiplier(Budget(1.0))
+
+
+# The law
+
+
+def shares(z: np.ndarray, order: float) -> np.ndarray:
+    """What is uniform on [0, 1] where (z_1, z_2) / ||(z_1, z_2)|| follows the cone measure: a Beta variable's cdf.
+
+    |z_1|^r and |z_2|^r are then Gamma(1/r) variables but for a factor. The smaller over the larger keeps its digits.
+    """
+    odds = (np.abs(z[:, 0]) / np.abs(z[:, 1])) ** order
+    small = np.minimum(odds, 1.0 / odds)
+    below = special.betainc(1.0 / order, 1.0 / order, small / (1.0 + small))
+    return np.where(odds < 1.0, below, 1.0 - below)
+
+
+def test_directions_follow_the_cone_measure_and_neither_surface_nor_normalised_gaussian():
+    """Kolmogorov-Smirnov at r = 8 in the plane; the wrong directions are rejected with p-values below 1e-15."""
+    order, rng = 8.0, np.random.default_rng(3)
+    assert stats.kstest(shares(sample(order, 2), order), "uniform").pvalue > ALARM
+    assert stats.kstest(shares(sample(order, 7)[:, 2:4], order), "uniform").pvalue > ALARM
+    assert stats.kstest(shares(rng.standard_normal((DRAWS, 2)), order), "uniform").pvalue < 1e-15
+    angles = np.linspace(0.0, math.pi / 2, 200_001)
+    arc = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    arc /= length(arc, order)
+    travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(arc, axis=0), axis=1))])
+    # Four such arcs are the surface, which is not d Vol(ball) as in the density's constant.
+    assert 4 * travelled[-1] == pytest.approx(7.478, abs=1e-3)
+    at = np.interp(rng.random(DRAWS) * travelled[-1], travelled, angles)
+    assert stats.kstest(shares(np.stack([np.cos(at), np.sin(at)], axis=1), order), "uniform").pvalue < 1e-15
+
+
+@pytest.mark.parametrize("order, d", [(3.0, 2), (4.0, 3), (8.0, 2), (13.8, 5), (6.0, 20)])
+def test_lengths_are_chi_variables_and_signs_are_fair(order, d):
+    z = sample(order, d, 50_000)
+    assert stats.kstest(length(z, order)[:, 0], stats.chi(d).cdf).pvalue > ALARM
+    assert stats.kstest(length(z, order)[:, 0], stats.chi(d + 1).cdf).pvalue < ALARM
+    positive = (z > 0.0).sum(axis=0)
+    assert np.all(stats.binom.cdf(np.minimum(positive, 50_000 - positive), 50_000, 0.5) > ALARM / d)
+    # Signs of two coordinates are independent.
+    together = int((z[:, 0] * z[:, 1] > 0.0).sum())
+    assert stats.binomtest(together, 50_000).pvalue > ALARM
+
+
+@pytest.mark.parametrize("order", [3.0, 8.0])
+def test_a_coordinate_follows_its_marginal(order):
+    """Against the integral of exp(-||z||_r^2 / 2) over the second coordinate, with the constant that must come out."""
+    # 1/C = d Vol(ball) 2^(d/2 - 1) Gamma(d/2), d = 2.
+    constant = 2.0 * (2.0 * math.gamma(1 + 1 / order)) ** 2 / math.gamma(1 + 2 / order)
+    a = np.linspace(-9.0, 9.0, 1_001)
+    squares = (np.abs(a)[:, None] ** order + np.abs(a) ** order) ** (2.0 / order)
+    density = integrate.simpson(np.exp(-0.5 * squares), x=a, axis=1) / constant
+    cdf = integrate.cumulative_trapezoid(density, a, initial=0.0)
+    assert cdf[-1] == pytest.approx(1.0, abs=1e-4)
+    z = sample(order, 2)[:, 0]
+    assert stats.kstest(z, lambda x: np.interp(x, a, cdf / cdf[-1])).pvalue > ALARM
+    assert stats.kstest(z, "norm").pvalue < ALARM
+
+
+@pytest.mark.parametrize("q_star, d", [(2.0, 6), (3.0, 1), (math.inf, 5)])
+def test_order_2_is_gaussian_noise(q_star, d):
+    noise = lp_noise("generalized_gaussian", q_star, d)
+    gaussian = lp_noise("gaussian", q_star, d)
+    assert noise.order == 2.0 and noise.widening == gaussian.widening
+    z = noise.draw([np.random.default_rng(d)] * 40_000)
+    for j in range(d):
+        assert stats.kstest(z[:, j], "norm").pvalue > ALARM / d
+    assert stats.kstest((z**2).sum(axis=1), stats.chi2(d).cdf).pvalue > ALARM
+    assert np.array_equal(noise.log_density(z), gaussian.log_density(z))
+
+
+@pytest.mark.parametrize("order, d", [(2.0, 3), (3.0, 1), (3.0, 10), (6.0, 100), (11.8, 1000)])
+def test_moments(order, d):
+    """Means of 4,000 to 40,000 draws within five standard errors: false alarm 1e-6 each."""
+    z = sample(order, d, 4_000 if d >= 100 else 40_000)
+    for found, expected in (
+        ((z**2).sum(axis=1), law(order, d).mean_square),
+        (length(z, order)[:, 0] ** 2, d),
+        (length(z, order)[:, 0], math.sqrt(2.0) * math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2))),
+    ):
+        assert abs(found.mean() - expected) < 5.0 * found.std() / math.sqrt(len(z))
+    # ||z||_r <= ||z||_2 <= d^(1/2 - 1/r) ||z||_r; cubes have the shortest diagonals.
+    assert d * (1 - 1e-12) <= law(order, d).mean_square <= d ** (2.0 - 2.0 / order) * (1 + 1e-12)
+
+
+def test_a_draw_is_one_of_its_generator_alone():
+    for noise in (law(5.0, 4), lp_noise("gaussian", 5.0, 4)):
+        many = noise.draw([np.random.default_rng(seed) for seed in (1, 2, 1)])
+        assert np.array_equal(many[0], many[2]) and not np.array_equal(many[0], many[1])
+        assert np.array_equal(many[1:2], noise.draw([np.random.default_rng(2)]))
+
+
+# What it gives away
+
+
+def renyi(order: float, shift: np.ndarray, alpha: float) -> float:
+    """D_alpha of the law in the plane against itself shifted, by quadrature on a grid."""
+    t = np.linspace(-14.0, 14.0, 281)
+    z = np.stack(np.meshgrid(t, t, indexing="ij"), axis=-1)
+    p, q = law(order, 2).log_density(z), law(order, 2).log_density(z - shift)
+    total = np.exp(alpha * p + (1.0 - alpha) * q).sum() / np.exp(p).sum()
+    return math.log(total) / (alpha - 1.0)
+
+
+@pytest.mark.parametrize("order, share", [(2.0, 1.0), (2.5, 0.718), (3.0, 0.575), (4.0, 0.4235), (8.0, 0.220)])
+def test_renyi_divergence_stays_below_what_is_proved(order, share):
+    """By quadrature; the largest share of the bound over directions and sizes is what another program found."""
+    ratios = []
+    for angle in np.linspace(0.0, math.pi / 4, 3):
+        for size in (0.05, 0.5, 2.0):
+            direction = np.array([math.cos(angle), math.sin(angle)])
+            for alpha in (1.1, 2.0, 4.0):
+                proved = alpha * law(order, 2).distance(size * direction) ** 2 / 2.0
+                ratios.append(renyi(order, size * direction, alpha) / proved)
+    assert max(ratios) <= 1.0 + 1e-6
+    assert max(ratios) == pytest.approx(share, abs=0.01)
+
+
+@pytest.mark.parametrize("law_name", ["generalized_gaussian", "gaussian"])
+@pytest.mark.parametrize("q_star, d", [(3.0, 10), (5.0, 100), (11.0, 100), (math.inf, 2), (math.inf, 100)])
+def test_a_shift_is_never_longer_than_its_widening_and_equal_entries_attain_it(law_name, q_star, d):
+    noise, rng = lp_noise(law_name, q_star, d), np.random.default_rng(d)
+    for shift in rng.standard_normal((200, d)) * rng.exponential(1.0, (200, d)) ** 4:
+        assert noise.distance(shift / length(shift, q_star)) <= noise.widening * (1 + 1e-12)
+    assert noise.distance(np.ones(d) / length(np.ones(d), q_star)) == pytest.approx(noise.widening, rel=1e-12)
+
+
+@pytest.mark.parametrize("q_star, d", [(3.0, 100), (5.0, 100), (11.0, 100), (math.inf, 100), (math.inf, 10), (3.0, 10)])
+def test_gaussian_noise_is_no_larger_in_the_norm_of_the_promise(q_star, d):
+    """Same multiplier, 4,000 draws: the difference is beyond four standard errors; and its multiplier is smaller too.
+
+    Each size is below its bound; half the bound is not one.
+    """
+    means, reaches = [], []
+    for law_name in ("gaussian", "generalized_gaussian"):
+        noise = lp_noise(law_name, q_star, d)
+        sizes = noise.widening * length(noise.draw([np.random.default_rng(1)] * 4_000), q_star)[:, 0]
+        reaches.append(noise.widening * noise.reach(q_star))
+        means.append((sizes.mean(), sizes.std() / math.sqrt(len(sizes))))
+        root = math.sqrt((sizes**2).mean())
+        assert root <= reaches[-1] * 1.02 and 0.5 * reaches[-1] < root
+    assert reaches[0] == pytest.approx(reaches[1], rel=1e-12)
+    (small, error), (large, other) = means
+    assert small < large - 4.0 * math.hypot(error, other)
+    for epsilon, delta in ((0.1, 1e-5), (1.0, 1e-5), (5.0, 1e-9)):
+        exact, by_zcdp = (
+            lp_noise(name, q_star, d).multiplier(Budget(epsilon, delta))
+            for name in ("gaussian", "generalized_gaussian")
+        )
+        assert exact < by_zcdp
+
+
+@pytest.mark.parametrize("q_star", [4.0, math.inf])
+def test_orders_below_that_of_the_density_have_a_bound_too(q_star):
+    noise = lp_noise("generalized_gaussian", q_star, 200)
+    z = noise.draw([np.random.default_rng(0)] * 1_000)
+    for other in (2.0, 2.5, noise.order, 2 * noise.order, math.inf):
+        root = math.sqrt((length(z, other) ** 2).mean())
+        assert root <= noise.reach(other) * 1.02
+
+
+@pytest.mark.parametrize(
+    "epsilon, multiplier, exact",
+    [(0.1, 34.0, 30.8), (0.5, 7.67, 7.03), (1.0, 4.05, 3.73), (2.0, 2.15, 1.99), (5.0, 0.953, 0.892)],
+)
+def test_multipliers(epsilon, multiplier, exact):
+    budget = Budget(epsilon, 1e-5)
+    assert lp_noise("generalized_gaussian", 3.0, 10).multiplier(budget) == pytest.approx(multiplier, rel=2e-3)
+    assert lp_noise("gaussian", 3.0, 10).multiplier(budget) == pytest.approx(exact, rel=2e-3)
+
+
+# The quoted kappa
+
+
+@pytest.mark.parametrize("d", [1, 50])
+def test_the_delta_of_a_shift_is_that_of_the_curve_for_gaussian_noise(d):
+    """Within five standard errors, false alarm 1e-6."""
+    noise, rng = lp_noise("gaussian", 2.0, d), np.random.default_rng(d)
+    shift = rng.standard_normal(d)
+    mu = float(np.linalg.norm(shift)) / 2.5
+    found, error = shift_delta(noise, shift, 2.5, 0.3, draws=50_000, rng=rng)
+    assert abs(found - hockey_stick(0.3, mu)) < 5.0 * error < 0.1
+
+
+@pytest.mark.parametrize("d, draws, measured", [(100, 30_000, 1.25e-2), (1000, 8_000, 2.23e-2)])
+def test_the_quoted_kappa_breaks_its_promise_and_the_exact_one_keeps_it(d, draws, measured):
+    """Deltas within five standard errors of long runs; by four the quoted one is above what was promised."""
+    asked = Budget(1.0, 1e-2)
+    found = quoted_kappa_exhibit(d, asked, draws=draws, seed=1)
+    value, error = found.quoted
+    assert abs(value - measured) < 5.0 * error
+    assert value - 4.0 * error > asked.delta
+    value, error = found.proved
+    assert value > 0.0 and value + 10.0 * error < 0.3 * asked.delta
+    assert found.spent > 1.7 * asked.epsilon
+
+
+def test_what_is_proved_of_noise_as_quoted():
+    """rho grows by kappa over kappa: up to e for the largest entry, 1 where the quoted kappa is right."""
+    for d in (2, 10, 100, 10_000):
+        noise, share = quoted_noise(math.inf, d)
+        assert noise.order == pytest.approx(2.0 * math.log(d) + 1.0) and 1.5 < share < math.e
+        assert noise.widening**2 == pytest.approx(share * 2.0 * math.log(d), rel=1e-12)
+    noise, share = quoted_noise(5.0, 100)
+    assert (noise.order, noise.widening, share) == (5.0, 2.0, 1.0)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("d, measured", [(100, 1.25e-2), (1000, 2.23e-2)])
+def test_the_violation_to_three_digits(d, measured):
+    found = quoted_kappa_exhibit(d, Budget(1.0, 1e-2), draws=200_000, seed=2)
+    assert abs(found.quoted[0] - measured) < 5.0 * found.quoted[1] < 1.5e-3

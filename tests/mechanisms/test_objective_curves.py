@@ -1,0 +1,117 @@
+"""Curves of objective perturbation: a cell against exact solves put together by hand, and its pairs of draws."""
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import Axis, Budget, Experiment, Spec, solvers
+from dpcore.core.losses import get_loss
+from dpcore.data import load
+from dpcore.experiments import cell
+
+N, P, SEED = 400, 6, 2
+EPSILONS = (0.3, 1.0, 10.0)
+every_key = pytest.mark.parametrize("key", ["objective_gamma", "objective_gaussian"])
+
+
+def exact_draws(key: str, loss: str, lam: float | str, pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Minimisers [K, 2 pairs, r] to release accuracy, and without noise [K, r]."""
+    split = load("synthetic", N, P, SEED)
+    mechanism = dpcore.make_mechanism(key)
+    thetas, centres = [], []
+    for epsilon in EPSILONS:
+        plan = mechanism.calibrate(Spec(loss, N, P, lam, split.domain), Budget(epsilon, 1e-6))
+        row = []
+        for pair in range(pairs):
+            b = plan.scale * mechanism.law.direction(P, P, cell.generator(SEED, key, pair))
+            for tilt in (b, -b):
+                found = solvers.minimise(get_loss(loss), split.train, plan.spec.lam, tol=plan.tol, linear=tilt)
+                row.append(found.theta)
+        thetas.append(row)
+        centres.append(solvers.minimise(get_loss(loss), split.train, plan.spec.lam, tol=plan.tol).theta)
+    return np.array(thetas), np.array(centres)
+
+
+@every_key
+@pytest.mark.parametrize("loss", ["logistic", "huber_hinge"])
+@pytest.mark.parametrize("lam", ["auto", 0.05])
+def test_a_cell_equals_exact_solves_put_together_by_hand(key, loss, lam):
+    """To display accuracy: means of the excess within 0.5%, of the accuracy within a tenth of a point."""
+    facts = dict(source="synthetic", n=N, p=P, loss=loss, lam=lam, sweep=Axis("epsilon", EPSILONS), seed=SEED)
+    table = dpcore.run(Experiment(mechanisms=(key,), repetitions=12, population=True, **facts))
+    assert (table.repetitions == 12).all() and not table.exact.any()
+    thetas, centres = exact_draws(key, loss, lam, pairs=6)
+    split, found = load("synthetic", N, P, SEED), get_loss(loss)
+    best = cell.reference_minimum("synthetic", N, P, SEED, loss, 10.0)
+
+    def check(metric: str, values: np.ndarray, noiseless: np.ndarray, rel: float, absolute: float) -> None:
+        rows = table[table.metric == metric]
+        pairs = values.reshape(len(EPSILONS), 6, 2).mean(axis=2)
+        assert np.allclose(rows["mean"], pairs.mean(axis=1), rtol=rel, atol=absolute)
+        # What the solver leaves is seen where pairs agree to a thousandth of their mean.
+        slack = 1e-3 * np.abs(rows["mean"]) + 2 * absolute
+        assert np.all(np.abs(rows.se - pairs.std(axis=1, ddof=1) / np.sqrt(6)) <= 0.05 * rows.se + slack)
+        assert np.allclose(rows.noiseless, noiseless, rtol=rel, atol=absolute)
+        assert np.allclose(rows.q90, np.quantile(values, 0.9, axis=1), rtol=4 * rel, atol=4 * absolute)
+
+    def risks(models: np.ndarray) -> np.ndarray:
+        z = models @ split.train.X.T
+        return found.value(z.ravel(), np.tile(split.train.y, z.size // N)).reshape(z.shape).mean(axis=-1)
+
+    def right(models: np.ndarray) -> np.ndarray:
+        return (split.test.y * (models @ split.test.X.T) > 0.0).mean(axis=-1)
+
+    def population(models: np.ndarray) -> np.ndarray:
+        flat = split.population.risk(found, np.ascontiguousarray(models.reshape(-1, P)))
+        return flat.reshape(models.shape[:-1]) - split.population.minimum(found, 10.0)
+
+    check("excess_empirical_risk", risks(thetas) - best.risk, risks(centres) - best.risk, 0.005, 1e-6)
+    check("accuracy", right(thetas), right(centres), 0.0, 0.001)
+    check("excess_population_risk", population(thetas), population(centres), 0.005, 1e-6)
+
+
+@every_key
+def test_draws_come_in_pairs_and_few_are_the_beginning_of_many(key):
+    split = load("synthetic", N, P, SEED)
+    mechanism = dpcore.make_mechanism(key)
+    plan = mechanism.calibrate(Spec("logistic", N, P, 0.05, split.domain), Budget(1.0, 1e-6))
+    prepared = [mechanism.prepare(plan, split.train)]
+
+    def draws(pairs: int) -> np.ndarray:
+        rngs = [cell.generator(SEED, key, r) for r in range(pairs)]
+        drawn = mechanism.draws([plan], prepared, rngs, cell.never)
+        thetas, risks = drawn.thetas, drawn.risks
+        values = get_loss("logistic").value((thetas[0] @ split.train.X.T).ravel(), np.tile(split.train.y, 2 * pairs))
+        assert np.allclose(risks[0], values.reshape(-1, N).mean(axis=1), rtol=1e-5)
+        return thetas[0]
+
+    few, many = draws(3), draws(10)
+    size = np.linalg.norm(many - prepared[0].theta, axis=1).mean()
+    assert np.abs(few - many[:6]).max() < 0.01 * size
+    gradient = np.array(
+        [get_loss("logistic").derivative(split.train.X @ t, split.train.y) @ split.train.X for t in many]
+    )
+    b = -(gradient / N + 0.05 * many)
+    assert np.abs(b[0::2] + b[1::2]).max() < 0.01 * np.abs(b).max(), "noise of opposite signs"
+    assert np.linalg.norm(b[0] - b[2]) > 0.1 * np.linalg.norm(b[0])
+
+
+@every_key
+@pytest.mark.parametrize("asked, drawn", [(2, 4), (3, 4), (4, 4), (5, 6), (20, 20)])
+def test_the_table_says_how_many_releases_it_holds(key, asked, drawn):
+    sweep = Axis("epsilon", (1.0,))
+    table = dpcore.run(Experiment(source="synthetic", n=60, p=2, mechanisms=(key,), repetitions=asked, sweep=sweep))
+    assert set(table.repetitions) == {drawn} and (table.se > 0.0).all()
+
+
+@every_key
+def test_points_below_the_smallest_lam_say_so_and_the_others_stand(key):
+    facts = dict(source="synthetic", n=300, p=3, mechanisms=(key,), repetitions=4)
+    table = dpcore.run(Experiment(lam=0.005, **facts))
+    refused = table[table.status == "not applicable"]
+    assert 0 < len(refused) < 19 and refused.x.max() < table[table.status == "ok"].x.min()
+    assert refused.reason.str.startswith(f"{key} needs lam > ").all()
+    whole = dpcore.run(Experiment(lam="auto", **facts))
+    assert (whole.status == "ok").all() and len(whole) == 2 * 19
+    hinge = dpcore.run(Experiment(loss="hinge", **facts))
+    assert (hinge.status == "not applicable").all() and hinge.reason.str.contains("needs a loss without kinks").all()

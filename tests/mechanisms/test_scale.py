@@ -1,0 +1,332 @@
+"""Sparse records from end to end: the same models as from tables, no second table on the way, and the full size."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+import tracemalloc
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.sparse import csr_array
+
+import dpcore.core.arrays
+from benchmarks import scale
+from dpcore import Data, Domain, PrivateClassifier, Unconverged, calibrate, solve
+from dpcore.core.losses import get_loss
+from dpcore.data import clip_rows
+from dpcore.experiments import metrics
+from dpcore.mechanisms.noise.spherical import grid_of
+from dpcore.solvers import minimise, minimise_many
+from tests.harness import ROOT
+
+N, P = 80, 60
+# Mechanism, loss, and what else a problem needs; the budget makes noise small and lets Frank-Wolfe look at all columns.
+PROBLEMS = {
+    "output": ("output_gaussian", "logistic", {}),
+    "output, pure, hinge": ("output_gamma", "hinge", {}),
+    "output, in a ball": ("output_gaussian", "squared", {"radius": 0.3}),
+    "objective": ("objective_gaussian", "logistic", {}),
+    "objective, pure": ("objective_gamma", "huber", {}),
+    "private LASSO": ("frank_wolfe_polytope", "squared", {"radius": 3.0}),
+    "Frank-Wolfe, Laplace": ("frank_wolfe_polytope", "logistic", {"accounting": "published_safe", "T": 20}),
+}
+
+
+def records(seed: int = 0) -> Data:
+    """CSR, rows within the unit ball; row 3, every other column and the last 10 are empty. Labels -1 and 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.2, 1.0, (N, P)) * (rng.random((N, P)) < 0.2)
+    X[:, ::2] = X[:, P - 10 :] = X[3] = 0.0
+    X /= max(1.0, np.linalg.norm(X, axis=1).max())
+    return Data(csr_array(X), np.where(X @ rng.standard_normal(P) > 0.0, 1.0, -1.0))
+
+
+def model(problem: str, X: object, y: np.ndarray) -> np.ndarray:
+    key, loss, more = PROBLEMS[problem]
+    return solve(key, X, y, epsilon=50.0, delta=0.0 if "pure" in problem else 1e-5, loss=loss, seed=7, **more).theta
+
+
+def with_index(X: csr_array, dtype: type) -> csr_array:
+    return csr_array((X.data, X.indices.astype(dtype), X.indptr.astype(dtype)), shape=X.shape)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_sparse_records_give_the_model_of_the_table(problem):
+    """Solvers stop elsewhere, within plan.tol, and the grid of releases may make one step of it."""
+    data, (key, loss, more) = records(), PROBLEMS[problem]
+    plan = calibrate(key, n=N, p=P, epsilon=50.0, delta=0.0 if "pure" in problem else 1e-5, loss=loss, **more)
+    step = 1e-12 if "frank_wolfe" in key else grid_of(plan.mechanism.resolution(plan)) + 2.0 * plan.tol
+    sparse, table = model(problem, data.X, data.y), model(problem, data.X.toarray(), data.y)
+    assert np.abs(sparse).max() > 1e3 * step
+    np.testing.assert_allclose(sparse, table, rtol=0.0, atol=1.01 * step)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_how_indices_are_written_changes_nothing(problem):
+    """64 bits; unsorted; in two parts that add up. What was handed over stays as it was."""
+    data, rng = records(), np.random.default_rng(1)
+    X = data.X
+    order = np.lexsort((rng.random(X.nnz), np.repeat(np.arange(N), np.diff(X.indptr))))
+    unsorted = csr_array((X.data[order], X.indices[order], X.indptr), shape=X.shape)
+    doubled = csr_array((np.repeat(0.5 * X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
+    expected = model(problem, X, data.y)
+    for other in (with_index(X, np.int64), unsorted, doubled):
+        before = other.data.copy(), other.indices.copy()
+        np.testing.assert_array_equal(model(problem, other, data.y), expected)
+        assert all(map(np.array_equal, before, (other.data, other.indices)))
+    assert not unsorted.has_sorted_indices
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_indices_of_64_bits_go_all_the_way(problem, monkeypatch):
+    """As for tables of more than 2^31 entries, which no test can hold."""
+    data = records()
+    expected = model(problem, data.X, data.y)
+    monkeypatch.setattr(scipy.sparse, "get_index_dtype", lambda **_: np.dtype(np.int64))
+    wide = with_index(data.X, np.int64)
+    made = Data(wide, data.y)
+    assert made.X.indices.dtype == made.filled[1].X.indptr.dtype == np.int64
+    assert np.shares_memory(made.X.indices, wide.indices) and np.shares_memory(made.filled[1].X.data, wide.data)
+    np.testing.assert_array_equal(model(problem, wide, data.y), expected)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "huber"])
+def test_the_minimiser_is_that_of_all_columns(loss):
+    """The gradient of the whole problem, computed from the table, is below lam tol, also with a linear term."""
+    data, rng, lam, tol = records(), np.random.default_rng(2), 0.01, 1e-8
+    table, linear = data.X.toarray(), rng.standard_normal((3, P))
+    many = minimise_many(get_loss(loss), data, lam, linear, tol=tol, start=np.zeros(P))
+    for b, together in zip(linear, many, strict=True):
+        found = minimise(get_loss(loss), data, lam, tol=tol, linear=b)
+        assert found.distance <= tol
+        for theta in (found.theta, together):
+            pulled = get_loss(loss).derivative(table @ theta, data.y) @ table / N
+            assert np.linalg.norm(pulled + lam * theta + b) <= lam * tol * (1.0 + 1e-6) + 1e-15
+            np.testing.assert_array_equal(theta[::2], -b[::2] / lam)
+    assert not minimise(get_loss(loss), data, lam, tol=tol).theta[::2].any()
+
+
+def test_records_leave_memory_with_their_last_name():
+    """A million records that wait for the garbage collector are a million too many."""
+    for make in (records, lambda: Data(records().X.toarray(), records().y)):
+        made = make()
+        minimise(get_loss("logistic"), made, 0.1, tol=1e-6)
+        seen = weakref.ref(made)
+        gc.disable()
+        try:
+            del made
+            assert seen() is None
+        finally:
+            gc.enable()
+
+
+def test_a_closed_form_that_is_rounded_too_coarsely_is_refused():
+    """-b / lam is 1e12 here: doubles are 1e-4 apart."""
+    data, b = records(), np.full(P, 1e10)
+    for refused in (
+        lambda: minimise(get_loss("logistic"), data, 0.01, tol=1e-5, linear=b),
+        lambda: minimise_many(get_loss("logistic"), data, 0.01, b[None], tol=1e-5, start=np.zeros(P)),
+    ):
+        with pytest.raises(Unconverged, match="columns without an entry are certified to"):
+            refused()
+
+
+@pytest.mark.parametrize("key", ["output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma"])
+def test_every_coordinate_has_the_noise_whichever_columns_are_filled(key):
+    """One record moves from one column to another that nobody filled, and back: the draws are the same ones.
+
+    The noise of objective perturbation is read off a release, b = -grad J, up to its trace.
+    """
+    data = records()
+    moved = data.X.toarray()
+    moved[:, [0, 1]] = moved[:, [1, 0]]
+    plan = calibrate(key, n=N, p=P, epsilon=5.0, delta=0.0 if "gamma" in key else 1e-5, lam=0.1)
+    seen = []
+    for side in (data, Data(csr_array(moved), data.y)):
+        prepared = plan.mechanism.prepare(plan, side)
+        release = plan.mechanism.release(plan, prepared, np.random.default_rng(3))
+        if key.startswith("output"):
+            seen.append(release - prepared.theta)
+        else:
+            trace = _second_draw(plan, np.random.default_rng(3))
+            theta = release - trace
+            pulled = get_loss("logistic").derivative(side.X @ theta, side.y) @ side.X / N
+            seen.append(-(pulled + 0.1 * theta))
+    size, rounding = plan.scale, 1e-9 * plan.scale
+    # The gradient at a release of objective perturbation is -b to what the solver certifies.
+    np.testing.assert_allclose(seen[0], seen[1], rtol=0.0, atol=max(rounding, 2.0 * 0.1 * plan.tol))
+    assert np.abs(seen[0]).min() > 1e-4 * size  # nobody's column is left out
+
+
+def _second_draw(plan, rng):
+    law = plan.mechanism.law
+    law.direction(P, P, rng)
+    return plan.ledger[1].scale * law.direction(P, P, rng)
+
+
+def test_records_without_any_entry_are_released_as_noise():
+    empty = csr_array((N, P))
+    for problem in PROBLEMS:
+        theta = model(problem, empty, np.where(np.arange(N) % 2, 1.0, -1.0))
+        assert theta.shape == (P,) and np.isfinite(theta).all() and theta.any(), problem
+
+
+def _csr(values, indices, pointers):
+    return csr_array((np.array(values), np.array(indices, np.int32), np.array(pointers, np.int32)), shape=(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (_csr([1.0, np.nan], [0, 1], [0, 1, 2]), "X must be finite, got nan"),
+        (_csr([1.0, 1.0], [0, 3], [0, 1, 2]), "X must have column indices from 0 to 2, got 3"),
+        (_csr([1.0, 1.0], [0, -1], [0, 1, 2]), "X must have column indices from 0 to 2, got -1"),
+        (_csr([1.0, 1.0], [0, 1], [0, 2, 1]), "X must have index pointers that never fall"),
+        (_csr([1.0 + 1j, 1.0], [0, 1], [0, 1, 2]), "X must hold numbers, got complex128 values"),
+        (_csr([3.0, 0.5], [0, 1], [0, 1, 2]), "X must have .* got 1 of 2 rows beyond it"),
+        (_csr([0.6, 0.6], [0, 0], [0, 2, 2]), "X must have .* got 1 of 2 rows beyond it"),
+    ],
+    ids=["nan", "beyond", "negative", "falling", "complex", "too long", "too long in two parts"],
+)
+def test_broken_sparse_records_are_refused_in_words(X, words):
+    with pytest.raises(ValueError, match=words):
+        solve("output_gaussian", X, [1.0, -1.0], epsilon=1.0, delta=1e-5)
+
+
+def test_norms_and_masses_of_many_blocks_are_those_of_the_table(monkeypatch):
+    data, table = records(), records().X.toarray()
+    monkeypatch.setattr(dpcore.core.arrays, "_BLOCK_ENTRIES", 37)
+    for q in (1.0, 2.0, 3.0, np.inf):
+        np.testing.assert_allclose(data.norms(q), np.linalg.norm(table, q, axis=1), rtol=1e-14)
+    np.testing.assert_allclose(data.masses, np.abs(table).sum(axis=0), rtol=1e-14)
+    assert len(list(dpcore.core.arrays.row_blocks(data.X))) > 10
+    assert clip_rows(data, 1.0)[0] is data
+
+
+def test_estimators_and_metrics_take_sparse_records():
+    data, domain = records(), Domain(R=1.0)
+    table, seen = Data(data.X.toarray(), data.y), []
+    for X in (data.X, table.X):
+        model = PrivateClassifier(epsilon=50.0, delta=1e-5, domain=domain, classes=(-1, 1), random_state=0)
+        model.fit(X, data.y)
+        seen.append((model.score(X, data.y), model.coef_))
+    assert seen[0][0] == seen[1][0] > 0.5
+    np.testing.assert_allclose(seen[0][1], seen[1][1], rtol=0.0, atol=1e-5 * np.abs(seen[0][1]).max())
+    for records_ in (data, table):
+        seen.append(metrics.risk(get_loss("logistic"), seen[0][1], records_))
+    assert seen[2] == pytest.approx(seen[3], rel=1e-12)
+
+
+# The peak of a release, records not counted: at most so many vectors of p numbers, and copies of the records. Output:
+# the minimiser, the release, the rounded release. Objective: also the noise. Frank-Wolfe: masses, pointers, the model,
+# two vectors of 0 behind which there is no memory yet; the records by columns. Others: the indices of filled columns
+# and the values in single precision, a third of the records each.
+VECTORS = {"output": 3.2, "objective": 4.2, "frank_wolfe": 4.6}
+TABLES = {"output": 0.8, "objective": 0.9, "frank_wolfe": 1.4}
+
+
+def _peak(name: str, data: Data, nonzeros: int) -> int:
+    """Bytes of a release; compiled code is loaded before."""
+    scale.released(name, scale.sparse_records(2_000, 4_000, 10), 10)
+    return _bytes(lambda: scale.released(name, data, nonzeros))
+
+
+def _bytes(call: Callable[[], object]) -> int:
+    """What a call takes at most beside what is there already."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", scale.MECHANISMS)
+def test_many_columns_take_a_few_vectors(name):
+    n, p = 200, 2_000_000
+    peak = _peak(name, scale.sparse_records(n, p, 20), 20)
+    assert p * 8 < peak < VECTORS[name] * p * 8 + 2e6
+
+
+def test_pure_noise_takes_no_more(monkeypatch):
+    monkeypatch.setitem(scale.MECHANISMS, "output", "output_gamma")
+    monkeypatch.setitem(scale.BUDGET, "delta", 0.0)
+    test_many_columns_take_a_few_vectors("output")
+
+
+@pytest.mark.parametrize("name", scale.MECHANISMS)
+def test_many_entries_are_not_copied_again_and_again(name, monkeypatch):
+    monkeypatch.setattr(dpcore.core.arrays, "_BLOCK_ENTRIES", 1 << 14)
+    data = scale.sparse_records(20_000, 40_000, 60)
+    table = data.X.data.nbytes + data.X.indices.nbytes
+    # Besides, vectors of one number for a row or a column; plain steps, taken with so few columns, keep 10 pairs in
+    # single precision.
+    vectors = 12 * (data.n + data.p) + (10 * data.p if name != "frank_wolfe" else 0)
+    assert _peak(name, data, 60) < TABLES[name] * table + 8 * vectors
+
+
+@pytest.mark.parametrize("part", ["norms", "largest entries", "masses"])
+def test_sums_over_entries_make_no_second_table(part, monkeypatch):
+    monkeypatch.setattr(dpcore.core.arrays, "_BLOCK_ENTRIES", 1 << 14)
+    data = scale.sparse_records(20_000, 40_000, 60)
+    sums = {
+        "norms": lambda: data.norms(2.0),
+        "largest entries": lambda: data.norms(np.inf),
+        "masses": lambda: data.masses,
+    }
+    assert _bytes(sums[part]) < 0.2 * data.X.data.nbytes
+
+
+def test_the_benchmark_makes_what_it_says():
+    data = scale.sparse_records(3_000, 1_000_000, 20)
+    assert data.X.has_canonical_format and data.row_norms.max() <= 1.0
+    assert 18.0 < data.X.nnz / data.n <= 20.0 and np.abs(data.X.data).max() <= 20**-0.5
+    assert 0.4 < np.mean(data.y > 0.0) < 0.6 and np.abs(data.y).max() <= 1.0
+    share = np.bincount(data.X.indices).cumsum() / data.X.nnz
+    # P(rank < r) = log((r + 10) / 10) / log((p + 10) / 10); 6e4 draws, a standard deviation of 0.002.
+    assert share[999] == pytest.approx(np.log(101.0) / np.log(1e5), abs=0.01)
+
+
+def test_the_benchmark_finds_exponents():
+    rng, cells = np.random.default_rng(0), []
+    for rows, columns, nonzeros in [(n, p, n * k) for n in (10, 100) for p in (50, 500) for k in (2, 20)]:
+        seconds = 3.0 * rows**0.25 * columns**0.5 * nonzeros**0.75 * np.exp(0.01 * rng.standard_normal())
+        cells.append({"rows": rows, "columns": columns, "nonzeros": nonzeros, "cpu": seconds})
+    powers, errors, left = scale.exponents(cells)
+    assert np.abs(powers - (0.25, 0.5, 0.75)).max() < 0.02 and errors.max() < 0.01 and left < 0.02
+    for cell in cells:
+        cell["cpu"] = 1e-5 * (1.0 + 0.01 * rng.standard_normal()) * (1.0 + 0.2 * cell["columns"] + cell["nonzeros"])
+    seconds, errors, left = scale.prices(cells)
+    assert seconds[1:] == pytest.approx([2.0, 10.0], rel=0.05) and errors[1:].max() < 0.2 and left < 0.02
+
+
+def test_the_benchmark_measures_one_release(capsys):
+    scale.main(
+        ["--json", "--only", "output", "--rows", "2000", "--columns", "50000", "--nonzeros", "20", "--rounds", "1"]
+    )
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["gradient"] <= facts["asked"] and facts["cpu"] > 0.0 and facts["made"] <= facts["peak"]
+    assert facts["filled"] < facts["columns"] and facts["plain"] > facts["reached"] > 0.5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", scale.MECHANISMS)
+def test_the_full_size_stays_below_8_gb(name):
+    """100,000 x 20,000,000 with about 100 non-zeros a row, records included, in a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "benchmarks.scale", "--json", "--rounds", "1", "--only", name],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    facts = json.loads(ran.stdout)
+    assert (facts["rows"], facts["columns"]) == (100_000, 20_000_000) and facts["nonzeros"] > 95 * facts["rows"]
+    assert facts["peak"] < 8.0
+    if name == "frank_wolfe":
+        assert facts["reached"] > 0.05
+    else:
+        assert facts["gradient"] <= facts["asked"] and facts["reached"] > 0.7

@@ -1,0 +1,451 @@
+"""Sampling from the simplex: how many draws, what they cost by enumeration, bounds, refusals and audits."""
+
+import dataclasses as dc
+import math
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln
+
+from dpcore import Budget, Data, Domain, NotApplicable, Spec
+from dpcore.accounting.gaussian import attack_cap
+from dpcore.accounting.tradeoff import PureCurve, ZcdpCurve
+from dpcore.audit.game import run_audit
+from dpcore.core.losses import LOSSES, get_loss
+from dpcore.mechanisms.api import release_once
+from dpcore.mechanisms.simplex.sampling import SimplexSampling
+from dpcore.mechanisms.simplex.weight_range import most_draws, price, weight_range
+from dpcore.solvers.simplex.entropic import minimise_on_simplex
+
+BUDGET, LARGE = Budget(1.0, 1e-5), Budget(1e6)
+KEYS = [key for key, loss in LOSSES.items() if loss.linear and math.isfinite(loss.curvature_bound)]
+every_loss = pytest.mark.parametrize("key", KEYS)
+
+
+def spec_for(key="huber", n=500, p=8, lam="auto", R=1.0, radius=None, **facts):
+    return Spec(key, n, p, lam, Domain(math.inf, R), radius, **{"set": "simplex", **facts})
+
+
+def plan_for(key="huber", *, budget=BUDGET, accounting="tight", m="auto", **facts):
+    return SimplexSampling(accounting, m).calibrate(spec_for(key, **facts), budget)
+
+
+def records(key, n, p, *, seed, R=1.0, idle=0):
+    """Records in [-R, R]^p whose labels come from a few columns."""
+    rng = np.random.default_rng([seed, n, p])
+    X = R * rng.choice([-1.0, 1.0, 0.3], (n, p))
+    y = np.clip(X[:, : max(p // 2, 1)].mean(axis=1) / R + 0.2 * rng.standard_normal(n), -1.0, 1.0)
+    return Data(X, np.where(y > 0, 1.0, -1.0) if get_loss(key).classification else y, p + idle)
+
+
+def binomial_delta(plan, eta, epsilon):
+    """The exact delta at `epsilon` of m draws of two columns with log-odds eta / 2 and -eta / 2."""
+    share, counts = 1.0 / (1.0 + math.exp(-0.5 * eta)), np.arange(plan.steps + 1)
+    p, q = (stats.binom.logpmf(counts, plan.steps, s) for s in (share, 1.0 - share))
+    return np.maximum(np.exp(p) - np.exp(epsilon + q), 0.0).sum()
+
+
+# What draws cost, by enumeration
+
+
+@pytest.mark.parametrize(
+    "delta, published, tight, realised", [(1e-3, 184, 267_254, 3.0e-4), (1e-5, 66, 137_504, 2.4e-6)]
+)
+def test_draws_of_two_columns_cost_what_the_formula_sheet_says(delta, published, tight, realised):
+    """Linear costs, n lam = 3000, L R = 1, epsilon = 1: the worst pair has log-odds 2 / 3000 and -2 / 3000."""
+    budget, facts = Budget(1.0, delta), {"n": 1000, "p": 2, "lam": 3.0}
+    paper = plan_for("linear", budget=budget, accounting="published", **facts)
+    assert paper.steps == published and binomial_delta(paper, 4.0 / 3000.0, 1.0) < 1e-12
+    assert paper.spent.epsilon < 0.15, "a thousand times too cautious"
+    ours = plan_for("linear", budget=budget, **facts)
+    assert abs(ours.steps - tight) <= 1
+    assert binomial_delta(ours, 4.0 / 3000.0, 1.0) == pytest.approx(realised, rel=0.02) and realised < delta
+
+
+@pytest.mark.parametrize("delta, factor", [(1e-3, 15.8), (1e-5, 29.5)])
+def test_the_published_draws_overspend_where_L_R_is_large(delta, factor):
+    plan = plan_for("linear", budget=Budget(1.0, delta), accounting="published", n=1000, p=2, lam=3.0, R=64.0)
+    realised = binomial_delta(plan, 4.0 * 64.0 / 3000.0, 1.0)
+    assert realised == pytest.approx(factor * delta, rel=5e-3)
+    assert not plan.spent <= plan.requested and binomial_delta(plan, 4.0 * 64.0 / 3000.0, plan.spent.epsilon) <= delta
+    assert plan_for("linear", budget=Budget(1.0, delta), n=1000, p=2, lam=3.0, R=64.0).steps < plan.steps
+    with pytest.raises(NotApplicable, match="was asked for"):
+        release_once(plan, Data(np.zeros((1000, 2)), np.zeros(1000)))
+
+
+def compositions(m, p):
+    """All ways to share m draws among p columns, and ln m! / prod k_j!."""
+    counts = np.array([k for k in product(range(m + 1), repeat=p - 1) if sum(k) <= m])
+    counts = np.column_stack([counts, m - counts.sum(axis=1)])
+    return counts, gammaln(m + 1) - gammaln(counts + 1).sum(axis=1)
+
+
+@pytest.mark.parametrize("key, lam", [("linear", 0.3), ("linear", 2.0), ("huber", 0.5), ("squared", 3.0)])
+@pytest.mark.parametrize("m", [1, 6, 40])
+def test_draws_of_three_columns_cost_at_most_what_is_spent(key, lam, m):
+    """Every outcome of the worst pair and of random pairs, both ways round."""
+    plan = plan_for(key, n=5, p=3, lam=lam, m=m)
+    counts, ways = compositions(m, 3)
+    rng, worst = np.random.default_rng(m), 0.0
+    pairs = [plan.mechanism.worst_pair(plan)]
+    for _ in range(15):
+        X, y = rng.choice([-1.0, 1.0], (5, 3)), rng.choice([-1.0, 1.0], 5)
+        pairs.append((Data(X, y), Data(np.vstack([-X[:1], X[1:]]), y)))
+    for pair in pairs:
+        laws = [np.exp(ways + counts @ plan.mechanism.prepare(plan, side).log_weights) for side in pair]
+        for a, b in (laws, laws[::-1]):
+            delta = np.maximum(a - math.exp(plan.spent.epsilon) * b, 0.0).sum()
+            assert delta <= plan.spent.delta + 1e-13
+            distance = 0.5 * np.abs(a - b).sum()
+            assert 0.5 + 0.5 * distance <= plan.mechanism.attack_limit(plan) + 1e-12
+            worst = max(worst, distance)
+    if key == "linear":
+        assert worst > 0.7 * (2.0 * plan.mechanism.attack_limit(plan) - 1.0)
+
+
+@pytest.mark.parametrize("budget", [Budget(0.3, 0.05), Budget(3.0, 1e-3), Budget(1.0)], ids=str)
+@every_loss
+def test_draws_from_stored_and_idle_columns_cost_at_most_what_is_spent(key, budget):
+    """Every outcome, both ways round, of pairs whose weights move far: the others alike, a radius, two idle columns."""
+    rng, largest = np.random.default_rng(KEYS.index(key)), 0.0
+    for n, lam, R, radius, m in product((3, 6), (0.08, 3.0), (0.5, 2.0), (1.0, 0.3), (1, 12)):
+        plan = plan_for(key, budget=budget, n=n, p=4, lam=lam, R=R, radius=radius, m=m)
+        counts, ways = compositions(m, 3)
+        for _ in range(3):
+            X = np.tile(R * rng.choice([-1.0, 1.0], 2), (n, 1))
+            y = np.full(n, rng.choice([-1.0, 1.0])) * (1.0 if get_loss(key).classification else rng.uniform())
+            X[0], y[0] = R * rng.choice([-1.0, 1.0], 2), rng.choice([-1.0, 1.0])
+            laws = []
+            for table in (X, np.vstack([-X[:1], X[1:]])):
+                found = plan.mechanism.prepare(plan, Data(table, y, 4))
+                laws.append(ways + counts @ np.append(found.log_weights, found.log_idle + math.log(2.0)))
+                assert np.exp(laws[-1]).sum() == pytest.approx(1.0, rel=1e-9)
+            for a, b in (laws, laws[::-1]):
+                if plan.spent.delta:
+                    share = np.maximum(np.exp(a) - np.exp(plan.spent.epsilon + b), 0.0).sum() / plan.spent.delta
+                else:
+                    share = (a - b).max() / plan.spent.epsilon
+                assert share <= 1.0 + 1e-9
+                largest = max(largest, share)
+    assert largest > (0.25 if budget.delta == 0.0 else 0.01)
+
+
+# The plan
+
+
+@every_loss
+@pytest.mark.parametrize("lam", [0.05, 1.0])
+@pytest.mark.parametrize("budget", [BUDGET, Budget(8.0), Budget(3.0, 1e-2)], ids=str)
+def test_the_ledger_says_how_far_the_scores_move_and_what_it_costs(key, lam, budget):
+    plan = plan_for(key, budget=budget, n=20_000, lam=lam, radius=2.0)
+    (event,) = plan.ledger
+    found = weight_range(plan.spec)
+    assert (event.noise, event.scale, event.times) == ("gumbel", plan.scale, plan.steps) and plan.scale == lam
+    assert 2.0 * event.sensitivity / event.scale == pytest.approx(found.eta(lam), rel=1e-14)
+    assert plan.tol == found.tol(lam) and plan.noise == "gumbel"
+    assert plan.spent == price(found.eta(lam), plan.steps, budget.delta) <= budget
+    assert not price(found.eta(lam), plan.steps + 1, budget.delta) <= budget
+    assert plan.mechanism.attack_limit(plan) <= attack_cap(plan.spent)
+
+
+@every_loss
+@pytest.mark.parametrize("rule", ["auto", "population"])
+def test_what_is_spent_never_exceeds_the_budget_and_hardly_falls_short_under_a_rule(key, rule):
+    for epsilon, delta, n in product((0.05, 1.0, 20.0), (0.0, 1e-9, 1e-3), (50, 10_000)):
+        plan = plan_for(key, budget=Budget(epsilon, delta), n=n, lam=rule)
+        assert plan.spent <= plan.requested and plan.steps >= 1
+        if rule == "auto":
+            assert plan.spent.epsilon >= epsilon * (1 - 1e-6)
+
+
+def test_draws_by_hand_cost_what_is_proved_for_them_and_are_refused_beyond_the_budget():
+    facts = {"n": 50, "p": 3, "lam": 0.5}
+    eta = weight_range(spec_for(**facts)).eta(0.5)
+    for m, budget in product((1, 3, 100, 5000), (BUDGET, Budget(1.0))):
+        for accounting in ("tight", "published"):
+            plan = plan_for(m=m, budget=budget, accounting=accounting, **facts)
+            assert plan.steps == m and plan.spent == price(eta, m, budget.delta)
+            assert plan.spent.delta == 0.0 or plan.spent.epsilon < m * eta
+    data = records("huber", 50, 3, seed=1)
+    with pytest.raises(NotApplicable, match="was asked for"):
+        release_once(plan_for(m=5000, **facts), data)
+    kept = plan_for(m=5, **{**facts, "lam": "auto"})
+    assert kept.steps == 5 and kept.spent <= BUDGET and most_draws(weight_range(kept.spec).eta(kept.scale), BUDGET) == 5
+    assert release_once(kept, data, seed=0).theta.sum() == pytest.approx(1.0)
+
+
+def test_the_published_draws_are_theorem_3_with_whole_numbers():
+    n, c, R = 5000, 2.0, 0.5
+    for lam, epsilon in ((2.0, 20.0), (0.4, 90.0)):
+        x = n * c * R**2 / (n * lam)
+        pure = plan_for(budget=Budget(epsilon), accounting="published", n=n, lam=lam, R=R)
+        assert pure.steps == math.floor(epsilon * n * lam / (1.0 * R) / (4 + 2 * x))
+        both = plan_for(budget=Budget(epsilon, 1e-4), accounting="published", n=n, lam=lam, R=R)
+        assert both.steps == math.floor((epsilon * n * lam / math.log(1e4) / (32 + 16 * x)) ** 2)
+    lam = plan_for(n=4000, p=50, lam="published", budget=Budget(2.0, 1e-3)).spec.lam
+    assert lam * 4000 == pytest.approx(4000 ** (2 / 3) / (2.0 * math.log(50)) ** (1 / 3), rel=1e-12)
+
+
+@every_loss
+@pytest.mark.parametrize(
+    "rule, quantity", [("auto", "excess_empirical_risk"), ("population", "excess_population_risk")]
+)
+@pytest.mark.parametrize("budget", [BUDGET, Budget(0.136), Budget(0.3), Budget(10.0, 1e-3)], ids=str)
+def test_the_rules_for_lam_minimise_their_bounds(key, rule, quantity, budget):
+    """No lam of 300 others does better by more than the rounding of m to a whole number can explain."""
+
+    def value(lam):
+        try:
+            plan = plan_for(key, budget=budget, n=3000, p=60, lam=lam)
+        except NotApplicable:
+            return math.inf, 0
+        bound = next(b for b in plan.mechanism.bounds(plan) if b.quantity == quantity)
+        return bound.value, plan.spec.lam
+
+    chosen, lam = value(rule)
+    others = [value(other)[0] for other in lam * np.geomspace(0.03, 30.0, 300)]
+    assert chosen <= min(others) * (1 + 1e-3)
+    assert others[0] > 1.3 * chosen or not math.isfinite(others[0])
+    assert others[-1] > 1.3 * chosen
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    "facts, message",
+    [
+        ({"set": "ball"}, "simplex_sampling draws columns and works on the simplex, got set 'ball'"),
+        ({"domain": Domain()}, r"simplex_sampling is proved for \|\|x\|\|_inf <= R, got q = 2"),
+        ({"loss": "mean"}, "simplex_sampling needs a loss of a linear prediction, got mean"),
+        ({"loss": "hinge"}, "needs a loss with a bounded second derivative, got hinge loss"),
+        ({"lam": 0.0}, "simplex_sampling needs lam > 0, got lam = 0"),
+        ({"lam": "published", "p": 1}, "no rule 'published' for lam with one column"),
+        ({"lam": "population", "p": 1}, "no rule 'population' for lam with one column"),
+    ],
+)
+def test_what_has_no_guarantee_is_refused_with_the_reason(facts, message):
+    with pytest.raises(NotApplicable, match=message):
+        SimplexSampling().calibrate(dc.replace(spec_for(), **facts), BUDGET)
+
+
+@pytest.mark.parametrize(
+    "m, message",
+    [
+        (0, "m must be an integer >= 1, got 0"),
+        (2.5, "m must be an integer >= 1, got 2.5"),
+        (True, "m must be an integer >= 1, got True"),
+        ("all", "m must be an integer >= 1, got 'all'"),
+        (10**12 + 1, r"m must be at most 10\^12, got 1,000,000,000,001"),
+    ],
+)
+def test_a_number_of_draws_must_be_one(m, message):
+    with pytest.raises(ValueError, match=message):
+        SimplexSampling(m=m)
+
+
+@every_loss
+@pytest.mark.parametrize("budget", [Budget(0.1, 1e-5), Budget(0.5), Budget(1e-3, 1e-9)], ids=str)
+def test_a_refusal_names_the_smallest_epsilon_lam_and_n_that_allow_one_draw(key, budget):
+    facts = {"n": 100, "p": 20, "lam": 1e-3}
+    with pytest.raises(NotApplicable, match="cannot draw one column") as caught:
+        plan_for(key, budget=budget, **facts)
+    words = re.search(r"epsilon >= (\S+), lam >= (\S+) or n >= (\d+), other things equal", str(caught.value))
+    epsilon, lam, n = float(words[1]), float(words[2]), int(words[3])
+    assert plan_for(key, budget=dc.replace(budget, epsilon=epsilon), **facts).steps == 1
+    assert plan_for(key, budget=budget, **{**facts, "lam": lam}).steps == 1
+    assert plan_for(key, budget=budget, **{**facts, "n": n}).steps == 1
+    # To the four digits that are shown; n exactly.
+    for less, changed in (
+        (dc.replace(budget, epsilon=epsilon * (1 - 1.1e-3)), facts),
+        (budget, {**facts, "lam": lam * (1 - 1.1e-3)}),
+        (budget, {**facts, "n": n - 1}),
+    ):
+        with pytest.raises(NotApplicable, match="cannot draw one column"):
+            plan_for(key, budget=less, **changed)
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(0.5)], ids=str)
+def test_a_refusal_of_the_published_draws_names_the_epsilon_that_allows_one(budget):
+    with pytest.raises(NotApplicable, match="Theorem 3 as printed gives m = ") as caught:
+        plan_for(budget=budget, accounting="published", lam=0.02)
+    epsilon = float(re.search(r"epsilon >= (\S+),", str(caught.value))[1])
+    assert plan_for(budget=dc.replace(budget, epsilon=epsilon), accounting="published", lam=0.02).steps == 1
+    with pytest.raises(NotApplicable, match="Theorem 3 as printed"):
+        plan_for(budget=dc.replace(budget, epsilon=epsilon * (1 - 1.1e-3)), accounting="published", lam=0.02)
+
+
+def test_a_rule_that_finds_no_lam_says_so():
+    with pytest.raises(ValueError, match="lam must be a number where the rule 'auto' gives none"):
+        plan_for(budget=Budget(1e-13), n=10)
+
+
+# Bounds
+
+
+def bound_of(plan, quantity, form="upper"):
+    return next(b.value for b in plan.mechanism.bounds(plan) if (b.quantity, b.form) == (quantity, form))
+
+
+def exact_mean_risk(plan, law, data):
+    """E F(release) over all outcomes of m draws."""
+    counts, ways = compositions(plan.steps, data.p)
+    thetas = counts * (plan.spec.reach / plan.steps)
+    loss = get_loss(plan.spec.loss)
+    risks = loss.value(loss.predictions(data, thetas).ravel(), np.tile(data.y, len(thetas)))
+    return float(np.exp(ways + counts @ law) @ risks.reshape(len(thetas), -1).mean(axis=1))
+
+
+@every_loss
+@pytest.mark.parametrize("R, radius", [(1.0, None), (0.4, 6.0)])
+@pytest.mark.parametrize("lam", [0.003, 0.1, 3.0])
+def test_the_exact_mean_excess_stays_below_the_bounds(key, R, radius, lam):
+    """Over the minimiser and over the best model on the simplex; a vertex is no better than that."""
+    data = records(key, 40, 3, seed=13, R=R)
+    best = minimise_on_simplex(get_loss(key), data, radius or 1.0)
+    for m in (1, 2, 5, 20):
+        plan = plan_for(key, n=40, p=3, lam=lam, R=R, radius=radius, m=m)
+        found = plan.mechanism.prepare(plan, data)
+        mean = exact_mean_risk(plan, found.log_weights, data)
+        centre = float(get_loss(key).value(data.X @ found.theta, data.y).mean())
+        assert mean - centre <= bound_of(plan, "excess_over_regularised") + 1e-12
+        assert mean - best.risk <= bound_of(plan, "excess_empirical_risk") + 1e-9
+        assert centre - best.risk <= lam * (math.log(3) + plan.tol) + 1e-9
+
+
+def test_records_at_the_corners_attain_the_bound_of_the_draws_and_a_crowd_of_bad_columns_most_of_the_entropys():
+    X = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    data = Data(X, np.zeros(2))
+    for m in (1, 4, 30):
+        plan = plan_for("squared", n=2, p=2, lam=5.0, m=m)
+        found = plan.mechanism.prepare(plan, data)
+        assert exact_mean_risk(plan, found.log_weights, data) == pytest.approx(1.0 / m, rel=1e-9)
+        assert bound_of(plan, "excess_over_regularised") == pytest.approx(1.0 / m, rel=1e-4)
+    # Where slopes do not change, the draws cost L R sqrt(2 / (pi m)) of L R / sqrt(m), but for a kink.
+    plan = plan_for("huber", n=2, p=2, lam=5.0, R=50.0, m=30)
+    found = plan.mechanism.prepare(plan, Data(50.0 * data.X, data.y))
+    excess = exact_mean_risk(plan, found.log_weights, Data(50.0 * data.X, data.y))
+    assert 0.7 * 50.0 / math.sqrt(30) < excess <= bound_of(plan, "excess_over_regularised") < 50.01 / math.sqrt(30)
+    # One good column, worth 0.8 lam ln p, among a million: linear costs have no excess from the draws.
+    lam = 1.0 / (0.8 * math.log(10**6))
+    plan = plan_for("linear", n=2, p=10**6, lam=lam, m=5)
+    found = plan.mechanism.prepare(plan, Data(-np.ones((2, 1)), np.zeros(2), 10**6))
+    excess = 1.0 - found.theta[0]
+    assert 0.7 * bound_of(plan, "excess_empirical_risk") < excess <= bound_of(plan, "excess_empirical_risk")
+
+
+@pytest.mark.parametrize("key, lam", [("linear", 0.05), ("linear", 0.3), ("squared", 0.2)])
+def test_the_mean_excess_on_fresh_records_stays_below_its_bound(key, lam):
+    """600 tables of fresh records; the standard error is below a tenth of the room that the bound leaves."""
+    rng, means = np.random.default_rng(14), np.array([-0.1, 0.0, 0.1])
+    plan = plan_for(key, n=30, p=3, lam=lam, m=2)
+    excesses = []
+    for _ in range(600):
+        X = np.where(rng.random((30, 3)) < 0.5 * (1 + means), 1.0, -1.0)
+        y = np.zeros(30) if key == "linear" else X[:, 2] * np.where(rng.random(30) < 0.8, 1.0, -1.0)
+        w = np.exp(plan.mechanism.prepare(plan, Data(X, y)).log_weights)
+        if key == "linear":
+            excesses.append(w @ means - means.min())
+            continue
+        # E (z - y)^2 on fresh records: columns have the covariance below, y that of 0.6 x_3; two draws add variance.
+        second = np.outer(means, means)
+        np.fill_diagonal(second, 1.0)
+        risk = w @ second @ w - 1.2 * (w @ second[2]) + (1.0 - w @ second @ w) / 2
+        tested = np.linalg.solve(second, 0.6 * second[2])
+        excesses.append(risk - (tested @ second @ tested - 1.2 * (tested @ second[2])))
+    bound = bound_of(plan, "excess_population_risk")
+    assert np.mean(excesses) + 10 * np.std(excesses) / math.sqrt(600) < bound
+    stability = 2.0 * get_loss(key).lipschitz(plan.spec) ** 2 / (30 * lam)
+    assert bound == pytest.approx(bound_of(plan, "excess_empirical_risk") + stability, rel=1e-4)
+
+
+def test_the_published_rate_is_theorem_4():
+    rate = bound_of(plan_for(n=1000, p=50, R=2.0), "excess_population_risk", "rate")
+    shape = 2.0**3 * (1 + 2.0) * math.log(1000) * math.log(50) * math.log(1e5) / 1000 ** (1 / 3)
+    assert rate == pytest.approx(shape, rel=1e-12)
+    pure = bound_of(plan_for(n=1000, p=50, budget=Budget(4.0)), "excess_population_risk", "rate")
+    assert pure == pytest.approx(math.log(1000) * math.log(50) / (2.0 * 1000**0.25), rel=1e-12)
+
+
+# Audits
+
+
+def worst_plan(budget=BUDGET):
+    return SimplexSampling().calibrate(SimplexSampling().worst_spec(), budget)
+
+
+@pytest.mark.parametrize("p", [2, 3, 8])
+def test_the_worst_pair_attains_the_sensitivity(p):
+    plan = SimplexSampling().calibrate(dc.replace(SimplexSampling().worst_spec(), p=p, radius=3.0), BUDGET)
+    zero, one = (plan.mechanism.prepare(plan, data) for data in plan.mechanism.worst_pair(plan))
+    assert plan.mechanism.separation(plan, zero, one) == pytest.approx(plan.ledger[0].sensitivity, rel=1e-6)
+    assert plan.mechanism.separation(plan, zero, one) <= plan.ledger[0].sensitivity
+    outputs = plan.mechanism.release_many(plan, zero, np.random.default_rng(15).spawn(5))
+    counts = np.round(outputs * plan.steps / 3.0)
+    laws = [stats.multinomial(plan.steps, np.exp(side.log_weights)) for side in (zero, one)]
+    expected = laws[1].logpmf(counts) - laws[0].logpmf(counts)
+    assert plan.mechanism.log_ratio(plan, zero, one, outputs) == pytest.approx(expected, abs=1e-9)
+    with pytest.raises(NotApplicable, match="one model for one column and cannot be audited"):
+        plan.mechanism.worst_pair(dc.replace(plan, spec=dc.replace(plan.spec, p=1)))
+
+
+def test_the_log_ratio_counts_the_draws_of_idle_columns_and_the_separation_their_weight():
+    """Every outcome of four draws from two stored and two idle columns."""
+    plan = plan_for("linear", n=3, p=4, lam=0.5, m=4, radius=2.0)
+    X = np.array([[1.0, 0.5], [0.3, -0.2], [1.0, 1.0]])
+    sides = [Data(X, np.zeros(3), 4), Data(np.vstack([[[-1.0, -1.0]], X[1:]]), np.zeros(3), 4)]
+    zero, one = (plan.mechanism.prepare(plan, side) for side in sides)
+    counts, ways = compositions(4, 3)
+    logits = [np.append(-2.0 * side.X.mean(axis=0) / 0.5, [0.0, 0.0]) for side in sides]
+    laws = [np.exp(logit) / np.exp(logit).sum() for logit in logits]
+    P0, P1 = (np.exp(ways + counts @ np.log([*law[:2], law[2:].sum()])) for law in laws)
+    assert P0.sum() == pytest.approx(1.0) and P1.sum() == pytest.approx(1.0)
+    outputs = counts[:, :2] * (2.0 / 4)
+    for seen in (outputs, np.column_stack([outputs, counts[:, 2] * (2.0 / 4), np.zeros(len(counts))])):
+        assert plan.mechanism.log_ratio(plan, zero, one, seen) == pytest.approx(np.log(P1 / P0), abs=1e-12)
+    apart = np.ptp(np.log(laws[1]) - np.log(laws[0]))
+    assert apart > 1.3 * np.ptp((np.log(laws[1]) - np.log(laws[0]))[:2]), "the idle columns are at one end"
+    assert plan.mechanism.separation(plan, zero, one) == pytest.approx(0.25 * apart, rel=1e-9)
+
+
+def test_the_claimed_curve_is_that_of_the_range_where_what_is_spent_tells_it():
+    """delta = 0.05 covers one draw of range 0.08: (0, 0.05) is no claim about the range, and all that is claimed."""
+    for lam, m, delta in product((0.3, 5.0, 40.0), (1, 4, 30), (0.0, 1e-5, 0.01, 0.05)):
+        plan = plan_for("linear", n=10, p=2, lam=lam, m=m, budget=Budget(1.0, delta))
+        curve, eta = plan.mechanism.claimed_curve(plan), weight_range(plan.spec).eta(lam)
+        covered = plan.spent.epsilon <= 1e-8
+        assert isinstance(curve, PureCurve) == covered
+        if covered:
+            assert (curve.mu, curve.failure) == (plan.spent.epsilon, delta)
+        else:
+            assert (curve.mu, curve.times) == (pytest.approx(eta, rel=1e-6), m)
+    assert covered
+
+
+def test_where_draws_are_too_many_to_count_inequalities_limit_the_attacker():
+    """The exact distance of the worst pair over 267,254 draws, of log-odds 2 / 3000 and -2 / 3000, is little less."""
+    plan = plan_for("linear", budget=Budget(1.0, 1e-3), n=1000, p=2, lam=3.0)
+    assert plan.steps > 20_000 and isinstance(plan.mechanism.claimed_curve(plan), ZcdpCurve)
+    distance = binomial_delta(plan, 4.0 / 3000.0, 0.0)
+    assert distance <= 2.0 * plan.mechanism.attack_limit(plan) - 1.0 <= 1.4 * distance
+
+
+@pytest.mark.parametrize("budget", [BUDGET, Budget(2.0)], ids=str)
+def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget):
+    """10 seeds each. False alarm: at most 1% for 10."""
+    plan = worst_plan(budget)
+    assert 10 <= plan.steps <= 100
+    right = [run_audit(plan, runs=20_000, seed=seed).verdict for seed in range(10)]
+    wrong = [run_audit(plan, runs=20_000, seed=seed, sabotage="halved_noise").verdict for seed in range(10)]
+    assert "contradicted" not in right
+    assert wrong.count("contradicted") == 10
+
+
+@pytest.mark.parametrize("key", ["huber", "logistic"])
+def test_plans_of_other_losses_and_draws_by_hand_can_be_audited(key):
+    plan = plan_for(key, n=20, p=4, lam=1.5, m=12)
+    report = run_audit(plan, runs=4000)
+    assert report.verdict == "no contradiction found" and 0.2 < report.attained <= 1.0

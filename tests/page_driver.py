@@ -1,0 +1,91 @@
+"""Pages without a browser: open one in a chosen state, and read what it says."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import time
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from tests.harness import ROOT
+
+_MAIN = ROOT / "pages" / "main.py"
+# The script of each page below pages/, by the page's address; the first is the landing page's.
+SCRIPTS = {
+    title.lower(): script
+    for title, script in re.findall(r'"(\w+)": "(\w+/page\.py)"', _MAIN.read_text(encoding="utf-8"))
+}
+
+
+def open_script(script: str, **state: Any) -> AppTest:
+    """A page by itself: its script below pages/, with these controls."""
+    return _run(AppTest.from_file(str(ROOT / "pages" / script), default_timeout=60), state)
+
+
+def open_app(script: str = "", **state: Any) -> AppTest:
+    """The app at the page of this script below pages/, the first one by default, with these controls."""
+    page = AppTest.from_file(str(_MAIN), default_timeout=60)
+    if script:
+        turn_to(page, script)
+    return _run(page, state)
+
+
+def turn_to(page: AppTest, script: str) -> AppTest:
+    """As `AppTest.switch_page`, for an app that has not run yet: Streamlit does not know the pages' addresses then."""
+    landing, *others = SCRIPTS
+    address = {SCRIPTS[landing]: "", **{SCRIPTS[other]: other for other in others}}[script]
+    page._page_hash = calc_hash(address)
+    return page
+
+
+def _run(page: AppTest, state: dict[str, Any]) -> AppTest:
+    for key, value in state.items():
+        page.session_state[key] = value
+    return page.run()
+
+
+def finished(page: AppTest, *names: str) -> AppTest:
+    """A page that asks in the background once these of its questions are answered, by default all; another page as it
+    is."""
+    assert not page.exception
+    deadline = time.monotonic() + 90
+    if "jobs in the background" not in page.session_state:
+        return page
+    held, watcher = page.session_state["jobs in the background"], page.session_state["watcher"]
+    while not all(held.jobs[name].complete for name in names or held.jobs):
+        assert time.monotonic() < deadline
+        held.watch(watcher)  # as the page does that looks again and again
+        time.sleep(0.01)
+        if any(held.jobs[name].given_up for name in names or held.jobs):  # before it was looked at
+            page.run()
+            held = page.session_state["jobs in the background"]
+    page.run()
+    assert not page.exception
+    return page
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(str(element.proto.body) for element in [*page.markdown, *page.caption, *page.get("html")])
+
+
+def headline(page: AppTest) -> str:
+    return next(e.proto.body for e in page.get("html") if e.proto.body.startswith('<p style="font-size'))
+
+
+def said(page: AppTest) -> str:
+    """The headline as a reader sees it."""
+    return html.unescape(re.sub(r"<[^>]+>", "", headline(page)))
+
+
+def charts(page: AppTest) -> dict[str, dict[str, Any]]:
+    """The live figures by their sentence for screen readers."""
+    found = [json.loads(element.proto.json) for element in page.get("bidi_component") if element.proto.json]
+    return {chart["alt"]: chart for chart in found}
+
+
+def captions(page: AppTest) -> str:
+    return "\n".join(caption.value for caption in page.caption)

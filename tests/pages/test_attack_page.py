@@ -1,0 +1,302 @@
+"""The trust page, attack it: its sentence, bars, controls, code and report, in the default state and in random ones."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses as dc
+import functools
+import json
+import random
+import re
+import threading
+import time
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import Budget, NotApplicable
+from dpcore.audit import all_versions
+from dpcore.audit.bugs import SABOTAGES
+from dpcore.audit.game import Audit, worst_plan
+from pages.audit import attack
+from pages.audit import attack_background as background
+from pages.audit import attack_words as words
+from pages.background.jobs import Job
+from pages.ui import sidebar
+from pages.ui.numbers import rounded
+from tests.chunks import fixed
+from tests.nights import each
+from tests.page_driver import charts, headline, open_script, said, texts
+
+CLAIM = Budget(1.0, 1e-6)
+PAGE = "audit/page.py"
+STATES = ("Contradicted", "Suspicious", "No contradiction found")
+
+
+def job_of(page: AppTest) -> Job:
+    (job,) = page.session_state["jobs in the background"].jobs.values()
+    return job
+
+
+def settle(page: AppTest) -> AppTest:
+    """Wait for the last run, as a browser does by asking."""
+    deadline = time.monotonic() + 120
+    job = job_of(page)
+    while not job.finished:
+        assert time.monotonic() < deadline
+        for watcher in list(job._heard):
+            job.watch(watcher)
+        time.sleep(0.01)
+    page.run()
+    assert not page.exception
+    return page
+
+
+def open_page(**state) -> AppTest:
+    page = open_script(PAGE, **state)
+    assert not page.exception, state
+    return settle(page)
+
+
+def figure(page: AppTest, titled: str) -> dict:
+    """The chart whose axis has this title."""
+    found = [json.loads(chart["figure"]) for chart in charts(page).values()]
+    return next(f for f in found if f["layout"]["xaxis"].get("title", {}).get("text", "").startswith(titled))
+
+
+def numbers(array) -> np.ndarray:
+    """As plotly packs them."""
+    if isinstance(array, dict):
+        return np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"])
+    return np.array(array, float)
+
+
+def report_of(version: str | None, *, key="output_gaussian", runs=20_000, seed=7, budget=CLAIM, shown=None):
+    plan = worst_plan(key, version, budget)
+    shown = shown or len(next(all_versions.TrialsQuestion(key, budget, runs, seed).snapshots()).versions)
+    return dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=version, comparisons=2 * shown)
+
+
+def test_the_default_state_teaches_without_a_click():
+    page = open_page()
+    assert not page.error
+    broken, honest = report_of("missing_factor_2"), report_of(None)
+    assert said(page).startswith("Contradicted with confidence 99.9%: “a factor 2 is missing” leaks at least ε = ")
+    assert f"ε = {rounded(broken.certified_epsilon_999)}, not 1." in said(page)
+    assert f"right {100 * broken.right:.1f} times of 100" in said(page)
+    assert f"the claim allows {100 * broken.attack.limit:.1f}." in said(page)
+    pale, dark = figure(page, "certified")["data"]
+    bars = dict(zip(job_of(page).snapshot.versions, numbers(pale["x"]), strict=True))
+    assert bars["missing_factor_2"] == broken.certified_epsilon_95 > 1.5
+    assert bars[None] == honest.certified_epsilon_95 < 1.0
+    assert numbers(dark["x"])[0] == honest.certified_epsilon_999
+    assert SABOTAGES["missing_factor_2"].sentence in texts(page)
+    limit, _, before, now, mark = figure(page, "false alarms")["data"]
+    curve, standings = job_of(page).snapshot.curves[None], job_of(page).snapshot.standings
+    assert np.array_equal(numbers(limit["y"]), curve.missed(attack.FALSE))
+    assert np.array_equal(numbers(now["y"]), standings["missing_factor_2"].missed)
+    assert np.array_equal(numbers(before["y"]), standings[None].missed)
+    x, y = numbers(mark["x"])[0], numbers(mark["y"])[0]
+    assert y < curve.missed(np.array([x]))[0], "what is certified lies in the forbidden region"
+
+
+def test_a_pass_is_never_called_a_proof():
+    page = open_page(version=words.HONEST)
+    assert said(page).startswith("No contradiction found in 20,000 runs of the honest code: at least ε = ")
+    assert "That is no proof: another attack may see more." in said(page)
+    assert not re.search(r"\bis private\b|\bproves\b|\bsafe\b|\bsecure\b", said(page) + texts(page).lower())
+
+
+def test_fewer_runs_leave_a_small_fault_unseen_and_more_see_it():
+    """One fixed seed: 1,000 runs hardly ever show this fault, 50,000 nearly always do."""
+    few = open_page(version="noise_at_80_percent", runs=1_000)
+    assert "No contradiction found" in said(few)
+    many = open_page(version="noise_at_80_percent", runs=50_000)
+    assert said(many).startswith("Contradicted with confidence 99.9%")
+
+
+def test_a_mistake_that_cannot_be_made_says_why_and_shows_the_honest_code():
+    page = open_page(version="wrong_gamma_shape")
+    assert "This mistake cannot be made here (wrong gamma shape needs gamma noise" in said(page)
+    assert "No contradiction found in 20,000 runs of the honest code" in said(page)
+    page.pills(key="behind").set_value("Assumptions").run()
+    assert "wrong Gamma shape: wrong gamma shape needs gamma noise" in texts(page)
+
+
+def test_a_mechanism_without_an_audit_says_why(monkeypatch):
+    def refuse(*arguments):
+        raise NotApplicable("no pair is known for lam = 0")
+
+    monkeypatch.setattr(all_versions, "worst_plan", refuse)
+    page = open_script(PAGE, seed=13)
+    assert not page.exception and said(page) == "No audit here: no pair is known for λ = 0."
+
+
+def test_while_runs_are_coming_only_the_bet_speaks(monkeypatch):
+    passes, play = threading.Semaphore(1), Audit.play
+
+    def held(audit, runs):
+        assert passes.acquire(timeout=60)
+        play(audit, runs)
+
+    monkeypatch.setattr(Audit, "play", held)
+    monkeypatch.setattr(all_versions, "ChunkSizer", fixed(500))
+    page = open_script(PAGE, seed=11, version=words.HONEST)
+    try:
+        assert said(page) == (
+            "No contradiction found so far in the honest code, which proves nothing: 500 of 20,000 runs played."
+        )
+        assert np.isnan(numbers(figure(page, "certified")["data"][0]["x"])).all()
+        assert "500 of 20,000 are in" in texts(page) and "ε ≥" not in texts(page)
+        (button,) = page.get("download_button")
+        assert button.proto.disabled
+        old = job_of(page)
+        page.select_slider(key="runs").set_value(10_000).run()
+        assert job_of(page) is not old and old.abandoned()
+    finally:
+        passes.release(10_000)
+    settle(page)
+    assert "10,000 runs of the honest code" in said(page)
+    (button,) = page.get("download_button")
+    assert not button.proto.disabled
+
+
+def test_an_error_is_said(monkeypatch):
+    def fail(audit, runs):
+        raise RuntimeError("no memory for this")
+
+    monkeypatch.setattr(Audit, "play", fail)
+    page = settle(open_script(PAGE, seed=12))
+    assert "An error, noted in the server's log, keeps the other runs away." in texts(page)
+    job = job_of(page)
+    page.run()
+    assert job_of(page) is job, "it is not tried again and again"
+
+
+@functools.cache
+def default_job() -> Job:
+    return job_of(open_page())
+
+
+def here(**changes) -> words.Here:
+    """The default state with another standing of the picked version."""
+    asked, made = default_job().question, default_job().snapshot
+    now = dc.replace(made.standings["missing_factor_2"], **changes)
+    shown = dc.replace(made, standings=made.standings | {"missing_factor_2": now})
+    return words.Here(asked, shown, "missing_factor_2")
+
+
+def test_the_sentence_has_three_states_whatever_it_rests_on():
+    calm = np.full(4, -2.0)
+    pairs = np.array([0, 10, 100, 500])
+    running = {"report": None, "pairs": pairs, "runs": 1_000}
+    assert words.takeaway(here(logs=calm, **running)).startswith("**No contradiction found so far**")
+    assert words.takeaway(here(logs=calm + np.array([0, 0, 6, 0]), **running)).startswith(
+        "**Suspicious** after 200 runs"
+    )
+    assert "99.9% after 1,000 runs" in words.takeaway(here(logs=calm + np.array([0, 0, 0, 10]), **running))
+    passed = report_of(None)
+    assert words.takeaway(here(report=passed, logs=calm)).startswith("**No contradiction found**")
+    suspicious = words.takeaway(here(report=passed, logs=calm + np.array([0, 6, 0, 0])))
+    assert suspicious.startswith("**Suspicious**") and "refuted by a bet against it" in suspicious
+    # Gamma noise: what is certified lies below the claim, and how often the attacker is right refutes it.
+    short = report_of("noise_at_80_percent", key="output_gamma")
+    assert short.certified_epsilon_999 < 1.0 and short.verdict == "contradicted"
+    told = words.takeaway(here(report=short, logs=calm))
+    assert "does not keep its claim of **ε = 1**: refuted by how often the attacker is right" in told
+
+
+@pytest.mark.parametrize("case", each(5, range(15)))
+def test_random_states_show_no_error_and_the_audit_s_numbers(case):
+    rng = random.Random(case)
+    keys = dpcore.list_mechanisms()
+    chosen = {
+        "mechanism": keys[case % len(keys)],
+        "version": rng.choice([words.HONEST, *SABOTAGES]),
+        "runs": rng.choice([1_000, 2_000]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(sidebar.DELTAS),
+        "seed": rng.randrange(1_000),
+        "beside_attack": rng.choice(attack.SIDES),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
+    }
+    page = open_page(**chosen)
+    assert not page.error, chosen
+    held = job_of(page).snapshot
+    version = chosen["version"] if chosen["version"] in held.versions else None
+    assert any(state in said(page) for state in STATES), chosen
+    budget = Budget(chosen["epsilon"], chosen["delta"])
+    found = report_of(
+        version,
+        key=chosen["mechanism"],
+        runs=chosen["runs"],
+        seed=chosen["seed"],
+        budget=budget,
+        shown=len(held.versions),
+    )
+    assert f"ε ≥ {rounded(found.certified_epsilon_95)}" in texts(page), chosen
+    assert f"{100 * found.right:.1f} times of 100" in said(page)
+    assert not re.search(r"\bnan\b|\binf\b", (texts(page) + headline(page)).lower()), chosen
+
+
+def test_unused_controls_are_disabled_with_their_reasons():
+    page = open_page()
+    disabled = {slider.label.split()[0] for slider in page.sidebar.select_slider if slider.disabled}
+    assert disabled == {"n", "p", "λ", "m"}
+    assert texts(page).count("an audit picks two data sets of its own") == 3
+    assert "cautious users" not in texts(page), "n does not enter"
+    page.pills(key="behind").set_value("Assumptions").run()
+    assert report_of("missing_factor_2").pair in texts(page)
+
+
+def test_chips_set_the_controls():
+    page = open_page(mechanism="phased_sgd", runs=1_000)
+    next(b for b in page.button if b.label == "one seed for all").click().run()
+    assert page.session_state["mechanism"] == "output_gaussian" and page.session_state["runs"] == 20_000
+    assert "“one seed for all”" in said(settle(page))
+    next(b for b in page.button if b.label == "a factor 2 is missing").click().run()
+    assert headline(settle(page)) == headline(open_page())
+
+
+def test_the_code_repeats_the_audit(capsys):
+    page = open_page(behind="Code", version="halved_noise", runs=5_000, epsilon=0.5)
+    exec(page.code[0].value, {})
+    told, text = capsys.readouterr().out.strip().rsplit("\n", 1)
+    facts, report = json.loads(text), job_of(page).snapshot.standings["halved_noise"].report
+    assert told == report.sentence and facts == json.loads(report.to_json())
+    assert (facts["runs"], facts["seed"], facts["sabotage"]) == (5_000, 7, "halved_noise")
+    assert facts["comparisons"] == job_of(page).snapshot.tests == 2 * len(job_of(page).snapshot.versions)
+
+
+def test_the_table_holds_every_version_and_why_others_are_missing():
+    page = open_page(behind="Data")
+    held = job_of(page).snapshot
+    made = background.table(words.Here(job_of(page).question, held, None)).set_index("version")
+    assert set(made.index) == {words.HONEST, *SABOTAGES}
+    assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
+    assert made.not_applicable.notna().sum() == len(held.refused)
+
+
+def test_the_report_s_file_says_what_was_attacked():
+    assert words.file_name(here()) == "audit_output_gaussian_missing_factor_2.json"
+
+
+def test_moves_are_quick_once_warm():
+    page = open_page()
+    took = []
+    for epsilon in (0.5, 2.0, 3.0, 1.0):
+        start = time.perf_counter()
+        page.select_slider(key="epsilon").set_value(epsilon).run()
+        took.append(time.perf_counter() - start)
+        settle(page)
+    assert min(took) < 0.5
+
+
+@pytest.mark.parametrize("view", ["ledger", "printed"])
+def test_the_other_views_are_there(view):
+    page = open_script(PAGE, check=view)
+    assert not page.exception
+    assert ("lecture's noise" in said(page)) is (view == "ledger")
+    assert ("than is printed" in said(page) or "papers print" in said(page)) is (view == "printed")

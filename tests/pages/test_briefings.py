@@ -1,0 +1,234 @@
+"""A briefing says what its download says, on a page that asks nobody for anything and runs no text of a visitor's."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses as dc
+import importlib.util
+import io
+import json
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import figures
+from dpcore.data import SOURCES
+from dpcore.experiments.metrics import smallest_epsilon
+from pages.decide.briefing import (
+    UNCOUNTED,
+    Curve,
+    Interval,
+    People,
+    Promise,
+    experiment_snippet,
+    html_page,
+    page,
+    powerpoint,
+    slides,
+    slides_available,
+    words,
+)
+
+from ..briefings import EPSILONS, EVIL, MEAN, Reader, evil, example, plain, untrue
+
+
+def test_the_page_says_what_the_download_says():
+    briefing = example()
+    document = json.loads(briefing.to_json())
+    page = html_page(briefing)
+    assert document == briefing.document() and untrue(page, document) == []
+    reader = Reader(page)
+    assert len(reader.said) > 60 and {"budget.value", "odds_of_100.limit", "people.here.value"} <= {
+        path for path, *_ in reader.said
+    }
+    assert json.loads(reader.scripts["briefing"]) == document
+    charts = json.loads(reader.scripts["charts"])
+    drawn = {trace["name"]: trace for trace in charts["lost"]["data"] if "name" in trace}
+    assert plain(drawn["as measured"]["x"]) == document["curve"]["epsilons"]
+    assert plain(drawn["as measured"]["y"]) == document["curve"]["mean"]
+    assert plain(drawn["points lost, on average"]["y"]) == document["curve"]["smooth"]
+    assert set(plain(drawn["always the larger class: 33.0 lost"]["y"])) == {document["learnable"]}
+    assert plain(drawn["95% sure"]["y"]) == document["curve"]["low"]
+    assert plain(drawn["smallest budget, 95% sure"]["x"]) == [document["budget"]["low"], document["budget"]["high"]]
+    assert plain(drawn["smallest budget"]["x"]) == [document["budget"]["value"]]
+    assert plain(charts["worth"]["data"][2]["y"]) == document["people"]["worth"]
+    for label in reader.labels:
+        assert words.fill("{odds_of_100.limit:count}", document) in label or "ε = 1" in label
+
+
+def test_one_changed_number_is_found():
+    """The power twin: a page that says one number otherwise, or one more, is caught."""
+    briefing = example()
+    page, document = html_page(briefing), briefing.document()
+    assert untrue(page.replace(">93.4</data>", ">93.5</data>", 1), document)
+    assert untrue(page.replace("What do we lose?", "What do we lose in 2026?", 1), document)
+    assert untrue(page, briefing.document() | {"score": 0.91})
+
+
+def test_no_text_of_a_visitor_s_becomes_markup():
+    safe, harmed = Reader(html_page(example())), Reader(html_page(evil()))
+    assert harmed.tags.count("script") == safe.tags.count("script") == 4
+    assert harmed.tags.count("img") == 0 and not any("evil" in key for key in harmed.scripts)
+    assert untrue(html_page(evil()), evil().document()) == []
+    assert any(text == EVIL for _, _, text in harmed.said)
+    assert json.loads(harmed.scripts["briefing"])["title"] == EVIL
+
+
+def test_the_page_refers_to_nothing_outside_and_is_small():
+    page = html_page(example())
+    assert len(page.encode()) <= 6e6
+    reader = Reader(page)
+    assert reader.addresses == [] and "link" not in reader.tags and "a" not in reader.tags
+    ours = page.replace(reader.scripts["code 2"], "")
+    assert (
+        len(ours) < 200_000 and "https:" not in ours and ours.count("http:") == 3
+    )  # the link, read and in JSON; svg's name
+    assert "default-src 'none'" in page and "url(" not in ours and "@import" not in ours
+
+
+def test_code_that_would_end_its_script_is_refused():
+    with pytest.raises(ValueError, match="</script"):
+        page._script("x = '</SCRIPT>'")
+
+
+def test_odds_are_rounded_to_the_safe_side():
+    odds = dpcore.Odds(cap=0.7001, limit=0.6001, right=0.61, certified=0.5999, runs=100)
+    assert example(odds=odds).document()["odds_of_100"] == {"certified": 59, "limit": 61, "cap": 71}
+    odds = dc.replace(odds, limit=0.55, certified=0.55)
+    assert example(odds=odds).document()["odds_of_100"] == {"certified": 55, "limit": 55, "cap": 71}
+    assert words.shown_as(0.9871, "spent") == "0.988" and words.shown_as(9.5039e-7, "one_in") == "1 in 1,050,000"
+
+
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        (
+            {"budget": Interval(None, None, None, "Too few.")},
+            "With 4,321 patients drawn with replacement from 398 (a what-if) no privacy budget looked at loses at most "
+            "5.5 points. Too",
+        ),
+        ({"budget": Interval(0.01, 0.01, 0.02)}, "any privacy budget from ε = 0.01 on"),
+        ({"source": SOURCES["synthetic"]}, "With 4,321 people the smallest privacy budget"),
+        ({"needed": Interval(2_345.0, 1_876.0, 3_141.0)}, "Only 398 exist: this is a what-if, from copies of them."),
+        ({"budget": Interval(0.5, 0.01, None)}, "95% sure: from below the scale to beyond the scale"),
+        ({"needed": Interval(None, None, None, "None would do.")}, "cannot be told. None would do."),
+        (
+            {"people": People("accuracy", Interval(None, None, None, "Nobody knows."))},
+            "cannot be told here. Nobody knows.",
+        ),
+        (
+            {"floor": 0.9262},
+            "right 92.6 times of 100: of the 3.1 points there are to learn above it, 2.3 are given up (74%)",
+        ),
+        ({"floor": 0.94}, "no better than always answering with the larger class (94.0): all of the 1.7 points"),
+        ({"floor": 0.957}, "Nothing to learn from 4,321 patients drawn with replacement from 398 (a what-if): always"),
+        ({"promise": Promise(1.0, 0.0, 1.0, 0.0)}, "without slack (δ = none)"),
+        ({"measure": "r_squared"}, "of 100 parts of what differs"),
+    ],
+)
+def test_what_cannot_be_told_is_said(changes, said):
+    briefing = example(**changes)
+    text = "".join(words.fill(sentence(briefing.document()), briefing.document()) for sentence in SENTENCES)
+    assert said in text.replace("**", "")
+    assert untrue(html_page(briefing), briefing.document()) == []
+
+
+SENTENCES = (words.budget, words.cost, words.floor, words.people, words.needed, words.promise)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda: example(score=0.9), "score must be the curve's"),
+        (lambda: example(odds=dpcore.Odds(0.7, 0.6, 0.6, 0.61, 10)), "certified <= limit <= cap"),
+        (lambda: example(n=1_000), "people must be worth at most n = 1000"),
+        (lambda: example(at_most=0.0), "at_most must be"),
+        (lambda: example(family="green"), "family must be one of"),
+        (lambda: example(assumptions=()), "assumptions must be"),
+        (lambda: example(title="x" * 141), "title must be"),
+        (lambda: Interval(1.0, 2.0, 3.0), "answers must be in order"),
+        (lambda: Interval(None, None, None), "reason must be"),
+        (lambda: Promise(1.0, 1e-6, 1.1, 1e-6), "spent must be at most"),
+        (lambda: Curve(EPSILONS, MEAN, MEAN, MEAN, MEAN[1:]), "curve.high must be as long"),
+        (lambda: Curve(EPSILONS[::-1], MEAN, MEAN, MEAN, MEAN), "epsilons must be increasing"),
+        (lambda: Curve(EPSILONS, MEAN, MEAN, tuple(v + 1 for v in MEAN), MEAN), "curve must be ordered"),
+        (lambda: Curve(EPSILONS, (*MEAN[:-1], float("nan")), MEAN, MEAN, MEAN), "mean must be finite"),
+    ],
+)
+def test_numbers_that_contradict_one_another_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        change()
+
+
+def test_what_no_label_counts_is_always_said():
+    assert example(warnings=()).warnings == (UNCOUNTED,)
+    assert example(warnings=("Another.", UNCOUNTED)).warnings == (UNCOUNTED, "Another.")
+
+
+def test_the_table_has_the_curves():
+    briefing = example()
+    rows = list(csv.DictReader(io.StringIO(briefing.csv())))
+    assert [float(row["epsilon"]) for row in rows] == list(EPSILONS)
+    for name, values in (
+        ("lost", briefing.curve.mean),
+        ("lost_high", briefing.curve.high),
+        ("worth_low", briefing.people.low),
+    ):
+        assert [float(row[name]) if row[name] else None for row in rows] == plain(values), name
+
+
+def test_the_code_computes_the_picture_again(monkeypatch, capsys):
+    experiment = dpcore.Experiment(source="breast_cancer", n=200, repetitions=4, seed=3)
+    shown: list[figures.Figure] = []
+    monkeypatch.setattr(figures.Figure, "show", lambda figure: shown.append(figure))
+    exec(experiment_snippet(experiment, at_most=20.0, epsilon=1.0), {})
+    table = dpcore.run(experiment)
+    accuracy = table[table.metric == "accuracy"]
+    lost = 100 * (accuracy.reference - accuracy["mean"]).to_numpy(float)
+    assert np.array_equal(shown[0].data[3].x, accuracy.x) and np.array_equal(shown[0].data[3].y, lost)
+    assert f"smallest budget: {smallest_epsilon(accuracy.x.to_numpy(float), lost, 20.0)}" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="experiment must sweep epsilon"):
+        experiment_snippet(dpcore.Experiment(sweep=dpcore.Axis("n", (100, 200))), at_most=5.0, epsilon=1.0)
+
+
+def test_slides_say_what_they_need(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert not slides.slides_available()
+    with pytest.raises(ModuleNotFoundError, match="pip install python-pptx"):
+        powerpoint(example())
+
+
+@pytest.mark.skipif(not slides_available(), reason="python-pptx is not installed (it is in requirements-dev.txt)")
+def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
+    import pptx
+
+    briefing = example()
+    deck = list(pptx.Presentation(io.BytesIO(powerpoint(briefing))).slides)
+    assert len(deck) == 5
+    charts = [shape.chart for slide in deck for shape in slide.shapes if shape.has_chart]
+    for chart, record, keys in (
+        (charts[0], briefing.curve, ("smooth", "low", "high")),
+        (charts[1], briefing.people, ("worth", "low", "high")),
+    ):
+        for series, key in zip(chart.plots[0].series, keys, strict=False):
+            known = [v for v in getattr(record, key) if v is not None]
+            assert list(series.values) == known, key
+            assert len(series._element.xpath("c:xVal//c:v")) == len(known)
+        assert chart.category_axis._element.xpath("c:scaling/*")[0].tag.endswith("logBase")
+    *_, given_up, larger = charts[0].plots[0].series
+    assert given_up.values == (briefing.at_most,) * 2
+    assert larger.name == "always the larger class: 33.0 lost"
+    assert larger.values == (briefing.document()["learnable"],) * 2
+    looks = [(series.format.line.color.rgb, series.format.line.dash_style) for series in (given_up, larger)]
+    assert looks[0] != looks[1]
+    counts = briefing.document()["odds_of_100"]
+    names = [shape.name for shape in deck[2].shapes]
+    assert names.count("solid") == counts["certified"] and names.count("grey") == 100 - counts["cap"]
+    text = "\n".join(shape.text_frame.text for slide in deck for shape in slide.shapes if shape.has_text_frame)
+    for sentence in (words.budget, words.cost, words.people, words.needed, words.attacker):
+        assert words.fill(sentence(briefing.document()), briefing.document()).replace("**", "") in text
+    regression = pptx.Presentation(io.BytesIO(powerpoint(example(measure="r_squared", floor=0.0)))).slides[1]
+    (chart,) = (shape.chart for shape in regression.shapes if shape.has_chart)
+    assert [series.name for series in chart.plots[0].series][-1].startswith("can be given up")
+    assert briefing.link in text and deck[4].notes_slide.notes_text_frame.text.startswith("import dpcore")

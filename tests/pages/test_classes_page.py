@@ -1,0 +1,293 @@
+"""The page Classes: sentences, read-outs and code, in the default state and in random ones; the exhibit."""
+
+import dataclasses as dc
+import html
+import json
+import random
+import re
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import figures
+from dpcore.data import CLASS_SOURCES
+from dpcore.studies import multiclass
+from dpcore.studies.multiclass import AccuracyQuestion
+from pages.background import jobs, polling
+from pages.multiclass import words
+from pages.ui import sidebar
+from pages.ui.numbers import points, rounded
+from tests.nights import each
+from tests.page_driver import captions, charts, finished, open_app, open_script, said, texts
+
+PAGE = "multiclass/page.py"
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+HELD = "jobs in the background"
+FIRST = multiclass.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
+
+
+def open_page(**state) -> AppTest:
+    """Once all its curves are there."""
+    return finished(open_script(PAGE, **state))
+
+
+@pytest.fixture
+def gate(monkeypatch) -> Iterator[threading.Semaphore]:
+    """Each curve of a draw of the records waits until it is let through."""
+    passes, compute = threading.Semaphore(0), AccuracyQuestion._of_draw
+
+    def held(question, table, cancelled):
+        while not passes.acquire(timeout=0.01):
+            if cancelled():
+                raise CancelledError
+        return compute(question, table, cancelled)
+
+    monkeypatch.setattr(AccuracyQuestion, "_of_draw", held)
+    yield passes
+    passes.release(1_000)
+    deadline = time.monotonic() + 60
+    while not all(known.finished for known in jobs._KNOWN.values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_default_state_answers_the_question_without_a_click():
+    """Ten classes cost ellipsoids a quarter of what can be learned, and one against the others twice as much."""
+    page = open_page()
+    assert not page.exception and not page.error
+    values, repetitions = (2, 3, 4, 5, 6, 8, 10), {"repetitions": 6, "datasets": 2}
+    found = multiclass.accuracy_against(
+        "classes", values, FIRST, learners=words.LEARNERS["classes"], **repetitions, **BUDGET
+    )
+    whole, split = (100 * (found.plain - found.learners[key].mean) for key in ("ellipsoids", "split"))
+    assert split[-1] > whole[-1] + 10.0 > whole[3] + 20.0, "points of accuracy"
+    assert said(page).startswith(
+        "It adds up, but less than if every class pays by itself. With 5 classes privacy takes "
+    )
+    assert f"{points(whole[3])} of accuracy from ellipsoids that are learned at once, and {points(split[3])}" in said(
+        page
+    )
+    assert f"with 10 it takes {points(whole[-1])} and {points(split[-1])}." in said(page)
+    picture = multiclass.picture(FIRST, **BUDGET)
+    assert f"{found.bayes[3]:.1%}" in texts(page) and f"{picture.agree:.1%}" in texts(page)
+    assert "noise in 24 directions" in texts(page)
+    assert f"One release at ε = 1: {picture.right:.1%} of fresh records right" in captions(page)
+    assert "Each curve spends ε = 1, δ = 10⁻⁶ in all" in captions(page) and len(charts(page)) == 2
+
+
+def test_the_first_draw_of_the_records_is_shown_while_others_are_computed(gate):
+    """And a slider that moves along the axis asks for nothing new."""
+    gate.release(1)
+    page = open_script(PAGE, seed=21)
+    assert "Means of 6 of 12 releases, refining …; " in captions(page) and len(charts(page)) == 2
+    first, held = charts(page), page.session_state[HELD].jobs["accuracy"]
+    page.select_slider(key="C").set_value(8).run()
+    assert page.session_state[HELD].jobs["accuracy"] is held and "With 8 classes" in said(page)
+    page.select_slider(key="C").set_value(5).run()
+    gate.release(1)
+    assert "Means of 12 releases, band: 8 of 10" in captions(finished(page))
+    assert charts(page) != first and not page.exception
+
+
+def test_where_the_first_curves_take_long_the_page_says_so_and_stays_of_use(gate, monkeypatch):
+    monkeypatch.setattr(polling, "FIRST_SECONDS", 0.2)
+    page = open_script(PAGE, seed=22)
+    assert said(page) == "Computing the curves …" and len(charts(page)) == 1 and not page.exception
+    page.select_slider(key="epsilon").set_value(2.0).run()  # the reader moves on
+    gate.release(2)
+    assert "Means of 12 releases" in captions(finished(page))
+
+
+def test_what_is_no_longer_asked_for_is_given_up(gate):
+    page = open_script(PAGE, seed=23)
+    old = page.session_state[HELD].jobs["accuracy"]
+    page.session_state["price_against"] = "excess"
+    page.run()
+    assert old.abandoned() and not page.session_state[HELD].jobs and len(charts(page)) == 2
+
+
+def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch):
+    """Nobody looks at their answers while the rest of it is drawn."""
+    draw, begin, begun = multiclass.picture, jobs._begun, []
+
+    def slow(*arguments, **more):
+        time.sleep(0.5)
+        return draw(*arguments, **more)
+
+    def begin_and_note(*arguments):
+        begun.append(begin(*arguments))
+        return begun[-1]
+
+    gate.release(1)
+    monkeypatch.setattr(jobs, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(multiclass, "picture", slow)
+    monkeypatch.setattr(jobs, "_begun", begin_and_note)
+    page = open_script(PAGE, seed=25)
+    assert page.session_state[HELD].jobs["accuracy"] is begun[0]
+    gate.release(1)
+    assert "Means of 12 releases" in captions(finished(page)) and len(begun) == 1
+
+
+def test_leaving_the_page_gives_its_questions_up_at_once(gate):
+    gate.release(1)
+    page = open_app(PAGE, seed=27)
+    old = page.session_state[HELD].jobs["accuracy"]
+    assert not old.abandoned()
+    page.switch_page("sources/page.py").run()
+    assert old.abandoned() and not page.exception
+    gate.release(2)
+    assert "Means of 12 releases" in captions(finished(page.switch_page(PAGE).run()))
+
+
+def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch):
+    draw = multiclass.picture
+    shown = words.Here(dc.replace(FIRST, seed=26), CLASS_SOURCES["gaussian_classes"], 1.0, 1e-6, "auto")
+    asked = words.question("classes", shown)
+
+    def slow(*arguments, **more):
+        gate.release(1)
+        jobs._KNOWN[asked].wait(2)  # the reader's patience is longer
+        return draw(*arguments, **more)
+
+    gate.release(1)
+    monkeypatch.setattr(multiclass, "picture", slow)
+    assert "Means of 12 releases" in captions(open_script(PAGE, seed=26))
+
+
+def test_an_error_is_said_and_the_page_stays(monkeypatch, caplog):
+    def broken(question, table, cancelled):
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr(AccuracyQuestion, "_of_draw", broken)
+    page = open_script(PAGE, seed=24)
+    assert said(page) == "An error, noted in the server's log, keeps the curves away." and not page.exception
+    assert "broken on purpose" in caplog.text
+
+
+def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do():
+    page = open_page(price_against="epsilon", class_records="digits")
+    assert not page.exception and not page.error
+    records = multiclass.Records("digits", 1_258, 7)
+    learners = words.LEARNERS["epsilon"]
+    found = multiclass.accuracy_against(
+        "epsilon", dpcore.EPSILON_GRID, records, learners=learners, repetitions=6, datasets=2, **BUDGET
+    )
+    k = dpcore.EPSILON_GRID.index(1.0)
+    right, alone = (100 * found.learners[key].mean[k] for key in ("ellipsoids", "split"))
+    assert right > 65.0 > 50.0 > alone
+    assert f"of 100 digits {rounded(right, 2)} go to their class" in said(page)
+    assert f"{rounded(alone, 2)} if each of 10 classes gets a share of the budget" in said(page)
+    assert "**Not the same promise**: δ = 0 beside δ = 10⁻⁶" in captions(page)
+    assert "declared public; with private pictures this would leak" in captions(page)
+    assert f"{found.logistic[k]:.1%}" in texts(page) and "multinomial logistic regression, not private" in texts(page)
+
+
+def test_the_excess_stands_beside_both_bounds():
+    page = open_page(price_against="excess")
+    found = multiclass.excess_against_epsilon(dpcore.EPSILON_GRID, FIRST, delta=1e-6, repetitions=20)
+    k = dpcore.EPSILON_GRID.index(1.0)
+    assert not page.exception and np.all(found.over.mean <= found.over_bound)
+    assert f"privacy leaves {rounded(found.over.mean[k])} of loss above the regularised optimum" in said(page)
+    assert f"{rounded(100 * found.over.mean[k] / found.over_bound[k], 2)}% of what its noise may cost" in said(page)
+    assert "vacuous" not in said(page) and "vacuous" in said(open_page(price_against="excess", epsilon=0.01))
+
+
+def test_where_lam_is_too_small_nothing_is_released_and_the_reason_is_said():
+    page = open_page(price_against="epsilon", lam=1e-4, epsilon=0.1)
+    assert not page.exception and not page.error
+    assert said(page).startswith("Nothing is released at ε = 0.1: large-margin Gaussian classifier needs λ > ")
+    assert "Nothing is released: large-margin Gaussian classifier needs λ > " in captions(page)
+    assert "the curvature of one record alone spends the budget" in said(page)
+    assert "λ is that of the ellipsoids" in captions(page) and "Left out: " in captions(page)
+
+
+@pytest.mark.parametrize(
+    "side, phrase",
+    [
+        ("Decisions", "Shaded: where privacy decides otherwise."),
+        ("Ellipses", "Only differences between the matrices decide"),
+        ("λ", "an **oracle, not private**"),
+    ],
+)
+def test_every_side_says_what_it_shows(side, phrase):
+    page = open_page(beside_classes=side)
+    assert not page.exception and not page.error and phrase in captions(page)
+    assert len([chart for chart in charts(page) if phrase in chart]) == 1, "the sentence for screen readers"
+
+
+def test_the_oracle_s_gain_is_that_of_the_tuning():
+    found = multiclass.accuracy_against_lam((1.0, 10.0, 30.0), FIRST, delta=1e-6)
+    told = captions(open_page(beside_classes="λ"))
+    for epsilon, gain in zip(found.epsilon, 100 * (found.accuracy.max(axis=1) - found.accuracy[:, 3]), strict=True):
+        assert np.isnan(gain) or f"{points(gain)} at ε = {epsilon:g}" in told
+
+
+@pytest.mark.parametrize("side", ["Answers", "Theorem 2"])
+def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
+    page = open_page(classifier="printed", beside_printed=side, behind="Assumptions")
+    assert not page.exception and not page.error
+    found = multiclass.betrayal(seed=7)
+    assert found.right == found.guesses > 400
+    assert said(page).startswith(f"As printed it protects nobody. Of 3,000 draws of its noise {found.exist:,} leave")
+    assert f"{found.guesses:,} times of {found.guesses:,}." in said(page)
+    if side == "Answers":
+        share = multiclass.existence(1, 1.0, 1.0, draws=40_000, seed=7).share
+        assert f"With one column {rounded(100 * share, 2)}% of 40,000 draws leave" in captions(page)
+    else:
+        broken = multiclass.theorem_2_violations(draws=400, seed=7)
+        assert f"promises an excess of at most {broken.bound:,.0f} in 90 of 100 draws" in captions(page)
+        assert f"where it is 100,000, {100 * broken.violated[-1]:.0f} of 100 draws exceed it" in captions(page)
+    assert "< 10⁻¹" in html.unescape(texts(page)) and "δ > 0.31" in html.unescape(texts(page))
+    written = texts(page) + said(page) + json.dumps([chart["figure"] for chart in charts(page).values()])
+    assert not re.search(r"ε\s*=|private", written), "no label of what it does not keep"
+    sliders = {slider.key: slider.disabled for slider in page.select_slider}
+    assert all(sliders[key] for key in ("epsilon", "delta", "n", "p", "lam", "m"))
+
+
+@pytest.mark.parametrize("case", each(3, range(14)))
+def test_random_states_show_no_error(case):
+    rng = random.Random(case)
+    state = {
+        "classifier": rng.choice(["repaired"] * 5 + ["printed"]),
+        "price_against": rng.choice(list(words.VIEWS)),
+        "class_records": rng.choice([key for key in CLASS_SOURCES if key != "digits"]),
+        "C": rng.choice(words.CLASSES),
+        "columns": rng.choice([d for d in words.COLUMNS if d < 12]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(sidebar.DELTAS),
+        "n": rng.choice((200, 500, 1_000)),
+        "lam": rng.choice(sidebar.LAMBDAS),
+        "beside_classes": rng.choice(words.SIDES),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data"]),
+    }
+    page = open_page(**state)
+    assert not page.exception and not page.error, state
+    assert "nan" not in said(page) and "nan" not in captions(page), state
+
+
+@pytest.mark.parametrize(
+    "state",
+    [{}, {"price_against": "epsilon", "class_records": "iris"}, {"price_against": "excess"}, {"classifier": "printed"}],
+)
+def test_the_code_makes_the_picture_that_is_shown(state):
+    page = open_page(behind="Code", **state)
+    shown: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
+        exec(page.code[0].value, {})
+    data = json.loads(shown[0])["data"]
+    assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data
+
+
+@pytest.mark.nightly
+def test_large_tables_are_drawn_with_fewer_releases_and_the_caption_says_how_many():
+    large = {"n": 2_000, "C": 10, "columns": 16}
+    assert "Means of 2 releases" in captions(open_page(**large))
+    assert "Means of 2 releases" in captions(open_page(price_against="excess", **large))
+    assert "Means of 12 releases" in captions(open_page())

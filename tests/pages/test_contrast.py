@@ -1,0 +1,158 @@
+"""Colours that every page shows: readable in both themes, and none tells what nothing else tells.
+
+Contrast is WCAG 2's: 4.5:1 for text, 3:1 for large text and for what draws. The palette's own test is in
+tests/figures/test_figures.py.
+"""
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+
+from dpcore import figures
+from dpcore.figures.style import INKS, note
+from pages.ui.theme import look
+from tests.figures.test_figures import contrast
+from tests.harness import ROOT
+from tests.page_driver import charts, finished, headline, open_script
+
+TEXT, DRAWING = 4.5, 3.0
+PAGES = {
+    "start": ("overview/page.py", {}),
+    "doors": ("perturbation/page.py", {}),
+    "doors, bounds": ("perturbation/page.py", {"side": "Bounds"}),
+    "dimension": ("dimension/page.py", {}),
+    "l1 ball": ("sparsity/page.py", {}),
+    "simplex": ("sparsity/page.py", {"tab": "simplex"}),
+    "streaming": ("sparsity/page.py", {"tab": "streaming"}),
+    "geometry": ("geometry/page.py", {}),
+    "geometry, people": ("geometry/page.py", {"view": "n"}),
+    "classes": ("multiclass/page.py", {}),
+    "classes, as printed": ("multiclass/page.py", {"classifier": "printed"}),
+    "attack": ("audit/page.py", {}),
+    "ledger": ("audit/page.py", {"check": "ledger"}),
+    "printed": ("audit/page.py", {"check": "printed"}),
+    "decide": ("decide/page.py", {"n": 500}),
+    "decide, all mechanisms": ("decide/page.py", {"more": "compare", "n": 500}),
+    "decide, several releases": ("decide/page.py", {"more": "several", "n": 500}),
+    "decide, elsewhere": ("decide/page.py", {"more": "elsewhere", "n": 500}),
+    "sources": ("sources/page.py", {}),
+    "sources, done again": ("sources/page.py", {"about": "reproductions", "reproduced": "kamath-three-ways"}),
+}
+
+
+@pytest.fixture(params=["light", "dark"])
+def theme(request, monkeypatch) -> figures.Theme:
+    monkeypatch.setattr(type(st.context), "theme", property(lambda _: SimpleNamespace(type=request.param)))
+    return request.param
+
+
+def over(colour: str, background: str) -> str:
+    """A colour, perhaps translucent, on a background as #RRGGBB."""
+    if colour.startswith("#"):
+        return colour
+    *rgb, opacity = (float(part) for part in re.findall(r"[\d.]+", colour))
+    below = [int(background[i : i + 2], 16) for i in (1, 3, 5)]
+    mixed = (opacity * c + (1 - opacity) * b for c, b in zip(rgb, below, strict=True))
+    return "#" + "".join(f"{round(c):02X}" for c in mixed)
+
+
+def pale_texts(figure: dict, theme: figures.Theme) -> list[str]:
+    """Texts of a chart below 4.5:1; one in the paper's own colour stands on the bars at its height."""
+    paper, layout = figure["layout"]["paper_bgcolor"], figure["layout"]
+    assert paper == figures.BACKGROUND[theme]
+    bars = [t["marker"]["color"] for t in figure["data"] if t["type"] == "bar"]
+    found = []
+    for text in [*layout.get("annotations", []), *layout.get("meta", {}).get("narrow", {}).get("annotations", [])]:
+        ink, grounds = text["font"]["color"], [text.get("bgcolor", paper)]
+        if "bgcolor" not in text and ink == paper:
+            grounds = [inks[int(text["y"])] for inks in bars if inks[int(text["y"])].startswith("#")]
+        assert grounds, f"{text['text']} has the colour of the paper"
+        found += [f"{text['text']}: {ink} on {g}" for g in grounds if contrast(ink, over(g, paper)) < TEXT]
+    fonts = [layout["font"], *(axis.get("tickfont", layout["font"]) for key, axis in layout.items() if "axis" in key)]
+    return found + [f"ticks: {font['color']}" for font in fonts if contrast(font["color"], paper) < TEXT]
+
+
+def ink_of(trace: dict, paper: str) -> list[str]:
+    """The colours that make a trace visible: a line's, or the rim or the face of its marks, whichever stands out more.
+
+    None of what is an area, a map, a shade (translucent, of what is drawn in full too or one of many), or nameless.
+    """
+    if trace.get("fill") == "tonexty" or trace["type"] in ("contour", "heatmap") or not trace.get("name"):
+        return []
+    if "lines" in trace.get("mode", ""):
+        return [trace["line"]["color"]] if trace["line"]["width"] else []
+    marker = trace.get("marker", {})
+    rim, face = marker.get("line", {}), marker.get("color", "rgba(0,0,0,0)")
+    if isinstance(face, list):
+        return [ink for ink in face if ink.startswith("#")]
+    both = [ink for ink in (face, rim.get("color", "") if rim.get("width") else "") if ink.startswith("#")]
+    return sorted(both, key=lambda ink: contrast(ink, paper))[-1:]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_texts_and_curves_of_every_chart_stand_out(name, theme):
+    script, state = PAGES[name]
+    page = finished(open_script(script, **state))
+    assert not page.exception
+    shown = charts(page)
+    assert shown, "a page without a chart"
+    for alt, chart in shown.items():
+        figure = json.loads(chart["figure"])
+        assert alt.strip() and pale_texts(figure, theme) == []
+        for trace in figure["data"]:
+            for ink in ink_of(trace, figures.BACKGROUND[theme]):
+                assert contrast(ink, figures.BACKGROUND[theme]) >= DRAWING, f"{trace['name']}: {ink}"
+    for ink in re.findall(r'<b style="color:(#\w+)"', headline(page)):
+        assert contrast(ink, figures.BACKGROUND[theme]) >= DRAWING, "20 px bold is large"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_two_curves_differ_in_colour_alone(name):
+    """Of two curves in one panel that differ in nothing but colour, each has its label beside it."""
+    script, state = PAGES[name]
+    for chart in charts(finished(open_script(script, **state))).values():
+        figure = json.loads(chart["figure"])
+        beside = [text for text in figure["layout"].get("annotations", []) if text.get("yref", "").startswith("y")]
+        labelled = {text["font"]["color"] for text in beside}
+        looks: dict[str, tuple[str, str]] = {}
+        for trace in figure["data"]:
+            if trace.get("showlegend") is False and trace.get("mode") == "markers":
+                continue  # a mark on a curve or in a cloud of its hue
+            for ink in ink_of(trace, figures.BACKGROUND["light"])[:1]:
+                other, hue = looks.setdefault(shape_of(trace), (trace["name"], ink))
+                for one, of in ((other, hue), (trace["name"], ink)) if hue != ink else ():
+                    assert INKS.get(of, of) in labelled, f"only its colour tells {one}"
+
+
+def shape_of(trace: dict) -> str:
+    """All of a trace's look but its hue."""
+    line, marker = trace.get("line", {}), trace.get("marker", {})
+    face = marker.get("color", "")
+    parts = [trace["type"], trace.get("mode"), trace.get("yaxis"), line.get("dash"), line.get("width")]
+    parts += [marker.get(part) for part in ("symbol", "size", "opacity")] + [marker.get("pattern", {}).get("shape")]
+    parts += [ink.startswith("#") for ink in (face if isinstance(face, list) else [face])]
+    return json.dumps(parts)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_small_print_is_readable_on_page_and_sidebar(theme):
+    settings = (ROOT / ".streamlit" / "config.toml").read_text().split(f"[theme.{theme}]")[1]
+    paper, side, text = (
+        re.search(rf'{key} = "(#\w+)"', settings)[1]
+        for key in ("backgroundColor", "secondaryBackgroundColor", "textColor")
+    )
+    assert (paper, text) == (figures.BACKGROUND[theme], figures.TEXT[theme])
+    (small,) = set(re.findall(r"color: (#\w+)", look(theme))) - {paper}
+    for ink, ground in ((small, paper), (small, side), (text, side)):
+        assert contrast(ink, ground) >= TEXT
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_label_in_a_family_s_hue_is_readable(theme):
+    for family, colour in figures.FAMILIES[theme].items():
+        ink = note("x", x=0, y=0, colour=colour, size=13)["font"]["color"]
+        assert contrast(ink, figures.BACKGROUND[theme]) >= TEXT, family
+        assert (ink == colour) is bool(contrast(colour, figures.BACKGROUND[theme]) >= TEXT), "changed without need"

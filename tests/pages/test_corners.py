@@ -1,0 +1,94 @@
+"""Every control of every page at its ends: no error, and no number missing where a picture has one."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.share_link import Control
+from tests.page_driver import SCRIPTS, open_app
+
+from .test_links import STATES, cheap, drawn, settled, under_way
+
+ENDLESS = ("runs",)  # a million runs of each version of a mechanism are played while one looks, for many minutes
+WATCHED_SECONDS = 30.0
+LONG = ("decide", "classes", "trust")  # seconds a corner, even of small problems
+
+
+def ends(control: Control, *, all_of_them: bool) -> list[Any]:
+    """The first and the last value; of switches that may all be on, none and all."""
+    if control.many:
+        return [[], list(control.options)]
+    options = control.options if all_of_them and control.key not in ENDLESS else cheap(control)
+    return [options[0], options[-1]]
+
+
+def refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} in a picture")
+
+
+def look_at(app: AppTest) -> None:
+    """What a visitor sees is whole: pictures of finite numbers, and no error."""
+    assert not app.exception and not app.error, (app.exception, app.error)
+    for element in app.get("bidi_component"):
+        if not element.proto.json:
+            continue
+        chart = json.loads(element.proto.json)
+        figure = json.loads(chart["figure"], parse_constant=refuse)
+        assert chart["alt"] and "nan" not in chart["alt"].lower().replace("finan", "").split(), chart["alt"]
+        for name, axis in figure["layout"].items():
+            if name.startswith(("xaxis", "yaxis")) and "range" in axis:
+                low, high = axis["range"]
+                assert low is not None and high is not None and low != high, (name, axis["range"])
+
+
+def watch(app: AppTest) -> None:
+    """Look at all that a page shows while its numbers come, a while at most: some of a corner's take many minutes."""
+    deadline = time.monotonic() + WATCHED_SECONDS
+    look_at(app)
+    while under_way(app) and time.monotonic() < deadline:
+        time.sleep(0.5)
+        look_at(app.run())
+    look_at(app.run())
+
+
+def visit(app: AppTest, draw: st.DataObject, *, all_of_them: bool) -> None:
+    state = {
+        key: draw.draw(st.sampled_from(ends(control, all_of_them=all_of_them)), label=key)
+        for key, (control, _) in drawn(app).items()
+    }
+    for key, value in state.items():
+        app.session_state[key] = value
+    app.run()
+    watch(app) if all_of_them else look_at(settled(app))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("page", STATES)
+def test_every_page_stands_at_the_ends_of_its_controls(page):
+    app = open_app(SCRIPTS[page], n=300)
+
+    @settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def corners(draw: st.DataObject) -> None:
+        visit(app, draw, all_of_them=True)
+
+    corners()
+
+
+@pytest.mark.parametrize("page", [page for page in STATES if page not in LONG])
+def test_some_corners_of_small_problems(page):
+    app = open_app(SCRIPTS[page], n=300)
+
+    @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def corners(draw: st.DataObject) -> None:
+        visit(app, draw, all_of_them=False)
+
+    corners()

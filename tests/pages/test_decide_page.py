@@ -1,0 +1,258 @@
+"""The page Decide without a browser: what it says is what dpcore computes, in every view and at every edge."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from streamlit.testing.v1 import AppTest
+
+from dpcore import list_mechanisms
+from dpcore.data import Declared, PrivateRecords, get_source, read_libsvm_sheet, read_sheet
+from dpcore.figures import Figure
+from dpcore.studies.decide import loss_curve
+from dpcore.studies.decide.deployments import DEPLOYMENTS
+from dpcore.studies.decide.equivalent_sample_size import price_in_people
+from dpcore.studies.decide.loss_curve import Setting, lost_curve
+from dpcore.studies.decide.smallest_epsilon import smallest_budget
+from dpcore.studies.decide.threshold_interval import Answer
+from pages.decide import words
+from pages.ui import upload_form
+from pages.ui.pickers import OWN_FILE
+from tests.page_driver import captions, charts, finished, open_app, open_script, said, texts
+from tests.upload_page import people
+
+PAGE = "decide/page.py"
+SMALL: dict[str, Any] = {"n": 500}
+FEW = 4  # splits, where their number is not what a test is about
+
+
+@pytest.fixture(autouse=True)
+def few_splits(monkeypatch):
+    monkeypatch.setattr(loss_curve, "SPLITS", FEW)
+
+
+def opened(**state: Any) -> AppTest:
+    """The page in a state, once all its questions are answered."""
+    return finished(open_script(PAGE, **(SMALL | state)))
+
+
+def readouts(page: AppTest) -> list[str]:
+    return [re.sub(r"<[^>]+>", " ", e.proto.body) for e in page.get("html") if "1.6rem" in e.proto.body]
+
+
+def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
+    page = opened(give_up=5.0)
+    setting = Setting("synthetic", "output_gaussian", n=500, p=8, delta=1e-6, seed=7, splits=FEW)
+    curve = lost_curve(setting)
+    found = smallest_budget(curve, 5.0)
+    assert found.reachable
+    right = 100 * curve.reference.mean() - 5.0
+    assert f"With 500 people, a privacy budget of {words.number(found.value)} is the smallest" in said(page)
+    assert f"{right:.1f} of 100 people" in said(page)
+    budget, lost, price, needed = readouts(page)
+    assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
+    at_one = curve.smooth[np.flatnonzero(curve.epsilons == 1.0)[0]]
+    assert f"{at_one:.1f} points" in lost
+    worth = price_in_people(setting).worth("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
+    assert (words.number(worth.value) if not worth.at_first else "or fewer") in price
+    assert "people make ε = 1 cost 5.0 points or less" in needed
+
+
+def test_people_worth_the_fewest_looked_at_are_not_called_equal_nor_more_lost_than_there_is():
+    page = opened(n=200, epsilon=0.01, give_up=0.1)
+    assert "worth 10 or fewer without, whose error is no larger" in texts(page) and "inf" not in readouts(page)[0]
+    assert "(95% sure: more than 10)" in readouts(page)[0] and "; all of the" in readouts(page)[1]
+
+
+def test_what_is_not_reachable_is_said_and_no_budget_is_marked():
+    page = finished(open_script(PAGE, at_hand="iris", n=105, give_up=0.1), "curve")
+    assert "Not reachable:" in said(page) and "not reachable" in readouts(page)[0]
+    (chart,) = [c for c in charts(page).values() if c["alt"].startswith("Not reachable")]
+    assert not any("smallest budget" in a["text"] for a in json.loads(chart["figure"])["layout"]["annotations"])
+
+
+def test_a_what_if_is_named_and_has_no_price_in_people():
+    page = opened(at_hand="iris", n=2_000)
+    assert "2,000 flowers drawn with replacement from 105 (a what-if)" in said(page)
+    assert "no price in people" in readouts(page)[2]
+
+
+def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = people(400)) -> PrivateRecords:
+    """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
+    declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
+    records = PrivateRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
+    monkeypatch.setattr(upload_form, "upload_source", lambda: records.source)
+    return records
+
+
+@pytest.mark.parametrize("before", [{}, {"n": 1_000}, {"at_hand": "breast_cancer", "n": 398}])
+def test_n_is_that_of_a_file_whatever_it_was_before_and_more_is_called_a_what_if(monkeypatch, before):
+    held = own_file(monkeypatch, 100.0)
+    page = open_script(PAGE, **before)
+    page.selectbox(key="at_hand").select(OWN_FILE).run()
+    n = page.select_slider(key="n")
+    assert n.value == 280 and max(int(option.replace(",", "")) for option in n.options) == 100_000
+    assert "With 280 records, a privacy budget" in said(finished(page))
+    n.set_value(1_000).run()
+    assert "With 1,000 records drawn with replacement from 280 (a what-if)" in said(finished(page))
+    page.select_slider(key="n").set_value(200).run()
+    assert "with 200 of 280 records" in said(finished(page)) and "clip" not in said(page)
+    assert held.source.size == 280
+
+
+def rarely_sick(old_only: bool) -> bytes:
+    """2,000 records, about a ninth of them sick: those beyond 90, more or less, or anybody."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(0.0, 100.0, 2_000)
+    sick = np.where(rng.random(2_000) < (expit((age - 90.0) / 3.0) if old_only else 0.11), "yes", "no")
+    lines = [f"{a:.1f},{d:.2f},{s}" for a, d, s in zip(age, rng.random(2_000), sick, strict=True)]
+    return "\n".join(["age,dose,sick", *lines, ""]).encode()
+
+
+@pytest.mark.parametrize(
+    "old_only, give_up, phrase",
+    [
+        (True, 3.0, "points there are to learn above it, 3.0 are given up ("),
+        (True, 20.0, "no better than always answering with the larger class"),
+        (False, 2.0, "Nothing to learn from 1,400 records: always answering with the larger class is right"),
+    ],
+)
+def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, old_only, give_up, phrase):
+    held = own_file(monkeypatch, 100.0, rarely_sick(old_only))
+    page = finished(open_script(PAGE, at_hand=OWN_FILE, give_up=give_up, epsilon=0.3))
+    curve = lost_curve(Setting(held.key, n=1_400, p=3, seed=7, splits=FEW))
+    assert phrase in said(page) and f"{100 * curve.floor.mean():.1f}" in said(page)
+    assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
+    if curve.learnable >= 0.05:
+        share = curve.smooth[np.flatnonzero(curve.epsilons == 0.3)[0]] / curve.learnable
+        assert f"{100 * share:.0f}% of the {curve.learnable:.1f} points there are to learn" in readouts(page)[1]
+    (chart,) = [c["figure"] for c in charts(page).values() if "larger class" in c["figure"]]
+    assert f"always the larger class: {curve.learnable:.1f} lost" in [t.get("name") for t in json.loads(chart)["data"]]
+
+
+def test_a_column_that_is_clipped_comes_first_in_the_headline(monkeypatch):
+    held = own_file(monkeypatch, 50.0)
+    page = finished(open_script(PAGE, at_hand=OWN_FILE))
+    share = held.report.clipped["age"] / 400
+    assert said(page).startswith(f"Your bounds clip 'age' in {share:.1%} of the records") and share > 0.3
+
+
+def test_the_odds_are_in_order_and_the_posterior_is_said_for_pure_promises_only():
+    page = opened(way="output_gamma", prior="10")
+    assert "may suspect you" in captions(page) and "accuse" not in captions(page)
+    page = opened(way="output_gaussian", prior="10")
+    assert "may suspect you" not in captions(page) and "such guesses" in captions(page)
+    assert "Who may accuse 1 innocent of 100 finds" in captions(page)
+    assert re.search(r"At most \d+ times of 100", texts(page))
+
+
+def test_several_releases_cost_more_and_say_what_each_may_have():
+    page = opened(more="several", releases=4, per_person=3)
+    told = texts(page)
+    assert "4 releases" in told and "3 records a person" in told
+    assert float(re.search(r"really \*\*ε = ([\d.]+)\*\*", told)[1]) > 4.0
+    assert float(re.search(r"each may have ε = ([\d.]+)", told)[1].rstrip(".")) < 0.25
+    assert "No accounting here counts them" in captions(page)
+    once = texts(opened(more="several", releases=1, per_person=1))
+    assert "the label means what it says" in once
+
+
+def test_every_registered_mechanism_is_in_the_table_with_its_numbers_or_its_reason():
+    page = opened(more="compare", n=200)
+    _, reasons = texts(page).split("**Not for these records:**")
+    why = [line for line in reasons.splitlines() if line.startswith("- ")]
+    assert len(page.dataframe[0].value) + len(why) == len(list_mechanisms())
+    assert "- follow the regularised leader: mechanisms must learn from a table of records (here follow the" in reasons
+    assert all(line.endswith(".") and "dpcore" not in line for line in why)
+    assert "always answering with the larger class is right" in texts(page)
+    assert "tried so far" not in texts(page) and "itself a look at the records" in texts(page)
+
+
+def test_budgets_elsewhere_name_their_unit_and_are_no_advice():
+    page = opened(more="elsewhere", epsilon=1.0)
+    larger, smaller = sum(one.epsilon > 1.0 for one in DEPLOYMENTS), sum(one.epsilon < 1.0 for one in DEPLOYMENTS)
+    told = f"**{larger} of {len(DEPLOYMENTS)}** published uses have a larger ε than 1 and promise less"
+    assert f"{told} (the same: 1, more: {smaller}). For scale, not as advice" in texts(page)
+    (frame,) = [frame.value for frame in page.dataframe]
+    assert frame["unit"].str.len().gt(2).all() and frame["read at"].str.startswith("https://").all()
+
+
+def test_an_interval_names_its_ends_and_leaves_open_what_is_beyond_the_scale():
+    assert words.interval(Answer(0.47, 0.352, 0.618, 0.01, 10.0)) == "95% sure: 0.35 to 0.62"
+    assert words.interval(Answer(8.0, 6.0, math.inf, 0.01, 10.0)) == "95% sure: 6 or more"
+    assert words.interval(Answer(0.01, 0.01, 0.02, 0.01, 10.0)) == "95% sure: 0.02 or less"
+    assert words.interval(Answer(5.0, 0.01, math.inf, 0.01, 10.0)) == "not known any closer"
+    assert words.interval(Answer(math.inf, math.inf, math.inf, 0.01, 10.0)) == "95% sure: more than 10"
+
+
+def test_the_page_says_that_looking_spends_privacy():
+    assert "spend privacy that no label counts" in captions(opened())
+
+
+def test_a_refused_budget_has_no_odds_and_a_refused_mechanism_no_curve():
+    page = open_script(PAGE, n=500, way="objective_gaussian", lam=1e-4, epsilon=0.01, more="take")
+    assert not page.exception
+    assert "Nothing is released at this budget" in captions(page)
+    assert "there is nothing to brief on" in captions(page)
+
+
+LONG = "noisy_sgd"  # half a minute
+WAYS = [pytest.param(way, marks=pytest.mark.nightly if way == LONG else ()) for way in words.MECHANISMS]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_gives_an_answer(way):
+    page = opened(way=way, n=300, give_up=20.0)
+    assert "smallest" in said(page) or "Not reachable" in said(page)
+
+
+def test_the_code_behind_the_picture_runs_and_draws_it():
+    page = opened(behind="Code")
+    (code,) = [block.value for block in page.code]
+    space: dict[str, Any] = {}
+    exec(code.replace("figure.show()", ""), space)
+    drawn = json.loads(next(iter(charts(page).values()))["figure"])
+    again = json.loads(space["figure"].to_json())
+    assert again["data"][2]["y"] == drawn["data"][2]["y"]
+
+
+def test_the_briefing_says_the_page_s_numbers():
+    page = finished(open_app(PAGE, **SMALL, more="take", give_up=5.0))
+    assert not page.error and "still being computed" not in captions(page)
+    offered = {each.proto.label: each for each in page.get("download_button")}
+    assert {"Briefing (HTML)", "Numbers (JSON)", "Curves (CSV)", "Code (Python)", "Slides (PowerPoint)"} <= set(offered)
+
+
+LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for i in range(60)).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said_of_it"),
+    [
+        ('it\'s "mine".csv', people(), Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes", "drop")),
+        ("mine.svm", LIBSVM, Declared(("1", "2"), (0.0, 0.0), (1.0, 1.0), "1", theta_norm=3.0)),
+    ],
+)
+def test_the_code_for_an_upload_reads_the_file_by_its_name_and_finds_the_page_s_number(
+    name, content, said_of_it, tmp_path, monkeypatch
+):
+    sheet = read_sheet(content, name, "sick") if name.endswith("csv") else read_libsvm_sheet(content, name)
+    held = PrivateRecords(sheet, said_of_it, name)
+    monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
+    page = finished(open_script(PAGE, give_up=20.0), "curve")
+    page.pills(key="behind").set_value("Code").run()
+    budget, code = readouts(page)[0], page.code[0].value
+    assert held.key not in code and f"n={held.source.size}" in code
+    (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Figure, "show", lambda _: None)
+    ran: dict[str, Any] = {}
+    exec(code, ran)
+    found = ran["found"]
+    assert found.reachable and f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget

@@ -1,0 +1,320 @@
+"""docs/nginx.conf: sessions stay where they are, and when one process is killed the other serves; nothing that somebody
+sends reaches a disk; limits for each sender.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from pages.server import upload_lifetime
+from pages.server.assets import PLOTLY_JS_URL
+from tools.headless_client import Broken, Visitor
+
+from ..harness import ROOT, Server, serve
+from .test_security import MOST, a_session, put, tokens_of
+
+needs_nginx = pytest.mark.skipif(
+    shutil.which("nginx") is None, reason="nginx is not installed (apt install nginx-light)"
+)
+pytestmark = needs_nginx
+needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed (apt install strace)")
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+CONF = (ROOT / "docs" / "nginx.conf").read_text()
+MAIN = "worker_rlimit_nofile 4096;\nevents { worker_connections 2048; }"  # as docs/deployment.md asks for
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def proxy(servers: list[Server], folder: Path, conf: str = CONF) -> Iterator[str]:
+    """nginx with the file of the document, whose ports are replaced; its address."""
+    port = free_port()
+    ports = itertools.cycle(re.findall(r":(\d+)", " ".join(server.url for server in servers)))
+    text = re.sub(r"127\.0\.0\.1:\d+", lambda found: f"127.0.0.1:{next(ports)}", conf)
+    text = text.replace("listen 8500", f"listen {port}").replace(
+        "proxy_cache_path cache", f"proxy_cache_path {folder}/c"
+    )
+    kinds = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in TEMPORARY)
+    user = "user root;\n" if os.geteuid() == 0 else ""
+    conf = f"{user}daemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\n{MAIN}\n"
+    conf += f"http {{\naccess_log off;\n{kinds}\n{text}}}\n"
+    (folder / "nginx.conf").write_text(conf)
+    process = subprocess.Popen(["nginx", "-p", str(folder), "-c", "nginx.conf"])
+    try:
+        deadline = time.monotonic() + 30
+        while socket.socket().connect_ex(("localhost", port)):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        yield f"http://localhost:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def get(url: str, **headers: str) -> Message:
+    request = urllib.request.Request(url, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        answer.read()
+        return answer.headers
+
+
+def connections(server: Server) -> int:
+    """How many are open to a process' port, as Linux has it."""
+    port = f":{int(server.url.rsplit(':', 1)[1]):04X}"
+    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    return sum(row[1].endswith(port) and row[3] == "01" for row in rows)
+
+
+@pytest.mark.nightly
+def test_sessions_stay_on_their_process_and_survive_the_death_of_another(tmp_path):
+    with (
+        serve(ROOT / "app.py", "--server.address", "127.0.0.1") as stays,
+        pytest.raises(RuntimeError, match="the server ended with -9"),
+        serve(ROOT / "app.py", "--server.address", "127.0.0.1") as dies,
+        proxy([dies, stays], tmp_path) as url,
+    ):
+        # A browser gets one seat, and keeps it; a nonsense seat is replaced.
+        cookie = get(url)["Set-Cookie"].split(";")[0]
+        assert re.fullmatch("seat=[0-9a-f]{32}", cookie)
+        assert not [said for said in get(url, Cookie=cookie).get_all("Set-Cookie", []) if said.startswith("seat")]
+        assert get(url, Cookie="seat=../x")["Set-Cookie"].startswith("seat=")
+
+        # The chart library: from the cache the second time, compressed, and for the browser to keep.
+        found = [get(f"{url}/{PLOTLY_JS_URL}", Accept_Encoding="gzip") for _ in range(2)]
+        assert [answer["X-Cache"] for answer in found] == ["MISS", "HIT"]
+        assert found[1]["Content-Encoding"] == "gzip" and "immutable" in found[1]["Cache-Control"]
+        assert get(f"{url}/{PLOTLY_JS_URL}").get("Content-Encoding") is None
+
+        asyncio.run(_sessions(url, [dies, stays]))
+
+
+async def _sessions(url: str, servers: list[Server]) -> None:
+    # One seat is always on one process, whatever the number of its connections; many seats are on both.
+    homes: dict[str, int] = {}
+    for seat in (f"seat={k:032x}" for k in range(8)):
+        for _ in range(2):
+            before = [connections(server) for server in servers]
+            async with Visitor(url, cookie=seat) as visitor:
+                await visitor.visit("")
+                assert visitor.figures
+                grown = [connections(server) - count for server, count in zip(servers, before, strict=True)]
+            home = grown.index(max(grown))
+            assert homes.setdefault(seat, home) == home
+            await asyncio.sleep(0.2)
+    assert set(homes.values()) == {0, 1}
+
+    lost, kept = (next(seat for seat, home in homes.items() if home == k) for k in (0, 1))
+    async with Visitor(url, cookie=kept) as stays, Visitor(url, cookie=lost) as goes:
+        await stays.visit("doors")
+        await goes.visit("doors")
+        os.kill(servers[0].process, signal.SIGKILL)
+        with pytest.raises(Broken, match="closed the connection"):
+            await goes.move("epsilon", goes.sliders["epsilon"].options[0])
+        await stays.move("epsilon", stays.sliders["epsilon"].options[0])
+        assert stays.figures
+    for seat in homes:  # a browser comes back with the seat it had, and the state that is in its address
+        async with Visitor(url, cookie=seat) as again:
+            await again.visit("doors", "epsilon=2")
+            assert again.figures and again.sliders["epsilon"].options[again.place("epsilon")] == "2"
+
+
+# What somebody sends, and what is answered
+
+
+RECORD = b"record-of-a-person,"
+DOWNLOAD = RECORD * (20 * 2**20 // len(RECORD))
+
+
+@contextmanager
+def stand_in() -> Iterator[tuple[Server, list[Message]]]:
+    """A server in the dashboard's place, that takes what comes and has one large answer; the heads that came."""
+    heads: list[Message] = []
+
+    class Answers(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_PUT(self) -> None:
+            heads.append(self.headers)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.say(b"")
+
+        def do_GET(self) -> None:
+            heads.append(self.headers)
+            self.say(DOWNLOAD)
+
+        def say(self, text: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield Server(f"http://127.0.0.1:{server.server_port}", Path(), os.getpid()), heads
+        server.shutdown()
+
+
+def processes(first: int) -> list[int]:
+    return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+
+
+@contextmanager
+def traced(folder: Path, *servers: int) -> Iterator[Path]:
+    """What the servers' processes read and write, as strace has it, once the block is left."""
+    log, pids = folder / "strace", [pid for server in servers for pid in processes(server)]
+    calls = "read,recvfrom,write,writev,pwrite64,pwritev,pwritev2,sendfile,splice,copy_file_range"
+    options = ["-f", "-y", "-s", "64", "-e", f"trace={calls}", "-o", str(log), *(f"-p{pid}" for pid in pids)]
+    with subprocess.Popen(["strace", *options], stderr=subprocess.PIPE, text=True) as tracer:
+        assert tracer.stderr
+        for _ in pids:
+            if "attached" not in (said := tracer.stderr.readline()):
+                pytest.skip(f"strace may not look here: {said.strip()}")
+        try:
+            yield log
+        finally:
+            tracer.terminate()
+
+
+def on_disk(log: Path) -> list[str]:
+    """The calls that wrote records to anything but a connection."""
+    calls = [line for line in log.read_text().splitlines() if RECORD.decode() in line]
+    assert calls, "the records went past"
+    to_files = r"\d+ +(write|writev|pwrite64|pwritev|pwritev2)\(\d+<(?!socket:|TCP|pipe:)"
+    return [line for line in calls if re.match(to_files, line)]
+
+
+def master(folder: Path) -> int:
+    return int((folder / "pid").read_text())
+
+
+@needs_strace
+def test_neither_server_writes_an_upload_to_a_file(tmp_path, monkeypatch):
+    monkeypatch.setenv(upload_lifetime.SETTING, "on")
+
+    async def upload(url: str) -> int:
+        through = Server(url, Path(), 0)
+        async with a_session(through) as session:
+            return await put(through, session, MOST, fill=RECORD, **tokens_of(through))
+
+    with (
+        serve(ROOT / "app.py", "--server.address", "127.0.0.1") as server,
+        proxy([server], tmp_path) as url,
+        traced(tmp_path, server.process, master(tmp_path)) as log,
+    ):
+        assert asyncio.run(upload(url)) == 204
+    assert not on_disk(log)
+
+
+@needs_strace
+@pytest.mark.parametrize(
+    "without",
+    [(), ("proxy_request_buffering off;", "client_body_buffer_size 11m;"), ("proxy_max_temp_file_size 0;",)],
+    ids=["as it is", "bodies", "answers"],
+)
+def test_what_keeps_nginx_from_writing(tmp_path, without):
+    """A large file, and a large answer to somebody who is slow to read."""
+    conf = CONF
+    for line in without:
+        assert line in conf
+        conf = conf.replace(line, "")
+    with (
+        stand_in() as (server, _),
+        proxy([server], tmp_path, conf) as url,
+        traced(tmp_path, master(tmp_path)) as log,
+    ):
+        body = DOWNLOAD[:MOST]
+        with urllib.request.urlopen(urllib.request.Request(f"{url}/_stcore/upload_file/a/b", body, method="PUT")):
+            pass
+        with urllib.request.urlopen(f"{url}/media/b.html") as answer:
+            time.sleep(1)
+            assert answer.read() == DOWNLOAD
+    assert bool(on_disk(log)) == bool(without)
+
+
+def test_the_dashboard_hears_who_asks_and_a_sender_is_held_to_a_rate(tmp_path):
+    with stand_in() as (server, heads), proxy([server], tmp_path) as url:
+        get(url, X_Forwarded_For="203.0.113.9, 127.0.0.1", X_Forwarded_Proto="https", Host="localhost")
+        assert heads[0].get_all("X-Forwarded-For") == ["127.0.0.1"]
+        assert heads[0].get_all("X-Forwarded-Proto") == ["http"]
+        statuses = []
+        for _ in range(70):
+            try:
+                request = urllib.request.Request(f"{url}/_stcore/upload_file/a/b", b"x", method="PUT")
+                with urllib.request.urlopen(request, timeout=30) as answer:
+                    statuses.append(answer.status)
+            except urllib.error.HTTPError as error:
+                statuses.append(error.code)
+    allowed = statuses.count(200)
+    assert 61 <= allowed < 70 and statuses[allowed:].count(429) >= 1 and set(statuses) == {200, 429}
+
+
+def test_a_sender_has_500_connections_at_a_time(tmp_path):
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=1_000) as silent,  # it takes requests and answers none
+        proxy([Server(f"http://127.0.0.1:{silent.getsockname()[1]}", Path(), 0)], tmp_path) as url,
+        ExitStack() as stack,
+    ):
+
+        def asking() -> socket.socket:
+            opened = stack.enter_context(socket.create_connection(("localhost", urlsplit(url).port), timeout=30))
+            opened.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return opened
+
+        open_ones = [asking() for _ in range(500)]
+        assert asking().recv(100).startswith(b"HTTP/1.1 429 ")
+        assert not select.select(open_ones, [], [], 0.5)[0], "the others are waited for"
+        open_ones.pop().close()
+        deadline = time.monotonic() + 30
+        while select.select([asking()], [], [], 0.5)[0]:  # nginx may not have seen yet that one has gone
+            assert time.monotonic() < deadline
+
+
+@needs_openssl
+def test_cookies_go_over_tls_alone_where_there_is_tls(tmp_path):
+    names = ["-keyout", str(tmp_path / "key"), "-out", str(tmp_path / "cert"), "-subj", "/CN=localhost"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *names], check=True, capture_output=True
+    )
+    tls = f" ssl;\n    ssl_certificate {tmp_path}/cert;\n    ssl_certificate_key {tmp_path}/key;"
+    trusting = ssl.create_default_context(cafile=str(tmp_path / "cert"))
+    trusting.check_hostname = False
+
+    def cookies(url: str) -> list[str]:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=30, context=trusting) as answer:
+            return answer.headers.get_all("Set-Cookie")
+
+    with serve(ROOT / "app.py", "--server.address", "127.0.0.1") as server:
+        for conf, scheme in ((CONF, "http"), (CONF.replace("listen 8500;", f"listen 8500{tls}"), "https")):
+            with proxy([server], tmp_path, conf) as url:
+                said = cookies(f"{scheme}://{urlsplit(url).netloc}")
+                assert [cookie.split("=")[0] for cookie in sorted(said)] == ["_streamlit_xsrf", "seat"]
+                assert ["; Secure" in cookie for cookie in said] == [scheme == "https"] * 2

@@ -1,0 +1,264 @@
+"""The dimension page without a browser: every state speaks its table's numbers, and its code redraws its charts."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import data, figures
+from dpcore.core.power_law import PowerLaw, power_law
+from dpcore.studies.dimension import noise_growth, orthant
+from pages.dimension import background, words
+from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
+from pages.ui import sidebar
+from pages.ui.numbers import emphasised, plain
+from tests.harness import ROOT
+from tests.nights import each
+from tests.page_driver import headline, open_script, texts
+
+SOURCE = data.get_source("synthetic_padded")
+PS = (8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 2**20)
+
+
+def open_page(**state) -> AppTest:
+    return open_script("dimension/page.py", **state)
+
+
+def experiment_of(noise_in="answer", ps=PS, **changes) -> dpcore.Experiment:
+    fields = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": "auto", "seed": 7} | changes
+    fields["lam"] = words.one_lam(fields["n"], fields["epsilon"], fields["delta"], fields["lam"])
+    mechanisms, sweep = words.MECHANISMS[noise_in], dpcore.Axis("p", ps)
+    return dpcore.Experiment(source=SOURCE.key, mechanisms=mechanisms, sweep=sweep, repetitions=20, **fields)
+
+
+def computed(**changes):
+    experiment = experiment_of(**changes)
+    table, grown = dpcore.run(experiment), noise_growth.growth_of(experiment.cells())
+    public = {name: getattr(experiment, name) for name in ("n", "epsilon", "delta", "lam", "seed")}
+    return experiment, table, grown, orthant.corner(experiment.sweep.values, **public)
+
+
+def test_the_default_state_teaches_without_a_click():
+    page = open_page()
+    assert not page.exception and not page.error
+    _, table, grown, corner = computed()
+    said = re.sub(r"<[^>]+>", "", headline(page))
+    assert said == plain(words.takeaway(table, grown, 2**20, SOURCE))
+    accuracy = table[(table.metric == "accuracy") & (table.x == 2**20)].set_index("mechanism")["mean"]
+    assert f"{100 * accuracy['output_gaussian']:.1f} of 100 people" in said and "as at p\u00a0=\u00a08" in said
+    assert f"Gamma noise leaves {100 * accuracy['output_gamma']:.1f}, no more than the" in said
+    assert f"{grown['output_gaussian'].distance[-1]:,.0f} away" in said
+    for value, label in words.readouts(table, grown, 2**20, SOURCE):
+        assert value in texts(page) and label in texts(page)
+    assert words.corner_takeaway(corner, 2**20) in texts(page)
+    assert "no promise here" in texts(page) and "post-processing" in texts(page) and "Same promise? No." in texts(page)
+    for row in slope_rows(table, grown, corner):
+        assert row.name in texts(page)
+
+
+def test_the_page_is_reached_by_the_navigation():
+    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60).run()
+    page.switch_page("dimension/page.py").run()
+    assert not page.exception and page.title[0].value == "Does a million useless features hurt?"
+
+
+def test_one_model_flies_away_and_its_predictions_stay_the_other_is_destroyed():
+    """The page's lesson in its own numbers, which no seed changes."""
+    for seed in (1, 2, 3):
+        _, table, grown, corner = computed(seed=seed)
+        accuracy = table[table.metric == "accuracy"]
+        gaussian, gamma = (accuracy[accuracy.mechanism == key]["mean"].to_numpy() for key in words.MECHANISMS["answer"])
+        assert np.ptp(gaussian) < 1e-12 and gamma[0] - gamma[-1] > 0.2 and gamma[-1] < 0.51
+        slopes = {row.name: row for row in slope_rows(table, grown, corner)}
+        assert slopes["damage, Gaussian"].measured.slope == pytest.approx(0.0, abs=1e-9)
+        assert 0.5 < slopes["damage, Gamma"].measured.slope < slopes["damage, Gamma"].earlier.slope
+        assert slopes["damage, Gaussian"].earlier.slope == pytest.approx(0.5)
+        assert slopes["distance, Gaussian"].measured.slope == pytest.approx(0.5)
+        assert slopes["corner, answer"].measured.slope == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("case", each(3, range(12)))
+def test_random_states_show_no_error_and_true_numbers(case):
+    rng = random.Random(case)
+    chosen = {
+        "noise_in": rng.choice(words.PLACES),
+        "below": rng.choice(list(words.PANELS)),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(sidebar.DELTAS),
+        "n": rng.choice([n for n in sidebar.PEOPLE if n <= 2000]),
+        "p": rng.choice(sidebar.DIMENSIONS),
+        "lam": rng.choice(sidebar.LAMBDAS),
+        "seed": rng.randrange(100),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
+    }
+    page = open_page(**chosen)
+    assert not page.exception and not page.error, chosen
+    ps = tuple(sorted({*PS, chosen["p"]}))
+    fields = {key: chosen[key] for key in ("noise_in", "epsilon", "delta", "n", "lam", "seed")}
+    _, table, grown, _ = computed(ps=ps, **fields)
+    colour = "#002B95" if chosen["noise_in"] == "question" else "#CB7513"
+    assert headline(page) == emphasised(words.takeaway(table, grown, chosen["p"], SOURCE), colour)
+    assert not re.search(r"\bnan\b", texts(page).lower())
+
+
+def test_unused_controls_are_disabled_and_p_reaches_a_million():
+    page = open_page()
+    sliders = {slider.label: slider for slider in page.sidebar.select_slider}
+    assert sliders["m samples"].disabled
+    assert page.session_state["p"] == 2**20 and "p dimension (to 1,048,576)" in sliders
+
+
+def test_chips_set_the_controls():
+    page = open_page()
+    next(b for b in page.button if b.label == "p = 8").click().run()
+    assert page.session_state["p"] == 8 and "no idle one" in headline(page)
+    next(b for b in page.button if b.label == "p = 1,024").click().run()
+    assert "With 1,016 idle columns" in headline(page)
+    next(b for b in page.button if b.label == "ε = 0.1").click().run()
+    assert page.session_state["epsilon"] == 0.1
+
+
+def test_the_code_redraws_both_charts(monkeypatch):
+    page = open_page(behind="Code", noise_in="both", below="damage", p=64)
+    drawn = []
+    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
+    exec(page.code[0].value, {})
+    ps = tuple(sorted({*PS, 64}))
+    _, table, _, corner = computed(noise_in="both", ps=ps)
+    rows = table[(table.metric == "accuracy") & (table.mechanism == "objective_gamma")]
+    assert np.array_equal(next(t for t in drawn[0].data if t.name == "question, Gamma").y, 100 * rows["mean"])
+    assert any(t.name == "answer, Gamma: bound" for t in drawn[0].data), "the panel that the page shows"
+    assert drawn[0].layout.shapes[0].x0 == drawn[1].layout.shapes[0].x0 == 64
+    assert np.array_equal(next(t for t in drawn[1].data if t.name == "question, held ≥ 0").y, corner.constrained)
+
+
+def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
+    _, table, grown, _ = computed()
+    rows = table[(table.metric == "accuracy") & (table.x == 8)].set_index("mechanism")["mean"]
+    assert rows["output_gamma"] > rows["output_gaussian"]
+    assert "stronger promise is even the cheaper one" in words.takeaway(table, grown, 8, SOURCE)
+    swapped = table.assign(mean=-table["mean"] + 1.5)
+    assert "cheaper" not in words.takeaway(swapped, grown, 8, SOURCE)
+
+
+@pytest.mark.parametrize("delta, count", [(1e-6, "every ε"), (1e-3, "of 19 ε")])
+def test_the_assumptions_count_the_budgets_at_which_gamma_noise_is_smaller(delta, count):
+    said = background.small_p_line(experiment_of(delta=delta), 1000)
+    assert count in said
+    smaller = 0
+    for epsilon in dpcore.EPSILON_GRID:
+        gaussian, gamma = (
+            dpcore.calibrate(key, n=1000, p=8, epsilon=epsilon, delta=delta, lam=0.02).scale
+            for key in words.MECHANISMS["answer"]
+        )
+        smaller += 3 * gamma < gaussian  # sqrt(p + 1) = 3
+    assert count != "of 19 ε" or f"for {smaller} of 19 ε" in said
+
+
+def test_the_noises_break_even_where_they_move_predictions_equally_far():
+    _, _, grown, _ = computed()
+    even = words.break_even(grown)
+    gaussian, gamma = (
+        dpcore.calibrate(key, n=1000, p=8, epsilon=1.0, delta=1e-6, lam=0.02).scale
+        for key in words.MECHANISMS["answer"]
+    )
+    assert gamma * (even + 1) ** 0.5 == pytest.approx(gaussian, rel=1e-6)
+    _, table, _, _ = computed(ps=(8, int(even) - 1, int(even) + 2))
+    accuracy = table[table.metric == "accuracy"].pivot(index="x", columns="mechanism", values="mean")
+    ahead = accuracy.output_gamma > accuracy.output_gaussian
+    assert ahead.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("rule", ["auto", "population", 0.05])
+def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
+    lam = words.one_lam(1000, 1.0, 1e-6, rule)
+    for p in (8, 2**20):
+        public = {"n": 1000, "p": p, "epsilon": 1.0, "delta": 1e-6}
+        assert dpcore.calibrate("output_gaussian", lam=rule, **public).spec.lam == lam
+
+
+def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy():
+    said = background.own_lam_line(experiment_of())
+    own = dpcore.Experiment(
+        source=SOURCE.key,
+        mechanisms=("output_gamma",),
+        n=1000,
+        seed=7,
+        sweep=dpcore.Axis("p", (2**20,)),
+        repetitions=2,
+    )
+    row = dpcore.run(own).iloc[0]
+    assert f"{row.lam:.3g}" in said and f"{100 * row['mean']:.1f} of 100" in said
+
+
+def test_a_refusal_is_told_and_the_other_place_stays():
+    page = open_page(noise_in="both", lam=1e-4, epsilon=0.1)
+    refusal = "No release</b> with noise in the question: it needs λ"
+    assert refusal in headline(page)
+    assert "Gaussian noise in the answer throws" in headline(page)
+    alone = open_page(noise_in="question", lam=1e-4, epsilon=0.1)
+    assert not alone.exception and headline(alone).count("No release") == 1
+    assert "Noise in the question is refused at this λ and ε" in texts(alone)
+
+
+def test_distances_in_the_question_are_called_bounds():
+    _, table, grown, _ = computed(noise_in="question")
+    assert "throws the model up to **" in words.takeaway(table, grown, 1 << 20, SOURCE)
+    assert "at most" in words.readouts(table, grown, 1 << 20, SOURCE)[1][1]
+    _, table, grown, _ = computed()
+    assert "up to" not in words.takeaway(table, grown, 1 << 20, SOURCE)
+
+
+def test_changes_are_told_as_they_are():
+    _, table, grown, _ = computed()
+    gained = table.copy()
+    gained.loc[(gained.mechanism == "output_gaussian") & (gained.x == 2**20), "mean"] += 0.02
+    assert "+2.0 points against p" in words.takeaway(gained, grown, 2**20, SOURCE)
+    lost = table.copy()
+    lost.loc[(lost.mechanism == "output_gaussian") & (lost.x == 2**20), "mean"] -= 0.02
+    assert ", 2.0 points fewer than at p" in words.takeaway(lost, grown, 2**20, SOURCE)
+    larger = table.larger_class.max()
+    told = f"hardly more than the {100 * larger:.1f} of always answering with the larger class"
+    for above, hardly in ((0.0099, True), (0.0101, False)):
+        near = table.copy()
+        near.loc[near.mechanism == "output_gamma", "mean"] = larger + above
+        assert (told in words.takeaway(near, grown, 2**20, SOURCE)) is hardly
+    gaussian = table.copy()
+    gaussian.loc[gaussian.mechanism == "output_gaussian", "mean"] = larger + 0.005
+    assert f"and **{100 * larger + 0.5:.1f}** of 100" in words.takeaway(gaussian, grown, 2**20, SOURCE)
+
+
+def test_a_silent_slope_is_a_dash_and_the_note_says_why():
+    silent = power_law([8, 16, 32, 64], [1, 2, 4, 8])
+    shown = slope_meter([Row("damage, Gamma", silent)], muted="#000000", rule="#FFFFFF")
+    assert "–" in shown and "damage, Gamma: only 0.9 decades." in shown
+    assert exponent(PowerLaw(-0.001, 1.0, 5.0)) == "0.00" and exponent(None) == "" and exponent(silent) == "–"
+    loud = slope_meter([Row("x", power_law(PS, PS), power_law(PS, np.sqrt(PS)))], muted="#000000", rule="#FFFFFF")
+    assert re.findall(r">(-?\d\.\d\d)<", loud) == ["1.00", "0.50"]
+
+
+def test_the_meter_reads_the_table_s_damage_and_the_plans_theory():
+    _, table, grown, corner = computed()
+    row = next(row for row in slope_rows(table, grown, corner) if row.name == "damage, Gamma")
+    excess = table[(table.metric == "excess_empirical_risk") & (table.mechanism == "output_gamma")]
+    logs = np.log(excess.x.astype(float)), np.log(excess["mean"] - excess.noiseless)
+    assert row.measured.slope == pytest.approx(np.polyfit(*logs, 1)[0])
+    gamma = grown["output_gamma"]
+    assert row.bound.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.damage_bound), 1)[0])
+    assert row.earlier.slope == pytest.approx(np.polyfit(np.log(gamma.p), np.log(gamma.p * np.log(gamma.p)), 1)[0])
+
+
+def test_the_corner_moves_a_prediction_half_root_p_times_as_far():
+    _, _, _, corner = computed()
+    assert "512 times as far" in words.corner_takeaway(corner, 2**20)
+    assert "1.41 times as far" in words.corner_takeaway(corner, 8)
+
+
+def test_the_answer_and_the_question_share_their_rows_where_exponents_are_equal():
+    _, table, grown, corner = computed(noise_in="both")
+    names = [row.name for row in slope_rows(table, grown, corner)]
+    assert len(names) == len(set(names)) == 8
+    assert names[:2] == ["damage, answer, Gaussian", "damage, answer, Gamma"]

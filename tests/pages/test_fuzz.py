@@ -1,0 +1,226 @@
+"""Whatever a file or an address says, there is an answer or one sentence, and never another error.
+
+Each case is made from its number alone. What whole pages make of nonsense is looked at in test_links and test_uploads.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import numpy as np
+
+from dpcore import data
+from dpcore.data.uploads import Declared, PrivateRecords
+from pages.ui import share_link
+from pages.ui.share_link import Control
+from tests.page_driver import SCRIPTS, open_app
+
+CASES = 10_000
+CSV = b'age,dose,sick\n50,0.5,yes\n"60",1.5,no\n41,-2,"yes, twice"\n,1e3,no\n' + b"33,0.25,yes\n44,0.75,no\n" * 5
+LIBSVM = b"+1 1:0.5 3:2 # note\n-1 2:-1e-3\n+1 1:1\n-1 4:7\n" * 3
+PIECES = (
+    *(
+        b"",
+        b"\x00",
+        b"\xff\xfe",
+        b"\xef\xbb\xbf",
+        b"\x1f\x8b",
+        b"\r",
+        b"\r\n",
+        b"\n\n",
+        b"\t",
+        b"\x0c",
+        b"\xe2\x80\xa8",
+    ),
+    *(b'"', b"'", b'""', b",", b",,,,", b";", b":", b"#", b"-", b"+", b".", b"e", b"_", b" ", b"=cmd()", b"<b>"),
+    *(b"nan", b"inf", b"-inf", b"1e308", b"1e999", b"1e-400", b"0x1f", b"1_000", b"\xd9\xa3", b"9" * 400, b"x" * 300),
+    *(
+        b"5:1",
+        b"0:1",
+        b"-3:1",
+        b"1048577:1",
+        b"99999999999999999999:1",
+        b"3:1 2:1",
+        b"age",
+        b"sick",
+        b"yes",
+        b"1 1:1\n",
+    ),
+)
+VALUES = (
+    *(
+        "",
+        "0",
+        "-1",
+        "1",
+        "7",
+        "0.5",
+        "2,000",
+        "10⁻⁵",
+        "auto",
+        "nan",
+        "inf",
+        "1e999",
+        "1e-320",
+        "٣",
+        "½",
+        "1_0",
+        "0x10",
+    ),
+    *(
+        "%00",
+        "%ff%fe",
+        "\x00",
+        "\u202e",
+        "\ud83d",
+        "<script>",
+        "' or 1=1",
+        "../../etc",
+        "__class__",
+        "[]",
+        "None",
+        "~:,%25",
+    ),
+    *("9" * 5000, "a" * 5000, "upload-1", "synthetic", "Gamma", "proved bounds", "λ valley", "v", "defaults", "hide"),
+)
+
+
+def spoilt(content: bytes, draw: random.Random) -> bytes:
+    """A file after one accident to three, often within a cell."""
+    for _ in range(draw.choice((1, 1, 2, 3))):
+        at, end = sorted(draw.randint(0, len(content)) for _ in range(2))
+        piece = draw.choice(PIECES)
+        ways = (
+            content[:at] + piece + content[at:],
+            content[:at] + piece + content[at + len(piece) :],
+            content[:at] + content[at + 1 :],
+            content[:at] + content[min(end, at + 20) :],
+            content[:end] + content[at:],
+            content[:at],
+        )
+        content = draw.choices(ways, (6, 6, 3, 2, 2, 1))[0]
+    return content
+
+
+def answer(read: Callable[[], Any]) -> Any:
+    """What a reader gives, or None after one sentence of its own."""
+    try:
+        return read()
+    except ValueError as error:
+        said = str(error)
+        assert " must " in said and "\n" not in said and len(said) < 700, said
+        assert error.__cause__ is None
+        return None
+
+
+def look_at(sheet: data.Sheet) -> None:
+    n = len(sheet.labels)
+    assert n >= 2 and sheet.numbers.shape == (n, len(sheet.columns))
+    assert not np.isinf(sheet.numbers).any() and np.all((sheet.labels >= -1) & (sheet.labels < len(sheet.values)))
+
+
+def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence():
+    read = refused = held = 0
+    for case in range(CASES):
+        draw = random.Random(f"sheet {case}")
+        if draw.random() < 0.6:
+            content = spoilt(CSV, draw)
+            sheet = answer(lambda content=content: data.read_sheet(content, "people.csv", "sick"))
+        else:
+            content = spoilt(LIBSVM, draw)
+            sheet = answer(lambda content=content: data.read_libsvm_sheet(content, "people.txt"))
+        read, refused = read + (sheet is not None), refused + (sheet is None)
+        if sheet is None:
+            continue
+        look_at(sheet)
+        p = len(sheet.columns)
+        declared = Declared(sheet.columns, (0.0,) * p, (1.0,) * p, draw.choice((*sheet.values, "yes")), "drop")
+        records = answer(functools.partial(PrivateRecords, sheet, declared, "people.csv"))
+        if records is None:
+            continue
+        held += 1
+        split = records.draw(20, 0)
+        for part in (split.train, split.test):
+            assert np.isfinite(part.X).all() and (np.linalg.norm(part.X, axis=1) <= 1.0 + 1e-12).all()
+        inside = np.array([0.0, 1.0])
+        beyond = [
+            (column[np.isfinite(column)][:, None] != np.clip(column[np.isfinite(column)][:, None], *inside))
+            for column in sheet.numbers.T
+        ]
+        assert sum(records.report.clipped.values()) <= sum(int(each.sum()) for each in beyond)
+    assert min(read, refused, held) > CASES // 10, (read, refused, held)
+
+
+def test_a_spoilt_file_is_read_or_refused_in_one_sentence(tmp_path: Path):
+    """The command line's readers, on a fifth of the cases."""
+    read = refused = 0
+    for case in range(CASES // 5):
+        draw = random.Random(f"file {case}")
+        path = tmp_path / draw.choice(("people.csv", "people.txt"))
+        if path.suffix == ".csv":
+            numbers = (
+                CSV.replace(b"yes, twice", b"1").replace(b"yes", b"1").replace(b"no", b"-1").replace(b"\n,", b"\n1,")
+            )
+            path.write_bytes(spoilt(numbers, draw))
+            table = answer(lambda path=path: data.read_csv(path, "sick"))
+        else:
+            path.write_bytes(spoilt(LIBSVM, draw))
+            table = answer(lambda path=path: data.read_libsvm(path))
+        read, refused = read + (table is not None), refused + (table is None)
+        if table is not None:
+            X = table.data.X
+            assert np.isfinite(X if isinstance(X, np.ndarray) else X.data).all() and np.isfinite(table.data.y).all()
+            assert X.shape[0] == len(table.data.y) >= 2
+    assert min(read, refused) > CASES // 100, (read, refused)
+
+
+@functools.cache
+def controls() -> dict[str, Control]:
+    """Those of three pages, which between them have every kind."""
+    pages = [open_app(SCRIPTS[page], n=300) for page in ("start", "doors", "sparse")]
+    drawn = itertools.chain.from_iterable(page.session_state[share_link._DRAWN].values() for page in pages)
+    return {control.key: control for control, _ in drawn}
+
+
+def is_legal(control: Control, value: Any) -> bool:
+    if control.many:
+        return isinstance(value, list) and all(each in control.options for each in value)
+    return value in control.options or (value is None and control.default is None)
+
+
+def test_an_address_says_a_legal_value_or_none():
+    known, legal, refused = controls(), 0, 0
+    names = (*known, "defaults", "v", "hide", "lecture", "step", *VALUES[:20])
+    for case in range(CASES):
+        draw = random.Random(f"address {case}")
+        parts = []
+        for _ in range(draw.randint(1, 8)):
+            name = draw.choice(names)
+            own = (
+                [text for value in known[name].options[:50] for text in (known[name].text(value), str(value))]
+                if name in known
+                else []
+            )
+            said = "".join(draw.choice((*VALUES, *own, *own)) for _ in range(draw.randint(1, 2)))
+            parts.append(f"{name}{draw.choice('=:')}{said}{draw.choice(('', ',', '~', '%'))}")
+        address = parse_qs("&".join(parts), keep_blank_values=True, errors="surrogateescape")
+        made = share_link.arrival("Start", address)
+        for key, (texts, _) in made.said.items():
+            shown = share_link.remark(key, texts, "no such control here")
+            assert shown.isprintable() and len(shown) < 3 * share_link.LONGEST + 40
+            if key not in known:
+                continue
+            try:
+                value = known[key].read(texts)
+            except ValueError:
+                refused += 1
+            else:
+                legal += 1
+                assert is_legal(known[key], value), (key, texts, value)
+    assert min(legal, refused) > CASES // 20, (legal, refused)

@@ -1,0 +1,157 @@
+"""The page Geometry: sentences, read-outs and code, in the default state and in random ones."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import figures
+from dpcore.studies import geometry
+from pages.geometry import words
+from pages.ui import sidebar
+from pages.ui.numbers import people, rate, rounded
+from tests.nights import each
+from tests.page_driver import captions, charts, open_script, said, texts
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-6, "seed": 7}
+
+
+def open_page(**state) -> AppTest:
+    return open_script("geometry/page.py", **state)
+
+
+def test_the_default_state_shows_the_cliff_without_a_click():
+    page = open_page()
+    assert not page.exception and not page.error
+    found = geometry.against_order(1_024, 2_000, repetitions=10, **BUDGET)
+    euclid = found.p_norm.tolist().index(2.0)
+    ratio = found.mean[euclid] / found.mean[0]
+    assert ratio > 5.0 and found.mean[1] > 3.0 * found.mean[0], "just right of 1 it is steep"
+    assert f"With 1,024 columns a private answer loses {rounded(found.mean[0])} on the Lasso's ball" in said(page)
+    assert f"{rounded(found.mean[euclid])} on Euclid's, {rounded(ratio, 2)} times as much" in said(page)
+    assert "a random corner" in texts(page)
+    assert f"the other one leaves {rounded(found.gaussian.mean[0])}" in texts(page)
+    assert f"nothing learned {rounded(found.signal[0])}" in texts(page)
+    row = geometry.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
+    assert f"n = {people(row.free)}" in texts(page)
+    assert f"{found.n0} of 2,000 records are fingerprints" in captions(page)
+    assert "**Not the same promise**: the corner keeps (1, 0), noise in the gradient (1, 10⁻⁶)" in captions(page)
+    assert len(charts(page)) == 2
+
+
+def test_the_price_of_roundness_grows_with_the_columns():
+    """Where a corner costs the same at every d, noise in the gradient costs the root of d: means of 20 draws."""
+    ratios = []
+    for d in (1_000, 10_000, 100_000):
+        found = geometry.against_order(d, 2_000, repetitions=20, p_norms=(1.0, 2.0), **BUDGET)
+        ratios.append(found.gaussian.mean[1] / found.vertices.mean[0])
+    assert ratios == pytest.approx([9.7, 31.3, 100.6], rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["1", "1.5", "2", "∞"])
+def test_against_people_one_pass_beside_its_bound(name):
+    page = open_page(view="n", p_norm=name, p=16, n=10_000)
+    assert not page.exception and not page.error
+    here = words.Here(name, 16, 10_000, **BUDGET)
+    knobs = {"1": {"variant": "minibatch"}, "1.5": {"noise": "gaussian", "scales": "displacement"}}.get(name, {})
+    found = geometry.against_people(here.p_norm, d=16, **BUDGET, **knobs)
+    k = found.n.tolist().index(10_000.0)
+    assert f"At {here.words} and n = 10,000 one pass" in said(page)
+    assert f"leaves {rounded(found.private.mean[k])} of excess risk on fresh ones" in said(page)
+    assert f"{rounded(found.bound[k] / found.private.mean[k], 2)} times" in texts(page)
+    assert found.private.mean[k] < found.bound[k]
+    measured, _, work = found.exponents
+    falls = "It follows no one power of n here" if measured is None else f"It falls like {rate(measured)}"
+    assert falls in said(page) and found.private.mean[-1] < 0.1 * found.nothing
+    assert work == pytest.approx(1.0, abs=0.15) and f"{rate(work)}: linear time" in texts(page)
+    assert "the best model is known exactly" in captions(page)
+
+
+def test_the_published_walk_learns_nothing_at_this_size():
+    page = open_page(view="n", p_norm="1", p=16, n=10_000, variant="published")
+    found = geometry.against_people(
+        1.0,
+        d=16,
+        ns=geometry.PEOPLE[:-2],
+        repetitions=4,
+        datasets=2,
+        variant="published",
+        accounting="published",
+        **BUDGET,
+    )
+    assert not page.exception and found.private.mean[-1] > 0.9 * found.nothing
+    assert np.all(found.spent < 0.6) and "Drawn up to n" not in captions(page)
+    assert "Drawn up to n = 10,000" in captions(open_page(view="n", p_norm="1", p=16, n=50_000, variant="published"))
+    assert f"spends ε = {rounded(found.spent.min())} to {rounded(found.spent.max())} of the 1 granted" in captions(page)
+    assert f"leaves {rounded(found.private.mean[-1])} of excess risk" in said(page)
+
+
+def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so():
+    few, many = open_page(p=1_024), open_page(p=65_536)
+    assert "a round ball feels noise in every column" in said(few)
+    found = geometry.against_order(65_536, 2_000, repetitions=10, **BUDGET)
+    assert found.chosen[found.p_norm.tolist().index(2.0)] == "vertices"
+    assert "the best model of a round ball is near none of them" in said(many)
+
+
+def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
+    page = open_page(view="n", p_norm="2", p=8_192)
+    assert "8,192 is not on this page's scale; 64 is the nearest." in captions(page)
+    assert "not on this page's scale" not in captions(open_page(view="n", p_norm="2", p=32))
+    assert "not on this page's scale" not in captions(open_page(view="order", p_norm="2", p=8_192))
+
+
+@pytest.mark.parametrize(
+    "side, phrase",
+    [
+        ("Ball", "different models. Corners hide noise."),
+        ("Rates", "Orders of growth without constants"),
+        ("Noise", "the paper's generalised Gaussian is never shorter"),
+        ("Tracing", "the exact model tells them from strangers"),
+    ],
+)
+def test_every_side_says_what_it_shows(side, phrase):
+    page = open_page(beside_geometry=side)
+    assert not page.exception and not page.error and phrase in captions(page)
+    alt = [chart for chart in charts(page) if phrase in chart]
+    assert len(alt) == 1, "the picture's sentence for screen readers"
+
+
+def test_a_round_ball_shows_every_bit_of_noise():
+    assert "A round ball shows every bit of it" in captions(open_page(p_norm="2"))
+
+
+@pytest.mark.parametrize("case", each(3, range(12)))
+def test_random_states_show_no_error(case):
+    rng = random.Random(case)
+    view = rng.choice(list(words.VIEWS))
+    state = {
+        "view": view,
+        "p_norm": rng.choice([words.JUST_ABOVE, *words.ORDERS]),
+        "n": rng.choice(geometry.PEOPLE),
+        "p": rng.choice([d for d in sidebar.DIMENSIONS if d <= (65_536 if view == "order" else 64)]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(sidebar.DELTAS),
+        "beside_geometry": rng.choice(words.SIDES),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data"]),
+    }
+    if view == "n":
+        state |= {"variant": rng.choice(["minibatch", "tree"])}
+        state |= {"noise": rng.choice(list(words.LAWS)), "scales": rng.choice(list(words.SCALES))}
+    page = open_page(**state)
+    assert not page.exception and not page.error, state
+    assert "nan" not in said(page) and "nan" not in captions(page), state
+
+
+@pytest.mark.parametrize("state", [{}, {"view": "n", "p_norm": "1.5", "p": 8}, {"view": "n", "p_norm": "∞", "p": 8}])
+def test_the_code_makes_the_picture_that_is_shown(state):
+    page = open_page(behind="Code", **state)
+    shown: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
+        exec(page.code[0].value, {})
+    data = json.loads(shown[0])["data"]
+    assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data

@@ -1,0 +1,134 @@
+"""The page Sparse, tab L1 ball: sentences, read-outs, refusals and code, in the default state and in random ones."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import figures
+from dpcore.studies.sparsity import l1, simplex
+from dpcore.studies.sparsity.l1 import membership
+from pages.sparsity import l1_ball, l1_words
+from pages.ui import sidebar
+from pages.ui.numbers import people, rate, rounded
+from tests.nights import each
+from tests.page_driver import captions, charts, open_script, said, texts
+
+SHARED = {"epsilon": 1.0, "delta": 1e-6, "seed": 7, "radius": 1.0, "accounting": "tight"}
+LIVE = SHARED | {"repetitions": l1_ball.REPETITIONS}
+
+
+def open_page(**state) -> AppTest:
+    return open_script("sparsity/page.py", **state)
+
+
+def test_the_default_state_shows_the_U_without_a_click():
+    page = open_page()
+    assert not page.exception and not page.error
+    walked = l1.path(n=10_000, p=256, T="auto", **SHARED)
+    T = walked.plan.steps + 1
+    found = l1.against_T(n=10_000, p=256, Ts=tuple(sorted({*l1.TS, T})), **LIVE)
+    mean = dict(zip(found.T, found.private.measured.mean, strict=True))
+    best = min(mean, key=mean.get)
+    assert best < T < found.T[-1] and mean[best] < mean[T] < mean[found.T[-1]]
+    assert f"{T} steps at ε = 1 leave {rounded(mean[T])} of excess risk; {best:.0f} would leave" in said(page)
+    assert f"512, each with more noise, {rounded(mean[512])}" in said(page)
+    assert f"Without privacy {T} steps leave {rounded(found.plain[T - 1])}" in said(page)
+    assert f"{walked.found} of 4" in texts(page) and f"T = {found.tuned}" in texts(page)
+    assert f"{np.count_nonzero(~walked.right)} of {T - 1} choices are not" in captions(page)
+    assert len(charts(page)) == 2
+
+
+def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why_they_differ():
+    page = open_page(against="n")
+    assert not page.exception and not page.error
+    found = l1.against_n(p=256, T="auto", **LIVE)
+    measured, hard, bound = l1_words.slopes(found)
+    assert measured < hard - 0.1 and -0.8 < hard < -0.6 and bound > -0.7
+    for slope in (measured, hard, bound):
+        assert rate(slope) in said(page)
+    assert "A bound holds for all data. Where few features matter" in captions(page)
+    assert f"{people(found.free)} people" in texts(page)
+
+
+def test_against_columns_the_growth_and_the_null_model_are_told():
+    page = open_page(against="p")
+    assert not page.exception and not page.error
+    found = l1.against_p(n=10_000, T="auto", ps=l1.PS, **LIVE)
+    mean, whole = found.private.measured.mean, found.whole.measured.mean
+    assert "256 times more columns, 65,536 instead of 256," in said(page)
+    assert f"cost {rounded(mean[-1] / mean[2], 2)} times the excess" in said(page)
+    assert f"leaves {rounded(whole[-1])}, {rounded(100 * whole[-1] / found.nothing[-1], 2)}% of what" in said(page)
+    assert "At most 512 columns are filled" in captions(page)
+
+
+def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
+    page = open_page(vertex_noise="published")
+    assert not page.exception and not page.error
+    walked = l1.path(n=10_000, p=256, T="auto", **(SHARED | {"accounting": "published"}))
+    spent = walked.plan.spent.epsilon
+    assert spent > 1.5
+    assert f"cost ε = {rounded(spent)} by what is proved, more than the 1 that was granted" in said(page)
+    assert "nothing is released" in said(page) and "at ε = 1 leave" not in said(page)
+    assert "Gumbel noise of the same scale would keep the promise" in said(page)
+    assert "more than the 1 granted: an exhibit" in texts(page) and "may be published" not in texts(page)
+    # Not for every budget: at epsilon = 10 the same scale costs more than that with Gumbel noise, too.
+    large = l1.path(n=10_000, p=256, T="auto", **(SHARED | {"accounting": "published", "epsilon": 10.0}))
+    assert l1_words.gumbel_epsilon(large) > 10.0 and "Gumbel" not in said(
+        open_page(vertex_noise="published", epsilon=10.0)
+    )
+    assert "points spend more than was granted: exhibits" in captions(page)
+    safe = open_page(vertex_noise="published_safe")
+    assert "steps at ε = 1 leave" in said(safe)
+
+
+def test_the_simplex_beside_is_remark_2_on_the_records_of_the_other_tab():
+    page = open_page(beside_ball="Simplex", p=64)
+    found = simplex.beside_sampling(p=64, epsilon=1.0, delta=1e-6, loss="huber", seed=7, repetitions=8)
+    assert f"Frank-Wolfe leaves {rounded(found.frank_wolfe.mean[-1])} and m draws" in captions(page)
+    assert found.frank_wolfe.mean[-1] < found.sampling.mean[-1]
+
+
+def test_tracing_tells_how_far_the_illustration_is_from_the_theorem():
+    page = open_page(beside_ball="Tracing")
+    assert not page.exception and not page.error
+    found = membership.tracing(seed=7, p=256, repetitions=l1_ball.TRACING_REPETITIONS)
+    assert found.exact.auc > 0.8 and found.auc[-1] > 0.75 > 0.6 > found.auc[0]
+    assert f"with AUC {found.exact.auc:.2f}; at ε = 1,000 it is {found.auc[-1]:.2f}" in captions(page)
+    assert f"m ≥ {membership.literal_size().m:,}" in captions(page)
+
+
+@pytest.mark.parametrize("case", each(3, range(12)))
+def test_random_states_show_no_error(case):
+    rng = random.Random(case)
+    state = {
+        "against": rng.choice(list(l1_words.AXES)),
+        "vertex_noise": rng.choice(list(l1_words.ACCOUNTINGS)),
+        "T": rng.choice(l1_ball.STEPS),
+        "radius": rng.choice(l1_ball.RADII),
+        "n": rng.choice(sidebar.PEOPLE),
+        "p": rng.choice([p for p in sidebar.DIMENSIONS if p <= l1_ball.MOST_COLUMNS]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(sidebar.DELTAS),
+        "beside_ball": rng.choice(l1_ball.SIDES),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data"]),
+    }
+    page = open_page(**state)
+    assert not page.exception and not page.error, state
+    assert "nan" not in said(page) and "nan" not in captions(page), state
+
+
+@pytest.mark.parametrize("state", [{}, {"against": "n", "T": 12}, {"against": "p", "n": 2_000, "p": 128}])
+def test_the_code_makes_the_picture_that_is_shown(state):
+    page = open_page(behind="Code", **state)
+    code, shown = page.code[0].value, []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
+        exec(code, {})
+    drawn = [chart["figure"] for chart in charts(page).values()]
+    assert len(shown) == 1
+    data = json.loads(shown[0])["data"]
+    assert any(json.loads(other)["data"] == data for other in drawn), state

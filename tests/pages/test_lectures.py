@@ -1,0 +1,374 @@
+"""Lectures: what every step keeps to, that no question has a wrong answer, and how a step is entered and left."""
+
+from __future__ import annotations
+
+import html
+import re
+import string
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import Budget, Experiment, figures
+from dpcore.accounting.composition import lecture_multiplier
+from dpcore.accounting.ledger import Run, ledger_of
+from dpcore.studies import geometry, multiclass
+from dpcore.studies.dimension import orthant
+from dpcore.studies.sparsity import l1, simplex
+from pages.lectures.lecture import asked_for, verdict_on, whitelist
+from pages.lectures.steps import MOST_KEPT, MOST_WORDS, Step, Story
+from pages.lectures.stories import STORIES
+from pages.ui import share_link
+from tests.harness import ROOT
+from tests.page_driver import SCRIPTS, said, texts, turn_to
+
+STEPS = [
+    pytest.param(story, number, id=f"{story.name} {number}")
+    for story in STORIES.values()
+    for number in range(1, len(story.steps) + 1)
+]
+# Where a lecture's words stand.
+WORDS = 'class="lecture-words"'
+EVERY_STORY = pytest.mark.parametrize("story", STORIES.values(), ids=lambda story: story.name)
+
+
+def open_step(name: str, step: str, **more: Any) -> AppTest:
+    """The app at an address with a lecture, a page's script in `script` if it is not the lecture's own."""
+    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    script = more.pop("script", None) or SCRIPTS[name]
+    turn_to(page, script)
+    page.query_params["lecture"], page.query_params["step"] = name, step
+    page.run()
+    assert not page.exception
+    return page
+
+
+def controls(page: AppTest) -> dict[str, Any]:
+    """The controls that a page has drawn and keeps in the address, with their values."""
+    drawn = [*page.main, *page.sidebar]
+    keys = [
+        each.proto.query_param_key for each in drawn if getattr(getattr(each, "proto", None), "query_param_key", "")
+    ]
+    return {key: page.session_state[key] for key in keys if key != share_link.HIDE}
+
+
+# What every step keeps to.
+
+
+@EVERY_STORY
+def test_a_story_has_six_to_ten_steps_on_its_own_page_and_ends_with_a_picture(story: Story):
+    assert 6 <= len(story.steps) <= 10
+    assert story.name in SCRIPTS
+    assert story.steps[-1].question is None
+    assert any(step.question for step in story.steps)
+
+
+@pytest.mark.parametrize("story, number", STEPS)
+def test_a_step_has_few_words_without_typed_numbers_and_few_controls(story: Story, number: int):
+    step = story.steps[number - 1]
+    assert 1 <= len(story.words(number).split()) <= MOST_WORDS
+    typed = "".join(literal for literal, *_ in string.Formatter().parse(step.words))
+    assert not re.search(r"\d", typed)
+    assert len(step.kept) <= MOST_KEPT and set(step.kept) <= set(story.defaults)
+    assert set(step.state) <= set(story.defaults)
+    if step.question:
+        assert 2 <= len(step.question.options) <= 4 and len(set(step.question.options)) == len(step.question.options)
+        assert 0 <= step.question.answer < len(step.question.options)
+        assert not step.kept
+        if step.shows:  # the picture of the step before, which has no answer yet
+            assert (step.shows, story.state(number)) == (story.steps[number - 2].shows, story.state(number - 1))
+            changed = {key for key, value in story.state(number + 1).items() if value != story.state(number)[key]}
+            assert changed
+    else:
+        assert step.shows
+
+
+def test_where_the_right_answer_stands_is_no_hint():
+    places = [step.question.answer for story in STORIES.values() for step in story.steps if step.question]
+    assert set(places) == {0, 1, 2}
+
+
+@EVERY_STORY
+def test_the_teachers_guide_asks_each_question_where_it_stands_and_cuts_no_answer_off(story: Story):
+    guide = (ROOT / "docs" / "teachers_guide.md").read_text(encoding="utf-8")
+    section = re.search(rf"^## {story.page}: (.*?)(?=^## |\Z)", guide, re.M | re.S)
+    assert section
+    questions = [k for k, step in enumerate(story.steps, 1) if step.question]
+    asked = re.search(r"\*\*Ask:\*\*(.*)", section[1])
+    assert asked and [int(k) for k in re.findall(r"\(step (\d+)\)", asked[1])] == questions
+    assert all(int(k) <= len(story.steps) for k in re.findall(r"step (\d+)", section[1]))
+    cut = re.search(r"\*\*Ten minutes:\*\* steps ([\d, ]+)", section[1])
+    assert cut
+    steps = [int(k) for k in cut[1].split(",")]
+    assert steps == sorted(steps) and set(steps) & set(questions)
+    assert all(k + 1 in steps for k in steps if k in questions)
+
+
+# The stories cannot lie: answers from the same tables that the pages draw.
+
+
+def answer(name: str, step: int) -> str:
+    question = STORIES[name].steps[step - 1].question
+    assert question
+    return question.options[question.answer]
+
+
+def state(name: str, step: int) -> dict[str, Any]:
+    return STORIES[name].state(step)
+
+
+def release(name: str, step: int, *mechanisms: str, **more: Any) -> Any:
+    """Rows of the page's experiment at a step's cursor."""
+    s = state(name, step)
+    setting = {key: s[key] for key in ("n", "p", "delta", "lam", "seed")} | {"repetitions": 20}
+    setting["sweep"] = dpcore.Axis("epsilon", (s["epsilon"],))
+    return dpcore.run(Experiment(mechanisms=tuple(map(dpcore.make_mechanism, mechanisms)), **(setting | more)))
+
+
+def points_lost(step: int) -> tuple[float, float]:
+    """Points of accuracy that privacy takes at a step of the first lecture, and the accuracy it leaves."""
+    source = dpcore.data.get_source("breast_cancer")
+    rows = release("Start", step, "output_gaussian", source=source.key, p=source.p)
+    row = rows[rows.metric == "accuracy"].iloc[0]
+    return 100 * (row.reference - row["mean"]), 100 * row["mean"]
+
+
+def test_start_the_price_and_what_more_patients_do_to_it():
+    lost, left = points_lost(2)
+    assert answer("Start", 1) == "more than 10 points of accuracy" and lost > 10 and left > 60
+    assert answer("Start", 7) == "less than a quarter of that" and points_lost(8)[0] < lost / 4
+
+
+def test_start_the_odds_belong_to_epsilon():
+    def odds(step: int) -> dpcore.Odds:
+        s = state("Start", step)
+        budget = Budget(s["epsilon"], s["delta"])
+        return dpcore.odds_of(
+            dpcore.calibrate("output_gaussian", n=s["n"], p=31, epsilon=budget.epsilon, delta=budget.delta)
+        )
+
+    assert odds(3).limit == pytest.approx(odds(9).limit, abs=1e-3)
+    assert odds(4).limit < 0.52
+
+
+def test_doors_the_question_wins_at_one_lam_and_is_closed_at_a_smaller_one():
+    doors = ("output_gaussian", "objective_gaussian", "noisy_gd")
+    rows = release("Doors", 6, *doors, source="synthetic")
+    excess = rows[rows.metric == "excess_empirical_risk"].set_index("mechanism")["mean"]
+    assert answer("Doors", 5) == "noise in the question"
+    assert excess["objective_gaussian"] < 0.8 * excess["output_gaussian"]
+    status = release("Doors", 8, *doors, source="synthetic").groupby("mechanism").status.first()
+    assert answer("Doors", 7) == "the question"
+    assert [key for key in doors if status[key] != "ok"] == ["objective_gaussian"]
+
+
+def test_dimension_idle_columns_leave_predictions_alone_until_weights_are_cut():
+    few, many = 8, 2**12  # a million columns would take seconds
+    assert state("Dimension", 2)["p"] > many
+    lam = dpcore.calibrate("output_gaussian", n=1_000, p=8, epsilon=1.0, delta=1e-6, lam="auto").spec.lam
+    more = {"source": "synthetic_padded", "epsilon": 1.0, "sweep": dpcore.Axis("p", (few, many)), "lam": float(lam)}
+    table = release("Dimension", 2, "output_gaussian", "output_gamma", **more)
+    table = table[table.metric == "accuracy"].set_index(["mechanism", "x"])["mean"]
+    assert answer("Dimension", 1) == "stay as good as they were"
+    assert table["output_gaussian", many] == pytest.approx(table["output_gaussian", few], abs=5e-4)
+    assert table["output_gamma", many] < table["output_gamma", few] - 0.1
+    assert state("Dimension", 5)["p"] == few and table["output_gamma", few] > table["output_gaussian", few]
+    p = 2**16
+    assert p < state("Dimension", 7)["p"]  # further out it takes seconds, and the pull grows
+    corner = orthant.corner((p,), n=1_000, epsilon=1.0, delta=1e-6, lam=float(lam), seed=7)
+    assert answer("Dimension", 6) == "no, over 100 times as far" and corner.projected[0] > 100 * corner.free_answer[0]
+
+
+def test_sparse_columns_cost_little_and_steps_and_draws_have_a_valley():
+    s, wide = state("Sparse", 1), state("Sparse", 3)
+    shared = {"epsilon": 1.0, "delta": s["delta"], "radius": s["radius"], "accounting": "tight", "seed": s["seed"]}
+    found = l1.against_p(n=s["n"], T="auto", ps=(s["p"], wide["p"]), repetitions=16, **shared)
+    assert answer("Sparse", 2) == "less than 4 times larger"
+    assert found.private.measured.mean[1] < 4 * found.private.measured.mean[0]
+    steps = l1.against_T(n=s["n"], p=s["p"], Ts=l1.TS, repetitions=16, **shared).private.measured.mean
+    assert answer("Sparse", 4) == "some number in between"
+    assert np.nanmin(steps) < 0.5 * min(steps[0], steps[-1])
+    mixed = state("Sparse", 7)
+    valley = simplex.valley(
+        n=mixed["n"], p=mixed["p"], epsilon=1.0, delta=s["delta"], loss="huber", seed=s["seed"], lam="auto",
+        ms=(1, 20, 5_000), repetitions=20,
+    )  # fmt: skip
+    first, middle, last = valley.training.mean
+    assert middle < 0.5 * min(first, last)
+
+
+def test_geometry_the_round_ball_the_cliff_and_traceable_answers():
+    def excess(d: int) -> dict[float, float]:
+        found = geometry.against_order(d, 2_000, epsilon=1.0, delta=1e-6, seed=7, repetitions=10)
+        return dict(zip(found.p_norm.tolist(), found.mean.tolist(), strict=True))
+
+    d, more = state("Geometry", 4)["p"], state("Geometry", 6)["p"]
+    assert answer("Geometry", 3) == "more than 5 times as much" and excess(d)[2.0] > 5 * excess(d)[1.0]
+    just_right = {count: excess(count)[1 + 1 / np.log(count)] / excess(count)[1.0] for count in (d, more)}
+    assert 3 < just_right[d] < just_right[more]
+    traced = geometry.hardest_tracing(p_norm=1.5, d=1_000, delta=1e-6, seed=7)
+    accurate = traced.excess < 0.2 * traced.signal
+    assert answer("Geometry", 7) == "no: accurate means traceable"
+    assert accurate.any() and traced.auc[accurate].min() > 0.65
+    hidden = traced.auc < 0.55
+    assert hidden.any() and traced.excess[hidden].min() > 0.5 * traced.signal
+
+
+def test_classes_one_model_for_all_and_a_price_that_more_than_triples():
+    records = multiclass.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
+    found = multiclass.accuracy_against(
+        "classes", (5, 10), records, epsilon=1.0, delta=1e-6, learners=("ellipsoids", "split"), repetitions=6
+    )
+    joint, each = (found.plain - found.learners[key].mean for key in ("ellipsoids", "split"))
+    assert answer("Classes", 2) == "all classes at once" and joint[0] < 0.7 * each[0]
+    assert answer("Classes", 4) == "more than triple" and joint[1] > 3 * joint[0]
+    guessed = multiclass.betrayal(seed=7)
+    assert answer("Classes", 6) == "every time" and guessed.right == guessed.guesses > 100
+
+
+def settled(page: AppTest) -> str:
+    """The headline once all runs are in."""
+    held = page.session_state["jobs in the background"]
+    deadline = time.monotonic() + 60
+    while not held.finished:
+        assert time.monotonic() < deadline
+        held.watch(page.session_state["watcher"])
+        time.sleep(0.02)
+    return said(page.run())
+
+
+def test_trust_outputs_reveal_a_missing_factor_and_the_lecture_wastes_noise():
+    assert settled(open_step("trust", "1")).startswith("No contradiction found")
+    assert answer("Trust", 2) == "yes: its errors are forbidden"
+    assert settled(open_step("trust", "3")).startswith("Contradicted")
+    assert settled(open_step("trust", "6")).startswith("No contradiction found")
+    n, budget = 2_000, Budget(1.0, 1e-6)
+    curves = ledger_of(Run(n, 1, lecture_multiplier(n, budget), budget.delta), (1, n**2))
+    spent = min(curve.epsilon[-1] for curve in curves)
+    assert answer("Trust", 7) == "too much: noise is wasted" and spent < 0.5 * budget.epsilon
+
+
+# How a step is entered and left.
+
+# Steps whose controls are all that their pages have; those that take seconds come by night.
+ALL_DRAWN = [
+    *(("start", "1"), ("doors", "1"), ("sparse", "1"), ("sparse", "8"), ("geometry", "1")),
+    *(("classes", "7"), ("trust", "1"), ("trust", "8")),
+    *(
+        pytest.param(name, step, marks=pytest.mark.nightly)
+        for name, step in (("dimension", "2"), ("sparse", "7"), ("geometry", "9"), ("classes", "1"), ("classes", "9"))
+    ),
+]
+
+
+@pytest.mark.parametrize("name, step", ALL_DRAWN)
+def test_a_step_sets_every_control_that_its_page_draws(name: str, step: str):
+    drawn = controls(open_step(name, step))
+    wanted = STORIES[name.capitalize()].state(int(step))
+    assert len(drawn) >= 8
+    assert {key: wanted[key] for key in drawn} == drawn
+
+
+@pytest.mark.parametrize("name", ["start", "doors"])
+def test_what_a_step_does_not_name_stands_where_a_new_visitor_finds_it(name: str):
+    page = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    turn_to(page, SCRIPTS[name])
+    found = controls(page.run())
+    defaults = STORIES[name.capitalize()].defaults
+    assert len(found) >= 8 and {key: defaults[key] for key in found} == found
+
+
+def test_a_step_is_a_start_and_the_next_one_sets_all_controls_again():
+    page = open_step("start", "2")
+    page.select_slider("epsilon").set_value(5.0).run()
+    assert "ε = 5" in said(page)
+    page.button("next").click().run()
+    assert page.session_state["epsilon"] == 1.0 and page.query_params["step"] == "3"
+    page.button("back").click().run()
+    assert page.session_state["epsilon"] == 1.0 and page.query_params["step"] == "2"
+
+
+def test_a_vote_is_kept_and_the_next_step_says_whether_the_picture_agrees():
+    page = open_step("start", "7")
+    page.button("option_0").click().run()
+    page.button("next").click().run()
+    assert "You said “as much as before: ε is the same”. The picture says “less than a quarter of that”." in texts(page)
+    page.button("back").click().run()
+    page.button("option_2").click().run()
+    page.button("next").click().run()
+    assert "You said “less than a quarter of that”, and the picture agrees." in texts(page)
+    assert verdict_on(STORIES["Start"], 8, None) == "The picture says “less than a quarter of that”."
+    assert verdict_on(STORIES["Start"], 7, None) == "" == verdict_on(STORIES["Start"], 1, None)
+
+
+def test_a_page_leads_to_its_lecture_and_the_lecture_back_to_the_page():
+    page = open_step("start", "2")
+    page.select_slider("epsilon").set_value(5.0).run()
+    page.button("leave").click().run()
+    assert WORDS not in texts(page) and page.session_state["epsilon"] == 5.0
+    assert "lecture" not in page.query_params
+    page.button("teach").click().run()
+    assert WORDS in texts(page) and page.query_params["step"] == "1"
+    assert page.session_state["epsilon"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "name, step, reason",
+    [
+        ("windows", "1", "There is no lecture “windows”"),
+        ("<b>x</b>", "1", "There is no lecture “<b>x</b>”"),
+        ("doors", "1", "The lecture “doors” belongs to the page Doors"),
+        ("start", "99", "has steps 1 to 9, and no “99”"),
+        ("start", "0", "and no “0”"),
+        ("start", "two", "and no “two”"),
+        ("start", "٣", "and no “٣”"),
+        ("", "1", "There is no lecture “”"),
+        ("x" * 1_000, "1", "“" + "x" * 40 + "”"),
+    ],
+)
+def test_a_wrong_lecture_says_so_and_shows_the_page(name: str, step: str, reason: str):
+    assert reason in str(asked_for("Start", name, step))
+    if name in ("windows", "<b>x</b>"):
+        page = open_step(name, step, script="overview/page.py")
+        assert html.escape(reason) in texts(page) and "privacy costs" in said(page) and WORDS not in texts(page)
+
+
+def test_only_what_a_step_names_stays_on_the_screen():
+    rules = whitelist(Step("", "cost", kept=("epsilon",)))
+    assert ".st-key-cost" in rules and ".st-key-epsilon" in rules and ".takeaway" in rules
+    assert ".takeaway" not in whitelist(Step("", "cloud", aside=True)) and ".takeaway" not in whitelist(Step(""))
+
+
+# Large figures.
+
+
+def test_an_enlarged_figure_has_large_text_titles_and_lines_and_leaves_the_other_alone():
+    table = dpcore.run(Experiment(source="breast_cancer", mechanisms=(dpcore.make_mechanism("output_gaussian"),)))
+    small = figures.cost_figure(table, epsilon=1.0, accuracy_title="right, %", theme="light", height=420)
+    spec = small.to_dict()
+    spec["layout"]["legend"] = {"font": {"size": 10}}
+    small = figures.Figure(**spec)
+    before = small.to_json()
+    large = figures.enlarged(small)
+    assert small.to_json() == before
+
+    def fonts(node: Any) -> list[float]:
+        if isinstance(node, list | tuple):
+            return [size for each in node for size in fonts(each)]
+        if not isinstance(node, dict):
+            return []
+        own = [value["size"] for key, value in node.items() if key.endswith("font") and "size" in value]
+        return own + [size for value in node.values() for size in fonts(value)]
+
+    seen = large.to_dict()
+    sizes = figures.ENLARGED * np.array(fonts(seen["data"]) + fonts(seen["layout"]))
+    assert len(sizes) > 10 and sizes.min() > 17.999
+    titles = [note.font.size * figures.ENLARGED for note in large.layout.annotations if note.text == "right, %"]
+    assert titles == pytest.approx([24.0])
+    widths = [t.line.width for t in large.data if t.type == "scatter" and t.line.width]
+    assert widths and min(widths) * figures.ENLARGED > 3.999
+    assert isinstance(large, figures.Figure) and len(large.data) == len(small.data)

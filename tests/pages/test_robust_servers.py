@@ -1,0 +1,108 @@
+"""Servers in trouble: whoever visits them sees pictures or one sentence, and their logs hold no traceback."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tools.headless_client import Visitor
+
+from ..harness import ROOT, Server, serve
+
+pytestmark = pytest.mark.nightly
+
+# No file may grow beyond 50 kB: most compiled functions are larger.
+FULL_DISK = f"""
+import resource
+import signal
+from pathlib import Path
+import streamlit as st
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+from pages.server import assets
+app = st.App(Path({str(ROOT)!r}) / "pages" / "main.py", routes=assets.routes())
+"""
+
+
+def log_of(server: Server) -> str:
+    return server.log.read_text(encoding="utf-8")
+
+
+async def look(url: str, page: str = "") -> int:
+    """Open a page, move a slider and wait for a picture."""
+    async with Visitor(url) as visitor:
+        await visitor.visit(page, "n=300")
+        await visitor.see()
+        await visitor.move("epsilon", visitor.sliders["epsilon"].options[3])
+        await visitor.see()
+        return visitor.figures
+
+
+def test_two_servers_that_start_at_once_share_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    async def both() -> list[int]:
+        return await asyncio.gather(look(first.url), look(second.url))
+
+    with serve(ROOT / "app.py") as first, serve(ROOT / "app.py") as second:
+        assert min(asyncio.run(both())) >= 1
+        assert "Traceback" not in log_of(first) + log_of(second)
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
+    assert kept
+    with serve(ROOT / "app.py") as third:
+        assert asyncio.run(look(third.url)) >= 1
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")} == kept, "a third compiles nothing"
+
+
+def test_a_server_on_a_full_disk_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "app.py").write_text(FULL_DISK, encoding="utf-8")
+    shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
+    with serve(tmp_path / "app.py") as server:
+        for page in ("", "doors", "sparse"):
+            assert asyncio.run(look(server.url, page)) >= 1
+        log = log_of(server)
+    assert "Traceback" not in log
+    assert log.count("cannot be kept in") == 1, "said once"
+
+
+LEAVE = 20
+
+
+def test_visitors_who_leave_in_the_middle_disturb_nobody(tmp_path: Path):
+    """Tabs are closed while their page, its runs or its trials are under way; somebody else goes on as before."""
+
+    async def leave(url: str, k: int) -> None:
+        async with Visitor(url) as visitor:
+            page = ("doors", "trust", "decide", "geometry")[k % 4]
+            arriving = asyncio.create_task(visitor.visit(page, f"seed={k}"))
+            await asyncio.sleep(0.15 * (k % 7))
+            arriving.cancel()
+
+    async def stay(url: str) -> list[float]:
+        took = []
+        async with Visitor(url) as visitor:
+            await visitor.visit("", "n=300")
+            while not gone.is_set():
+                options = visitor.sliders["epsilon"].options
+                took.append(await visitor.move("epsilon", options[len(took) % len(options)]))
+        return took
+
+    async def all_of_them(url: str) -> list[float]:
+        staying = asyncio.create_task(stay(url))
+        for k in range(LEAVE):
+            await leave(url, k)
+        gone.set()
+        return await staying
+
+    gone = asyncio.Event()
+    with serve(ROOT / "app.py") as server:
+        took = asyncio.run(all_of_them(server.url))
+        assert len(took) >= 10
+        assert asyncio.run(look(server.url, "doors")) >= 1, "and it answers afterwards"
+        log = log_of(server)
+    assert "Traceback" not in log

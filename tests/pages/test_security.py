@@ -1,0 +1,570 @@
+"""Whom the server answers, how much it takes, and that nothing from outside is run as code (SECURITY.md)."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import errno
+import http.client
+import json
+import logging
+import os
+import shutil
+import socket
+import time
+import tomllib
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from pages.server import upload_lifetime
+from pages.server.assets import PLOTLY_JS_URL
+from pages.server.connections import Damper
+from pages.server.host_guard import HEADERS, METRICS
+
+from ..harness import ROOT, Server, serve
+
+SETTINGS = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+MEGABYTE = 10**6
+
+
+def test_the_settings_are_the_safe_ones():
+    assert SETTINGS["browser"] == {"gatherUsageStats": False}
+    server = SETTINGS["server"]
+    assert server["address"] == "localhost" and server["allowedHosts"] == ["localhost", "127.0.0.1", "::1"]
+    assert server["enableXsrfProtection"] is True and server["enableCORS"] is True
+    assert server["maxUploadSize"] <= 10 and server["maxMessageSize"] <= 20
+    assert server["fileWatcherType"] == "none" and not {"enableStaticServing", "enableAgentApi"} & set(server)
+    assert SETTINGS["client"]["showErrorDetails"] == "none"
+
+
+# A running server
+
+
+def ask(server: Server, path: str, method: str = "GET", body: bytes | Iterator[bytes] | None = None, **headers: str):
+    """A request in its own connection: (status, headers, text)."""
+    place = urlsplit(server.url)
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=30)
+    try:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent
+            connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode(errors="replace")
+    finally:
+        connection.close()
+
+
+def open_stream(server: Server, **options):
+    """A page's websocket; `origin` and `additional_headers` as a browser would send them."""
+    url = server.url.replace("http", "ws", 1) + "/_stcore/stream"
+    protocols = [websockets.Subprotocol("streamlit")]
+    return websockets.connect(url, subprotocols=protocols, max_size=None, proxy=None, **options)
+
+
+def refusal(server: Server, **options) -> int:
+    """The status with which a websocket is refused; 101 where it is not."""
+
+    async def status() -> int:
+        try:
+            async with open_stream(server, **options):
+                return 101
+        except websockets.InvalidStatus as refused:
+            return refused.response.status_code
+
+    return asyncio.run(status())
+
+
+def test_only_our_own_pages_open_websockets(server):
+    port = urlsplit(server.url).port
+    assert refusal(server, origin=server.url) == 101
+    assert refusal(server) == 101, "a program that is no browser may come without an origin"
+    for origin in ("https://example.org", f"http://127.0.0.1:{port}", f"http://localhost:{port + 1}", "null", ""):
+        assert refusal(server, origin=origin) == 403, origin
+    # A page that is at our address under its own name: of one origin with itself, and refused for the name.
+    assert refusal(server, origin="http://example.org", additional_headers={"Host": "example.org"}) == 400
+    assert "external" not in server.log.read_text(), "nobody on the internet was asked for our address"
+
+
+@pytest.mark.parametrize("host, status", [("localhost", 200), ("127.0.0.1:8501", 200), ("[::1]", 200)])
+def test_names_of_this_computer_are_answered(server, host, status):
+    assert ask(server, "/", Host=host)[0] == status
+
+
+@pytest.mark.parametrize("host", ["example.org", "localhost.example.org", "localhost@example.org", "x:y", ""])
+def test_other_names_are_refused_in_one_sentence(server, host):
+    for path in ("/", "/_stcore/health", "/assets/anything"):
+        status, headers, text = ask(server, path, Host=host)
+        assert status == 400 and text.count("\n") == 1 and "server.allowedHosts" in text
+        assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/", "/doors", "/_stcore/health", "/nothing/here"])
+def test_every_answer_says_what_browsers_must_not_do(server, path):
+    _, headers, _ = ask(server, path)
+    assert {name: headers[name] for name in HEADERS} == HEADERS
+    assert headers["Access-Control-Allow-Origin"] != "*"
+    assert (
+        "HttpOnly" not in headers.get("Set-Cookie", "")
+        and "SameSite=Lax".lower() in headers.get("Set-Cookie", "samesite=lax").lower()
+    )
+
+
+def test_what_is_no_origin_is_refused(server):
+    for origin in ("http://[", "http://]:80", "//[x"):
+        assert refusal(server, origin=origin) == 403
+        for path in ("/", "/_stcore/health", "/_stcore/host-config", "/media/x"):
+            assert ask(server, path, Origin=origin)[0] == 403
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_metrics_are_closed_unless_they_are_asked_for(server, in_haste):
+    """They tell how large other visitors' files are."""
+    for path in ("/_stcore/metrics", "/_stcore/metrics?families=cache_memory_bytes", "/_stcore/%6Detrics"):
+        status, _, text = ask(server, path)
+        assert status == 403 and METRICS in text and text.count("\n") == 1
+    status, _, text = ask(in_haste, "/_stcore/metrics")
+    assert status == 200 and "active_sessions" in text
+
+
+def test_what_one_visitor_may_see_is_kept_by_nobody(server):
+    for path in ("/media/0.html", "/ahead/nothing"):
+        assert ask(server, path)[1]["Cache-Control"] == "no-store"
+    assert "no-store" not in ask(server, f"/{PLOTLY_JS_URL}")[1]["Cache-Control"]
+
+
+def form(size: int, fill: bytes = b"1") -> tuple[bytes, str]:
+    start = b'--x\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\n\r\n'
+    return start + (fill * (size // len(fill) + 1))[:size] + b"\r\n--x--\r\n", "multipart/form-data; boundary=x"
+
+
+def tokens_of(server: Server) -> dict[str, str]:
+    cookie = ask(server, "/_stcore/health")[1]["Set-Cookie"].split(";")[0]
+    return {"Cookie": cookie, "X_Xsrftoken": cookie.split("=", 1)[1]}
+
+
+@contextlib.asynccontextmanager
+async def a_session(server: Server) -> AsyncIterator[str]:
+    """The id of a session whose page runs once; it is left at the end."""
+    async with open_stream(server, origin=server.url) as stream:
+        await stream.send(BackMsg(rerun_script={}).SerializeToString())
+        session = ""
+        while not session:
+            message = ForwardMsg.FromString(await stream.recv())
+            session = message.new_session.initialize.session_id
+        yield session
+
+
+def place(session: str, file: str = "one") -> str:
+    return f"/_stcore/upload_file/{session}/{file}"
+
+
+async def put(
+    server: Server,
+    session: str,
+    size: int,
+    *,
+    file: str = "one",
+    chunked: bool = False,
+    fill: bytes = b"1",
+    **headers: str,
+) -> int:
+    body, kind = form(size, fill)
+    pieces = (body[at : at + 2**20] for at in range(0, len(body), 2**20))
+    sent = pieces if chunked else body
+    return (await asyncio.to_thread(ask, server, place(session, file), "PUT", sent, Content_Type=kind, **headers))[0]
+
+
+MOST = SETTINGS["server"]["maxUploadSize"] * 2**20
+
+
+def test_uploads_need_a_session_a_token_and_a_bounded_size(server):
+    """In this order: what has no token is refused before its session is looked up, and its body before it is read."""
+    tokens = tokens_of(server)
+    cookie = tokens["Cookie"]
+
+    async def talk() -> None:
+        async with a_session(server) as session:
+            assert await put(server, session, 1000, **tokens) == 204
+            assert await put(server, session, 1000) == 403, "without a token"
+            assert await put(server, session, 1000, Cookie=cookie) == 403, (
+                "with the cookie, which browsers send unasked"
+            )
+            assert await put(server, session, 1000, **{**tokens, "X_Xsrftoken": "2|0|0|0"}) == 403
+            assert await put(server, "nobody", 1000, **tokens) == 400
+            assert await put(server, session, MOST, **tokens) == 204, "the form around a file does not count"
+            assert await put(server, session, MOST + 1, **tokens) == 413
+            assert await put(server, session, MOST + 2**21, chunked=True, **tokens) == 413, "a length that is not said"
+
+    asyncio.run(talk())
+
+
+async def begun(server: Server, path: str, length: int, **headers: str) -> tuple[StreamReader, StreamWriter]:
+    """An upload whose head alone has been sent."""
+    reader, writer = await asyncio.open_connection("localhost", urlsplit(server.url).port)
+    said = {"Host": "localhost", "Content-Length": length, "Content-Type": form(0)[1], **headers}
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in said.items()]
+    writer.write("\r\n".join([f"PUT {path} HTTP/1.1", *lines, "", ""]).encode())
+    return reader, writer
+
+
+async def status_of(reader: StreamReader) -> int:
+    return int((await asyncio.wait_for(reader.readline(), 20)).split()[1])
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP"])
+def test_whom_a_proxy_announces_is_refused_before_the_body_is_read(server, name):
+    async def talk() -> None:
+        async with a_session(server) as session:
+            headers = {**tokens_of(server), name: "192.0.2.1"}
+            reader, writer = await begun(server, place(session), 9 * 2**20, **headers)
+            assert await status_of(reader) == 403
+            await asyncio.wait_for(reader.readuntil(b"because you reach it from another computer"), 20)
+            writer.close()
+
+    asyncio.run(talk())
+
+
+def test_where_uploads_are_off_nothing_is_taken(monkeypatch):
+    monkeypatch.setenv(upload_lifetime.SETTING, "off")
+    with serve(ROOT / "app.py") as server:
+
+        async def talk() -> list[int]:
+            async with a_session(server) as session:
+                reader, writer = await begun(server, place(session), 9 * 2**20, **tokens_of(server))
+                early = await status_of(reader)
+                writer.close()
+                return [early, await put(server, session, 1000, **tokens_of(server))]
+
+        assert asyncio.run(talk()) == [403, 403]
+
+
+def altered_app(folder: Path, before: str, routes: str = "assets.routes()") -> Path:
+    """app.py in a folder of its own, with lines before it and other routes."""
+    text = (ROOT / "app.py").read_text()
+    for old, new in {"Path(__file__).resolve().parent": f"Path({str(ROOT)!r})", "assets.routes()": routes}.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (folder / "app.py").write_text(f"{before}\n{text}")
+    shutil.copytree(ROOT / ".streamlit", folder / ".streamlit")
+    return folder / "app.py"
+
+
+# As the server is, but it looks after closed pages ten times as often, and tells how many bytes each session holds.
+IN_HASTE = f"""
+import os
+os.environ[{METRICS!r}] = "on"
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from streamlit import runtime
+from pages.server import upload_lifetime
+from pages.server.assets import PLOTLY_JS_URL
+upload_lifetime.LEFT_SECONDS, upload_lifetime.CHECK_SECONDS = 2.0, 0.5
+def held(request):
+    files = runtime.get_instance().uploaded_file_mgr.file_storage
+    return JSONResponse({{s: {{f: len(r.data) for f, r in of.items()}} for s, of in files.items()}})
+"""
+
+
+@pytest.fixture(scope="module")
+def in_haste(tmp_path_factory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("haste")
+    with serve(altered_app(folder, IN_HASTE, '[*assets.routes(), Route("/held", held)]')) as running:
+        yield running
+
+
+async def held(server: Server) -> dict[str, dict[str, int]]:
+    return json.loads((await asyncio.to_thread(ask, server, "/held"))[2])
+
+
+def test_a_session_has_one_file_the_last_one(in_haste):
+    tokens = tokens_of(in_haste)
+
+    async def talk() -> None:
+        async with a_session(in_haste) as session:
+            for size in (1000, 2000, 3000):
+                assert await put(in_haste, session, size, file=f"of%20{size}", **tokens) == 204
+            assert (await held(in_haste))[session] == {"of 3000": 3000}
+            # Of those that are on their way the last one counts, and the others end at once.
+            waiting = []
+            for k in range(4):
+                waiting.append(await begun(in_haste, place(session, f"f{k}"), 2**20, **tokens))
+                await asyncio.sleep(0.2)
+            assert [await status_of(reader) for reader, _ in waiting[:3]] == [409] * 3
+            body, _ = form(5)
+            waiting[3][1].write(body + b"-" * (2**20 - len(body)))
+            assert await status_of(waiting[3][0]) == 204
+            assert (await held(in_haste))[session] == {"f3": 5}
+            for _, writer in waiting:
+                writer.close()
+
+    asyncio.run(talk())
+    assert "Traceback" not in in_haste.log.read_text()
+
+
+def test_a_file_goes_with_its_session_in_every_case(in_haste):
+    """Left at once; left while the file was on its way; and an upload that was broken off."""
+    tokens = tokens_of(in_haste)
+
+    async def talk() -> None:
+        async with a_session(in_haste) as session:
+            assert await put(in_haste, session, 1000, **tokens) == 204
+        async with a_session(in_haste) as slow:
+            assert await put(in_haste, slow, 1000, **tokens) == 204
+            _, broken = await begun(in_haste, place(slow, "two"), 2**20, **tokens)
+            await asyncio.sleep(0.2)
+            broken.close()
+            reader, late = await begun(in_haste, place(slow, "three"), len(form(7)[0]), **tokens)
+            await asyncio.sleep(0.2)
+        await until_gone()
+        late.write(form(7)[0])  # the session has ended, and now comes its file
+        assert await status_of(reader) == 204
+        await until_gone()
+        late.close()
+
+    async def until_gone() -> None:
+        latest = time.monotonic() + 10
+        while still := await held(in_haste):
+            assert time.monotonic() < latest, still
+            await asyncio.sleep(0.05)
+
+    asyncio.run(talk())
+    assert "Traceback" not in in_haste.log.read_text()
+
+
+def test_a_message_beyond_the_bound_ends_the_connection(server):
+    async def code() -> int:
+        with pytest.raises(websockets.ConnectionClosed) as closed:
+            async with open_stream(server, origin=server.url) as stream:
+                await stream.send(b"\0" * (SETTINGS["server"]["maxMessageSize"] * MEGABYTE + 1))
+                while True:
+                    await stream.recv()
+        return closed.value.rcvd.code
+
+    assert asyncio.run(code()) == 1009  # message too big
+
+
+# What it can hold
+
+
+# As the server is where 200 descriptors are allowed, with less patience.
+SMALL = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200))
+from pages.server import connections
+connections.HEAD_SECONDS, connections.REQUEST_SECONDS = 2.0, 4.0
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Iterator[Server]:
+    pytest.importorskip("resource")
+    with serve(altered_app(tmp_path_factory.mktemp("small"), SMALL)) as running:
+        yield running
+
+
+def test_idle_connections_do_not_use_up_the_descriptors(small):
+    with contextlib.ExitStack() as idle:
+        for k in range(300):
+            idle.enter_context(socket.create_connection(("localhost", urlsplit(small.url).port)))
+            if k % 20 == 0:
+                time.sleep(0.05)
+        deadline = time.monotonic() + 20
+        while True:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                assert ask(small, "/_stcore/health")[0] == 200
+                break
+            assert time.monotonic() < deadline
+    log = small.log.read_text()
+    assert "Traceback" not in log and "the server is full" not in log and len(log) < 1_000
+
+
+def test_as_many_pages_as_there_are_descriptors_for(small):
+    async def talk() -> None:
+        async with contextlib.AsyncExitStack() as pages:
+            for _ in range(19):
+                await pages.enter_async_context(open_stream(small))
+            async with open_stream(small):
+                for _ in range(30):
+                    with pytest.raises(websockets.InvalidStatus) as refused:
+                        await open_stream(small)
+                    answer = refused.value.response
+                    assert answer.status_code == 503 and answer.headers["Retry-After"] == "60"
+                    assert b"it serves 20 pages at a time" in answer.body
+            await asyncio.sleep(1)
+            async with open_stream(small):  # the one that left made room
+                assert (await asyncio.to_thread(ask, small, "/"))[0] == 200
+
+    asyncio.run(talk())
+    log = small.log.read_text()
+    assert "Traceback" not in log and len(log) < 1_000
+
+
+HEAD = "GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "begin, goes_on, most",
+    [
+        ("", "", 2),
+        ("GET /", "x", 2),
+        (HEAD, "X-a: b\r\n", 2),
+        (f"{HEAD}\r\n{HEAD}", "X-a: b\r\n", 2),
+        (f"{HEAD}Content-Length: 1000\r\n\r\n", "x", 2),  # answered, but the body does not end
+        ("PUT {place} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n{tokens}\r\n{form}", "1", 4),
+        (f"GET /{PLOTLY_JS_URL} HTTP/1.1\r\nHost: localhost\r\n\r\n", None, 4),  # an answer that nobody reads
+    ],
+    ids=["silent", "line", "head", "second head", "body", "upload", "answer"],
+)
+def test_a_request_that_does_not_end_is_ended(small, begin, goes_on, most):
+    """Bytes that come one by one do not help."""
+    tokens = {**tokens_of(small), "Content-Type": form(0)[1]}
+    said = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in tokens.items())
+    start = form(0)[0].decode().removesuffix("\r\n--x--\r\n")
+
+    async def talk() -> None:
+        async with contextlib.AsyncExitStack() as pages:
+            page = await pages.enter_async_context(open_stream(small))
+            session = await pages.enter_async_context(a_session(small)) if "{place}" in begin else ""
+            with socket.socket() as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                connection.connect(("localhost", urlsplit(small.url).port))
+                connection.sendall(begin.format(place=place(session), tokens=said, form=start).encode())
+                started = time.monotonic()
+                while is_held(connection):
+                    assert time.monotonic() - started < most + 6  # a busy machine takes its time
+                    with contextlib.suppress(OSError):
+                        connection.sendall((goes_on or "").encode())
+                    await asyncio.sleep(0.2)
+                assert time.monotonic() - started > most - 0.5
+            await page.send(BackMsg(rerun_script={}).SerializeToString())
+            assert await page.recv(), "a page that is left alone stays"
+
+    asyncio.run(talk())
+    assert "Traceback" not in small.log.read_text()
+
+
+def is_held(connection: socket.socket) -> bool:
+    """Whether the server still holds its end, as Linux has it."""
+    mine = f"{connection.getsockname()[1]:04X}"
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(row[2].endswith(f":{mine}") and row[3] == "01" for row in rows)
+
+
+def test_an_exhausted_system_is_one_line_a_minute(monkeypatch, caplog):
+    logger, now = logging.getLogger("test of the damper"), [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(logger, "filters", [Damper()])
+
+    def fail(number: int) -> None:
+        try:
+            raise OSError(number, os.strerror(number))
+        except OSError:
+            logger.exception("socket.accept() out of system resource")
+
+    for second in range(90):
+        now[0] = 1000.0 + second
+        for _ in range(100):
+            fail(errno.EMFILE)
+    lines = caplog.text.splitlines()
+    assert len(lines) == 2 and "Too many open files" in lines[0] and "5999 such errors" in lines[1]
+    fail(errno.EPERM)
+    assert "Traceback" in caplog.text, "other errors are told whole"
+
+
+# The sources
+
+
+SOURCES = sorted([ROOT / "app.py", *(ROOT / "dpcore").rglob("*.py"), *(ROOT / "pages").rglob("*.py")])
+# Modules that run what they read, or start programs; calls that do, and those of them that only `os` has.
+MODULES = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml", "subprocess", "pty"}
+CALLS = {"eval", "exec", "compile", "__import__", "import_module", "read_pickle"}
+OF_OS = {"system", "popen", "startfile", "fork", "execv", "execve", "execvp", "posix_spawn", "spawnv", "spawnl"}
+ALLOWED = {
+    ("pages/ui/navigation.py", "compile"): "a page's own script, from this folder",
+    ("pages/ui/navigation.py", "exec"): "the same, once compiled: a page is run as a part of pages/main.py",
+    ("dpcore/__init__.py", "import_module"): "names of the package, from the table beside it",
+    ("dpcore/figures/__init__.py", "import_module"): "the same",
+    ("pages/server/preload_imports.py", "import_module"): "the modules that it lists",
+    ("pages/lectures/stories.py", "import_module"): "the lectures of the pages that it lists",
+    ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
+    ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that it lists",
+    ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",
+    ("dpcore/kernels/lazy_registry.py", "compile"): "numba's, of the functions in this package",
+}
+
+
+def risky(tree: ast.AST) -> set[str]:
+    """What a source uses that could run a text or bytes as code, or start a program."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found |= {alias.name.split(".")[0] for alias in names} & MODULES
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                found |= {module.split(".")[0]} & MODULES
+                found |= {alias.name for alias in names} & OF_OS if module == "os" else set()
+            case ast.Name(id=name) if name in CALLS:
+                found.add(name)
+            case ast.Attribute(value=ast.Name(id="re"), attr="compile"):
+                pass
+            case ast.Attribute(value=ast.Name(id="os"), attr=name) if name in OF_OS:
+                found.add(name)
+            case ast.Attribute(attr=name) if name in CALLS:
+                found.add(name)
+            case ast.keyword(arg="allow_pickle", value=value) if not (
+                isinstance(value, ast.Constant) and value.value is False
+            ):
+                found.add("allow_pickle")
+    return found
+
+
+def test_nothing_that_is_read_is_run():
+    used = {
+        (path.relative_to(ROOT).as_posix(), name) for path in SOURCES for name in risky(ast.parse(path.read_text()))
+    }
+    assert len(SOURCES) > 200 and used == set(ALLOWED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import pickle",
+        "import os.path, pickle as p",
+        "from yaml import load",
+        "from subprocess import run",
+        "from os import system",
+        "import builtins; builtins.eval('1')",
+        "run = eval",
+        "compile('1', '', 'eval')",
+        "np.load(file, allow_pickle=True)",
+        "np.load(file, allow_pickle=flag)",
+        "pandas.read_pickle(file)",
+        "os.popen('ls')",
+        "importlib.import_module(name)",
+    ],
+)
+def test_the_walk_sees(line):
+    assert risky(ast.parse(line))
+
+
+def test_the_walk_lets_pass_what_is_harmless():
+    assert not risky(ast.parse("import re, json\nre.compile('x'); json.loads(text); np.load(f, allow_pickle=False)"))
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "pages").rglob("*.js")) + sorted((ROOT / "dpcore").rglob("*.js")), ids=lambda p: p.name
+)
+def test_scripts_make_neither_code_nor_markup_of_texts(script: Path):
+    text = script.read_text()
+    for word in ("eval(", "new Function", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"):
+        assert word not in text, word
+    # Of this server alone, below the page's own address, for pictures that are drawn ahead.
+    asked = text.count("fetch(new URL(ahead, document.baseURI)")
+    assert asked == text.count("fetch(") == (script.name == "live_figure.js")

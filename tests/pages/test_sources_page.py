@@ -1,0 +1,168 @@
+"""The page Sources: what it says first, that its links lead where they say, and no second truth beside the code."""
+
+import dataclasses as dc
+import html
+import json
+import re
+from urllib.parse import unquote_plus
+
+import pytest
+
+from dpcore import list_mechanisms
+from dpcore.figures import reproduction_figure
+from dpcore.mechanisms import mechanism_class
+from dpcore.studies.papers import errata
+from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
+from pages.sources import words
+from pages.sources.provenance import traces
+from pages.sources.table import link, table, text
+from pages.ui.numbers import readable
+from tests.harness import ROOT
+from tests.page_driver import SCRIPTS, charts, open_script, said, texts
+from tests.pages.test_links import follow, remarks, settled
+
+SCRIPT = "sources/page.py"
+ADDRESSES = sorted({*words.SHOWN.values(), *(each.page for each in errata.ERRATA.values())})
+
+# Seconds each; the others are opened in every run.
+SLOW = (
+    *("geometry?view=people", "geometry?view=people&p_norm=1.5", "geometry?view=people&p_norm=4"),
+    *("trust?check=as+printed", "geometry?view=people&variant=as+published", "classes", "sparse"),
+    *("sparse?tab=Streaming", "sparse?tab=Simplex", "doors"),
+)
+
+
+def cells(page) -> str:
+    return html.unescape(texts(page))
+
+
+def test_the_default_state_leads_with_the_worst_erratum():
+    page = open_script(SCRIPT)
+    assert not page.exception
+    worst = errata.recompute("objective_gaussian")
+    assert f"6 break a promise: the worst has {errata.three_digits(worst.times)} times the failure chance" in said(page)
+    assert f"Of {len(errata.ERRATA)} printed statements" in said(page) and "4,220 times smaller" in said(page)
+    (chart,) = charts(page).values()
+    assert chart["alt"] == said(page)
+    for name in errata.ERRATA:
+        assert f"python -m dpcore errata {name}" in cells(page)
+
+
+@pytest.mark.parametrize("key", list_mechanisms())
+def test_every_row_of_a_mechanism_is_shown(key):
+    page = open_script(SCRIPT, about="traces", traced=key)
+    assert not page.exception
+    found = cells(page)
+    for row in traces(key):
+        assert readable(row.assumes) in found and readable(row.theorem) in found and words.FORMS[row.form] in found
+        assert all(test in found for test in row.tests)
+    assert link("attack it", words.attack_of(key)) in texts(page)
+
+
+def test_every_reproduction_has_its_command():
+    page = open_script(SCRIPT, about="reproductions", reproduced="jain-thakurta-1a")
+    assert not page.exception and not charts(page) and "takes about 10 minutes" in said(page)
+    for name in REPRODUCTIONS:
+        assert f"python -m dpcore reproduce {name} -o {name}" in cells(page)
+
+
+def test_a_figure_done_again_says_what_its_run_says():
+    page = settled(open_script(SCRIPT, about="reproductions", reproduced="kamath-three-ways", seed=3, behind="Code"))
+    chosen = get_reproduction("kamath-three-ways")
+    outcome = chosen.run(None, runs=chosen.few, seed=3, told=lambda words: None)
+    (chart,) = charts(page).values()
+    drawn = json.loads(reproduction_figure(outcome.chart, theme="light").to_json())
+    assert json.loads(chart["figure"])["data"] == drawn["data"]
+    holding = [claim.verdict for claim in outcome.claims].count("agrees")
+    assert 0 < holding < len(outcome.claims)
+    first = next(claim.words for claim in outcome.claims if claim.verdict != "agrees")
+    assert said(page) == (
+        f"{holding} of {len(outcome.claims)} claims hold in {chosen.few} of {chosen.runs} repetitions. "
+        f"Not so here: {readable(first)}"
+    )
+    for claim in outcome.claims:
+        assert all(readable(part) in cells(page) for part in (claim.words, claim.printed, claim.found, claim.why))
+    assert f"runs={chosen.few}, seed=3" in page.code[-1].value
+
+
+def test_an_error_in_a_short_run_is_told_without_its_words(monkeypatch, caplog):
+    def fail(*_args, **_kwargs):
+        raise ArithmeticError("inner words")
+
+    broken = dc.replace(get_reproduction("iyengar"), run=fail)
+    monkeypatch.setattr("pages.sources.short_run.get_reproduction", lambda name: broken)
+    page = settled(open_script(SCRIPT, about="reproductions", reproduced="iyengar", seed=4))
+    assert not page.exception and not charts(page) and "An error, noted in the server's log" in said(page)
+    assert "inner words" not in texts(page) and "inner words" in caplog.text
+    before = len(caplog.records)
+    page.run()
+    assert len(caplog.records) == before, "an error is met once"
+
+
+def test_limits_are_the_headings_of_the_sharp_edges():
+    page = open_script(SCRIPT, about="limits")
+    headings = re.findall(r"^\*\*(.+?)\.?\*\*", words.SHARP_EDGES.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(headings) > 40 and f"{len(headings)} limits" in said(page)
+    for heading in headings:
+        assert html.escape(heading.replace("`", "")) in texts(page), heading
+    assert all(heading and means for heading, means in words.limits())
+    told = dict(words.limits())
+    assert told["numba's cache"].startswith("numba's cache lives where"), "a heading that begins its sentence"
+    assert not any(mark in text for text in (*told, *told.values()) for mark in ("`", "*", "]("))
+
+
+@pytest.mark.parametrize(("term", "where"), [(term, where) for term, _, where in words.GLOSSARY])
+def test_the_glossary_explains_words_that_pages_say(term, where):
+    """On each of the pages that it names, in the words of the page's own folder."""
+    for page in where:
+        said_there = "".join(
+            path.read_text(encoding="utf-8")
+            for path in (ROOT / "pages" / SCRIPTS.get(page, page).split("/")[0]).glob("*.py")
+        )
+        assert term.rstrip("s") in said_there.lower(), (term, page)
+    assert f">{term}</td>" in texts(open_script(SCRIPT, about="glossary"))
+
+
+def opened(address: str):
+    """The page at an address of a link; with another seed than other tests', so that it is computed and not kept."""
+    folder, _, query = address.partition("?")
+    return follow(folder or "start", f"{query}&seed=98765" if query else "seed=98765")
+
+
+@pytest.fixture
+def calibrated(monkeypatch) -> set[str]:
+    """The keys of the mechanisms that have been calibrated since."""
+    seen: set[str] = set()
+    for key in list_mechanisms():
+        cls = mechanism_class(key)
+
+        def calibrate(self, spec, budget, key=key, original=cls.calibrate):
+            seen.add(key)
+            return original(self, spec, budget)
+
+        monkeypatch.setattr(cls, "calibrate", calibrate)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "address", [pytest.param(a, marks=pytest.mark.nightly if a in SLOW else ()) for a in ADDRESSES]
+)
+def test_a_link_to_a_page_is_understood_there_and_shows_the_mechanism(address, calibrated):
+    page = opened(address)
+    assert not page.exception and not page.error and not remarks(page)
+    for key, its_page in words.SHOWN.items():
+        assert its_page != address or key in calibrated, f"{key} is not on {address}"
+
+
+@pytest.mark.parametrize("key", list_mechanisms())
+def test_the_attack_that_a_row_links_to_is_on_its_mechanism(key, monkeypatch):
+    """What the page makes of the link; its attack is not waited for."""
+    attacked = []
+    monkeypatch.setattr("pages.audit.attack._show", lambda headline, mechanism, *rest: attacked.append(mechanism))
+    page = follow("trust", words.attack_of(key).partition("?")[2])
+    assert not page.exception and not remarks(page) and set(attacked) == {key}
+
+
+def test_addresses_are_written_for_a_page_below_the_root():
+    assert unquote_plus(link("x", "trust?check=add+it+up")) == '<a href="./trust?check=add it up">x</a>'
+    assert "<script>" not in table("<script>", ["<script>"], [[text("<script>")]])

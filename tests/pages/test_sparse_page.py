@@ -1,0 +1,226 @@
+"""The page Sparse, tabs Simplex and Streaming: sentences, read-outs, refusals, code, in default and random states."""
+
+import json
+import random
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore.mechanisms.simplex.calibration import published_epsilon
+from dpcore.studies.sparsity import simplex as mixtures
+from dpcore.studies.sparsity.streaming import regret
+from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
+from pages.sparsity import simplex, simplex_words, streaming_words
+from pages.sparsity import streaming as tab
+from pages.ui import sidebar
+from pages.ui.numbers import rounded
+from tests.nights import each
+from tests.page_driver import captions, charts, open_app, open_script, said, texts
+
+DEFAULT = {"n": 5_000, "p": 128, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 7}
+LIVE = simplex.REPETITIONS
+
+
+def open_page(**state) -> AppTest:
+    return open_script("sparsity/page.py", **({"tab": "simplex"} | state))
+
+
+def valley(**changed) -> mixtures.Valley:
+    return mixtures.valley(**(DEFAULT | {"lam": "auto", "repetitions": LIVE, "ms": mixtures.MS} | changed))
+
+
+# Simplex
+
+
+def test_the_default_state_shows_the_valley_without_a_click():
+    page = open_page()
+    assert not page.exception and not page.error
+    release = mixtures.support(**DEFAULT, lam="auto", m="auto")
+    m = release.plan.steps
+    made = valley(ms=tuple(sorted({*mixtures.MS, m})))
+    mean = dict(zip(made.m, made.training.mean, strict=True))
+    assert f"{m} random draws instead of 128 numbers tell the mixture at ε = 1 and leave {rounded(mean[m])}" in said(
+        page
+    )
+    few, many = (float(made.m[np.argmin(abs(made.m - at))]) for at in (m / 8, 32 * m))
+    assert mean[few] > 2.0 * mean[m] and mean[many] > 1.5 * mean[m], "a valley, with the cursor at its bottom"
+    assert f"{few:.0f} random draws leave {rounded(mean[few])}" in said(page)
+    assert f"{many:.0f} random draws, from a mixture blurred for their sake, {rounded(mean[many])}" in said(page)
+    assert f"{m * 7:,} bits" in texts(page) and f"this release names {release.distinct:,} columns" in texts(page)
+    assert f"m = {made.best_by_bound('training')}" in texts(page) and "share their randomness" in captions(page)
+
+
+def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_cost():
+    page = open_page(lam=0.02, m=100)
+    release = mixtures.support(**DEFAULT, lam=0.02, m=100)
+    spent = release.plan.spent.epsilon
+    assert spent > 1.0
+    assert f"100 random draws at λ = 0.02 cost ε = {rounded(spent)}, more than the 1 that was granted" in said(page)
+    assert "nothing is released" in said(page) and "more precise, and leak more" in captions(page)
+    cheap = open_page(lam=0.02, m=2)
+    assert "tell the mixture at ε = 1" in said(cheap) and "and cost ε = " in said(cheap)
+
+
+def test_no_draw_at_all_is_a_sentence_that_says_what_would_allow_one():
+    page = open_page(lam=0.0001, epsilon=0.01)
+    assert not page.exception and not page.error
+    assert "Nothing is released: sampling from the simplex cannot draw one column: a draw costs ε = " in said(page)
+    assert re.search(r"it takes ε ≥ [\d.]+, λ ≥ [\d.]+ or n ≥ [\d,]+", said(page))
+    assert "Nothing is drawn" in captions(page)
+
+
+def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
+    page = open_page(beside="As published", epsilon=1.0)
+    allowed = mixtures.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    assert allowed.first is not None and allowed.first > 10**9
+    assert f"A first draw comes from {simplex_words._people(allowed.first)} people on" in captions(page)
+    assert "nothing can be released, and no curve measured" in captions(page)
+    theirs, ours = mixtures.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    assert f"5,000 people would get {rounded(theirs, 2)} of one draw" in captions(page)
+    assert f"What is proved here pays for {ours}." in captions(page)
+
+
+def test_the_published_count_reaches_one_draw_where_its_formula_does():
+    """m (L R = c = 1, p = 100, delta = 1e-5): 3e-4, 0.0079 and 0.82 of a draw at 1e3, 1e5 and 1e8 people."""
+    made = mixtures.published_draws(p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
+    for n, m in ((1e3, 3.07e-4), (1e5, 0.00786), (1e8, 0.8244)):
+        assert made.published[made.n == n] == pytest.approx(m, rel=0.02)
+    spec = dpcore.Spec("huber_hinge", made.first, 100, "published", dpcore.Domain(np.inf), set="simplex")
+    plan = dpcore.make_mechanism("simplex_sampling", accounting="published").calibrate(spec, dpcore.Budget(1.0, 1e-5))
+    assert plan.steps == 1 and published_epsilon(plan.spec, 1e-5) <= 1.0
+    with pytest.raises(dpcore.NotApplicable, match=r"Theorem 3 as printed gives m = "):
+        less = dpcore.Spec("huber_hinge", made.first - 1, 100, "published", dpcore.Domain(np.inf), set="simplex")
+        plan.mechanism.calibrate(less, dpcore.Budget(1.0, 1e-5))
+    assert (np.diff(made.ours) > 0).all() and made.ours[0] >= 1
+
+
+def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
+    """The page says so in every state; the easiest one has the largest epsilon and delta and the fewest columns."""
+    easiest = {"p": 8, "epsilon": max(dpcore.EPSILON_GRID), "delta": max(sidebar.DELTAS), "loss": "huber"}
+    assert mixtures.published_draws(**easiest).first > 100 * simplex.MOST_PEOPLE
+    for harder in ({"p": 64}, {"epsilon": 5.0}, {"delta": 1e-6}):
+        assert mixtures.published_draws(**easiest | harder).first > mixtures.published_draws(**easiest).first
+
+
+def test_the_columns_side_compares_both_ways_on_the_same_records():
+    page = open_page(beside="Columns", p=1_024)
+    price = mixtures.price_of_columns(
+        **{k: v for k, v in DEFAULT.items() if k != "p"}, repetitions=8, ps=tuple(sorted({*mixtures.PS, 1_024}))
+    )
+    k = list(price.p).index(1_024)
+    assert (
+        f"At p = 1,024: draws {rounded(price.sampling.mean[k])}, question {rounded(price.objective.mean[k])}"
+        in captions(page)
+    )
+    assert price.sampling.mean[-1] / price.sampling.mean[0] < 10 < price.objective.mean[-1] / price.objective.mean[0]
+
+
+def test_theory_s_lam_is_resolved_once_m_is_known():
+    page = open_page(lam="population")
+    assert not page.exception and not page.error
+    lam = float(mixtures.support(**DEFAULT, lam="population", m="auto").plan.spec.lam)
+    assert f"at λ = {lam:.3g}" in texts(page) and "λ is fixed" in captions(page)
+
+
+@pytest.mark.parametrize("case", each(3, range(10)))
+def test_random_states_of_the_simplex_show_no_error(case):
+    rng = random.Random(case)
+    state = {
+        "n": rng.choice([n for n in sidebar.PEOPLE if n <= 3_000]),
+        "p": rng.choice([p for p in sidebar.DIMENSIONS if p <= simplex.MOST_COLUMNS]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(sidebar.DELTAS),
+        "lam": rng.choice(sidebar.LAMBDAS),
+        "m": rng.choice(sidebar.SAMPLES),
+        "on": rng.choice(list(simplex_words.ON)),
+        "beside": rng.choice(simplex.SIDES),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data"]),
+    }
+    page = open_page(**state)
+    assert not page.exception and not page.error, state
+    assert "nan" not in said(page) and "nan" not in captions(page), state
+
+
+# Streaming
+
+
+def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
+    page = open_page(tab="streaming")
+    assert not page.exception and not page.error
+    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
+    assert (
+        f"2,000 choices among 8 arms at ε = 1 lose {streaming_words.amount(play.expected[-1])} against the best arm"
+        in said(page)
+    )
+    assert f"no costs can force more than {streaming_words.amount(play.bound)} on average" in said(page)
+    free = float(re.search(r"([\d.]+) without privacy", said(page))[1])
+    assert 0 < free < 0.2 * play.expected[-1]
+    assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "a stream has steps, T, not people" in captions(page)
+
+
+def test_the_counterexample_s_ratios_are_those_of_the_errata():
+    page = open_page(tab="streaming", adversary="counterexample", stream_lam="published", p=128)
+    assert "force 6.51 / 19.5 / 39.1 times what equation (12) claims at p = 10 / 1,000 / 1,000,000" in captions(page)
+
+
+def test_the_adaptive_adversary_comes_close_to_the_bound():
+    page = open_page(tab="streaming", adversary="adaptive", epsilon=5.0, p=128)
+    assert "These costs come close." in said(page)
+
+
+def test_a_lam_that_overspends_says_so_and_one_that_cannot_be_played_gives_the_reason():
+    page = open_page(tab="streaming", lam=0.01)
+    assert re.search(
+        r"8 arms at this λ cost ε = [\d.]+, more than the 1 that was granted: nothing is released", said(page)
+    )
+    play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, lam=0.01, repetitions=50, seed=7)
+    assert play.plan.spent.epsilon > 1.0 and f"ε = {rounded(play.plan.spent.epsilon)}, more" in said(page)
+    assert re.search(r"\d+ of the 21 points cost more than ε = 1 at this λ", captions(page))
+    assert "cost more than" not in captions(open_page(tab="streaming"))
+    fast = open_page(tab="streaming", stream_lam="published", epsilon=10.0)
+    assert not fast.exception and not fast.error
+
+
+@pytest.mark.parametrize("case", each(3, range(8)))
+def test_random_streams_show_no_error(case):
+    rng = random.Random(case)
+    state = {
+        "tab": "streaming",
+        "adversary": rng.choice(list(ADVERSARIES)),
+        "stream_lam": rng.choice(list(streaming_words.ACCOUNTINGS)),
+        "steps_of_stream": rng.choice(tab.LENGTHS),
+        "p": rng.choice([p for p in sidebar.DIMENSIONS if p <= tab.MOST_ARMS]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(sidebar.DELTAS),
+        "lam": rng.choice(sidebar.LAMBDAS),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data"]),
+    }
+    page = open_page(**state)
+    assert not page.exception and not page.error, state
+    assert "nan" not in said(page) and "nan" not in captions(page), state
+
+
+# Both
+
+
+def test_the_page_is_reached_by_the_navigation():
+    page = open_app("sparsity/page.py")
+    assert not page.exception and page.title[0].value == "What if the model is sparse or a mixture?"
+
+
+@pytest.mark.parametrize("state", [{}, {"lam": 0.05, "m": 20, "on": "fresh"}, {"tab": "streaming"}])
+def test_the_code_makes_the_picture_that_is_shown(state):
+    page = open_page(behind="Code", **state)
+    code, shown = page.code[0].value, []
+    figure = type(dpcore.figures.draws_figure(valley(), m=14, on="training", theme="light", height=430))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figure, "show", lambda self: shown.append(self.to_json()))
+        exec(code, {})
+    drawn = [chart["figure"] for chart in charts(page).values()]
+    assert len(shown) == (2 if state.get("tab") == "streaming" else 1)
+    for picture in shown:
+        data = json.loads(picture)["data"]
+        assert any(json.loads(other)["data"] == data for other in drawn), state

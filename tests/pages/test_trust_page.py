@@ -1,0 +1,161 @@
+"""The trust page's ledger: sentence, read-outs, controls and code, in the default state and in random ones."""
+
+import html
+import math
+import random
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpcore
+from dpcore import Budget, NotApplicable, figures
+from dpcore.accounting import composition, ledger, subsampled_rdp
+from pages.audit import ledger_words as words
+from pages.ui import sidebar
+from pages.ui.numbers import emphasised, rounded
+from tests.harness import ROOT
+from tests.page_driver import headline, open_script, said, texts
+
+MAIN, GREEN = ROOT / "pages" / "main.py", "#1A7060"
+
+
+def open_page(**state) -> AppTest:
+    return open_script("audit/page.py", check="ledger", **state)
+
+
+def spent(z, rate, times, delta=1e-6):
+    return subsampled_rdp.subsampled_epsilon(z, rate, times, delta, "poisson")
+
+
+def test_the_default_state_teaches_without_a_click():
+    """The lecture's own run: 2,000 people, n^2 steps on one record each, epsilon 1."""
+    page = open_page()
+    assert not page.exception and not page.error
+    budget = Budget(1.0, 1e-6)
+    published = composition.lecture_multiplier(2000, budget)
+    proved = spent(published, 1 / 2000, 2000**2)
+    assert f"4,000,000 steps, each on one of 2,000 records, cost ε = {rounded(proved)}: " in said(page)
+    assert f"{1 / proved:.0f} times less than the label says" in said(page)
+    for kind in ("uniform", "poisson"):
+        needed = subsampled_rdp.subsampled_multiplier(budget, 1 / 2000, 2000**2, kind)
+        assert f"**{rounded(published / needed)} times**" in texts(page)
+    assert "All curves are proved but the lecture's claim (dotted), which ends: after 4,000,000 steps" in texts(page)
+    assert words.NOT_COUNTED in texts(page) and words.NOISE_QUESTION in texts(page)
+    assert f"z = {rounded(published)}" in texts(page) and f"ε = {rounded(proved)}" in texts(page)
+
+
+def test_the_published_noise_wastes_what_the_issue_names():
+    """6 to 13 times for a random index, 9 to 13 for Poisson batches, over the table's n and epsilon."""
+    for n in (500, 2000, 10_000):
+        for epsilon in (0.1, 1.0, 5.0):
+            budget = Budget(epsilon, 1 / n**2)
+            here = {"published": composition.lecture_multiplier(n, budget)}
+            for kind in ("uniform", "poisson"):
+                here[kind] = subsampled_rdp.subsampled_multiplier(budget, 1 / n, n**2, kind)
+            told = words.noise_takeaway(here, n, epsilon, "")
+            uniform, poisson = (float(ratio) for ratio in re.findall(r"\*\*([\d.]+) times\*\*", told))
+            assert 6 <= uniform <= 13.05 and 8.6 < poisson <= 13.05 and uniform < poisson
+
+
+def test_the_page_is_reached_by_the_navigation():
+    page = AppTest.from_file(str(MAIN), default_timeout=60).run()
+    page.switch_page("audit/page.py").run()
+    assert not page.exception and page.title[0].value == "Can I believe the number on the label?"
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_random_states_show_no_error_and_true_numbers(case):
+    rng = random.Random(case)
+    chosen = {
+        "noise_of": rng.choice(list(words.NOISES)),
+        "steps": rng.choice([words.SQUARE, 1, 20, 500, 10_000, 10**6, 10**10]),
+        "batch": rng.choice([1, 10, 500, 50_000, words.ALL]),
+        "epsilon": rng.choice(dpcore.EPSILON_GRID),
+        "delta": rng.choice(sidebar.DELTAS),
+        "n": rng.choice(sidebar.PEOPLE),
+        "behind": rng.choice(["Assumptions", "Formula", "Code", "Data", None]),
+    }
+    page = open_page(**chosen)
+    assert not page.exception and not page.error, chosen
+    n, budget = chosen["n"], Budget(chosen["epsilon"], chosen["delta"])
+    steps = n**2 if chosen["steps"] == words.SQUARE else chosen["steps"]
+    batch = n if chosen["batch"] == words.ALL else min(chosen["batch"], n)
+    refused = ""
+    z = needed = ledger.tight_multiplier(budget, n, batch, steps)
+    if chosen["noise_of"] == "lecture":
+        try:
+            z = composition.lecture_multiplier(n, budget)
+        except NotApplicable as error:
+            refused = str(error)
+    run = ledger.Run(n, batch, z, budget.delta)
+    curves = ledger.ledger_of(run, (steps,))
+    expected = words.takeaway(run, curves, steps, 0, budget.epsilon, refused)
+    assert headline(page) == emphasised(expected, GREEN), chosen
+    for value, label in words.readouts(run, curves, 0, budget.epsilon, needed):
+        assert value in texts(page) and html.escape(label) in texts(page)
+    if z == needed:
+        best = curves[-1].epsilon[0]
+        assert best == pytest.approx(budget.epsilon, rel=1e-6)
+    assert not re.search(r"\bnan\b|\binf\b", texts(page).lower())
+
+
+def test_a_label_above_the_lecture_s_reach_is_refused_and_the_proved_noise_drawn():
+    page = open_page(epsilon=10.0)
+    largest = 2 * math.sqrt(math.log(1e6))
+    assert f"No published noise here: the lecture's noise needs ε < 2 √(ln(1/δ)) = {largest:.4g}" in said(page)
+    assert "cost ε = 10; basic" in said(page) and "Lemma 3 needs steps that lose less than 1" in texts(page)
+    assert "At ε = 10 nothing is published" in texts(page)
+
+
+def test_a_run_longer_than_the_lecture_s_costs_more_than_its_label():
+    page = open_page(steps=10**10)
+    z = composition.lecture_multiplier(2000, Budget(1.0, 1e-6))
+    cost = spent(z, 1 / 2000, 10**10)
+    assert cost > 1 and f"{words.times(cost)} more than the label says" in said(page)
+
+
+def test_batches_above_n_are_full_and_say_so():
+    page = open_page(batch=5_000, n=200, steps=10)
+    assert "There are 200 records: a full batch." in texts(page) and "each on all 200 records" in said(page)
+    assert "(exact)" in texts(page)
+
+
+def test_unused_controls_are_disabled_with_their_reasons():
+    page = open_page()
+    disabled = {slider.label.split()[0] for slider in page.sidebar.select_slider if slider.disabled}
+    assert disabled == {"p", "λ", "m"}
+    assert page.sidebar.number_input[0].disabled and page.sidebar.button[0].disabled
+    for reason in ("p does not enter", "what a step optimises does not enter", "own slider", "nothing is drawn"):
+        assert reason in texts(page)
+    assert not {s.label.split()[0] for s in page.main.select_slider if s.disabled}
+
+
+def test_chips_set_the_controls():
+    page = open_page()
+    next(b for b in page.button if b.label == "full batches").click().run()
+    assert page.session_state["batch"] == words.ALL and "each on all 2,000 records" in said(page)
+    next(b for b in page.button if b.label == "ε too large for the lecture").click().run()
+    assert "No published noise here" in said(page)
+    next(b for b in page.button if b.label == "the lecture's run").click().run()
+    assert headline(page) == headline(open_page())
+
+
+def test_the_code_redraws_the_chart(monkeypatch):
+    page = open_page(behind="Code", batch=100, steps=1_000, epsilon=0.5)
+    drawn = []
+    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
+    exec(page.code[0].value, {})
+    marks = drawn[0].data[-1]
+    assert set(marks.x) == {1_000.0}
+    z = composition.lecture_multiplier(2000, Budget(0.5, 1e-6))
+    assert marks.y[-1] == pytest.approx(spent(z, 0.05, 1_000))
+
+
+def test_the_table_holds_every_curve():
+    run, steps = ledger.Run(2000, 50, 100.0, 1e-6), (1, 10, 100)
+    table = words.ledger_table(ledger.ledger_of(run, steps), steps, full=False)
+    assert len(table) == 15 and table[~table.proved].accounting.unique().tolist() == ["the lecture's claim"]
+    poisson = table[table.accounting == "Rényi, Poisson batch"]
+    assert np.array_equal(poisson.epsilon, [spent(100.0, 0.025, t) for t in steps])

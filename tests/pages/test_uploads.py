@@ -1,0 +1,504 @@
+"""Uploads on a page: what their holder declares and sees, that nobody else does, and that they end with the session."""
+
+import asyncio
+import gc
+import logging
+import math
+import tomllib
+import weakref
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+from starlette.requests import Request
+from streamlit.testing.v1 import AppTest
+
+from dpcore import data
+from dpcore.data import sheets
+from dpcore.data import uploads as private
+from pages.server import upload_lifetime
+from pages.ui import upload_bounds, upload_form
+from tests.harness import ROOT
+from tests.upload_page import MAIN, people
+
+CSV = "people.csv"
+
+
+@pytest.fixture(autouse=True)
+def on(monkeypatch):
+    gc.collect()  # sessions of tests before
+    monkeypatch.setenv(upload_lifetime.SETTING, "on")
+
+
+def opened(content: bytes | None = None, name: str = CSV) -> AppTest:
+    """The page, with a file where there is one."""
+    page = AppTest.from_string(MAIN, default_timeout=60).run()
+    assert not page.exception
+    return page if content is None else chosen(page, content, name)
+
+
+def chosen(page: AppTest, content: bytes, name: str = CSV) -> AppTest:
+    page.file_uploader[0].set_value((name, content, "text/plain"))
+    return page.run()
+
+
+def named(page: AppTest, label: str):
+    """The control whose label begins so."""
+    kinds = (page.selectbox, page.multiselect, page.number_input, page.text_area, page.checkbox, page.button)
+    return next(control for kind in kinds for control in kind if control.label.startswith(label))
+
+
+def labelled(page: AppTest, label: str = "sick", positive: str = "yes") -> AppTest:
+    named(page, "Which column").select(label).run()
+    return named(page, "Which label").select(positive).run()
+
+
+def bounded(page: AppTest, low: float, high: float, *columns: str) -> AppTest:
+    """With these bounds for the columns, or for all that have none."""
+    named(page, "Set several").set_value(list(columns))
+    named(page, "Smallest").set_value(low)
+    named(page, "Largest").set_value(high)
+    named(page, "Set bounds").click().run()
+    assert not page.exception
+    return page
+
+
+def confirmed(page: AppTest) -> AppTest:
+    named(page, "Confirm").click().run()
+    assert not page.exception
+    return page
+
+
+def declared(page: AppTest) -> AppTest:
+    """With all declared; age and dose lie in 0 to 100."""
+    return confirmed(bounded(labelled(page), 0.0, 100.0, "age", "dose"))
+
+
+def table_of(page: AppTest) -> dict[str, list[float]]:
+    return {column: row.tolist() for column, row in page.data_editor[0].value.T.items()}
+
+
+def said(page: AppTest) -> str:
+    elements = [*page.markdown, *page.caption, *page.info, *page.warning, *page.error]
+    return "\n".join(element.value for element in elements)
+
+
+def key_of(page: AppTest) -> str:
+    return held(page).key
+
+
+def held(page: AppTest) -> private.PrivateRecords:
+    return page.session_state[upload_form._HELD].kept["records"][1]
+
+
+# What the holder does and sees
+
+
+def test_nothing_is_computed_before_all_is_declared_and_every_bound_confirmed():
+    page = opened()
+    assert upload_form.STAYS in said(page) and "0 in memory" in said(page)
+    chosen(page, people())
+    assert page.selectbox[-1].label == "Which column is the label?"
+    page.selectbox[-1].select("sick").run()
+    assert named(page, "Which columns").value == ["age", "dose"], "a column of words is no feature"
+    assert "Without any number, and not to be used: name." in said(page)
+    assert page.selectbox[-1].options == ["no", "yes"]
+    page.selectbox[-1].select("yes").run()
+    assert "still without: dose." in said(page) and "Proposed because of the column's name: age." in said(page)
+    bounded(page, 0.0, 1.0)
+    assert table_of(page) == {"age": [0.0, 120.0], "dose": [0.0, 1.0]}
+    assert "0 in memory" in said(page), "what is proposed or typed is not yet confirmed"
+    confirmed(page)
+    assert "people (your file): 42 to learn from, 2 results" in said(page) and "1 in memory" in said(page)
+    assert upload_form.NOT_PRIVATE in said(page)
+    bounded(page, 0.0, 2.0, "dose")
+    assert "0 in memory" in said(page), "another bound is to be confirmed too"
+    named(page, "Which columns").unselect("dose").run()
+    assert "1 in memory" in said(page) and table_of(page) == {"age": [0.0, 120.0]}
+
+
+@pytest.mark.parametrize("largest", [1, 3, 130])
+def test_proposed_bounds_follow_names_and_never_records(largest):
+    content = "flag,is_member,age,share,sick\n" + "".join(
+        f"{i % 2 * largest},0,{largest},0,{i % 2}\n" for i in range(20)
+    )
+    page = labelled(opened(content.encode()), positive="1")
+    table = table_of(page)
+    assert (table["is_member"], table["age"]) == ([0, 1], [0, 120])
+    assert all(map(math.isnan, table["flag"] + table["share"]))
+
+
+def test_what_bounds_clip_is_told():
+    page = confirmed(bounded(labelled(opened(people())), 0.0, 1.0, "age", "dose"))
+    beyond = held(page).report.clipped
+    assert 50 < beyond["age"] <= 60 and beyond["dose"] == 0
+    assert f"Read 60 rows; {beyond['age']} values beyond your bounds clipped to them (age {beyond['age']})." in said(
+        page
+    )
+    confirmed(bounded(page, 0.0, 100.0, "age"))
+    assert "Read 60 rows; nothing was left out or clipped. 42 records to learn from, 18 to measure with." in said(page)
+
+
+def test_a_visit_to_another_page_loses_nothing_and_removing_the_file_loses_all():
+    page = declared(opened(people() + b"nobody,,0.5,yes\n"))
+    named(page, "Guess").set_value(3.5).run()
+    named(page, "Leave out").check().run()
+    named(page, "Which columns").unselect("dose").run()
+    key, table = key_of(page), table_of(page)
+    page.toggle[0].set_value(True).run()
+    page.run()
+    assert "1 in memory" in said(page) and not page.selectbox
+    page.toggle[0].set_value(False).run()
+    assert key_of(page) == key and table_of(page) == table == {"age": [0.0, 100.0]}
+    assert "**people\\.csv**, 1 kB" in said(page) and "Read 61 rows; 1 left out" in said(page)
+    assert [box.value for box in page.selectbox[-2:]] == ["sick", "yes"] and named(page, "Guess").value == 3.5
+    named(page, "Which columns").select("dose").run()
+    assert table_of(page) == {"age": [0.0, 100.0], "dose": [0.0, 100.0]}
+    named(page, "Remove people").click().run()
+    assert "0 in memory" in said(page) and page.file_uploader
+    assert not [key for key in page.session_state if key.startswith(upload_bounds.CONTROLS)]
+    labelled(chosen(page, people(seed=1)))
+    assert table_of(page)["age"] == [0, 120] and named(page, "Guess").value == 0.0
+
+
+def test_bounds_are_pasted_from_a_spreadsheet():
+    page = labelled(opened(people()))
+    named(page, "A line for each").set_value('column\tsmallest\tlargest\n"dose"\t-1e-1\t1\n\nage; 0; 99.5\n')
+    named(page, "Take over").click().run()
+    assert table_of(page) == {"age": [0.0, 99.5], "dose": [-0.1, 1.0]} and "Bounds of 2 columns" in said(page)
+    named(page, "A line for each").set_value("age,0,1\nheight,0,250")
+    named(page, "Take over").click().run()
+    assert table_of(page)["age"] == [0.0, 99.5], "a table with a mistake changes nothing"
+    assert "Nothing was taken over: line 2 must begin with a column of numbers" in said(page).replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("age,0", "line 1 must be a column, its smallest and its largest value, got 'age,0'"),
+        ("a,smallest,largest\nage,0,nan", "line 2 must be a column, its smallest and its largest value, got .*"),
+        ("age\t0\t1,000", "line 1 must be a column, its smallest and its largest value, got .*"),
+        ("age,5,5", "line 1 must have its smallest value first, got 5 and 5"),
+        ("age,0,5\nage,0,6", "line 2 must be about another column, got 'age' twice"),
+        ("\nAge,0,5", "line 2 must begin with a column of numbers of this file, got 'Age'"),
+        (" \n", 'a table must have a line with "column, smallest, largest", got none'),
+    ],
+)
+def test_a_pasted_table_with_a_mistake_is_told_by_its_line(text, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        upload_bounds.pasted_bounds(text, ["age", "dose"])
+
+
+def test_the_same_declaration_keeps_the_records_and_another_one_lets_them_go():
+    page = declared(opened(people()))
+    first, key = weakref.ref(held(page)), key_of(page)
+    page.run()
+    assert key_of(page) == key
+    named(page, "Which columns").unselect("dose").run()
+    assert key_of(page) != key and first() is None
+    assert data.get_source(key_of(page)).p == 2
+
+
+def test_rows_with_gaps_are_left_out_only_when_their_holder_says_so():
+    page = declared(opened(people() + b"nobody,,0.5,yes\nnobody,5,0.5,\n"))
+    assert "Missing: age in 1 rows, the label in 1 rows." in said(page).replace("1 row,", "1 rows,")
+    assert "here 2 of 62 rows without" in said(page).replace("\\", "") and "0 in memory" in said(page)
+    named(page, "Leave out").check().run()
+    assert "Read 62 rows; 2 left out, because a number or the label is missing." in said(page)
+
+
+def test_a_libsvm_file_has_its_labels_first():
+    content = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 7} 3:0.5\n" for i in range(30)).encode()
+    page = opened(content, "people.svm")
+    named(page, "Which label").select("1").run()
+    confirmed(bounded(page, 0.0, 6.0))
+    assert "people (your file): 21 to learn from" in said(page)
+    assert named(page, "Which columns").options == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\xff", b"a,a,b\n", b"**b**,$x$\n1,2,3\n1\n"])
+def test_a_file_that_cannot_be_read_is_told_in_one_sentence(content):
+    page = opened(content)
+    if not page.error:
+        named(page, "Which column").select_index(0).run()
+    assert len(page.error) == 1 and not page.exception and "0 in memory" in said(page)
+    assert "people\\.csv" in page.error[0].value
+
+
+@pytest.mark.parametrize(
+    "give, told",
+    [
+        (
+            lambda page: bounded(page, 1e-06, 1e-07, "dose_mg"),
+            "The smallest value must be a number below the largest (here 10⁻⁶ and 10⁻⁷): type both again.",
+        ),
+        (
+            lambda page: bounded(page, 1e-06, None, "dose_mg"),
+            "The smallest value must be a number below the largest (here 10⁻⁶ and none): type both again.",
+        ),
+        (
+            lambda page: pasted(page, "dose_mg; 1e-06; 1e-07"),
+            "Nothing was taken over: line 1 must have its smallest value first (here 10⁻⁶ and 10⁻⁷).",
+        ),
+        (
+            lambda page: pasted(page, "no_mg,0,1"),
+            "Nothing was taken over: line 1 must begin with a column of numbers of this file (here “no_mg”).",
+        ),
+        (
+            lambda page: confirmed(bounded(pasted(page, "dose_mg,-1e200,0"), 0.0, 1.0)),
+            "bounds of column “dose_mg” must be numbers up to 10¹⁰⁰, low below high (here -10²⁰⁰ and 0)",
+        ),
+        (
+            lambda page: named(page, "Columns are separated").select("|").run(),
+            "“my_people_2020.csv” must have a label and at least one feature, separated by commas, semicolons, tabs or "
+            "| (here one column)",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_people_s_words_and_the_file_s_own_stay(give, told):
+    page = labelled(opened(people().replace(b"dose", b"dose_mg"), "my_people_2020.csv"))
+    give(page)
+    assert [error.value.replace("\\", "") for error in page.error] == [told]
+
+
+def pasted(page: AppTest, table: str) -> AppTest:
+    named(page, "A line for each").set_value(table)
+    return named(page, "Take over").click().run()
+
+
+def test_the_words_of_a_file_show_no_markup():
+    page = opened(b"**b**,:red[x],$y$\n" + b"1,a,2\n1,b,2\n")
+    named(page, "Which column").select("$y$").run()
+    assert "Without any number, and not to be used: \\:red\\[x\\]." in said(page)
+
+
+@pytest.mark.parametrize(
+    "highs, warning",
+    [
+        ((99.0, 1.0), ""),  # 1% and no more
+        ((98.0, 1.0), "Your bounds clip 'age' in 2.0% of the records: every result below is about the clipped values."),
+        (
+            (98.0, 0.4),
+            "Your bounds clip 2 of 2 columns in more than 1% of the records, most of all 'dose' in 60.0% of the "
+            "records: every result below is about the clipped values.",
+        ),
+    ],
+)
+def test_a_headline_can_say_what_bounds_clip_in_more_than_1_percent(highs, warning):
+    content = "age,dose,sick\n" + "".join(f"{i},{i / 100},{i % 2}\n" for i in range(1, 101))
+    said = data.Declared(("age", "dose"), (0.0, 0.0), highs, "1")
+    records = private.PrivateRecords(data.read_sheet(content.encode(), CSV, "sick"), said, CSV)
+    assert upload_form.clipping_warning(records.source) == warning
+    assert upload_form.clipping_warning(data.get_source("iris")) == ""
+
+
+@pytest.mark.parametrize(
+    "separator, decimal, encoding, told",
+    [
+        (";", ",", "cp1252", "separated by semicolons, decimal commas, Latin-1"),
+        ("\t", ".", "utf-16", "separated by tabs, decimal points, UTF-16"),
+        (",", ".", "utf-8-sig", "separated by commas, decimal points, UTF-8"),
+    ],
+)
+def test_how_a_file_is_written_is_seen_said_and_changed(separator, decimal, encoding, told):
+    lines = [f"{i % 7}.25,{7 * i % 40}.5,{'krank' if i % 2 else 'gesund'}" for i in range(40)]
+    text, bounds = (
+        "\n".join(part).replace(",", separator).replace(".", decimal)
+        for part in (["größe,alter,zustand", *lines], ["größe,-1.5,9", "alter,0,60"])
+    )
+    page = labelled(opened(text.encode(encoding)), "zustand", "krank")
+    assert f"Read as: {told}, the first line is a header." in said(page) and not page.error
+    named(page, "A line for each").set_value(bounds)
+    named(page, "Take over").click().run()
+    confirmed(page)
+    assert held(page).report == data.Report(40, 0, {"größe": 0, "alter": 0}) and table_of(page)["größe"] == [-1.5, 9.0]
+    named(page, "The first line").uncheck().run()
+    assert "0 in memory" in said(page) and "the first line is a record" in said(page)
+    assert named(page, "Which column").options == ["column 1", "column 2", "column 3"]
+    named(page, "The first line").check().run()
+    named(page, "Columns are separated").select("|").run()
+    assert "here one column" in said(page), "a mistake is told, and can be changed back"
+    named(page, "Columns are separated").select(separator).run()
+    labelled(page, "zustand", "krank")
+    assert held(page).report.read == 40
+
+
+def test_a_first_line_like_a_record_is_asked_about_and_no_record_is_lost():
+    content = "".join(f"{39 + i % 20},{1000 + 7 * i % 90},{'yes' if i % 2 else 'no'}\n" for i in range(60))
+    page = labelled(opened(content.encode()), "column 3")
+    assert "Is the first line a header?" in said(page)
+    confirmed(bounded(page, 0.0, 2000.0))
+    assert held(page).report.read == 60
+    named(page, "The first line").check().run()
+    assert named(page, "Which column").options == ["39", "1000", "no"]
+
+
+def test_columns_that_number_the_rows_are_off_until_they_are_chosen():
+    content = ",age,ticket,income,sick\n" + "".join(f'{i},{i % 50},{7 * i % 60},"1,234",{i % 2}\n' for i in range(60))
+    page = labelled(opened(content.encode()), positive="1")
+    columns = named(page, "Which columns")
+    assert columns.value == ["age"] and columns.options == ["column 1 (no name)", "age", "ticket"]
+    warned = page.warning[0].value.replace("\\", "")
+    assert warned.startswith("No feature unless you choose it below: column 1 (no name) has no name, ticket has a")
+    assert "not to be used: income has separators of thousands." in said(page)
+    assert list(table_of(page)) == ["age"]
+    columns.select("ticket").run()
+    assert list(table_of(page)) == ["age", "ticket"]
+
+
+# Nobody else, and not for ever
+
+
+def test_two_sessions_do_not_see_each_other_s_records():
+    mine, yours = declared(opened(people())), declared(opened(people(seed=1)))
+    assert key_of(mine) != key_of(yours)
+    assert not (data.load(key_of(mine), 42, 3, 7).train.X == data.load(key_of(yours), 42, 3, 7).train.X).all()
+    before = key_of(mine)
+    third = opened()
+    assert "2 in memory" in said(third) and "to learn from" not in said(third)
+    assert key_of(mine.run()) == before
+
+
+@pytest.mark.parametrize("how", ["removed", "switched off", "session"])
+def test_the_records_are_gone_when(how, monkeypatch):
+    page = declared(opened(people()))
+    records, key = held(page), key_of(page)
+    watched = [weakref.ref(part) for part in (records, records._X, records._y, data.load(key, 42, 3, 7).train.X)]
+    watched.append(weakref.ref(page.session_state[upload_form._HELD]))
+    del records
+    assert all(ref() is not None for ref in watched)
+    if how == "removed":
+        named(page, "Remove").click().run()
+    elif how == "switched off":
+        monkeypatch.setenv(upload_lifetime.SETTING, "off")
+        page.run()
+    else:
+        del page
+    gc.collect()
+    assert not any(ref() for ref in watched) and data.is_gone(key)
+
+
+def test_of_a_file_that_was_read_only_its_bytes_and_its_records_are_kept(monkeypatch):
+    """Not what Streamlit received, and not the table between, which is read anew when something else is declared."""
+    tables, read_sheet = [], data.read_sheet
+    monkeypatch.setattr(data, "read_sheet", lambda *said: tables.append(sheet := read_sheet(*said)) or sheet)
+    page = declared(opened(people()))
+    assert len(tables) == 1
+    watched = weakref.ref(tables.pop().numbers)
+    gc.collect()
+    assert watched() is None and page.session_state[upload_form._HELD].content == people()
+    named(page, "Which columns").unselect("dose").run()
+    assert len(tables) == 1 and data.get_source(key_of(page)).p == 2
+
+
+def test_an_error_that_nobody_foresaw_says_its_kind_only(monkeypatch, caplog):
+    def fail(*args):
+        raise TypeError("cannot add 0.123456")
+
+    monkeypatch.setattr(data, "read_sheet", fail)
+    page = opened(people())
+    with caplog.at_level(logging.DEBUG):
+        named(page, "Which column").select("sick").run()
+    assert page.exception and "0.123456" not in caplog.text
+    assert "an upload could not be read (TypeError)" in caplog.text
+
+
+# The server
+
+
+@pytest.mark.parametrize(
+    "setting, address, headers, allowed",
+    [
+        ("", "localhost", {}, True),
+        ("", "127.0.0.1", {"Host": "127.0.0.1:8501"}, True),
+        ("", "::1", {"Host": "[::1]:8501"}, True),
+        ("", None, {}, False),
+        ("", "0.0.0.0", {"Host": "localhost:8501"}, False),
+        ("", "localhost", {"Host": "privacy.example.org"}, False),
+        ("", "localhost", {"Host": "localhost", "X-Forwarded-For": "192.0.2.1"}, False),
+        ("on", None, {"Host": "privacy.example.org"}, True),
+        ("off", "localhost", {}, False),
+        ("On please", "localhost", {}, False),
+    ],
+)
+def test_who_may_upload(monkeypatch, setting, address, headers, allowed):
+    monkeypatch.setenv(upload_lifetime.SETTING, setting)
+    monkeypatch.setattr(upload_lifetime.st, "get_option", {"server.address": address}.__getitem__)
+    monkeypatch.setattr(type(st.context), "headers", headers)
+    assert upload_lifetime.uploads_allowed() == allowed
+    assert upload_lifetime.why_off().startswith("" if allowed else "This server takes no files")
+
+
+def test_a_server_that_takes_none_says_why_and_shows_no_uploader(monkeypatch):
+    monkeypatch.setenv(upload_lifetime.SETTING, "off")
+    page = opened()
+    assert not page.file_uploader and upload_lifetime.SETTING in said(page)
+
+
+def test_the_server_refuses_what_a_sheet_would():
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    assert settings["server"]["maxUploadSize"] * 2**20 == sheets.MAX_SHEET_BYTES
+
+
+@pytest.mark.parametrize("mended", [True, False])
+def test_no_part_of_an_upload_is_written_to_disk(monkeypatch, mended):
+    """The largest file that Streamlit lets through stays in memory while the form is taken apart."""
+    monkeypatch.setattr(upload_lifetime.MultiPartParser, "spool_max_size", 2**20)
+    if mended:
+        upload_lifetime.keep_in_memory()
+    size = st.get_option("server.maxUploadSize") * 2**20
+    start = b'--x\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\n\r\n'
+    body = [start, b"1" * size, b"\r\n--x--\r\n"]
+
+    async def receive():
+        return {"type": "http.request", "body": body.pop(0), "more_body": bool(body)}
+
+    headers = [(b"content-type", b"multipart/form-data; boundary=x")]
+
+    async def rolled() -> bool:
+        async with Request({"type": "http", "method": "PUT", "headers": headers}, receive).form() as form:
+            assert form["file"].size == size
+            return form["file"].file._rolled
+
+    assert asyncio.run(rolled()) is not mended
+
+
+def test_the_app_keeps_uploads_in_memory_and_closes_left_sessions():
+    import app
+
+    assert upload_lifetime.MultiPartParser.spool_max_size > st.get_option("server.maxUploadSize") * 2**20
+    assert app.app._user_lifespan is upload_lifetime.lifespan
+
+
+@pytest.mark.parametrize("document", ["data.md", "sharp_edges.md"])
+def test_the_documents_say_how_long_a_closed_page_keeps_its_records(document):
+    seconds = f"{upload_lifetime.LEFT_SECONDS + upload_lifetime.CHECK_SECONDS:g} seconds"
+    assert seconds in (ROOT / "docs" / document).read_text() and seconds in upload_form.STAYS
+
+
+def test_left_sessions_are_closed_and_no_others(monkeypatch):
+    closed: list[str] = []
+    files = SimpleNamespace(file_storage={}, remove_session_files=lambda session: None)
+    held = {name: SimpleNamespace(session_state={"upload held": name}) for name in ("open", "left")}
+    server = SimpleNamespace(
+        is_active_session=lambda session: session == "open",
+        close_session=closed.append,
+        uploaded_file_mgr=files,
+        _session_mgr=SimpleNamespace(get_session_info=lambda session: SimpleNamespace(session=held[session])),
+    )
+    monkeypatch.setattr(upload_lifetime.runtime, "get_instance", lambda: server)
+    monkeypatch.setattr(upload_lifetime, "CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(upload_lifetime, "LEFT_SECONDS", 0.2)
+    monkeypatch.setattr(
+        upload_lifetime, "_LAST_SEEN", dict.fromkeys(("open", "left"), upload_lifetime.time.monotonic())
+    )
+
+    async def serve_for(seconds: float) -> list[str]:
+        async with upload_lifetime.lifespan(None):
+            await asyncio.sleep(seconds)
+            return list(closed)
+
+    assert asyncio.run(serve_for(0.1)) == [], "a short break of the network costs nothing"
+    assert asyncio.run(serve_for(0.4)) == ["left"]
+    assert held["open"].session_state and not held["left"].session_state
+    assert list(upload_lifetime._LAST_SEEN) == ["open"]

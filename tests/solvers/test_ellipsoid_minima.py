@@ -1,0 +1,239 @@
+"""Minimisers of the large-margin classifier: independent optimisers, and what the certificates claim."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dpcore import Unconverged
+from dpcore.solvers.multiclass import objective as E
+from dpcore.solvers.multiclass.objective import ClassRecords, Objective, smat, svec
+from dpcore.solvers.multiclass.solver import minimise_ellipsoids
+from tests.ellipsoids import both_sets, plain_dual, plain_value, problem, records, slopes_at
+
+
+@pytest.mark.parametrize("mu", [0.02, 1.0, 100.0])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_symmetric_matrices_agree_with_an_independent_optimiser(mu, classes):
+    objective = problem(False, mu=mu, n=30, classes=classes)
+    shape = objective.noise.shape
+    other = minimize(
+        lambda w: objective.values(w.reshape(shape))[0],
+        np.zeros(objective.noise.size),
+        jac=lambda w: objective.gradients(w.reshape(shape)).ravel(),
+        method="L-BFGS-B",
+        options={"ftol": 1e-16, "gtol": 1e-10, "maxiter": 20_000, "maxfun": 20_000},
+    ).x.reshape(shape)
+    found = minimise_ellipsoids(objective, tol=1e-10)
+    allowed = found.distances[0] + np.linalg.norm(objective.gradients(other)) / mu
+    assert np.linalg.norm(found.weights - other) <= allowed + 1e-13 * np.linalg.norm(other)  # gradients are rounded
+    assert np.linalg.norm(found.weights - other) <= 1e-3 * np.linalg.norm(other)
+    assert plain_value(objective, smat(found.weights[0])) == pytest.approx(objective.values(other)[0], rel=1e-9)
+    # F's mean over the classes sees no record: mu mean Phi = -(tau I + mean B).
+    assert np.allclose(objective.mu * found.weights.mean(1), -objective.linear.mean(1), atol=1e-3 * mu**0.5)
+
+
+@pytest.mark.parametrize(("mu", "d", "classes"), [(0.02, 1, 2), (0.3, 2, 3), (10.0, 1, 4)])
+def test_the_cone_agrees_with_an_independent_optimiser(mu, d, classes):
+    """Phi = L L' with no constraint on L, from several starts: every point is feasible and the best is the minimum."""
+    objective = problem(True, mu=mu, n=20, d=d, classes=classes)
+    shape = (classes, d + 1, d + 1)
+
+    def value(flat):
+        L = flat.reshape(shape)
+        W = svec(L @ L.swapaxes(-1, -2))[None]
+        return objective.values(W)[0], 2.0 * (smat(objective.gradients(W)[0]) @ L).ravel()
+
+    rng = np.random.default_rng(0)
+    options = {"gtol": 1e-10, "ftol": 1e-16, "maxiter": 20_000, "maxfun": 50_000}
+    runs = [
+        minimize(value, rng.standard_normal(np.prod(shape)), jac=True, method="L-BFGS-B", options=options)
+        for _ in range(4)
+    ]
+    best = min(runs, key=lambda run: run.fun)
+    L = best.x.reshape(shape)
+    found = minimise_ellipsoids(objective, tol=1e-10)
+    assert plain_value(objective, smat(found.weights[0])) == pytest.approx(best.fun, rel=1e-8, abs=1e-8)
+    assert np.linalg.norm(smat(found.weights[0]) - L @ L.swapaxes(-1, -2)) <= 1e-3 * max(
+        np.linalg.norm(L @ L.swapaxes(-1, -2)), 1
+    )
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.3, 10.0])
+def test_projection_is_optimal_and_slackness_holds_at_the_cone(mu):
+    objective = problem(True, mu=mu, draws=3)
+    found = minimise_ellipsoids(objective, tol=1e-12)
+    Phi, Y = smat(found.weights), smat(objective.gradients(found.weights))
+    size = np.linalg.norm(Phi) * np.linalg.norm(Y)
+    assert np.linalg.eigvalsh(Phi).min() >= -1e-12 * np.linalg.norm(Phi)
+    # The gradient is the multiplier: in the cone too, and orthogonal to Phi class by class.
+    assert np.linalg.eigvalsh(Y).min() >= -1e-4 * np.linalg.norm(Y)
+    assert np.abs((Phi * Y).sum((-1, -2))).max() <= 1e-5 * size
+    assert np.linalg.norm(Y) > 0.1  # the constraint binds
+    A = np.random.default_rng(0).standard_normal((20, 4, 4))
+    A += A.swapaxes(-1, -2)
+    kept = smat(E.project_to_cone(svec(A)))
+    assert np.linalg.eigvalsh(kept).min() >= -1e-12 and np.linalg.eigvalsh(kept - A).min() >= -1e-12
+    assert np.abs((kept * (kept - A)).sum((-1, -2))).max() <= 1e-12
+
+
+@both_sets
+def test_any_slopes_bound_the_minimum_from_below(cone):
+    objective = problem(cone)
+    least = minimise_ellipsoids(objective, tol=1e-11).values[0]
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        assert plain_dual(objective, rng.random((3, objective.records.n))) <= least
+    found = minimise_ellipsoids(objective, tol=1e-11)
+    assert plain_dual(objective, slopes_at(objective, found.weights)[0]) == pytest.approx(least, rel=1e-9)
+
+
+@both_sets
+@pytest.mark.parametrize("mu", [0.01, 0.5, 20.0])
+def test_rough_solutions_lie_within_what_they_certify(cone, mu):
+    objective = problem(cone, mu=mu, draws=4)
+    fine = minimise_ellipsoids(objective, tol=1e-11)
+    for tol in (10.0, 0.1, 1e-3, 1e-6):
+        rough = minimise_ellipsoids(objective, tol=tol)
+        assert (rough.gaps <= tol * objective.gaps(rough.weights)[1]).all()
+        assert rough.distances == pytest.approx(np.sqrt(2 * rough.gaps / mu))
+        assert np.allclose(rough.values, [plain_value(objective, smat(w), k) for k, w in enumerate(rough.weights)])
+        assert (rough.values - fine.values <= rough.gaps + 1e-10 * np.abs(fine.values)).all()
+        away = np.linalg.norm(rough.weights - fine.weights, axis=(1, 2))
+        assert (away <= rough.distances + fine.distances + 1e-14).all()
+
+
+@both_sets
+def test_a_distance_that_is_asked_for_is_certified(cone):
+    objective = problem(cone, draws=3)
+    fine = minimise_ellipsoids(objective, tol=1e-12)
+    found = minimise_ellipsoids(objective, tol=1.0, distance=1e-4)
+    assert (found.distances <= 1e-4).all() and (minimise_ellipsoids(objective, tol=1.0).distances > 1e-3).any()
+    assert (np.linalg.norm(found.weights - fine.weights, axis=(1, 2)) <= 1e-4 + fine.distances).all()
+
+
+@both_sets
+@pytest.mark.parametrize("mu", [0.005, 1.0])
+def test_a_batch_is_the_same_as_two_by_two(cone, mu):
+    """Draws of very different sizes leave at different times. A single one starts elsewhere, and ends within the sum of
+    both certificates."""
+    one = problem(cone, mu=mu, draws=6)
+    noise = one.noise * np.array([1e4, 10.0, 0.0, 100.0, 0.01, 1.0])[:, None, None]
+    together = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise, cone))
+    assert len(set(together.steps.tolist())) > 2
+    same = 0
+    for k in range(6):
+        for rows in ([k], [k, k]):
+            alone = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[rows], cone))
+            away = np.linalg.norm(alone.weights[0] - together.weights[k])
+            assert away <= alone.distances[0] + together.distances[k]
+        same += away <= 1e-12 * np.linalg.norm(together.weights[k])
+    # Where conjugate gradients end for the last digit's sake, as with next to no ridge, a draw goes another way.
+    assert same >= (5 if mu == 1.0 else 1)
+    assert len(minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[:0], cone)).values) == 0
+
+
+@both_sets
+def test_newton_steps_are_few(cone):
+    """Certificates forgive any fault of a step but the work that it makes."""
+    same = ClassRecords(np.tile([[1.0, 0.0]], (20, 1)), np.zeros(20), 2, half_width=2.0)
+    for mu in (0.1, 0.3, 1.0):  # a quadratic
+        assert minimise_ellipsoids(Objective(same, mu, cone=cone), tol=1e-8).steps[0] <= (20 if cone else 1)
+    for mu, most in ((0.01, 90), (0.3, 60), (6.0, 36)):  # twice what it takes: rounding decides some of them
+        assert minimise_ellipsoids(problem(cone, mu=mu, draws=4), tol=1e-11).steps.max() <= most
+
+
+def test_draws_start_beside_the_minimiser_without_noise(monkeypatch):
+    """What all classes have in common needs no step; other noise needs few, and few products with its Hessian."""
+    calm = problem(False, mu=2.0, noise=0.0, n=500, classes=4)
+    first = minimise_ellipsoids(calm, tol=1e-9).steps[0]
+    noise = np.random.default_rng(13).standard_normal((8, 4, 6))
+    common = np.repeat(noise.mean(1, keepdims=True), 4, axis=1)
+    moved = minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, common), tol=1e-9)
+    assert (moved.steps == first).all()
+    products = []
+    bend = ClassRecords.bend
+    monkeypatch.setattr(ClassRecords, "bend", lambda r, s, D: products.append(len(D)) or bend(r, s, D))
+    minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, noise), tol=1e-9)
+    with_it = sum(products)
+    products.clear()
+    monkeypatch.setattr("dpcore.solvers.multiclass.solver._LARGEST_HESSIAN", 0)
+    minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, noise), tol=1e-9)
+    assert with_it < 0.5 * sum(products)
+
+
+@both_sets
+def test_a_common_shift_changes_no_decision_and_classes_may_change_names(cone):
+    objective = problem(cone, n=60, classes=4, noise=0.1)
+    r, found = objective.records, minimise_ellipsoids(objective, tol=1e-9)
+    decided = E.classify(found.weights, r.Z)
+    assert (decided[0] == r.labels).mean() > 0.6 and decided.shape == (1, 60)
+    assert np.array_equal(E.classify(found.weights + 3.0 * svec(np.eye(r.p)), r.Z), decided)
+    order = np.array([2, 0, 3, 1])  # class order[c] is called c
+    renamed = ClassRecords(r.X, np.argsort(order)[r.labels], 4)
+    other = minimise_ellipsoids(Objective(renamed, objective.mu, 0.2, objective.noise[:, order], cone), tol=1e-9)
+    assert np.linalg.norm(other.weights - found.weights[:, order]) <= other.distances[0] + found.distances[0]
+    assert np.array_equal(order[E.classify(other.weights, r.Z)], decided)
+    far = records(n=60, classes=4, R=50.0)
+    scaled = minimise_ellipsoids(Objective(far, objective.mu, 0.2, objective.noise, cone), distance=1e-6)
+    assert np.linalg.norm(scaled.weights - found.weights) <= scaled.distances[0] + found.distances[0]
+
+
+@both_sets
+def test_too_few_steps_return_nothing(cone):
+    objective = problem(cone, mu=1e-3)
+    assert minimise_ellipsoids(objective).steps[0] > (20 if cone else 8)
+    for few in (1, 5, 40 if cone else 8):
+        with pytest.raises(Unconverged, match=f"in {few} steps, .* nothing was returned"):
+            minimise_ellipsoids(objective, tol=1e-9, max_steps=few)
+    with pytest.raises(Unconverged):
+        minimise_ellipsoids(objective, tol=1e-30, max_steps=120)
+
+
+@both_sets
+@pytest.mark.parametrize(
+    "r",
+    [
+        ClassRecords([[0.3]], [1], 2),
+        ClassRecords(np.zeros((5, 2)), [0] * 5, 3),
+        records(n=30, d=3, h=0.01),
+        records(n=9, d=4, classes=9),
+    ],
+    ids=["one record", "one place, one class", "nearly a kink", "one record per class"],
+)
+def test_edges_are_solved_too(cone, r):
+    """With a kink nearly sharp whole stretches have no curvature but the regulariser's."""
+    for mu in (1e-3, 0.1, 1e6):
+        found = minimise_ellipsoids(Objective(r, mu, 0.1, cone=cone))
+        gaps, sizes, _ = Objective(r, mu, 0.1, cone=cone).gaps(found.weights)
+        assert (gaps <= 1e-6 * sizes).all() and np.isfinite(found.weights).all()
+
+
+X = [[0.1, 0.2], [0.3, 0.4]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ClassRecords(X, [0, 2], 2), "labels must be integers from 0 to 1, got 2"),
+        (lambda: ClassRecords(X, [0, -1], 2), "labels must be integers from 0 to 1, got -1"),
+        (lambda: ClassRecords(X, [0, 0.5], 2), "labels must be integers from 0 to 1, got 0.5"),
+        (lambda: ClassRecords(X, [0, np.nan], 2), "labels must be finite, got nan"),
+        (lambda: ClassRecords(X, [0], 2), r"labels must have shape \(2,\) to match X, got \(1,\)"),
+        (lambda: ClassRecords(X, [0, 0], 1), "classes must be an integer >= 2, got 1"),
+        (lambda: ClassRecords([[np.nan, 0.0]], [0], 2), "X must be finite, got nan"),
+        (lambda: ClassRecords([0.1], [0], 2), r"X must have shape \(n >= 1, d >= 1\), got \(1,\)"),
+        (lambda: ClassRecords(X, [0, 1], 2, R=0.0), "R must be a finite number > 0, got 0.0"),
+        (lambda: ClassRecords(X, [0, 1], 2, half_width=-1.0), "half_width must be a finite number > 0, got -1.0"),
+        (lambda: Objective(records(), 0.0), "mu must be a finite number > 0, got 0.0"),
+        (lambda: Objective(records(), 1.0, tau=-0.1), "tau must be a finite number >= 0, got -0.1"),
+        (lambda: Objective(records(), 1.0, noise=np.zeros((3, 6))), r"noise must have shape \(R, 3, 6\), got \(3, 6\)"),
+        (lambda: Objective(records(), 1.0, noise=np.full((1, 3, 6), np.nan)), "noise must be finite, got nan"),
+        (lambda: Objective(records(), 1.0, cone=2), "cone must be True or False, got 2"),  # type: ignore[arg-type]
+        (lambda: minimise_ellipsoids(problem(True), tol=0.0), "tol must be a finite number > 0, got 0.0"),
+        (lambda: minimise_ellipsoids(problem(True), distance=-1.0), "distance must be a finite number > 0, got -1.0"),
+        (lambda: minimise_ellipsoids(problem(True), max_steps=0), "max_steps must be an integer >= 1, got 0"),
+    ],
+)
+def test_bad_input_is_refused_by_name_rule_and_value(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

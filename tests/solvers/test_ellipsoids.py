@@ -1,0 +1,179 @@
+"""Large-margin Gaussian classifier: the model, its loss and gradient, and the duality gap, by formulas."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+from dpcore import kernels
+from dpcore.solvers.multiclass import objective as E
+from dpcore.solvers.multiclass.objective import Ellipsoid, smat, svec
+from dpcore.solvers.multiclass.solver import loss_hessian
+from tests.ellipsoids import both_sets, plain_dual, plain_psi, plain_value, problem, records, slopes_at
+
+
+@pytest.mark.parametrize("h", [0.1, 0.5, 2.0])
+def test_the_rounded_hinge_has_no_jump_and_is_convex(h):
+    m = np.linspace(-3, 5, 20_001)
+    psi, slope = E.huber_hinge(m, h), E.hinge_slope(m, h)
+    assert np.allclose(psi, [plain_psi(v, h) for v in m], atol=1e-14)
+    assert np.allclose(-slope, np.gradient(psi, m), atol=2e-4 / h)
+    for joint in (1 - h, 1 + h):
+        near = np.array([joint - 1e-9, joint + 1e-9])
+        assert np.ptp(E.huber_hinge(near, h)) <= 1e-8 and np.ptp(E.hinge_slope(near, h)) <= 1e-7
+    assert (np.diff(slope) <= 0).all() and slope[0] == 1.0 and slope[-1] == 0.0
+    assert (psi >= np.maximum(1 - m, 0)).all() and psi.max() == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("h", [0.1, 0.5])
+def test_the_printed_loss_jumps_and_falls_without_end(h):
+    """Equation (6) in the margin, its middle branch taken for |m| <= h: as printed the condition is about 0."""
+
+    def printed(m):
+        return 0.0 if m > h else (h + m) ** 2 / (4 * h) if m >= -h else m
+
+    for joint, jump in ((h, -h), (-h, h)):
+        assert printed(joint + 1e-12) - printed(joint - 1e-12) == pytest.approx(jump, abs=1e-9)
+    assert printed(-1e6) == -1e6
+    loss = E.huber_hinge(np.array([-1e6, h, h + 1e-12]), h)
+    assert loss[0] == 1e6 + 1 and np.ptp(loss[1:]) < 1e-9
+
+
+def test_svec_keeps_inner_products_and_smat_undoes_it():
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((2, 5, 4, 4))
+    A, B = A + A.swapaxes(-1, -2), B + B.swapaxes(-1, -2)
+    assert np.allclose((svec(A) * svec(B)).sum(-1), (A * B).sum((-1, -2)))
+    assert np.array_equal(smat(svec(A)).shape, A.shape) and np.allclose(smat(svec(A)), A, atol=1e-15)
+    x = rng.standard_normal(3)
+    xt = np.append(x / 2.0, 1.0) / 2**0.5
+    assert np.allclose(E.features(x[None], R=2.0)[0], svec(np.outer(xt, xt)))
+    assert np.linalg.norm(E.features(np.array([[2.0, 0.0]]), R=2.0)) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match=r"vectors must have p \(p \+ 1\) / 2 entries.*got 5"):
+        smat(np.zeros(5))
+
+
+@pytest.mark.parametrize("R", [1.0, 3.0])
+def test_ellipsoids_and_matrices_are_the_same_function(R):
+    rng = np.random.default_rng(1)
+    half = rng.standard_normal((5, 3, 3))
+    ellipsoid = Ellipsoid(rng.standard_normal((5, 3)), half @ half.swapaxes(-1, -2), rng.random(5))
+    Phi = E.matrix_of(ellipsoid, R)
+    assert np.linalg.eigvalsh(Phi).min() >= -1e-12
+    x = rng.standard_normal((7, 3))
+    for c in range(5):
+        moved = x - ellipsoid.centre[c]
+        expected = np.einsum("ni,ij,nj->n", moved, ellipsoid.precision[c], moved) + ellipsoid.offset[c]
+        assert np.allclose(E.features(x, R) @ svec(Phi[c]), expected)
+    back = E.ellipsoid_of(Phi, R)
+    for name in ("centre", "precision", "offset"):
+        assert np.allclose(getattr(back, name), getattr(ellipsoid, name), atol=1e-9), name
+
+
+def test_a_singular_precision_gets_the_centre_of_least_norm():
+    ray = np.array([3.0, 4.0]) / 5
+    Phi = E.matrix_of(Ellipsoid(np.array([2.0, 0.0]), np.outer(ray, ray), np.array(0.5)))
+    back = E.ellipsoid_of(Phi)
+    assert np.allclose(back.centre, 1.2 * ray) and float(back.offset) == pytest.approx(0.5)
+    assert np.allclose(E.matrix_of(back), Phi)
+
+
+@both_sets
+@pytest.mark.parametrize("h", [0.2, 0.5, 1.5])
+def test_values_and_gradients_are_those_of_plain_formulas(cone, h):
+    objective = problem(cone, n=12, h=h, R=2.0)
+    rng = np.random.default_rng(3)
+    for size in (0.3, 3.0):
+        W = size * rng.standard_normal(objective.noise.shape)
+        assert objective.values(W)[0] == pytest.approx(plain_value(objective, smat(W[0])), rel=1e-12)
+
+        def value(w, shape=W.shape):
+            return objective.values(w.reshape(shape))[0]
+
+        def gradient(w, shape=W.shape):
+            return objective.gradients(w.reshape(shape)).ravel()
+
+        assert check_grad(value, gradient, W.ravel()) <= 1e-5 * np.linalg.norm(objective.gradients(W))
+
+
+def test_gradients_of_the_loss_sum_to_zero_over_the_classes():
+    objective = problem(False, tau=0.0, noise=0.0, classes=4)
+    W = np.random.default_rng(4).standard_normal(objective.noise.shape)
+    pulled = objective.gradients(W) - objective.mu * W
+    assert np.abs(pulled).max() > 1.0
+    assert np.abs(pulled.sum(1)).max() <= 1e-13 * np.abs(pulled).sum()
+
+
+@pytest.mark.parametrize(("classes", "h"), [(2, 0.7), (4, 0.7), (4, 1.3)])
+def test_hessians_are_sums_of_squares_over_records_and_classes(classes, h):
+    """Each pair of a record and a wrong class on the rounded part adds ((e_c - e_y) (x) X)^2 / 2h."""
+    r = records(n=25, classes=classes, h=h)
+    W = 2.0 * np.random.default_rng(9).standard_normal((3, classes, 6))
+    D = np.random.default_rng(10).standard_normal(W.shape)
+    scores = r.scores(W)
+    bent = r.bend(scores, D)
+    for k in range(3):
+        expected, curved = np.zeros((6 * classes, 6 * classes)), 0
+        for i, c in itertools.product(range(r.n), range(classes)):
+            m = r.Z[i] @ (W[k, c] - W[k, r.labels[i]])
+            if c != r.labels[i] and abs(1.0 - m) < h:
+                away = np.eye(classes)[c] - np.eye(classes)[r.labels[i]]
+                expected += np.outer(np.kron(away, r.Z[i]), np.kron(away, r.Z[i])) / (2.0 * h)
+                curved += 1
+        assert 0 < curved < r.n * (classes - 1)
+        assert np.allclose(loss_hessian(r, scores[k]), expected, atol=1e-12)
+        assert np.allclose(bent[k].ravel(), expected @ D[k].ravel(), atol=1e-12)
+
+
+def test_a_loss_changes_by_the_integral_of_its_slope():
+    r = records(n=30, classes=3)
+    start, end = r.scores(3.0 * np.random.default_rng(11).standard_normal((2, 3, 6)))
+    slopes = [
+        kernels.margin_slope(start, end - start, r.labels, r.half_width, t) for t in np.linspace(0.0, 1.0, 20_001)
+    ]
+    losses = r.loss(np.stack([start, end]))[0]
+    # The trapezoid rule misses by a twelfth of the square of the step times the change of the slope's slope.
+    assert np.trapezoid(slopes, dx=1 / 20_000) == pytest.approx(losses[1] - losses[0], abs=1e-6)
+    assert abs(losses[1] - losses[0]) > 1.0 and np.ptp(slopes) > 1.0
+
+
+def test_draws_taken_in_blocks_are_the_same_as_one_by_one(monkeypatch):
+    r = records(n=20)
+    W, D = np.random.default_rng(12).standard_normal((2, 7, 3, 6))
+    scores = r.scores(W)
+    alone = [r.loss(scores[k : k + 1]) for k in range(7)], [r.bend(scores[k : k + 1], D[k : k + 1]) for k in range(7)]
+    for size in (1, 130, 240, 10_000):  # blocks of one draw, of two, of four, of all
+        monkeypatch.setattr(E, "_BLOCK", size)
+        losses, pulled = r.loss(scores)
+        assert np.allclose(losses, np.concatenate([part[0] for part in alone[0]]), rtol=1e-13)
+        assert np.allclose(pulled, np.concatenate([part[1] for part in alone[0]]), atol=1e-12)
+        assert np.allclose(r.bend(scores, D), np.concatenate(alone[1]), atol=1e-12)
+
+
+@both_sets
+def test_the_gap_is_primal_minus_dual(cone):
+    objective = problem(cone, draws=2)
+    W = objective.project(np.random.default_rng(5).standard_normal(objective.noise.shape))
+    gaps, sizes, values = objective.gaps(W)
+    assert np.array_equal(values, objective.values(W))
+    slopes = slopes_at(objective, W)
+    for k in range(2):
+        primal = plain_value(objective, smat(W[k]), k)
+        assert gaps[k] == pytest.approx(primal - plain_dual(objective, slopes[k], k), rel=1e-10)
+        assert sizes[k] >= abs(primal) * (1 - 1e-12)
+    if not cone:
+        assert gaps == pytest.approx((objective.gradients(W) ** 2).sum((1, 2)) / (2 * objective.mu))
+
+
+def test_the_gap_is_no_larger_than_what_a_subgradient_certifies():
+    """s = grad F(y) - grad F(v) + (v - y) / step is a subgradient at the projected y: F(y) - F* <= |s|^2 / 2 mu."""
+    objective = problem(True, draws=5)
+    # ||X|| <= 1: the loss's Hessian is at most C / 2h times n.
+    step = 1.0 / (objective.mu + objective.records.classes / (2 * objective.records.half_width) * objective.records.n)
+    v = np.random.default_rng(8).standard_normal(objective.noise.shape)
+    for _ in range(30):
+        y = objective.project(v - step * objective.gradients(v))
+        s = objective.gradients(y) - objective.gradients(v) + (v - y) / step
+        assert (objective.gaps(y)[0] <= (s**2).sum((1, 2)) / (2 * objective.mu) * (1 + 1e-9)).all()
+        v = y

@@ -1,0 +1,448 @@
+"""Private classifiers of many classes: runs against plain re-implementations, curves against runs."""
+
+import dataclasses as dc
+import itertools
+import math
+import re
+from concurrent.futures import CancelledError
+
+import numpy as np
+import pytest
+from scipy.linalg import helmert
+from scipy.optimize import brentq, minimize
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+
+import dpcore
+from dpcore import Budget, Data, Spec
+from dpcore.core.losses import get_loss
+from dpcore.data import load_classes
+from dpcore.experiments.cell import generator
+from dpcore.mechanisms.noise.spherical import NOISES
+from dpcore.mechanisms.objective.gaussian import ObjectiveGaussian
+from dpcore.mechanisms.output.gaussian import OutputGaussian
+from dpcore.solvers.multiclass.objective import ClassRecords
+from dpcore.studies import multiclass
+from dpcore.studies.multiclass import (
+    AccuracyQuestion,
+    Records,
+    accuracy_against,
+    accuracy_against_lam,
+    curves,
+    one_vs_rest,
+    runs_of,
+)
+from tests.ellipsoids import plain_psi
+from tests.studies.plain_classes import lowest, many, plain_features, two
+
+DRAWN = "gaussian_classes"
+BUDGETS = (Budget(2.0, 1e-5), Budget(20.0, 1e-5))
+
+
+def table(source, n, seed=0, d=None, C=None, m=None):
+    """A split, with the first m test records."""
+    split = load_classes(source, n, d=d, classes=C, seed=seed)
+    return split if m is None else dc.replace(split, test=Data(split.test.X[:m], split.test.y[:m]))
+
+
+# The least risk
+
+
+@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("radius, binds", [(0.5, True), (4.0, True), (200.0, False)])
+def test_the_least_risk_in_a_ball_is_that_of_another_solver(C, radius, binds):
+    """One column, classes that no ellipses tell apart. SLSQP stops at 1e-10 of the risk; 1e-6 is left to it."""
+    rng = np.random.default_rng(C)
+    y = np.arange(30) % C
+    x = np.clip(0.25 * rng.standard_normal(30) + 0.4 * (y - 0.5), -1.0, 1.0)[:, None]
+    Z, q = plain_features(x), 3
+
+    def risk(flat):
+        value, gradient = many(flat.reshape(C, q), Z, y)
+        return value, gradient.ravel()
+
+    room = {"type": "ineq", "fun": lambda v: radius**2 - v @ v, "jac": lambda v: -2.0 * v}
+    options = {"maxiter": 2_000, "ftol": 1e-13}
+    start = 0.1 * rng.standard_normal(C * q)
+    other = minimize(risk, start, jac=True, method="SLSQP", constraints=[room], options=options)
+    length = np.linalg.norm(other.x)
+    assert other.success and (length > 0.999 * radius) == binds
+    found = multiclass.least_in_ball(ClassRecords(x, y, C), radius)
+    assert found.risk == pytest.approx(other.fun, abs=found.gap + 1e-6) and 0.0 <= found.gap <= 1e-5 * (C - 1)
+
+
+def test_a_wider_ball_has_no_larger_least_risk_and_the_gap_covers_what_is_left():
+    records = ClassRecords(np.array(table("iris", 40).train.X), table("iris", 40).train.y, 3)
+    found = [multiclass.least_in_ball(records, radius) for radius in (0.01, 0.1, 1.0, 5.0, 10.0, 30.0, 100.0)]
+    for narrow, wide in itertools.pairwise(found):
+        assert wide.risk - wide.gap <= narrow.risk
+    assert found[0].risk > 1.9 and found[-1].risk < 0.2 < found[2].risk
+    with pytest.raises(ValueError, match="radius must be a finite number > 0, got 0"):
+        multiclass.least_in_ball(records, 0.0)
+
+
+def test_mean_losses_by_loops():
+    split = table(DRAWN, 12, C=3)
+    weights = np.random.default_rng(0).standard_normal((2, 3, 6))
+    records = ClassRecords(np.array(split.train.X), split.train.y, 3)
+    scores = weights @ plain_features(split.train.X).T
+    for found, s in zip(multiclass.mean_losses(records, weights), scores, strict=True):
+        every = [
+            plain_psi(s[c, i] - s[int(y), i], 0.5) for i, y in enumerate(split.train.y) for c in range(3) if c != y
+        ]
+        assert found == pytest.approx(sum(every) / 12, rel=1e-12)
+
+
+# What one against the others may spend
+
+
+def hockey_stick(epsilon, mu):
+    return norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+
+
+@pytest.mark.parametrize("C", [2, 3, 10])
+@pytest.mark.parametrize("epsilon, delta", [(0.1, 1e-3), (1.0, 1e-6), (8.0, 1e-5)])
+def test_shares_add_up_to_the_budget(C, epsilon, delta):
+    """Basic: epsilon and delta add up. Gaussian: mu^2 does; calibration keeps 1e-6 of mu in reserve, here 1e-4."""
+    share = multiclass.split_budget(Budget(epsilon, delta), C, answer=False)
+    assert (C * share.epsilon, C * share.delta) == pytest.approx((epsilon, delta), rel=1e-12)
+    share = multiclass.split_budget(Budget(epsilon, delta), C, answer=True)
+    each = brentq(lambda mu: hockey_stick(share.epsilon, mu) - share.delta, 1e-3, 50.0, xtol=1e-14)
+    whole = brentq(lambda mu: hockey_stick(epsilon, mu) - delta, 1e-3, 50.0, xtol=1e-14)
+    assert C * each**2 == pytest.approx(whole**2, rel=1e-4) and share.delta == delta
+    assert C * share.epsilon > epsilon, "more than basic composition grants"
+
+
+@pytest.mark.parametrize("learner, kind", [("split", ObjectiveGaussian), ("split_answer", OutputGaussian)])
+def test_every_record_enters_the_problem_of_every_class(monkeypatch, learner, kind):
+    split, seen = table(DRAWN, 60, C=4, m=20), []
+    real = kind.prepare
+
+    def prepare(self, plan, data, start=None):
+        seen.append((plan.spent, data))
+        return real(self, plan, data, start)
+
+    monkeypatch.setattr(kind, "prepare", prepare)
+    runs_of(learner, split, BUDGETS[:1], repetitions=2)
+    assert len(seen) == 4
+    for c, (spent, data) in enumerate(seen):
+        assert np.allclose(data.X, plain_features(split.train.X), atol=1e-15)
+        assert np.array_equal(data.y, np.where(split.train.y == c, 1.0, -1.0))
+        assert spent == multiclass.split_budget(BUDGETS[0], 4, answer=learner == "split_answer")
+    if learner == "split":
+        assert sum(spent.epsilon for spent, _ in seen) == pytest.approx(BUDGETS[0].epsilon)
+
+
+# Runs
+
+
+def pairs_of(draw, learner, seed, size):
+    """B, -B, B', -B', ... from the generators of a learner."""
+    halves = [draw(generator(seed, f"classes {learner}", r)) for r in range(size // 2)]
+    return [sign * half for half in halves for sign in (1.0, -1.0)]
+
+
+def first_smallest(scores):
+    return [min(range(len(column)), key=lambda c: column[c]) for column in scores.T]
+
+
+@pytest.mark.parametrize("learner", ["ellipsoids", "pure", "answer"])
+@pytest.mark.parametrize("lam", ["auto", 0.02])
+def test_ellipsoids_are_those_of_a_plain_solver(learner, lam):
+    """Decisions are equal. The solver leaves 1e-6 of F, so 1e-3 of a model's length, and the risk is linear in that:
+    1e-2 is left to it."""
+    split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
+    found = runs_of(learner, split, BUDGETS, lam=lam, repetitions=4, seed=5)
+    knobs = {"pure": {"noise": "gamma"}, "answer": {"perturbed": "output"}}.get(learner, {})
+    mechanism = dpcore.make_mechanism("gaussian_classifier", **knobs)
+    law = NOISES[mechanism.noise]
+    Z, fresh = plain_features(split.train.X), plain_features(split.test.X)
+    basis = helmert(C).T
+    for k, budget in enumerate(BUDGETS):
+        plan = mechanism.calibrate(Spec("multiclass_hinge", 60, 2, lam, split.domain, classes=C), budget)
+        ridge = float(plan.spec.lam)
+        assert found.lam[k] == ridge and found.bounds[k] == mechanism.bounds(plan)
+
+        def whole(weights, ridge=ridge):
+            return many(weights, Z, split.train.y)[0] + 0.5 * ridge * (weights**2).sum()
+
+        quiet = lowest(many, (C, q), ridge, np.zeros((C, q)), Z, split.train.y)
+        assert found.quiet[k] == np.mean(first_smallest(quiet @ fresh.T) == split.test.y)
+        for r, coordinates in enumerate(pairs_of(lambda rng: law.direction(12, 12, rng), learner, 5, 4)):
+            B = plan.scale * basis @ coordinates.reshape(C - 1, q)
+            if learner == "answer":
+                weights = quiet + B
+                assert np.isnan(found.each[k, r])
+            else:
+                weights = lowest(many, (C, q), ridge, B, Z, split.train.y)
+                assert found.each[k, r] == pytest.approx((B**2).sum() / (2.0 * ridge), rel=1e-12)
+                assert found.over[k, r] <= found.each[k, r]
+            assert found.accuracy[k, r] == np.mean(first_smallest(weights @ fresh.T) == split.test.y)
+            assert found.risk[k, r] == pytest.approx(many(weights, Z, split.train.y)[0], rel=1e-2)
+            assert found.over[k, r] == pytest.approx(whole(weights) - whole(quiet), rel=1e-2)
+
+
+@pytest.mark.parametrize("learner", ["split", "split_answer"])
+def test_one_against_the_others_is_that_of_a_plain_solver(learner):
+    """Solved to the accuracy of a picture: at most one of 80 decisions may differ."""
+    split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
+    found = runs_of(learner, split, BUDGETS, repetitions=4, seed=5)
+    answer = learner == "split_answer"
+    mechanism = dpcore.make_mechanism("output_gaussian" if answer else "objective_gaussian")
+    Z, fresh = plain_features(split.train.X), plain_features(split.test.X)
+    assert get_loss("huber_hinge").shape == 0.5
+    for k, budget in enumerate(BUDGETS):
+        plan = mechanism.calibrate(Spec("huber_hinge", 60, q), multiclass.split_budget(budget, C, answer))
+        ridge, thetas, quiet = float(plan.spec.lam), np.empty((4, C, q)), np.empty((C, q))
+        assert found.lam[k] == ridge and found.bounds[k] == ()
+        for c in range(C):
+            signs = np.where(split.train.y == c, 1.0, -1.0)
+            quiet[c] = lowest(two, (q,), ridge, np.zeros(q), Z, signs)
+            for r, b in enumerate(pairs_of(lambda rng: rng.standard_normal(q), f"{learner} {c}", 5, 4)):
+                noise = plan.scale * b
+                thetas[r, c] = quiet[c] + noise if answer else lowest(two, (q,), ridge, noise, Z, signs)
+        for got, models in ((found.quiet[k], quiet), *zip(found.accuracy[k], thetas, strict=True)):
+            assert abs(got - np.mean(first_smallest(-models @ fresh.T) == split.test.y)) <= 1.5 / 80
+    assert np.isnan(found.risk).all() and np.isnan(found.over).all() and np.isnan(found.each).all()
+
+
+@pytest.mark.parametrize("learner", multiclass.LEARNERS)
+def test_without_noise_all_runs_are_the_quiet_one(learner):
+    """At epsilon = 1e6 a run may differ in the few records on a border, here 4 of 400."""
+    split = table(DRAWN, 300, C=3, m=400)
+    found = runs_of(learner, split, [Budget(1e6, 1e-5)], lam="auto" if "split" in learner else 0.02, repetitions=2)
+    assert np.abs(found.accuracy - found.quiet).max() <= 4 / 400 and found.quiet[0] > 0.7
+
+
+@pytest.mark.parametrize("learner", multiclass.LEARNERS)
+def test_noise_is_that_of_the_seed_and_fewer_repetitions_are_a_prefix(learner):
+    split = table(DRAWN, 200, C=3, m=400)
+    longer, shorter, again = (
+        runs_of(learner, split, [BUDGETS[0]], repetitions=size, seed=seed).accuracy[0]
+        for size, seed in ((6, 1), (2, 1), (2, 2))
+    )
+    assert np.array_equal(longer[:2], shorter) and not np.array_equal(shorter, again)
+
+
+def test_what_is_refused_is_a_reason_and_nan():
+    split = table(DRAWN, 60, C=3, m=20)
+    pure, free = Budget(1.0), Budget(1.0, 1e-5)
+    for learner in ("ellipsoids", "answer", "split", "split_answer"):
+        found = runs_of(learner, split, [pure, free], repetitions=2)
+        assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0", "")
+        assert np.isnan(found.accuracy[0]).all() and np.isfinite(found.accuracy[1]).all()
+        assert np.isnan([found.quiet[0], found.lam[0]]).all() and found.bounds[0] == ()
+    assert runs_of("pure", split, [pure], repetitions=2).reasons == ("",)
+    found = runs_of("ellipsoids", split, [free], lam=1e-4, repetitions=2)
+    assert re.search("needs lam > .* for epsilon = 1 and n = 60, got 0.0001", found.reasons[0])
+    with pytest.raises(ValueError, match="learner must be one of ellipsoids, pure, answer, split, split_answer, got"):
+        runs_of("one", split, [free])
+    with pytest.raises(ValueError, match="repetitions must be even, got 3"):
+        runs_of("split", split, [free], repetitions=3)
+
+
+@pytest.mark.parametrize("source, n", [(DRAWN, 400), ("iris", 105), ("wine", 125)])
+@pytest.mark.parametrize("learner", ["ellipsoids", "pure"])
+def test_no_release_exceeds_what_is_proved_of_it(source, n, learner):
+    """In every run; 1e-5 of it is the solver's share."""
+    found = runs_of(learner, table(source, n), [Budget(e, 1e-5) for e in (0.3, 1.0, 10.0, 100.0)], repetitions=6)
+    assert (found.over <= found.each * (1 + 1e-5)).all() and (found.over > -1e-6).all()
+    assert (found.over > 0.2 * found.each).any(), "a bound that says something"
+
+
+# Accuracy along an axis
+
+
+def test_each_place_of_an_axis_has_its_own_records_and_budget():
+    shared = {"delta": 1e-5, "repetitions": 6, "datasets": 2, "learners": ("ellipsoids", "split")}
+    for axis, values, at in (
+        ("epsilon", (0.5, 5.0), lambda v: ({"d": 3, "C": 4}, v)),
+        ("classes", (2, 5), lambda v: ({"d": 3, "C": v}, 2.0)),
+        ("d", (2, 4), lambda v: ({"d": v, "C": 4}, 2.0)),
+    ):
+        found = accuracy_against(axis, values, Records(DRAWN, 150, 7, d=3, classes=4), epsilon=2.0, **shared)
+        assert found.axis == axis and found.x.tolist() == list(values) and found.test_records == 4_000
+        for k, value in enumerate(values):
+            facts, epsilon = at(value)
+            splits = [table(DRAWN, 150, seed, **facts) for seed in (7, 8)]
+            for key, measured in found.learners.items():
+                runs = [
+                    runs_of(key, split, [Budget(epsilon, 1e-5)], repetitions=6, seed=seed)
+                    for split, seed in zip(splits, (7, 8), strict=True)
+                ]
+                every = np.concatenate([run.accuracy[0] for run in runs])
+                assert measured.mean[k] == pytest.approx(every.mean(), rel=1e-12)
+                assert measured.q10[k] == pytest.approx(np.quantile(every, 0.1), rel=1e-12)
+                assert measured.noiseless[k] == pytest.approx(np.mean([run.quiet[0] for run in runs]), rel=1e-12)
+            largest = [max((split.test.y == c).mean() for c in range(split.classes)) for split in splits]
+            assert found.chance[k] == pytest.approx(np.mean(largest), rel=1e-12)
+            law = [(split.truth.log_densities(split.test.X).argmax(1) == split.test.y).mean() for split in splits]
+            assert found.bayes[k] == pytest.approx(np.mean(law), rel=1e-12)
+            models = [LogisticRegression(C=1e3, max_iter=5_000).fit(split.train.X, split.train.y) for split in splits]
+            right = [m.score(split.test.X, split.test.y) for m, split in zip(models, splits, strict=True)]
+            assert found.logistic[k] == pytest.approx(np.mean(right), abs=2e-3)
+
+
+def test_ellipsoids_without_privacy_are_those_of_a_plain_solver():
+    """PLAIN_MU is a ridge of the sum of losses: lam = 1 / n. At most one of 45 decisions may differ."""
+    found = accuracy_against("epsilon", (1.0,), Records("iris", 105, 3), epsilon=1.0, delta=1e-5, datasets=1)
+    split = table("iris", 105, 3)
+    weights = lowest(many, (3, 15), 1 / 105, np.zeros((3, 15)), plain_features(split.train.X), split.train.y)
+    right = np.mean(first_smallest(weights @ plain_features(split.test.X).T) == split.test.y)
+    assert abs(found.plain[0] - right) <= 1.5 / 45 and np.isnan(found.bayes[0])
+
+
+def same(one, other):
+    pairs = [(getattr(one, f.name), getattr(other, f.name)) for f in dc.fields(one)]
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in pairs if isinstance(a, np.ndarray))
+    return pairs
+
+
+def test_what_comes_from_the_cache_is_what_is_computed_afresh(monkeypatch):
+    computed = []
+    monkeypatch.setattr(curves, "runs_of", lambda *a, **kw: computed.append(1) or runs_of(*a, **kw))
+    call = ("epsilon", (0.7, 7.0), Records(DRAWN, 130, 11))
+    shared = {"epsilon": 1.0, "delta": 1e-5, "repetitions": 2}
+    first = accuracy_against(*call, **shared)
+    assert len(computed) == 8
+    kept = accuracy_against(*call, **shared)
+    assert len(computed) == 8
+    curves._RUNS.clear()
+    curves._PLAIN.clear()
+    fresh = accuracy_against(*call, **shared)
+    assert len(computed) == 16
+    for other in (kept, fresh):
+        same(first, other)
+        for key in first.learners:
+            same(first.learners[key], other.learners[key])
+
+
+def test_the_answer_grows_by_one_draw_of_the_records_after_the_other():
+    asked = AccuracyQuestion("classes", (2, 4), Records(DRAWN, 90, 5), 1.0, 1e-5, repetitions=2, datasets=3)
+    found = list(asked.snapshots())
+    assert [now.datasets for now in found] == [1, 2, 3]
+    for now in found:
+        alone = accuracy_against(
+            "classes", (2, 4), Records(DRAWN, 90, 5), epsilon=1.0, delta=1e-5, repetitions=2, datasets=now.datasets
+        )
+        same(now, alone)
+        same(now.learners["split"], alone.learners["split"])
+    one_draw = {"epsilon": 1.0, "delta": 1e-5, "repetitions": 2, "datasets": 1}
+    each = [accuracy_against("classes", (2, 4), Records(DRAWN, 90, 5 + k), **one_draw) for k in range(3)]
+    last = found[-1]
+    for key in last.learners:
+        assert last.learners[key].mean == pytest.approx(np.mean([one.learners[key].mean for one in each], axis=0))
+    for name in ("plain", "logistic", "bayes", "chance"):
+        assert getattr(last, name) == pytest.approx(np.mean([getattr(one, name) for one in each], axis=0))
+
+
+def test_questions_are_equal_wherever_the_slider_of_their_axis_stands():
+    def asked(axis, **other):
+        whole = {"epsilon": 1.0, "delta": 1e-5, "d": 2, "classes": 3} | other
+        d, C = whole.pop("d"), whole.pop("classes")
+        return AccuracyQuestion(axis, (2, 4), Records(DRAWN, 90, 5, d, C), **whole)
+
+    for axis in ("epsilon", "d", "classes"):
+        for other in ({"epsilon": 2.0}, {"d": 4}, {"classes": 2}, {"delta": 1e-6}):
+            assert (asked(axis) == asked(axis, **other)) is (axis in other)
+    assert asked("d").source == DRAWN
+
+
+def test_what_is_given_up_ends_between_two_models_and_is_not_kept(monkeypatch):
+    """At every moment at which it asks; afterwards the answer is that of an undisturbed process."""
+    asked = AccuracyQuestion("classes", (2, 3), Records(DRAWN, 80, 91), 1.0, 1e-5, repetitions=2, datasets=1)
+    moments = itertools.count()
+    (whole,) = asked.snapshots(lambda: next(moments) < 0)
+    times = next(moments)
+    assert times > 10
+    for name in ("_RUNS", "_PLAIN"):
+        monkeypatch.setattr(curves, name, getattr(curves, name).like())
+    for stop in range(times):
+        now = itertools.count()
+        with pytest.raises(CancelledError):
+            list(asked.snapshots(lambda stop=stop, now=now: next(now) >= stop))
+        curves._RUNS.clear()
+        curves._PLAIN.clear()
+    (again,) = asked.snapshots()
+    same(whole, again)
+
+
+def test_what_an_axis_refuses():
+    shared = {"epsilon": 1.0, "delta": 1e-5, "repetitions": 2}
+    for axis in ("classes", "d"):
+        message = f"axis must be 'epsilon' for source 'iris', whose records are given, got '{axis}'"
+        with pytest.raises(ValueError, match=message):
+            accuracy_against(axis, (3, 4), Records("iris", 105, 0), **shared)
+    drawn = Records(DRAWN, 100, 0)
+    with pytest.raises(ValueError, match=r"classes must be an integer, got 2\.5"):
+        accuracy_against("classes", (2.5,), drawn, **shared)
+    with pytest.raises(ValueError, match="datasets must be an integer >= 1, got 0"):
+        accuracy_against("classes", (2,), drawn, datasets=0, **shared)
+    with pytest.raises(ValueError, match="axis must be one of epsilon, classes, d, got 'n'"):
+        accuracy_against("n", (2,), drawn, **shared)
+    with pytest.raises(ValueError, match="source must be one of"):
+        accuracy_against("epsilon", (2.0,), Records("nothing", 100, 0), **shared)
+    none = accuracy_against("epsilon", (1.0,), drawn, epsilon=1.0, delta=0.0, learners=("ellipsoids", "pure"))
+    assert none.reasons == {"ellipsoids": ("Gaussian noise needs delta > 0, got delta = 0",), "pure": ("",)}
+    assert np.isnan(none.learners["ellipsoids"].mean[0]) and np.isfinite(none.learners["pure"].mean[0])
+
+
+# Excess risk
+
+
+@pytest.mark.parametrize("source, n", [(DRAWN, 300), ("iris", 105), ("wine", 125)])
+@pytest.mark.parametrize("learner", ["ellipsoids", "pure"])
+def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source, n, learner):
+    epsilons = (0.3, 3.0, 30.0)
+    found = multiclass.excess_against_epsilon(
+        epsilons, Records(source, n, 1), delta=1e-5, learner=learner, repetitions=10
+    )
+    split = table(source, n, 1)
+    runs = runs_of(learner, split, [Budget(e, 1e-5) for e in epsilons], repetitions=10, seed=1)
+    records = ClassRecords(np.array(split.train.X), split.train.y, split.classes)
+    least = multiclass.least_in_ball(records, 10.0)
+    assert (found.least, found.gap) == (least.risk, least.gap) and found.gap <= 1e-5 * (split.classes - 1)
+    assert found.excess.mean == pytest.approx(runs.risk.mean(axis=1) - least.risk, abs=1e-12)
+    assert found.over.q90 == pytest.approx(np.quantile(runs.over, 0.9, axis=1), rel=1e-9)
+    assert found.over_bound == pytest.approx(runs.each.mean(axis=1), rel=1e-12)
+    assert np.array_equal(found.lam, runs.lam) and found.nothing == split.classes - 1.0 - least.risk
+    for k, bounds in enumerate(runs.bounds):
+        assert found.bound[k] == next(b.value for b in bounds if b.quantity == "excess_empirical_risk")
+    assert (found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all()
+    assert (np.diff(found.bound) < 1e-5).all() and found.bound[-1] < found.bound[0]
+
+
+def test_no_excess_without_a_guarantee():
+    found = multiclass.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=0.0, repetitions=2)
+    assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0",)
+    assert np.isnan([found.excess.mean[0], found.bound[0], found.over_bound[0], found.lam[0]]).all()
+    with pytest.raises(ValueError, match="learner must be one of ellipsoids, pure, got 'split'"):
+        multiclass.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=1e-5, learner="split")
+
+
+# Another lam
+
+
+def test_a_factor_is_one_of_the_default_lam():
+    records, split = Records("wine", 125, 2), table("wine", 125, 2)
+    found = accuracy_against_lam((1.0, 10.0), records, delta=1e-5, factors=(1e-3, 0.5, 1.0, 5.0), repetitions=2)
+    for i, epsilon in enumerate((1.0, 10.0)):
+        auto = runs_of("ellipsoids", split, [Budget(epsilon, 1e-5)], repetitions=2, seed=2)
+        assert found.default[i] == auto.accuracy.mean() == found.accuracy[i, 2]
+        for k in (1, 3):
+            lam = found.factor[k] * auto.lam[0]
+            other = runs_of("ellipsoids", split, [Budget(epsilon, 1e-5)], lam=lam, repetitions=2, seed=2)
+            assert found.accuracy[i, k] == pytest.approx(other.accuracy.mean(), rel=1e-12)
+        assert np.isnan(found.accuracy[i, 0]), "too small for a guarantee"
+        assert found.oracle[i] == max(found.accuracy[i, 1:]) >= found.default[i]
+    with pytest.raises(ValueError, match="factors must hold 1, got"):
+        accuracy_against_lam((1.0,), records, delta=1e-5, factors=(0.5, 2.0))
+    none = accuracy_against_lam((1.0,), records, delta=0.0)
+    assert np.isnan(none.accuracy).all() and np.isnan(none.oracle[0]) and np.isnan(none.default[0])
+
+
+def test_learners_share_no_noise():
+    """Each learner, class and repetition has a generator of its own."""
+    keys = [*multiclass.LEARNERS, *(f"split {c}" for c in range(3)), *(f"split_answer {c}" for c in range(3))]
+    first = [rng.random() for key in keys for rng in one_vs_rest._generators(key, 4, 0)]
+    assert len(set(first)) == 2 * len(keys)

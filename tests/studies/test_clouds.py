@@ -1,0 +1,106 @@
+"""Clouds are the mechanisms' own releases over the true risk; published rates keep their shape."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from dpcore import Axis, Experiment, NotApplicable, data, make_mechanism
+from dpcore.core.losses import get_loss
+from dpcore.core.specification import Budget
+from dpcore.experiments.cell import generator, reference_minimum
+from dpcore.experiments.metrics import risk
+from dpcore.studies.perturbation.published_rates import rate_shape
+from dpcore.studies.perturbation.release_scatter import Scene, clouds
+from dpcore.theory import published_output_rate
+
+KEYS = ("output_gaussian", "objective_gaussian", "output_gamma", "objective_gamma")
+
+
+def scene(keys=KEYS, **changes) -> Scene:
+    fields = {"n": 300, "epsilon": 1.0, "delta": 1e-6, "lam": 0.05, "seed": 3} | changes
+    return Scene(tuple(make_mechanism(key) for key in keys), **fields)
+
+
+def test_dots_are_releases_of_the_mechanism_and_fewer_are_a_prefix():
+    made, fewer = clouds(scene()), clouds(scene(releases=3))
+    train = data.load("synthetic", 300, 2, 3).train
+    for cloud, few in zip(made.clouds, fewer.clouds, strict=True):
+        mechanism = make_mechanism(cloud.mechanism)
+        prepared = mechanism.prepare(cloud.plan, train)
+        one = mechanism.release(cloud.plan, prepared, generator(3, cloud.mechanism, 7))
+        solvers_leave = 2.0 * cloud.plan.tol  # of a release's distance from its exact law
+        assert np.linalg.norm(cloud.thetas[7] - one) <= solvers_leave < 1e-4 * np.ptp(made.x)
+        assert np.linalg.norm(cloud.thetas[:3] - few.thetas, axis=1).max() <= solvers_leave
+        assert np.array_equal(cloud.theta_hat, prepared.theta)
+    assert clouds(scene()) is made, "kept"
+    assert clouds(scene(seed=4)) is not made
+
+
+@pytest.mark.parametrize("factor, accepted", [(1.0, True), (0.5, False)])
+def test_the_answers_cloud_has_the_plans_scale(factor, accepted):
+    """The squared distances over s^2 are chi-square; a false alarm has probability 1e-6 (fixed seed), and half the
+    noise is refused."""
+    (cloud,) = clouds(scene(("output_gaussian",))).clouds
+    scale = cloud.plan.weakened(1 / factor).scale
+    statistic = (((cloud.thetas - cloud.theta_hat) / scale) ** 2).sum()
+    low, high = chi2.ppf([5e-7, 1 - 5e-7], cloud.thetas.size)
+    assert bool(low < statistic < high) is accepted
+
+
+def test_the_landscape_is_the_risk_above_the_best_model():
+    made, train = clouds(scene()), data.load("synthetic", 300, 2, 3).train
+    best = reference_minimum("synthetic", 300, 2, 3, "logistic", made.theta_norm)
+    assert np.array_equal(made.best, best.theta)
+    loss = get_loss("logistic")
+    for i, j in ((0, 0), (4, 20), (32, 7)):
+        here = risk(loss, np.array([made.x[j], made.y[i]]), train) - best.risk
+        assert made.excess[i, j] == pytest.approx(here, rel=1e-9)
+    assert made.excess.min() >= -best.gap
+
+
+@pytest.mark.parametrize("lam, epsilon", [(0.05, 1.0), (0.001, 3.0), ("auto", 0.1)])
+def test_the_window_holds_the_best_model_and_nearly_all_others(lam, epsilon):
+    made = clouds(scene(lam=lam, epsilon=epsilon))
+    assert np.ptp(made.x) == pytest.approx(np.ptp(made.y)), "a square"
+
+    def inside(points):
+        first, second = np.atleast_2d(points).T
+        return (made.x[0] < first) & (first < made.x[-1]) & (made.y[0] < second) & (second < made.y[-1])
+
+    assert inside(made.best).all()
+    assert inside(np.concatenate([c.thetas for c in made.clouds])).mean() >= 0.9
+    assert all(inside(c.theta_hat).all() for c in made.clouds)
+
+
+def test_a_small_move_does_not_rescale_the_window():
+    sides = {np.ptp(clouds(scene(epsilon=epsilon)).x).round(9) for epsilon in (1.0, 1.01, 1.02)}
+    assert len(sides) == 1
+
+
+def test_a_closed_door_leaves_its_reason_and_the_others_their_cloud():
+    made = clouds(scene(("output_gaussian", "objective_gaussian"), lam=1e-4, epsilon=0.1))
+    answer, question = made.clouds
+    assert len(answer.thetas) == 50 and answer.reason == ""
+    assert len(question.thetas) == 0 and question.plan is None and "needs lam >" in question.reason
+    nothing = clouds(scene(("objective_gaussian",), lam=1e-4, epsilon=0.1))
+    assert np.isfinite(nothing.excess).all(), "the landscape is there without releases"
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_rate_has_its_published_shape(key):
+    epsilons = (0.1, 1.0, 10.0)
+    (cell,) = Experiment(n=200, mechanisms=(key,), sweep=Axis("epsilon", epsilons)).cells()
+    source, values = rate_shape(cell)
+    assert "20" in source and (np.diff(values) < 0).all()
+    if key == "output_gaussian":
+        expected = [published_output_rate(1.0, 1.0, 200, 30.0, Budget(e, 1e-6)) for e in epsilons]
+        assert values == pytest.approx(expected)
+
+
+def test_a_mechanism_without_rate_or_promise_is_refused():
+    (cell,) = Experiment(n=200, mechanisms=("output_gamma",), loss="hinge", sweep=Axis("epsilon", (1.0,))).cells()
+    with pytest.raises(ValueError, match="mechanism must have a published rate, got output_gamma"):
+        rate_shape(cell)
+    (cell,) = Experiment(n=200, delta=0.0, sweep=Axis("epsilon", (1.0,))).cells()
+    with pytest.raises(NotApplicable):
+        rate_shape(cell)

@@ -1,0 +1,91 @@
+"""The table of every mechanism: nobody is missing, nobody is there without numbers or a reason."""
+
+import math
+
+import pytest
+
+from dpcore import Axis, Experiment, list_mechanisms, run
+from dpcore.studies.decide import compare_mechanisms as table
+
+SMALL = {"n": 300, "p": 4, "splits": 2, "repetitions": 4}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return list(table.compared("synthetic", **SMALL))
+
+
+def test_every_registered_mechanism_has_a_row_with_numbers_or_a_reason(rows):
+    assert [row.mechanism for row in rows] == list_mechanisms()
+    for row in rows:
+        numbers = (row.score, row.without, row.lost, row.lost_se, row.limit, row.spent_epsilon, row.spent_delta)
+        assert all(map(math.isnan, numbers)) == (row.status != "ok")
+        assert bool(row.reason) == (row.status != "ok") == (row.promise == "")
+    assert {row.mechanism for row in rows if row.status != "ok"} == {
+        "ftrl",
+        "generalized_gaussian",
+        "gaussian_classifier",
+    }
+    assert {row.promise for row in rows if row.mechanism in ("output_gamma", "objective_gamma")} == {"pure"}
+
+
+def test_numbers_are_those_of_the_experiment(rows):
+    row = next(row for row in rows if row.mechanism == "objective_gamma")
+    experiment = {"n": 300, "p": 4, "repetitions": 4, "sweep": Axis("epsilon", (1.0,))}
+    means, best = [], []
+    for seed in (0, 1):
+        found = run(Experiment(source="synthetic", mechanisms=("objective_gamma",), seed=seed, **experiment))
+        accuracy = found[found.metric == "accuracy"].iloc[0]
+        means.append(accuracy["mean"])
+        best.append(accuracy["reference"])
+    assert row.score == pytest.approx(sum(means) / 2) and row.without == pytest.approx(sum(best) / 2)
+    assert row.losses == pytest.approx([100 * (b - m) for b, m in zip(best, means, strict=True)])
+    assert row.lost == pytest.approx(sum(row.losses) / 2)
+    assert row.limit == pytest.approx(100 * accuracy["attack_limit"])
+
+
+def test_the_best_and_those_as_good_come_first():
+    found = table.compare("synthetic", **SMALL | {"splits": 4})
+    known = found[found.status == "ok"]
+    assert list(known.lost) == sorted(known.lost) and len(found) == len(list_mechanisms())
+    assert found.best.iloc[0] and not found.best[found.status != "ok"].any()
+    assert 1 <= found.best.sum() < len(known)
+
+
+def test_as_good_is_decided_on_the_same_splits():
+    least = (10.0, 20.0, 30.0)
+    assert table._as_good(least, least)
+    assert table._as_good((10.3, 19.9, 30.0), least)
+    # One point more on every split is more, however much splits differ.
+    assert not table._as_good((11.0, 21.1, 31.0), least)
+
+
+def test_rows_come_one_by_one_until_cancelled():
+    asked = iter([False] * 8)
+    arriving = table.compared("synthetic", **SMALL | {"seed": 77}, cancelled=lambda: next(asked, True))
+    assert next(arriving).status == "ok"
+    rest = list(arriving)
+    assert len(rest) == len(list_mechanisms()) - 1
+    assert rest[-2].status == "cancelled" and rest[-2].reason
+    # What needs no computing keeps its reason.
+    assert next(row for row in rest if row.mechanism == "ftrl").status == "not applicable"
+
+
+def test_pure_budgets_leave_pure_mechanisms():
+    found = {row.mechanism: row for row in table.compared("synthetic", **SMALL, delta=0.0)}
+    assert {row.promise for row in found.values() if row.status == "ok"} == {"pure"}
+    assert "delta" in found["output_gaussian"].reason and found["objective_gamma"].status == "ok"
+
+
+def test_who_is_not_proved_for_the_loss_shows_another_and_says_so():
+    found = {row.mechanism: row for row in table.compared("synthetic", **SMALL, loss="hinge")}
+    refused = found["objective_gaussian"]
+    assert (refused.status, refused.loss) == ("ok", "logistic") and "hinge" in refused.reason
+    assert (found["output_gaussian"].loss, found["output_gaussian"].reason) == ("hinge", "")
+
+
+def test_sources_and_words_are_checked_before_anything_is_computed():
+    with pytest.raises(ValueError, match="epsilon must be"):
+        table.compared("synthetic", epsilon=0.0)
+    with pytest.raises(ValueError, match="splits must be an integer >= 2"):
+        table.compared("synthetic", splits=1)

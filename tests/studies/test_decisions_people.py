@@ -1,0 +1,155 @@
+"""People needed and the price in people: the same question asked the other way round, and limits that must hold."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import numpy as np
+import pytest
+
+from dpcore import NotApplicable
+from dpcore.core.losses import get_loss
+from dpcore.data import load
+from dpcore.experiments.cell import reference_of, run_cell
+from dpcore.experiments.metrics import accuracy, risk
+from dpcore.studies.decide import sample_size
+from dpcore.studies.decide.equivalent_sample_size import ERRORS, price_in_people
+from dpcore.studies.decide.loss_curve import Setting, lost_curve
+from dpcore.studies.decide.sample_size import PEOPLE, PeopleQuestion, people_needed
+from dpcore.studies.decide.smallest_epsilon import smallest_budget
+from dpcore.studies.decide.threshold_interval import falling
+from pages.ui import sidebar
+
+EPSILONS = (0.1, 1.0, 10.0, 1e3, 1e5, 1e7)
+
+
+def test_people_for_a_budget_and_the_budget_for_these_people_agree():
+    """The same splits answer both, up to what is linear between grid points."""
+    setting = Setting("synthetic", seed=2, splits=10)
+    needed = people_needed(setting, epsilon=1.0, at_most=4.0).answer()
+    budget = smallest_budget(lost_curve(dc.replace(setting, n=round(needed.value))), 4.0)
+    assert budget.value == pytest.approx(1.0, rel=0.1)
+    fewer = smallest_budget(lost_curve(dc.replace(setting, n=round(0.7 * needed.value))), 4.0)
+    assert fewer.low > 1.05, "the test can fail"
+
+
+def test_the_search_ends_early_and_misses_nothing(monkeypatch):
+    monkeypatch.setattr(sample_size, "PEOPLE", PEOPLE[:9])
+    asked = PeopleQuestion(Setting("iris", "objective_gaussian", splits=5), 1.0, 6.0)
+    early = list(asked.snapshots())
+    assert early[-1].people[-1] < PEOPLE[8] and [len(found.people) for found in early] == list(range(1, len(early) + 1))
+    monkeypatch.setattr(sample_size, "_ENOUGH", 10**6)
+    *_, full = asked.snapshots()
+    assert full.people.tolist() == list(PEOPLE[:9])
+    for field in ("value", "low", "high"):
+        assert getattr(early[-1].answer(), field) == pytest.approx(getattr(full.answer(), field), rel=1e-6)
+
+
+def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
+    wide = PeopleQuestion(Setting("synthetic", p=2_000, splits=2), 0.01, 1.0)
+    assert max(wide.sizes) == 20_000, "no more records than fit into memory"
+    monkeypatch.setattr(sample_size, "PEOPLE", PEOPLE[:7])
+    setting = Setting("breast_cancer", "objective_gaussian", lam=1e-3, splits=2)
+    found = people_needed(setting, epsilon=0.3, at_most=20.0)
+    assert set(found.refused) | set(found.people) <= set(PEOPLE)
+    assert len(found.refused) > 0 and max(found.refused) < min(found.people)
+    with pytest.raises(NotApplicable, match="delta"):
+        people_needed(Setting("synthetic", delta=0.0), epsilon=1.0, at_most=5.0)
+    never = people_needed(Setting("wine", splits=2), epsilon=0.01, at_most=0.5).answer()
+    assert not never.reachable
+
+
+def test_questions_are_equal_wherever_the_sliders_stand():
+    here, there = Setting("synthetic", n=300), Setting("synthetic", n=5_000, epsilons=(1.0,))
+    assert PeopleQuestion(here, 1.0, 5.0) == PeopleQuestion(there, 1.0, 5.0)
+    assert PeopleQuestion(here, 1.0, 5.0) != PeopleQuestion(here, 2.0, 5.0)
+    assert sidebar.PEOPLE == PEOPLE
+    for epsilon, at_most, named in ((0.0, 5.0, "epsilon"), (1.0, 0.0, "at_most")):
+        with pytest.raises(ValueError, match=f"{named} must be"):
+            PeopleQuestion(here, epsilon, at_most)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting("breast_cancer", "objective_gaussian", n=300, epsilons=EPSILONS[:-1], splits=10),
+        Setting("synthetic", "output_gaussian", n=1_000, lam=1e-4, epsilons=EPSILONS, splits=10),
+        Setting("synthetic", "output_gamma", n=300, lam=1e-4, epsilons=EPSILONS[1:], splits=6),
+        Setting("synthetic", "noisy_gd", n=500, epsilons=EPSILONS, splits=10),
+        Setting("synthetic_regression", n=500, loss="huber", lam=1e-3, epsilons=EPSILONS, splits=10),
+        Setting("synthetic_sparse", "frank_wolfe_polytope", p=16, n=500, loss="squared", epsilons=EPSILONS, splits=10),
+    ],
+    ids=lambda s: f"{s.source}-{s.mechanism.key}",
+)
+def test_the_price_tends_to_n_and_is_never_above(setting):
+    price = price_in_people(setting)
+    n = setting.n
+    for error in ERRORS:
+        worth = price.worth(error)
+        values = [w.value for w in worth]
+        assert values[0] < 0.15 * n, "at a small epsilon n people are worth few"
+        assert values[-1] > (0.9 if error == "loss" else 0.7) * n
+        assert all(w.first <= w.low <= w.value <= w.high <= n for w in worth)
+
+
+def test_noise_never_lowers_the_mean_loss():
+    """The reason for n' <= n, without the cut at n: exact for noise in the answer, whatever its law and the split."""
+    for mechanism, loss in (
+        ("output_gaussian", "logistic"),
+        ("output_gamma", "huber_hinge"),
+        ("output_gaussian", "hinge"),
+    ):
+        price = price_in_people(Setting("iris", mechanism, n=60, loss=loss, lam=0.01, epsilons=EPSILONS, splits=3))
+        above = price.private("loss") - price.same[0, :, -1]
+        assert (above >= -1e-3 * price.same[0, :, -1]).all(), "but for the distance to which models are found"
+        assert above[:, 0].min() > 0.1
+    price = price_in_people(Setting("synthetic", "objective_gaussian", n=300, epsilons=EPSILONS, splits=10))
+    above = price.private("loss") - price.same[0, :, -1]
+    assert (above.mean(axis=0) >= -3.0 * above.std(axis=0, ddof=1) / np.sqrt(10)).all()
+
+
+def test_noise_of_one_size_keeps_its_price():
+    """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the price vanish."""
+    price = price_in_people(Setting("synthetic", n=1_000, epsilons=EPSILONS, splits=10))
+    worth = [w.value for w in price.worth("loss")]
+    assert worth == sorted(worth) and worth[-1] < 500
+    above = (price.private("loss") - price.same[0, :, -1]).mean(axis=0)
+    assert above[-1] > 0.5 * above[2] > 0.0
+
+
+@pytest.mark.parametrize("mechanism", ["output_gaussian", "objective_gaussian"])
+def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
+    setting = Setting("breast_cancer", mechanism, n=120, splits=2)
+    price = price_in_people(setting)
+    assert price.sizes.tolist() == [10, 15, 20, 30, 50, 70, 100, 120]
+    for split in range(2):
+        for size in (30, 120):
+            fewer = dc.replace(setting, n=size).cell(split)
+            test = load("breast_cancer", size, 31, fewer.seed).test
+            model = reference_of(fewer).theta
+            g = price.sizes.tolist().index(size)
+            assert price.best[0, split, g] == pytest.approx(risk(get_loss("logistic"), model, test), abs=1e-6)
+            assert price.best[1, split, g] == -accuracy(model, test)
+        rows = [row for row in run_cell(setting.cell(split)) if row["metric"] == "fresh_risk"]
+        quiet, mean = (np.array([row[name] for row in rows]) for name in ("noiseless", "mean"))
+        assert price.same[0, split, -1] == pytest.approx(quiet, abs=1e-4)
+        assert np.array_equal(price.private("loss")[split], mean)
+
+
+def test_so_many_people_have_the_same_error():
+    price = price_in_people(Setting("synthetic", n=2_000, splits=10, epsilons=(0.3, 1.0, 3.0)))
+    for k, worth in enumerate(price.worth("loss")):
+        learners = [falling(curve.mean(axis=0)) for curve in (price.best[0], price.same[0, :, :, k])]
+        errors = [np.interp(np.log(worth.value), np.log(price.sizes), curve) for curve in learners]
+        assert min(errors) == pytest.approx(price.private("loss").mean(axis=0)[k], rel=2e-3)
+        assert worth.low < worth.value < worth.high < 2_000
+
+
+def test_copies_of_records_have_no_price():
+    with pytest.raises(NotApplicable, match="n <= 105"):
+        price_in_people(Setting("iris", n=200))
+    with pytest.raises(NotApplicable, match="delta"):
+        price_in_people(Setting("iris", delta=0.0, splits=2))
+    price = price_in_people(Setting("iris", n=20, splits=2, epsilons=(1.0,)))
+    with pytest.raises(ValueError, match="error must be one of loss, accuracy"):
+        price.worth("distance")

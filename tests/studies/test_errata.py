@@ -1,0 +1,129 @@
+"""Errata: the recomputed numbers are those of the document, and every command that it names shows them."""
+
+import itertools
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from dpcore import __main__, figures
+from dpcore.studies.papers import errata
+from tests.harness import ROOT
+
+DOCUMENT = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+COMMANDS = sorted(set(re.findall(r"`python -m dpcore ((?:errata|exhibit)\b[^`A-Z]*)`", DOCUMENT)))
+# Of the tables of errata; the last table, of what runs certify, is the output of a command.
+ROWS = [line for line in DOCUMENT.split("## What runs")[0].splitlines() if re.match(r"\|(?!---| printed)", line)]
+# Some million runs, seconds each.
+LONG = ("exhibit", "exhibit quoted_kappa", "exhibit objective_gaussian")
+
+
+def run(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    __main__.main(shlex.split(command))
+    return capsys.readouterr().out
+
+
+# As docs/errata.md says them; equation (12)'s by its own formula.
+FIGURES = {
+    "objective_gaussian": 23.6,
+    "objective_gamma": 1.4055,
+    "simplex_draws": 15.8,
+    "stream_condition": 3.14,
+    "equation_12": np.sqrt(8.0) * np.log(1_000.0),
+    "lasso_noise": 1.797,
+    "classifier_minimiser": 1.0 / 0.1852,
+    "lecture_lemma": 1.0 / 0.000237,
+    "lecture_descent": 1.0 / 0.0804,
+    "minibatch_noise": 1.0 / 0.353,
+    "gaussian_multiplier": 7.075 / 3.731,
+    "gamma_noise": 2.0,
+    "quoted_kappa": 2.541,
+    "textbook_gaussian": 1.359,
+}
+
+
+@pytest.mark.parametrize("name", errata.ERRATA)
+def test_the_recomputed_numbers_are_those_of_the_document(name):
+    """1% for the rounding of what is printed; the share of draws has a standard error of 1% of itself."""
+    found = errata.recompute(name)
+    assert found.times == pytest.approx(FIGURES[name], rel=0.04 if name == "classifier_minimiser" else 0.01)
+    # What costs more is larger, what wastes is smaller; noise and constants that are too large come down.
+    down = found.right < found.printed
+    assert down == (found.erratum.kind == "wasteful" or name == "classifier_minimiser")
+
+
+def test_the_table_is_complete_and_in_its_order():
+    found = errata.recomputed()
+    assert {each.name for each in found} == set(errata.ERRATA) == set(FIGURES)
+    kinds = [list(errata.KINDS).index(each.erratum.kind) for each in found]
+    assert kinds == sorted(kinds)
+    for one, other in itertools.pairwise(found):
+        assert one.erratum.kind != other.erratum.kind or one.times >= other.times
+    for each in found:
+        printed, right = f"{each.printed:.3g}", f"{each.right:.3g}"
+        assert f"is {right} where {printed} is printed" in each.sentence and each.erratum.setting in each.sentence
+
+
+def test_two_columns_are_told_apart_as_by_every_sequence_of_choices():
+    """All 2^7 sequences, one by one, against the sum over counts."""
+    share, epsilon = 1.0 / (1.0 + np.exp(-0.4)), 0.3
+    counts = np.array([bin(k).count("1") for k in range(2**7)])
+    one, other = (s**counts * (1.0 - s) ** (7 - counts) for s in (share, 1.0 - share))
+    plain = np.maximum(one - np.exp(epsilon) * other, 0.0).sum()
+    assert errata.two_column_delta(7, 0.8, epsilon) == pytest.approx(plain, rel=1e-12)
+    assert errata.two_column_delta(7, 0.4, epsilon) < 0.9 * plain
+
+
+@pytest.mark.parametrize("command", [pytest.param(c, marks=pytest.mark.nightly if c in LONG else ()) for c in COMMANDS])
+def test_every_command_of_the_document_runs_and_says_what_it_says(command, capsys):
+    out = run(command, capsys)
+    words = command.split()
+    if words[0] == "exhibit":
+        assert ("With confidence 99.9%" if len(words) > 1 else "contradicted") in out
+    elif len(words) == 1:
+        assert all(name in out for name in errata.ERRATA)
+    else:
+        assert f"{errata.recompute(words[1]).sentence}." in out
+
+
+def test_every_erratum_that_is_computed_is_in_the_document():
+    assert {f"errata {name}" for name in errata.ERRATA} | {"errata"} <= set(COMMANDS)
+
+
+def test_every_row_says_how_it_is_seen():
+    """A command, a test, a page, or a name of the library; one row has no more to show than its own words."""
+    assert len(ROWS) > 50
+    shown = [row.rstrip(" |").rsplit(" | ", 1)[-1] for row in ROWS]
+    assert shown.count("-") == 1
+    for cell in shown:
+        assert "`" in cell or "page *" in cell or cell in ("-", "the same"), cell
+
+
+def test_json_says_the_same_and_a_wrong_name_is_refused(capsys):
+    facts = json.loads(run("errata --json", capsys))
+    assert [fact["name"] for fact in facts] == [each.name for each in errata.recomputed()]
+    one = json.loads(run("errata objective_gamma --json", capsys))
+    assert one["right"] == errata.recompute("objective_gamma").right and one["kind"] == "broken"
+    with pytest.raises(SystemExit):
+        run("errata nothing", capsys)
+    assert "name must be one of objective_gaussian" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_figure_has_a_bar_for_each_erratum(theme):
+    found = errata.recomputed()
+    kinds = [each.erratum.kind for each in found]
+    drawn = figures.corrections_figure(
+        [each.name for each in found], [each.times for each in found], kinds, errata.KINDS, theme=theme, height=600
+    )
+    bars = {y: start + x for t in drawn.data for y, start, x in zip(t["y"], t["base"], t["x"], strict=True)}
+    assert [bars[y] for y in range(len(found) - 1, -1, -1)] == pytest.approx([each.times for each in found])
+    assert [t["name"] for t in drawn.data] == list(errata.KINDS.values())
+    assert [len(t["y"]) for t in drawn.data] == [kinds.count(kind) for kind in errata.KINDS]
+
+
+def test_only_what_is_drawn_depends_on_the_seed():
+    pairs = zip(*(sorted(errata.recomputed(seed), key=lambda each: each.name) for seed in (0, 1)), strict=True)
+    assert [one.name for one, other in pairs if one.right != other.right] == ["classifier_minimiser"]

@@ -1,0 +1,425 @@
+"""The valley in m, one release and the price of columns, against direct computations.
+
+Random tests have fixed seeds. "Five standard errors" fails by chance with probability below 1e-6 a comparison.
+"""
+
+import dataclasses as dc
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize
+
+from dpcore import data as records
+from dpcore.accounting.composition import zcdp_epsilon
+from dpcore.core.cache import BoundedCache
+from dpcore.core.losses import get_loss
+from dpcore.core.specification import Budget, Data, NotApplicable, Spec, Unconverged
+from dpcore.experiments.cell import generator
+from dpcore.mechanisms import make_mechanism
+from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
+from dpcore.studies.sparsity.simplex import data as problem
+from dpcore.studies.sparsity.simplex import (
+    excess_by_columns,
+    excess_by_draws,
+    price_of_columns,
+    project_onto_simplex,
+    single_release,
+    stored_columns,
+)
+from dpcore.studies.sparsity.simplex import support as support_of
+from dpcore.studies.sparsity.simplex import valley as valley_of
+
+SMALL = {"n": 400, "p": 12, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 3}
+SE = 5.0
+PRECISE = 1e-6  # predictions are in single precision
+
+
+@pytest.fixture(autouse=True)
+def empty_caches(monkeypatch):
+    """Every test computes for itself."""
+    monkeypatch.setattr(excess_by_draws, "_VALLEYS", BoundedCache(64))
+    monkeypatch.setattr(single_release, "_SUPPORTS", BoundedCache(64))
+    monkeypatch.setattr(excess_by_columns, "_PRICES", BoundedCache(64))
+    monkeypatch.setattr(problem, "_REFERENCES", BoundedCache(64))
+
+
+def huber(z, y, h=0.5):
+    r = np.abs(z - y)
+    return float(np.mean([e * e / (2 * h) if e <= h else e - h / 2 for e in r]))
+
+
+def best_on_simplex(data):
+    """F* by sequential quadratic programming, from the uniform mixture."""
+    p = data.active
+
+    def slope(w):
+        return np.clip((data.X @ w - data.y) / 0.5, -1.0, 1.0) @ data.X / data.n
+
+    equal = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": lambda w: np.ones(p)}
+    found = minimize(
+        lambda w: huber(data.X @ w, data.y),
+        np.full(p, 1.0 / p),
+        jac=slope,
+        bounds=[(0.0, 1.0)] * p,
+        constraints=[equal],
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("lam", ["auto", 0.05])
+def test_a_valley_is_what_loops_over_releases_give(lam, monkeypatch):
+    monkeypatch.setattr(excess_by_draws, "_DISPLAY_RESIDUAL", 1e-10)
+    made = valley_of(**SMALL, lam=lam, repetitions=10, ms=(1, 7, 60))
+    split = records.load("synthetic_mixture", 400, 12, 3)
+    spec = Spec("huber", 400, 12, lam, split.domain, set="simplex")
+    levels = best_on_simplex(split.train), huber(split.test.X @ split.truth, split.test.y)
+    for k, m in enumerate((1, 7, 60)):
+        mechanism = SimplexSampling(m=m)
+        plan = mechanism.calibrate(spec, Budget(1.0, 1e-6))
+        weights = mechanism.prepare(plan, split.train)
+        rngs = [generator(3, "simplex_sampling", r) for r in range(10)]
+        thetas = [sampled_models(weights, [m], [rng], 1.0)[0, 0] for rng in rngs]
+        assert made.lam[k] == float(plan.spec.lam)
+        for measured, data, level in zip((made.training, made.fresh), (split.train, split.test), levels, strict=True):
+            excess = np.array([huber(data.X @ theta, data.y) - level for theta in thetas])
+            assert measured.mean[k] == pytest.approx(excess.mean(), abs=PRECISE)
+            assert measured.se[k] == pytest.approx(excess.std(ddof=1) / math.sqrt(10), abs=PRECISE)
+            assert measured.q10[k] == pytest.approx(np.quantile(excess, 0.1), abs=PRECISE)
+            assert measured.q90[k] == pytest.approx(np.quantile(excess, 0.9), abs=PRECISE)
+            assert measured.noiseless[k] == pytest.approx(huber(data.X @ weights.theta, data.y) - level, abs=PRECISE)
+
+
+@pytest.mark.parametrize("loss", ["huber", "squared"])
+def test_terms_and_bounds_are_those_of_the_mechanism(loss):
+    made = valley_of(**(SMALL | {"loss": loss}), lam="auto", repetitions=2, ms=(1, 4, 30))
+    split = records.load("synthetic_mixture", 400, 12, 3)
+    L = {"huber": 1.0, "squared": 2.0 * (1.0 + 1.25)}[loss]
+    for k, m in enumerate((1, 4, 30)):
+        lam = made.lam[k]
+        assert made.sampling[k] == pytest.approx(min(L / math.sqrt(m), 2.0 / (2 * m)))
+        assert made.bias[k] == pytest.approx(lam * math.log(12))
+        assert made.stability[k] == pytest.approx(2 * L**2 / (400 * lam))
+        mechanism = SimplexSampling(m=m)
+        plan = mechanism.calibrate(Spec(loss, 400, 12, lam, split.domain, set="simplex"), Budget(1.0, 1e-6))
+        for on, quantity in (("training", "excess_empirical_risk"), ("fresh", "excess_population_risk")):
+            (bound,) = [b for b in mechanism.bounds(plan) if (b.quantity, b.form) == (quantity, "upper")]
+            assert made.bound(on)[k] == pytest.approx(bound.value, rel=1e-4)
+            assert made.bound(on)[k] <= bound.value
+
+
+@pytest.mark.parametrize("lam", ["auto", 0.02])
+@pytest.mark.parametrize("loss", ["huber", "squared"])
+def test_measured_means_stay_below_their_bounds(lam, loss):
+    """64 comparisons at five standard errors."""
+    made = valley_of(n=1_000, p=64, epsilon=1.0, delta=1e-6, loss=loss, lam=lam, seed=1, repetitions=40)
+    for on in ("training", "fresh"):
+        measured = made.measured(on)
+        assert (measured.mean <= made.bound(on) + SE * measured.se).all()
+        assert np.isfinite(measured.mean).all()
+    assert made.reasons == ("",) * 16
+    assert (made.training.noiseless >= -PRECISE).all()  # F* is a minimum
+    assert (made.training.noiseless <= made.bias).all()
+
+
+def test_there_is_a_valley():
+    made = valley_of(n=5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber", lam="auto", seed=0, repetitions=20)
+    mean, se, best = made.training.mean, made.training.se, int(np.argmin(made.training.mean))
+    assert mean[best] + SE * se[best] < mean[0] - SE * se[0]
+    assert mean[best] + SE * se[best] < mean[-1] - SE * se[-1]
+    assert made.best_measured("training") == made.m[best]
+    assert made.best_by_bound("training") == made.m[np.argmin(made.sampling + made.bias)]
+    assert made.best_by_bound("fresh") == made.m[np.argmin(made.sampling + made.bias + made.stability)]
+
+
+def test_what_is_affordable_is_what_costs_at_most_epsilon():
+    made = valley_of(**SMALL, lam=0.2, repetitions=2)
+    assert made.affordable.any() and not made.affordable.all()
+    for eta, m, spent, affordable in zip(made.eta, made.m, made.spent_epsilon, made.affordable, strict=True):
+        assert spent == pytest.approx(min(m * eta, zcdp_epsilon(m * eta**2 / 8, 1e-6)), rel=1e-6)
+        assert affordable == (spent <= 1.0)
+    assert (np.diff(made.spent_epsilon) > 0).all()
+    dear = dc.replace(made, affordable=np.arange(16) < 3)
+    assert dear.best_by_bound("training") == made.m[np.argmin(made.bound("training")[:3])]
+    assert dear.best_measured("training") == made.m[np.argmin(made.training.mean[:3])]
+    assert dc.replace(made, affordable=np.zeros(16, bool)).best_measured("fresh") is None
+
+
+def test_a_lam_of_its_own_makes_every_m_affordable_and_costs_nearly_all():
+    made = valley_of(**SMALL, lam="auto", repetitions=2)
+    assert made.affordable.all() and made.lam_is_free
+    assert (made.spent_epsilon > 0.999).all()
+    assert (np.diff(made.lam) > 0).all()
+
+
+def test_pure_budgets_have_a_valley_too():
+    made = valley_of(**(SMALL | {"delta": 0.0}), lam="auto", repetitions=2, ms=(1, 10))
+    assert made.affordable.all()
+    assert made.m * made.eta == pytest.approx(made.spent_epsilon)
+
+
+def test_draws_share_their_randomness_along_m_and_along_lam():
+    """A curve through few m is part of one through many, and lam moves it smoothly: not so with other draws."""
+    many = valley_of(**SMALL, lam=0.05, repetitions=6, ms=(1, 2, 5, 20, 50))
+    few = valley_of(**SMALL, lam=0.05, repetitions=6, ms=(2, 50))
+    assert few.training.mean == pytest.approx(many.training.mean[[1, 4]], rel=1e-6)
+    moved = valley_of(**SMALL, lam=0.0501, repetitions=6, ms=(2, 50)).training.mean - few.training.mean
+
+    split = records.load("synthetic_mixture", 400, 12, 3)
+    plan = SimplexSampling(m=2).calibrate(problem.spec_of("huber", split, 0.05), Budget(1.0, 1e-6))
+    weights = SimplexSampling(m=2).prepare(plan, split.train)
+    models = sampled_models(weights, [2, 50], [np.random.default_rng(r) for r in range(6)], 1.0)
+    level = problem.minimum_of("huber", 400, 12, 12, 3).risk
+    others = np.array([[huber(split.train.X @ t, split.train.y) - level for t in along] for along in models])
+    assert np.abs(moved).max() < 0.1 * np.abs(others.mean(axis=0) - few.training.mean).max()
+
+
+def test_a_new_cache_gives_the_same_bits(monkeypatch):
+    first = valley_of(**SMALL, lam="auto", repetitions=10)
+    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
+    monkeypatch.setattr(excess_by_draws, "_VALLEYS", BoundedCache(1))
+    monkeypatch.setattr(excess_by_columns, "_PRICES", BoundedCache(1))
+    monkeypatch.setattr(problem, "_REFERENCES", BoundedCache(1))
+    second = valley_of(**SMALL, lam="auto", repetitions=10)
+    assert second.training is not first.training
+    assert (second.training.mean == first.training.mean).all() and (second.fresh.q90 == first.fresh.q90).all()
+    repriced = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
+    assert repriced is not price and (repriced.projected.mean == price.projected.mean).all()
+
+
+def test_moving_epsilon_at_a_fixed_lam_measures_nothing_again():
+    tight = valley_of(**SMALL, lam=0.05, repetitions=2)
+    loose = valley_of(**(SMALL | {"epsilon": 4.0}), lam=0.05, repetitions=2)
+    assert loose.training is tight.training
+    assert loose.affordable.sum() > tight.affordable.sum()
+
+
+def test_the_display_residual_does_not_show(monkeypatch):
+    rough = valley_of(**SMALL, lam="auto", repetitions=40)
+    monkeypatch.setattr(excess_by_draws, "_DISPLAY_RESIDUAL", 1e-10)
+    monkeypatch.setattr(excess_by_draws, "_VALLEYS", BoundedCache(1))
+    exact = valley_of(**SMALL, lam="auto", repetitions=40)
+    assert (np.abs(rough.training.mean - exact.training.mean) <= 0.3 * exact.training.se + 1e-5).all()
+    assert rough.training.noiseless == pytest.approx(exact.training.noiseless, rel=2e-3)
+
+
+def padded(split, p):
+    """The split with its idle columns stored as zeros."""
+
+    def filled(data):
+        return Data(np.pad(data.X, ((0, 0), (0, p - data.active))), data.y)
+
+    return dc.replace(split, train=filled(split.train), test=filled(split.test), truth=np.pad(split.truth, (0, p - 8)))
+
+
+@pytest.fixture
+def eight_are_filled(monkeypatch):
+    for module in (excess_by_draws, single_release, excess_by_columns):
+        monkeypatch.setattr(module, "stored_columns", lambda n, p, most=0: min(p, 8))
+
+
+def with_explicit_zeros(monkeypatch):
+    """The same, with the zeros in the table and a reference of their own."""
+    for module in (excess_by_draws, single_release, excess_by_columns, problem):
+        monkeypatch.setattr(
+            module, "split_of", lambda n, p, stored, seed: padded(records.load("synthetic_mixture", n, 8, seed), p)
+        )
+    monkeypatch.setattr(excess_by_draws, "_VALLEYS", BoundedCache(1))
+    monkeypatch.setattr(excess_by_columns, "_PRICES", BoundedCache(1))
+    monkeypatch.setattr(problem, "_REFERENCES", BoundedCache(64))
+
+
+@pytest.mark.parametrize("lam", ["auto", 0.05])
+def test_idle_columns_equal_explicit_zeros(lam, eight_are_filled, monkeypatch):
+    monkeypatch.setattr(excess_by_draws, "_DISPLAY_RESIDUAL", 1e-10)
+    settings = SMALL | {"p": 30, "lam": lam, "repetitions": 4}
+    idle = valley_of(**settings)
+    assert (idle.stored, idle.p) == (8, 30)
+    with_explicit_zeros(monkeypatch)
+    explicit = valley_of(**settings)
+    assert (idle.lam == explicit.lam).all()
+    for on in ("training", "fresh"):
+        assert idle.measured(on).mean == pytest.approx(explicit.measured(on).mean, abs=PRECISE)
+        assert idle.measured(on).noiseless == pytest.approx(explicit.measured(on).noiseless, abs=PRECISE)
+    without = valley_of(**(settings | {"p": 8}))
+    assert np.abs(without.training.noiseless - idle.training.noiseless).max() > 1e-3  # they do take weight
+
+
+def test_the_price_of_idle_columns_is_that_of_explicit_zeros(eight_are_filled, monkeypatch):
+    settings = {"n": 300, "epsilon": 2.0, "delta": 1e-6, "loss": "huber", "seed": 0, "repetitions": 6, "ps": (8, 40)}
+    idle = price_of_columns(**settings)
+    assert idle.stored.tolist() == [8, 8]
+    with_explicit_zeros(monkeypatch)
+    explicit = price_of_columns(**settings)
+    assert idle.sampling.mean == pytest.approx(explicit.sampling.mean, abs=PRECISE)
+    # Display accuracy of objective perturbation; the noise of idle columns decides where the projection ends.
+    assert idle.objective.mean == pytest.approx(explicit.objective.mean, rel=5e-3)
+    assert idle.projected.mean == pytest.approx(explicit.projected.mean, rel=5e-3)
+    assert idle.nothing == pytest.approx(explicit.nothing, abs=PRECISE)
+    assert abs(idle.projected.mean[1] / idle.projected.mean[0] - 1.0) > 0.1
+
+
+def test_the_price_is_what_loops_over_releases_give():
+    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=5, repetitions=4, ps=(10,))
+    split = records.load("synthetic_mixture", 300, 10, 5)
+    train, level = split.train, best_on_simplex(split.train)
+    plan = SimplexSampling().calibrate(Spec("huber", 300, 10, "auto", split.domain, set="simplex"), Budget(1.0, 1e-6))
+    assert (price.m[0], price.lam[0]) == (plan.steps, plan.spec.lam)
+    weights = SimplexSampling().prepare(plan, train)
+    rngs = [generator(5, "simplex_sampling", r) for r in range(4)]
+    models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
+    assert price.sampling.mean[0] == pytest.approx(
+        np.mean([huber(train.X @ t, train.y) for t in models]) - level, abs=PRECISE
+    )
+    assert price.nothing[0] == pytest.approx(huber(np.zeros(300), train.y) - level, abs=PRECISE)
+
+    mechanism = make_mechanism("objective_gaussian")
+    domain = split.domain.implied(2.0, 10)
+    assert math.sqrt(10) == domain.R
+    plan = mechanism.calibrate(Spec("huber", 300, 10, "auto", domain, theta_norm=1.0), Budget(1.0, 1e-6))
+    prepared, lam = mechanism.prepare(plan, train), float(plan.spec.lam)
+    excess, on_simplex = [], []
+    for rng in (generator(5, "objective_gaussian", r) for r in range(2)):
+        b = plan.scale * rng.standard_normal(10)
+        for sign in (1.0, -1.0):
+            theta = minimiser(train, lam, sign * b)
+            excess.append(huber(train.X @ theta, train.y) - level)
+            on_simplex.append(huber(train.X @ nearest(theta), train.y) - level)
+    assert price.objective.mean[0] == pytest.approx(np.mean(excess), rel=5e-3)
+    assert price.projected.mean[0] == pytest.approx(np.mean(on_simplex), rel=5e-3)
+    assert price.objective.noiseless[0] == pytest.approx(huber(train.X @ prepared.theta, train.y) - level, abs=PRECISE)
+
+
+def minimiser(data, lam, b):
+    """argmin F + (lam/2) ||theta||^2 + <b, theta>."""
+
+    def gradient(t):
+        return np.clip((data.X @ t - data.y) / 0.5, -1.0, 1.0) @ data.X / data.n + lam * t + b
+
+    def value(t):
+        return huber(data.X @ t, data.y) + lam / 2 * t @ t + b @ t
+
+    return minimize(value, np.zeros(len(b)), jac=gradient, method="BFGS", options={"gtol": 1e-9}).x
+
+
+def nearest(v, radius=1.0):
+    """The projection onto the simplex by a root of sum (v - t)_+ = radius."""
+    t = brentq(lambda t: np.maximum(v - t, 0.0).sum() - radius, v.min() - radius, v.max(), xtol=1e-15)
+    return np.maximum(v - t, 0.0)
+
+
+@pytest.mark.parametrize("radius", [1.0, 0.3, 7.0])
+def test_the_projection_is_the_nearest_point(radius):
+    rng = np.random.default_rng(0)
+    for p in (1, 2, 3, 17, 400):
+        points = rng.standard_normal((20, p)) * 10.0 ** rng.uniform(-2, 2, (20, 1))
+        points[0] = 0.25  # ties
+        found = project_onto_simplex(points, radius)
+        assert (found >= 0).all() and found.sum(axis=1) == pytest.approx(radius)
+        for v, w in zip(points, found, strict=True):
+            assert w == pytest.approx(nearest(v, radius) if p > 1 else np.array([radius]), abs=1e-9)
+            # No vertex lies on the far side of the plane through w: <v - w, vertex - w> <= 0.
+            assert ((v - w) * radius - (v - w) @ w).max() <= 1e-9 * (1 + np.abs(v).max())
+    inside = rng.dirichlet(np.ones(5), size=4) * radius
+    assert project_onto_simplex(inside, radius) == pytest.approx(inside)
+
+
+def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():
+    price = price_of_columns(n=2_000, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=8, ps=(8, 64, 256))
+    assert (price.projected.mean >= -PRECISE).all()  # inside the simplex nothing is better than F*
+    assert price.stored.tolist() == [8, 64, 160]
+    assert (np.diff(price.objective.mean) > 0).all() and (price.m >= 1).all()
+    # Draws grow far more slowly with p than noise in the question does.
+    assert price.sampling.mean[2] / price.sampling.mean[0] < 0.2 * price.objective.mean[2] / price.objective.mean[0]
+
+
+def test_what_a_mechanism_refuses_is_a_reason_and_no_crash():
+    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=4, ps=(8,))
+    assert price.objective_reasons[0] and math.isnan(price.objective.mean[0]) and math.isnan(price.projected.q10[0])
+    assert price.sampling_reasons == ("",) and price.sampling.mean[0] > 0
+    made = valley_of(**(SMALL | {"loss": "hinge"}), lam="auto", repetitions=2)
+    assert all("second derivative" in reason for reason in made.reasons)
+    assert np.isnan(made.training.mean).all() and np.isnan(made.bound("fresh")).all() and not made.affordable.any()
+    assert made.best_by_bound("training") is None
+    with pytest.raises(NotApplicable, match="second derivative"):
+        support_of(**(SMALL | {"loss": "hinge"}), lam="auto", m="auto")
+
+
+def test_a_solver_that_gives_up_is_a_reason_at_its_points_alone(monkeypatch):
+    solve = excess_by_draws.minimise_entropic
+
+    def gives_up(loss, data, lam, **options):
+        if lam < 0.1:
+            raise Unconverged("rounding")
+        return solve(loss, data, lam, **options)
+
+    monkeypatch.setattr(excess_by_draws, "minimise_entropic", gives_up)
+    made = valley_of(**SMALL, lam="auto", repetitions=2)
+    failed = np.array([reason == "rounding" for reason in made.reasons])
+    assert (failed == (made.lam < 0.1)).all() and failed.any() and not failed.all()
+    assert (np.isnan(made.training.mean) == failed).all() and np.isfinite(made.bound("training")).all()
+    monkeypatch.setattr(excess_by_draws, "minimise_entropic", lambda *a, **k: gives_up(a[0], a[1], 0.0))
+    assert np.isnan(valley_of(**SMALL, lam=0.3, repetitions=2).fresh.mean).all()
+
+
+def test_a_release_is_the_first_of_the_valley_and_adds_up(eight_are_filled):
+    seen = support_of(**(SMALL | {"p": 30}), lam=0.05, m=9, columns=5)
+    assert (seen.plan.steps, seen.bits) == (9, pytest.approx(9 * math.log2(30)))
+    for part in ("weight", "drawn"):
+        listed = getattr(seen, {"weight": "weights", "drawn": "drawn"}[part]).sum()
+        assert listed + getattr(seen, f"other_{part}") + getattr(seen, f"idle_{part}") == pytest.approx(1.0)
+    assert (len(seen.columns), seen.other_columns, seen.idle_columns) == (5, 3, 22)
+    split = problem.split_of(400, 30, 8, 3)
+    weights = SimplexSampling(m=9).prepare(seen.plan, split.train)
+    drawn = sampled_models(weights, [9], [generator(3, "simplex_sampling", 0)], 1.0)[0, 0]
+    assert (seen.drawn == drawn[seen.columns]).all()
+    assert (seen.weights == weights.theta[seen.columns]).all()
+    assert seen.idle_weight == pytest.approx(22 * math.exp(weights.log_idle))
+    assert seen.idle_drawn == pytest.approx(1.0 - drawn.sum())
+    idle_draws = round(9 * seen.idle_drawn)
+    assert idle_draws > 1
+    assert np.count_nonzero(drawn) + 1 <= seen.distinct <= np.count_nonzero(drawn) + idle_draws
+    # The truth's columns come first, by their weight; then whatever has most.
+    assert seen.truth.tolist() == pytest.approx([0.4, 0.3, 0.2, 0.1, 0.0])
+    left = np.setdiff1d(np.arange(8), seen.columns)
+    assert max(seen.weights[4], seen.drawn[4]) >= max(weights.theta[left].max(), drawn[left].max())
+
+
+def test_a_release_without_idle_columns_has_no_share_of_them():
+    seen = support_of(**SMALL, lam="auto", m="auto")
+    assert (seen.idle_columns, seen.idle_weight, seen.idle_drawn, seen.other_columns) == (0, 0.0, 0.0, 0)
+    assert seen.distinct == np.count_nonzero(seen.drawn) <= seen.plan.steps
+    assert support_of(**SMALL, lam="auto", m="auto") is seen
+
+
+def test_filled_columns_stop_where_a_slider_would():
+    assert stored_columns(100, 512) == 512 and stored_columns(100, 10_000) == 640
+    assert stored_columns(100_000, 64) == 25 and stored_columns(10**7, 64) == 8 and stored_columns(10**7, 4) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"lam": "published"}, "lam must be a number or 'auto'"),
+        ({"repetitions": 1}, "repetitions must be"),
+        ({"lam": -1.0}, "lam must be"),
+        ({"epsilon": 0.0}, "epsilon must be"),
+        ({"ms": (0,)}, "m must be"),
+    ],
+)
+def test_arguments_out_of_range_are_refused_in_one_sentence(change, words):
+    with pytest.raises(ValueError, match=words):
+        valley_of(**(SMALL | {"lam": "auto", "repetitions": 2} | change))
+
+
+@pytest.mark.parametrize("repetitions", [2, 5])
+def test_pairs_of_noise_need_an_even_number_of_repetitions(repetitions):
+    with pytest.raises(ValueError, match="repetitions must be even and at least 4"):
+        price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=repetitions)
+
+
+def test_the_losses_of_the_loops_are_those_of_the_library():
+    z, y = np.linspace(-2, 2, 9), np.full(9, 0.25)
+    assert huber(z, y) == pytest.approx(get_loss("huber").value(z, y).mean())

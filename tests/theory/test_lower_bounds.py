@@ -1,0 +1,110 @@
+"""The lower bound on the hardest data, against mechanisms that are private and known exactly."""
+
+import dataclasses as dc
+import math
+
+import numpy as np
+import pytest
+
+import dpcore
+from dpcore import Budget, Data, Domain, Spec
+from dpcore.core.losses import get_loss
+from dpcore.theory.lower_bounds import hardest_data
+from tests.problems import LINEAR
+
+every_loss = pytest.mark.parametrize("key", LINEAR)
+
+
+def line(n: int, k: int) -> Data:
+    """All records at x = 1, (n + k) / 2 of them with label +1."""
+    return Data(np.ones((n, 1)), np.concatenate([np.ones((n + k) // 2), -np.ones((n - k) // 2)]))
+
+
+def lower(key: str, n: int, budget: Budget, theta_norm: float = 10.0) -> float:
+    return sum(b.value for b in hardest_data(get_loss(key), Spec(key, n, 1, theta_norm=theta_norm), budget))
+
+
+@pytest.mark.parametrize("epsilon", [0.03, 0.1, 0.5])
+@pytest.mark.parametrize("n", [200, 201])
+def test_randomised_answers_lie_within_a_factor_of_the_bound(epsilon, n):
+    """P(answer +1) = 1 / (1 + e^(-epsilon k / 2)) is epsilon-private, and on hinge loss 4 times the bound at worst.
+
+    An answer -1 on D costs 2 k / n. Were the bound 5 times larger, it would be false.
+    """
+    worst = max(2 * k / n / (1 + math.exp(epsilon * k / 2)) for k in range(n % 2, n, 2))
+    bound = lower("hinge", n, Budget(epsilon))
+    assert bound <= worst <= 4.5 * bound
+    positive = -np.logaddexp(0, -epsilon * np.arange(-n, n + 1, 2) / 2)  # log P(answer +1) for every k
+    assert np.abs(np.diff(positive)).max() <= epsilon, "the mechanism of this test would not be private"
+
+
+@every_loss
+@pytest.mark.parametrize("noise", ["output_gaussian", "output_gamma"])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0])
+@pytest.mark.parametrize("lam", [0.001, 0.03, 1.0])
+def test_no_mechanism_is_better_on_the_hardest_data(key, noise, epsilon, lam):
+    """The larger mean excess over all swaps, exact, of mechanisms at every lam."""
+    n, loss, worst = 60, get_loss(key), 0.0
+    plan = dpcore.calibrate(noise, n=n, p=1, epsilon=epsilon, delta=1e-6, loss=key, lam=lam)
+    nodes, weights = plan.mechanism.law.spread(1)
+    z = np.linspace(-10, 10, 8001)
+    for k in range(0, 60, 2):
+        data = line(n, k)
+        theta = plan.mechanism.prepare(plan, data).theta
+        sd = plan.scale * nodes
+        means = [loss.gaussian_mean(np.repeat(theta, n), data.y, np.full(n, s)).mean() for s in sd]
+        minimum = min(((n + k) * loss.value(z, np.ones_like(z)) + (n - k) * loss.value(z, -np.ones_like(z))) / (2 * n))
+        worst = max(worst, weights @ means - minimum)
+    bound = lower(key, n, plan.spent)
+    assert 0 < bound <= worst
+    assert bound in [b.value for b in dpcore.bounds_of(plan) if b.form == "lower"]
+
+
+@every_loss
+def test_more_privacy_and_fewer_records_cannot_hurt_less(key):
+    assert lower(key, 100, Budget(0.1)) > lower(key, 100, Budget(1.0)) > lower(key, 1000, Budget(1.0)) > 0
+    assert lower(key, 100, Budget(0.1)) > lower(key, 100, Budget(0.1, 0.01)) > 0
+
+
+def test_it_says_nothing_where_the_best_model_is_out_of_reach():
+    """Hinge loss has its minimum at z = 1: in a ball of 0.5 a release outside could beat every comparator."""
+    assert lower("hinge", 100, Budget(0.1), theta_norm=0.5) == 0.0
+    assert hardest_data(get_loss("hinge"), Spec("hinge", 100, 1, theta_norm=0.5), Budget(0.1)) == ()
+    assert lower("hinge", 100, Budget(0.1, 0.9)) == 0.0
+
+
+def test_it_is_labelled():
+    (bound,) = hardest_data(get_loss("logistic"), Spec("logistic", 500, 3), Budget(0.5, 1e-6))
+    assert bound.form == "lower" and bound.assumes.startswith("hardest data")
+
+
+@pytest.mark.parametrize("key", ["logistic", "hinge", "squared", "huber"])
+@pytest.mark.parametrize("epsilon, delta", [(0.3, 0.0), (0.3, 1e-3), (2.0, 1e-4)])
+@pytest.mark.parametrize("n", [12, 13])
+def test_the_bound_is_the_best_of_all_swaps(key, epsilon, delta, n):
+    """Every k, minima on a fine grid, group privacy as a plain sum; the cached search may only be smaller, by 1%."""
+    loss, y_max, best = get_loss(key), 0.7 if key in ("squared", "huber") else 1.0, 0.0
+    z = np.linspace(0.0, 5.0 * 1.5, 200_001)
+    for k in range(n % 2 or 2, n, 2):
+        risk = [share * loss.value(z, np.full_like(z, y)) for share, y in ((n + k, y_max), (n - k, -y_max))]
+        F = (risk[0] + risk[1]) / (2 * n)
+        grown = delta * sum(math.exp(i * epsilon) for i in range(k))
+        cap = min(1.0, (math.exp(k * epsilon) + grown) / (1 + math.exp(k * epsilon)))
+        if F.argmin() < len(z) - 1:
+            best = max(best, (F[0] - F.min()) * (1 - cap))
+    spec = Spec(key, n, 2, domain=Domain(R=1.5, y_max=y_max), theta_norm=5.0)
+    (bound,) = hardest_data(loss, spec, Budget(epsilon, delta))
+    assert 0.99 * best <= bound.value <= best * (1 + 1e-3)
+
+
+def test_tiny_budgets_and_many_records_still_have_a_bound():
+    """The minimum lies at z = 2 k / n there, far below any fixed grid: g is about (k/n)^2 / 2 for logistic loss."""
+    n, epsilon = 10_000, 1.0
+    expected = max((k / n) ** 2 / 2 / (1 + math.exp(k * epsilon)) for k in range(2, 40, 2))
+    assert lower("logistic", n, Budget(epsilon)) == pytest.approx(expected, rel=0.01)
+
+
+def test_a_radius_counts_as_the_reach_of_models():
+    free = Spec("hinge", 100, 1, theta_norm=10.0)
+    assert hardest_data(get_loss("hinge"), free, Budget(0.1))
+    assert hardest_data(get_loss("hinge"), dc.replace(free, radius=0.5), Budget(0.1)) == ()

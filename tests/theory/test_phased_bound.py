@@ -1,0 +1,88 @@
+"""The bound of phased stochastic gradient descent: its terms, and what is measured on fresh records."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcore import Budget, theory
+from dpcore.core.losses import get_loss
+from dpcore.mechanisms.gradient.phased_sgd import land_of
+from tests.phased import dense, every_p, plan_for, rngs_of, upper
+
+
+def test_the_terms_are_those_of_the_sum_over_phases():
+    """Against the sum written out, and against 4 D^2 / n and 1/6 + 4 d c^2 / n + c sqrt(d) / n^2 for large n."""
+    D, d, M, n, eta, L = 1.7, 12, 2.3, 1 << 16, 0.013, 0.6
+    sizes = theory.phase_sizes(n)
+    total, variance = 0.0, D**2
+    for i, size in enumerate(sizes, start=1):
+        step = eta / 4**i
+        total += variance / (2 * step * (size + 1)) + step * L**2 / 2
+        variance = d * (2 * M * L * step * size / (size + 1)) ** 2
+    total += L * math.sqrt(variance)
+    assert theory.phased_bound(L, D, d, M, sizes, eta) == pytest.approx(total, rel=1e-12)
+    A, b = theory.phased_terms(D, d, M, sizes)
+    assert pytest.approx(4 * D**2 / n, rel=1e-4) == A
+    assert b == pytest.approx(1 / 6 + 4 * d * (2 * M) ** 2 / n, rel=1e-3)
+    best = theory.best_phased_step(L, 0.25, D, d, M, sizes)
+    assert all(
+        theory.phased_bound(L, D, d, M, sizes, best * f) > theory.phased_bound(L, D, d, M, sizes, best)
+        for f in (0.9, 1.1)
+    )
+    assert theory.best_phased_step(L, 1e6, D, d, M, sizes) == 8e-6
+    assert theory.best_phased_step(L, 1e6, D, d, M, sizes, jump=1.0) < best
+
+
+def excess(plan, p_norm: float, *, tables: int = 3) -> tuple[float, float]:
+    """Mean excess on fresh records over tables and noise, and its standard error over tables."""
+    loss, n, d = get_loss(plan.spec.loss), plan.spec.n, plan.spec.p
+    fresh = dense(np.random.default_rng(11), 10_000, d, p_norm)
+    best = loss.value(fresh.margins(np.full((1, d), d ** (-1.0 / p_norm)))[0], fresh.y)
+    means = []
+    for table in range(tables):
+        data = dense(np.random.default_rng([12, table]), n, d, p_norm)
+        thetas = plan.mechanism.release_many(plan, plan.mechanism.prepare(plan, data), rngs_of(table))
+        means.append(np.mean([loss.value(z, fresh.y) - best for z in fresh.margins(thetas)]))
+    return float(np.mean(means)), float(np.std(means, ddof=1)) / math.sqrt(tables)
+
+
+@every_p
+@pytest.mark.parametrize("d", [10, 100])
+@pytest.mark.parametrize("n", [1_000, 10_000])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 1e6])
+def test_the_mean_excess_is_below_the_bound(p_norm, d, n, epsilon):
+    """12 runs, 5 standard errors over tables; measured means are 3 times below the bound and more."""
+    for loss in ("logistic", "hinge", "absolute") if n == 1_000 else ("logistic",):
+        plan = plan_for(loss, p_norm, n=n, d=d, budget=Budget(epsilon, 1e-6))
+        mean, error = excess(plan, p_norm)
+        assert mean > 0.0 and mean + 5 * error < upper(plan)
+
+
+@pytest.mark.parametrize("loss, jump", [("logistic", 0.0), ("hinge", 1.0), ("absolute", 2.0)])
+def test_a_bound_without_its_noise_or_with_a_twentieth_of_it_does_not_hold(loss, jump):
+    """And noise that is 20 times the plan's breaks its bound."""
+    plan = plan_for(loss, n=1_000, d=100)
+    land, sizes = land_of("phased_sgd", plan.spec), theory.phase_sizes(1_000)
+    mean, error = excess(plan, 2.0)
+    for multiplier in (0.0, plan.scale / plan.ledger[0].sensitivity / 20):
+        facts = (land.distance, 100, multiplier, sizes)
+        eta = theory.best_phased_step(land.L, land.smoothness, *facts, jump=jump)
+        assert mean - 5 * error > theory.phased_bound(land.L, *facts, eta, jump=jump)
+    plan = plan_for(loss, n=10_000, d=10)
+    mean, error = excess(plan.weakened(20.0), 2.0)
+    assert mean - 5 * error > upper(plan)
+
+
+def test_figures_and_rates_of_one_problem():
+    plan = plan_for("huber", math.inf, n=10_000, d=100)
+    found = {b.source: b for b in plan.mechanism.bounds(plan)}
+    assert [b.form for b in found.values()] == ["upper", "rate", "rate"]
+    assert {b.quantity for b in found.values()} == {"excess_population_risk"}
+    printed, alone = list(found.values())[1:]
+    assert "Proposition 7.1" in printed.source and printed.holds == "expectation"
+    assert printed.value == pytest.approx(2 * 10 * (0.01 + math.sqrt(100 * math.log(1e6)) / 1e4))
+    assert alone.value == pytest.approx(2 * math.sqrt(100 / 10_000))
+    assert theory.non_private_rate(1.0, 2.0, 4.0, 10_000, 100) == pytest.approx(2 * 100**-0.25)
+    for loss in ("hinge", "absolute"):
+        assert any("7.3" in b.source for b in plan_for(loss).mechanism.bounds(plan_for(loss)))

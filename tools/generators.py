@@ -1,0 +1,139 @@
+"""Write the pages that follow from the code, api.md and layers.svg: `python -m tools.generators`."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import inspect
+import re
+from collections.abc import Iterator
+from html import escape
+
+import dpcore
+from dpcore.core.losses import LOSSES
+from dpcore.mechanisms import list_mechanisms, mechanism_class
+from tests.harness import ROOT
+from tests.test_layers import LAYER
+
+FOLDER = ROOT / "docs"
+_HEAD = """# The library's public names
+
+Written by `python -m tools.generators` from the docstrings, for dpcore {version}.
+Names load on first use from `dpcore`; everything else may change without notice.
+Formulas and proofs: [formulas.md](formulas.md). What is not protected: [sharp_edges.md](sharp_edges.md).
+"""
+
+
+def pages() -> dict[str, str]:
+    """The name and the content of every generated page."""
+    return {"api.md": api_page(), "layers.svg": layers_picture()}
+
+
+# The page of names
+
+
+def api_page() -> str:
+    """Every public name with its signature and docstring, then mechanisms with their knobs, then losses."""
+    parts = [_HEAD.format(version=dpcore.__version__)]
+    for home, names in dpcore._HOMES.items():
+        parts.append(f"## `dpcore.{home}`\n")
+        parts += [entry(name, getattr(dpcore, name)) for name in names]
+    parts.append("## Mechanisms\n\nThe keys that `solve`, `calibrate` and `make_mechanism` take, with their knobs.\n")
+    parts += [mechanism_entry(key) for key in list_mechanisms()]
+    parts.append("## Losses\n\nThe values of `loss`.\n\n| key | what |\n|---|---|")
+    return "\n".join(parts) + "\n" + "".join(f"| `{key}` | {loss.label} |\n" for key, loss in LOSSES.items())
+
+
+def entry(name: str, value: object) -> str:
+    """A function, class or constant; a class with its public methods."""
+    if not callable(value):
+        return f"### `{name}`\n\n```python\n{name} = {value!r}\n```\n"
+    lines = [f"### `{name}`", "", f"```python\n{name}{signature(value)}\n```", "", fenced(value)]
+    for method, found in methods(value):
+        shown = f"**`.{method}{signature(found) if callable(found) else ''}`**"
+        lines += [f"{shown} {first_words(found)}".rstrip(), ""]
+    return "\n".join(lines)
+
+
+def methods(value: object) -> Iterator[tuple[str, object]]:
+    """The public methods and properties that a class of ours writes down itself, or a base of ours."""
+    if not inspect.isclass(value):
+        return
+    seen = set()
+    for base in value.__mro__:
+        if base.__module__.startswith("dpcore."):
+            for name, found in vars(base).items():
+                if (
+                    not name.startswith("_")
+                    and name not in seen
+                    and (inspect.isfunction(found) or isinstance(found, property))
+                ):
+                    seen.add(name)
+                    yield name, found
+
+
+def mechanism_entry(key: str) -> str:
+    cls = mechanism_class(key)
+    rows = ["| knob | default | choices | what |", "|---|---|---|---|"]
+    for field in dc.fields(cls):
+        if field.init:
+            choices = ", ".join(map(str, field.metadata["choices"] or ()))
+            rows.append(f"| `{field.name}` | {field.default} | {choices} | {field.metadata['help']} |")
+    return f"### `{key}`\n\n{cls.label}. {cls.source}.\n\n{fenced(cls)}\n" + "\n".join(rows) + "\n"
+
+
+def signature(value: object) -> str:
+    """As it is written; an exception takes a message, which says nothing."""
+    if inspect.isclass(value) and issubclass(value, Exception):
+        return ""
+    text = re.sub(r"(?<=: |> )'([^']*)'", r"\1", str(inspect.signature(value)))  # type: ignore[arg-type]
+    return text.replace("(self, ", "(").replace("(self)", "()")
+
+
+def fenced(value: object) -> str:
+    return f"```text\n{inspect.getdoc(value)}\n```\n"
+
+
+def first_words(value: object) -> str:
+    return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+
+
+# The picture of the layers
+
+_WIDTH, _LEFT, _LETTER, _BOX, _GAP = 960, 44, 7.3, 26, 8
+_STYLE = """
+text { font: 12px ui-monospace, monospace; fill: #2f2d2b } .number { fill: #6f6a64 }
+rect { fill: #f5f4f2; stroke: #9a948c } .folder { fill: #dfe6f5; stroke: #002b95 } .ground { fill: #fff; stroke: none }
+"""
+
+
+def layers_picture() -> str:
+    """The layers of tests/test_layers.py, the lowest below; folders are blue."""
+    top = max(LAYER.values()) + 1
+    rows = {top: ["app.py, pages"]}
+    for layer in sorted(set(LAYER.values()), reverse=True):
+        rows[layer] = sorted(name for name, at in LAYER.items() if at == layer)
+    drawn, y = [], float(_GAP)
+    for layer, names in rows.items():
+        x, begun = float(_LEFT), y
+        for name in names:
+            folder = name == "app.py, pages" or (ROOT / "dpcore" / name).is_dir()
+            width = _LETTER * (len(name) + folder) + 14
+            if x + width > _WIDTH - _GAP:
+                x, y = float(_LEFT), y + _BOX + _GAP / 2
+            kind = ' class="folder"' if folder else ""
+            drawn.append(f'<rect{kind} x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_BOX}" rx="4"/>')
+            shown = escape(name) + ("/" if folder else "")
+            drawn.append(f'<text class="module" data-layer="{layer}" x="{x + 7:.1f}" y="{y + 17:.1f}">{shown}</text>')
+            x += width + _GAP
+        drawn.append(f'<text class="number" x="12" y="{begun + 17:.1f}">{"" if layer == top else layer}</text>')
+        y += _BOX + _GAP
+    height = y + _GAP
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:.0f}" role="img">'
+    told = "<title>The layers of dpcore: every module imports from lower layers only</title>"
+    ground = f'<rect class="ground" width="{_WIDTH}" height="{height:.0f}"/>'
+    return "\n".join([head, told, f"<style>{_STYLE}</style>", ground, *drawn, "</svg>"]) + "\n"
+
+
+if __name__ == "__main__":
+    for name, content in pages().items():
+        (FOLDER / name).write_text(content, encoding="utf-8")
