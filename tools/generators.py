@@ -1,4 +1,4 @@
-"""Write the pages that follow from the code, api.md and layers.svg: `python -m tools.generators`."""
+"""Write the page that follows from the code, docs/api.md: `python -m tools.generators`."""
 
 from __future__ import annotations
 
@@ -6,29 +6,18 @@ import dataclasses as dc
 import inspect
 import re
 from collections.abc import Iterator
-from html import escape
 
 import dpcore
 from dpcore.core.losses import LOSSES
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from tests.harness import ROOT
-from tests.test_layers import LAYER
 
-FOLDER = ROOT / "docs"
 _HEAD = """# The library's public names
 
 Written by `python -m tools.generators` from the docstrings, for dpcore {version}.
 Names load on first use from `dpcore`; everything else may change without notice.
 Formulas and proofs: [formulas.md](formulas.md). What is not protected: [sharp_edges.md](sharp_edges.md).
 """
-
-
-def pages() -> dict[str, str]:
-    """The name and the content of every generated page."""
-    return {"api.md": api_page(), "layers.svg": layers_picture()}
-
-
-# The page of names
 
 
 def api_page() -> str:
@@ -97,43 +86,5 @@ def first_words(value: object) -> str:
     return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
 
 
-# The picture of the layers
-
-_WIDTH, _LEFT, _LETTER, _BOX, _GAP = 960, 44, 7.3, 26, 8
-_STYLE = """
-text { font: 12px ui-monospace, monospace; fill: #2f2d2b } .number { fill: #6f6a64 }
-rect { fill: #f5f4f2; stroke: #9a948c } .folder { fill: #dfe6f5; stroke: #002b95 } .ground { fill: #fff; stroke: none }
-"""
-
-
-def layers_picture() -> str:
-    """The layers of tests/test_layers.py, the lowest below; folders are blue."""
-    top = max(LAYER.values()) + 1
-    rows = {top: ["app.py, pages"]}
-    for layer in sorted(set(LAYER.values()), reverse=True):
-        rows[layer] = sorted(name for name, at in LAYER.items() if at == layer)
-    drawn, y = [], float(_GAP)
-    for layer, names in rows.items():
-        x, begun = float(_LEFT), y
-        for name in names:
-            folder = name == "app.py, pages" or (ROOT / "dpcore" / name).is_dir()
-            width = _LETTER * (len(name) + folder) + 14
-            if x + width > _WIDTH - _GAP:
-                x, y = float(_LEFT), y + _BOX + _GAP / 2
-            kind = ' class="folder"' if folder else ""
-            drawn.append(f'<rect{kind} x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_BOX}" rx="4"/>')
-            shown = escape(name) + ("/" if folder else "")
-            drawn.append(f'<text class="module" data-layer="{layer}" x="{x + 7:.1f}" y="{y + 17:.1f}">{shown}</text>')
-            x += width + _GAP
-        drawn.append(f'<text class="number" x="12" y="{begun + 17:.1f}">{"" if layer == top else layer}</text>')
-        y += _BOX + _GAP
-    height = y + _GAP
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:.0f}" role="img">'
-    told = "<title>The layers of dpcore: every module imports from lower layers only</title>"
-    ground = f'<rect class="ground" width="{_WIDTH}" height="{height:.0f}"/>'
-    return "\n".join([head, told, f"<style>{_STYLE}</style>", ground, *drawn, "</svg>"]) + "\n"
-
-
 if __name__ == "__main__":
-    for name, content in pages().items():
-        (FOLDER / name).write_text(content, encoding="utf-8")
+    (ROOT / "docs" / "api.md").write_text(api_page(), encoding="utf-8")

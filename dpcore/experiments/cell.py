@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 import time
-import zlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any, cast
@@ -20,7 +19,9 @@ from .. import data as records
 from .. import solvers
 from ..accounting.gaussian import attack_cap
 from ..core.cache import BoundedCache
+from ..core.cancel import never
 from ..core.losses import get_loss
+from ..core.rng import generator
 from ..core.sets import get_set
 from ..core.specification import Bound, Budget, Data, NotApplicable, Plan, Spec
 from ..mechanisms import Mechanism
@@ -56,11 +57,6 @@ _CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(60_000, len)  # rows
 _REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
 _ON_SIMPLEX: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
 _ON_L1_BALL: BoundedCache[solvers.SetMinimum] = BoundedCache(64)
-
-
-def never() -> bool:
-    """Nobody cancels; a function of the module, so that it reaches other processes."""
-    return False
 
 
 def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str, Any]]:
@@ -131,11 +127,6 @@ def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius:
         return solvers.minimise_in_ball(get_loss(loss), records.load(source, n, p, seed).train, radius)
 
     return records.kept_with(source, _REFERENCES).get((source, n, p, seed, loss, radius), compute)
-
-
-def generator(seed: int, key: str, repetition: int) -> np.random.Generator:
-    """The noise of one repetition of one mechanism; the same for every epsilon and every grid."""
-    return np.random.default_rng([seed, zlib.crc32(key.encode()), repetition])
 
 
 def _unless(cancelled: Callable[[], bool]) -> None:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dpcore import Experiment, run
+from dpcore.core.cancel import never
 from dpcore.core.validation import integer
-from dpcore.experiments.cell import is_cached, never
+from dpcore.experiments.cell import is_cached
 from pages.background.jobs import Job, join
 from pages.background.polling import IN_THE_BACKGROUND, follow, watcher
 

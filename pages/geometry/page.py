@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpcore import figures
-from dpcore.experiments.cell import never
+from dpcore.core.cancel import never
 from dpcore.studies import geometry
 from pages.geometry import words
 from pages.ui import url_controls

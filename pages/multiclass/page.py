@@ -7,8 +7,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpcore import EPSILON_GRID, NotApplicable, figures
+from dpcore.core.cancel import never
 from dpcore.data import CLASS_SOURCES
-from dpcore.experiments.cell import never
 from dpcore.studies import multiclass
 from pages.background.polling import ask, keep_alive
 from pages.multiclass import as_printed, words

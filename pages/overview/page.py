@@ -10,7 +10,8 @@ import streamlit as st
 
 import dpcore
 from dpcore import figures
-from dpcore.experiments.cell import never, spec_of
+from dpcore.core.cancel import never
+from dpcore.experiments.cell import spec_of
 from dpcore.experiments.metrics import smallest_epsilon
 from pages.overview import words
 from pages.server import prefetch

@@ -8,7 +8,7 @@ import streamlit as st
 
 import dpcore
 from dpcore import figures
-from dpcore.experiments.cell import never
+from dpcore.core.cancel import never
 from dpcore.studies.perturbation.published_rates import rate_shape
 from pages.background.tables import refined
 from pages.perturbation import words

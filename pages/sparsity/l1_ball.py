@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, figures
-from dpcore.experiments.cell import never
+from dpcore.core.cancel import never
 from dpcore.studies.sparsity import l1, simplex
 from dpcore.studies.sparsity.l1 import membership
 from pages.sparsity import l1_beside_words as beside_words

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, Unconverged, figures
-from dpcore.experiments.cell import never
+from dpcore.core.cancel import never
 from dpcore.studies.sparsity import simplex
 from pages.sparsity import simplex_words as words
 from pages.sparsity.simplex_words import Problem

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, figures
-from dpcore.experiments.cell import never
+from dpcore.core.cancel import never
 from dpcore.studies.sparsity.streaming import regret
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from pages.sparsity import streaming_words as words

@@ -16,7 +16,7 @@ from dpcore.audit.all_versions import AllVersions, TrialsQuestion, standing_of
 from dpcore.audit.bugs import SABOTAGES
 from dpcore.audit.game import Audit
 from dpcore.core import chunks
-from dpcore.experiments.cell import never
+from dpcore.core.cancel import never
 
 from ..chunks import fixed
 

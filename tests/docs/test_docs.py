@@ -3,14 +3,13 @@
 import doctest
 import importlib
 import re
+import tomllib
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 import dpcore
 from tests.harness import ROOT
-from tests.test_layers import LAYER
 from tools import generators
 
 MODULES = [
@@ -56,14 +55,13 @@ def test_the_picture_is_a_picture():
     assert (ROOT / "docs" / "start.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_generated_pages_are_up_to_date():
-    """`python -m tools.generators` writes them."""
-    for name, content in generators.pages().items():
-        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == content, name
+def test_the_page_of_names_is_up_to_date():
+    """`python -m tools.generators` writes it."""
+    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == generators.api_page()
 
 
 def test_the_page_of_the_library_has_every_name_with_words():
-    text = generators.pages()["api.md"]
+    text = generators.api_page()
     for name in dpcore.__all__:
         assert re.search(rf"^### `{name}\b", text, re.MULTILINE), name
     assert " at 0x" not in text, "an address in memory is another one tomorrow"
@@ -71,15 +69,8 @@ def test_the_page_of_the_library_has_every_name_with_words():
         assert f"### `{key}`" in text
 
 
-def test_the_picture_of_the_layers_shows_every_module_at_its_height():
-    drawn = ElementTree.fromstring(generators.pages()["layers.svg"])
-    heights = {}
-    for box in drawn.iter("{http://www.w3.org/2000/svg}text"):
-        if box.get("class") == "module":
-            heights[(box.text or "").rstrip("/")] = float(box.get("data-layer", "nan"))
-    assert heights.pop("app.py, pages") == max(LAYER.values()) + 1
-    assert heights == LAYER
-    tops = {
-        float(box.get("data-layer", "nan")): float(box.get("y", "nan")) for box in drawn.iter() if box.get("data-layer")
-    }
-    assert [layer for layer, _ in sorted(tops.items(), key=lambda pair: -pair[1])] == sorted(tops)
+def test_the_rooms_of_the_architecture_are_those_of_the_contract():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (rooms,) = (each["layers"] for each in contracts if each["name"] == "The rooms of the library")
+    block = (ROOT / "docs" / "architecture.md").read_text().split("```\n")[1]
+    assert re.findall(r"^(\S.*?)   ", block, re.MULTILINE) == rooms

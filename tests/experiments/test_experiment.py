@@ -18,6 +18,7 @@ import dpcore
 from dpcore import Axis, Experiment, data
 from dpcore.core.cache import BoundedCache
 from dpcore.core.losses import get_loss
+from dpcore.core.rng import generator
 from dpcore.experiments import cell as cells
 from dpcore.experiments import experiment
 from dpcore.mechanisms.output.gaussian import OutputGaussian
@@ -111,11 +112,11 @@ def test_caches_tell_apart_what_differs_in_one_field(change):
 
 def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
     """The noise of repetition r depends on seed, mechanism and r alone."""
-    one = [cells.generator(3, "output_gaussian", r).standard_normal(4) for r in range(5)]
-    other = [cells.generator(3, "output_gaussian", r).standard_normal(4) for r in range(3)]
+    one = [generator(3, "output_gaussian", r).standard_normal(4) for r in range(5)]
+    other = [generator(3, "output_gaussian", r).standard_normal(4) for r in range(3)]
     assert np.array_equal(one[:3], other)
-    assert not np.array_equal(one[0], cells.generator(4, "output_gaussian", 0).standard_normal(4))
-    assert not np.array_equal(one[0], cells.generator(3, "output_gamma", 0).standard_normal(4))
+    assert not np.array_equal(one[0], generator(4, "output_gaussian", 0).standard_normal(4))
+    assert not np.array_equal(one[0], generator(3, "output_gamma", 0).standard_normal(4))
     full = dpcore.run(SMALL)
     part = dpcore.run(Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (1.0,)), repetitions=6))
     shared = [c for c in experiment.COLUMNS if c not in VARYING]
@@ -140,7 +141,7 @@ def test_the_noise_of_a_cell_knows_neither_its_data_nor_its_length(monkeypatch):
 def all_noise(seed: int) -> list[np.ndarray]:
     """Five directions of every mechanism that adds noise."""
     made = [(key, dpcore.make_mechanism(key)) for key in ADDING]
-    return [m.law.direction(9, 8, cells.generator(seed, key, r)) for key, m in made for r in range(5)]
+    return [m.law.direction(9, 8, generator(seed, key, r)) for key, m in made for r in range(5)]
 
 
 def test_serial_threads_and_spawned_processes_agree_for_every_mechanism():
@@ -182,7 +183,7 @@ def test_a_cell_equals_its_parts_put_together_by_hand(change):
         spec = dpcore.Spec(facts["loss"], facts["n"], 8, 0.05, theta_norm=facts["theta_norm"])
         plan = mechanism.calibrate(spec, dpcore.Budget(epsilon, facts["delta"]))
         prepared = mechanism.prepare(plan, split.train)
-        rngs = [cells.generator(3, "output_gaussian", r) for r in range(7)]
+        rngs = [generator(3, "output_gaussian", r) for r in range(7)]
         thetas = mechanism.release_many(plan, prepared, rngs)
         accuracies = [np.mean(split.test.y * (split.test.X @ theta) > 0) for theta in thetas]
         excesses = [loss.value(split.train.X @ t, split.train.y).mean() - reference.risk for t in thetas]

@@ -5,7 +5,9 @@ import pytest
 
 import dpcore
 from dpcore import Axis, Budget, Experiment, Spec, solvers
+from dpcore.core.cancel import never
 from dpcore.core.losses import get_loss
+from dpcore.core.rng import generator
 from dpcore.data import load
 from dpcore.experiments import cell
 
@@ -23,7 +25,7 @@ def exact_draws(key: str, loss: str, lam: float | str, pairs: int) -> tuple[np.n
         plan = mechanism.calibrate(Spec(loss, N, P, lam, split.domain), Budget(epsilon, 1e-6))
         row = []
         for pair in range(pairs):
-            b = plan.scale * mechanism.law.direction(P, P, cell.generator(SEED, key, pair))
+            b = plan.scale * mechanism.law.direction(P, P, generator(SEED, key, pair))
             for tilt in (b, -b):
                 found = solvers.minimise(get_loss(loss), split.train, plan.spec.lam, tol=plan.tol, linear=tilt)
                 row.append(found.theta)
@@ -78,8 +80,8 @@ def test_draws_come_in_pairs_and_few_are_the_beginning_of_many(key):
     prepared = [mechanism.prepare(plan, split.train)]
 
     def draws(pairs: int) -> np.ndarray:
-        rngs = [cell.generator(SEED, key, r) for r in range(pairs)]
-        drawn = mechanism.draws([plan], prepared, rngs, cell.never)
+        rngs = [generator(SEED, key, r) for r in range(pairs)]
+        drawn = mechanism.draws([plan], prepared, rngs, never)
         thetas, risks = drawn.thetas, drawn.risks
         values = get_loss("logistic").value((thetas[0] @ split.train.X.T).ravel(), np.tile(split.train.y, 2 * pairs))
         assert np.allclose(risks[0], values.reshape(-1, N).mean(axis=1), rtol=1e-5)

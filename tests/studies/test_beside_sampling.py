@@ -6,7 +6,7 @@ import pytest
 import dpcore
 from dpcore import Budget, Spec, data
 from dpcore.core.losses import get_loss
-from dpcore.experiments.cell import generator
+from dpcore.core.rng import generator
 from dpcore.mechanisms.simplex.sampling import sampled_models
 from dpcore.solvers import minimise_on_simplex
 from dpcore.studies.sparsity import simplex

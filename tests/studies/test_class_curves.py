@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 import dpcore
 from dpcore import Budget, Data, Spec
 from dpcore.core.losses import get_loss
+from dpcore.core.rng import generator
 from dpcore.data import load_classes
-from dpcore.experiments.cell import generator
 from dpcore.mechanisms.noise.spherical import NOISES
 from dpcore.mechanisms.objective.gaussian import ObjectiveGaussian
 from dpcore.mechanisms.output.gaussian import OutputGaussian

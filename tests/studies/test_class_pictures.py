@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 import dpcore
 from dpcore import Budget, NotApplicable, Spec
-from dpcore.experiments.cell import generator
+from dpcore.core.rng import generator
 from dpcore.studies import multiclass
 from dpcore.studies.multiclass import Records
 from tests.studies.plain_classes import lowest, many, plain_features

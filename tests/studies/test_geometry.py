@@ -12,8 +12,8 @@ from scipy.stats import betabinom
 from dpcore import Budget, Domain, NotApplicable
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
+from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, length, norm_ball
-from dpcore.experiments.cell import generator
 from dpcore.studies.geometry import (
     against_order,
     column_sums,

@@ -11,8 +11,8 @@ from dpcore import Budget, Domain, Plan, Spec
 from dpcore.accounting.composition import zcdp_rho
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.power_law import power_law
+from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, norm_ball
-from dpcore.experiments.cell import generator
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe
 from dpcore.solvers.frank_wolfe import tree
 from dpcore.studies import geometry

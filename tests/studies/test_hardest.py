@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 
 from dpcore import Budget
 from dpcore.accounting.gaussian import gaussian_mu
+from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, length
-from dpcore.experiments.cell import generator
 from dpcore.experiments.summary import auc
 from dpcore.studies.geometry import (
     fingerprinted,

@@ -9,8 +9,8 @@ import dpcore
 from dpcore import Budget, Domain, Spec, data, theory
 from dpcore.core.losses import get_loss
 from dpcore.core.power_law import power_law
+from dpcore.core.rng import generator
 from dpcore.core.sets import L1Ball
-from dpcore.experiments.cell import generator
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.mechanisms.frank_wolfe.step_count import terrain
 from dpcore.solvers import minimise_on_set

@@ -10,7 +10,7 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import minimize
 from scipy.special import k1
 
-from dpcore.experiments.cell import generator
+from dpcore.core.rng import generator
 from dpcore.solvers.multiclass.objective import Objective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from dpcore.studies import multiclass as K

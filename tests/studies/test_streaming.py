@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
-from dpcore.experiments.cell import generator
+from dpcore.core.rng import generator
 from dpcore.mechanisms.simplex.ftrl import FTRL
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, stream
 from dpcore.studies.sparsity.streaming.regret import play, regret_curves

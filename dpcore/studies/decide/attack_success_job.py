@@ -8,9 +8,9 @@ from concurrent.futures import CancelledError
 
 from ...audit.attack_success import RUNS, Odds, odds_after
 from ...audit.game import Audit
+from ...core.cancel import never
 from ...core.chunks import ChunkSizer
 from ...core.specification import Plan
-from ...experiments.cell import never
 from ...mechanisms.base import AdditiveMechanism
 
 # Each run of a mechanism that is no sum solves a problem of its own.

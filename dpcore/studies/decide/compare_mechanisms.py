@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ...accounting.tradeoff import ZcdpCurve
+from ...core.cancel import never
 from ...core.losses import get_loss
 from ...core.sets import get_set
 from ...core.specification import Budget, Unconverged
 from ...core.validation import integer
 from ...data import get_source
-from ...experiments.cell import Cell, never, run_cell, spec_of
+from ...experiments.cell import Cell, run_cell, spec_of
 from ...experiments.experiment import Axis, Experiment
 from ...mechanisms import Mechanism, list_mechanisms, make_mechanism
 

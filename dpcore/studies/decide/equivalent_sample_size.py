@@ -18,12 +18,13 @@ import numpy as np
 
 from ... import data as records
 from ... import solvers
+from ...core.cancel import never
 from ...core.losses import get_loss
 from ...core.sets import get_set
 from ...core.specification import Array, Data, NotApplicable
 from ...core.validation import one_of
 from ...experiments import metrics
-from ...experiments.cell import Cell, never
+from ...experiments.cell import Cell
 from ...solvers.frank_wolfe import vertices
 from .loss_curve import LostCurve, Setting, check_applicable
 from .threshold_interval import CONFIDENCE, RESAMPLES, Answer, answer

@@ -12,10 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ...core.cancel import never
 from ...core.losses import get_loss
 from ...core.specification import Array, NotApplicable
 from ...core.validation import integer
-from ...experiments.cell import Cell, never, run_cell
+from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import EPSILON_GRID, Axis, Experiment
 from ...mechanisms import Mechanism
 from .threshold_interval import CONFIDENCE, RESAMPLES, band, falling

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ... import data as records
+from ...core.cancel import never
 from ...core.specification import Array, NotApplicable
 from ...core.validation import check_real, positive
-from ...experiments.cell import never, run_cell
+from ...experiments.cell import run_cell
 from .loss_curve import Setting
 from .threshold_interval import CONFIDENCE, RESAMPLES, Answer, answer
 

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import stdtrit
 
+from ...core.rng import generator
 from ...core.specification import Array
 from ...core.validation import check_real, integer
-from ...experiments.cell import generator
 
 CONFIDENCE, RESAMPLES = 0.95, 1_000
 # Resamples that repeat one value so often that nearly no spread is left say nothing of it; rounding leaves some 1e-8.

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
+from ...core.rng import generator
 from ...core.sets import dual_order, length, norm_ball
 from ...core.specification import Array, Budget, NoiseLaw
-from ...experiments.cell import generator
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
 PEOPLE = 40

@@ -15,11 +15,12 @@ from typing import cast
 import numpy as np
 
 from ...core.cache import BoundedCache
+from ...core.cancel import never
 from ...core.power_law import power_law
+from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball
 from ...core.specification import Array, Budget, Data, Domain, NotApplicable, Plan, Spec
 from ...core.validation import integer
-from ...experiments.cell import generator, never
 from ...experiments.summary import Measured, measured_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import Mechanism, SampledMechanism

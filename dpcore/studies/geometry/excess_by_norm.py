@@ -28,10 +28,10 @@ from scipy.special import gammaln
 
 from ...accounting.gaussian import gaussian_mu
 from ...core.cache import BoundedCache
+from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball, widening
 from ...core.specification import Array, Budget
 from ...core.validation import integer, norm_order
-from ...experiments.cell import generator
 from .hardest_data import fingerprinted
 
 WORDS = {1.0: "Lasso", 2.0: "Euclid", math.inf: "box"}

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...core.rng import generator
 from ...core.sets import dual_order, kappa_lq, length
 from ...core.specification import Array, Budget, NoiseLaw
-from ...experiments.cell import generator
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
 

@@ -19,10 +19,10 @@ from scipy.optimize import brentq
 from scipy.stats import binom
 
 from ...core.losses import Loss, get_loss
+from ...core.rng import generator
 from ...core.sets import dual_order
 from ...core.specification import Array, Data
 from ...core.validation import integer, norm_order, positive
-from ...experiments.cell import generator
 
 CHANCE = 0.75
 _COINS = 256  # coins are bytes, so that 3/4 is exact

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ...core.cache import BoundedCache
+from ...core.cancel import never
 from ...core.specification import Array, Budget, Spec
 from ...core.validation import check_real, integer, one_of
 from ...data import CLASS_SOURCES, ClassSplit, load_classes
-from ...experiments.cell import never
 from ...experiments.summary import Measured, measured_of
 from ...mechanisms.multiclass.models import class_records
 from ...solvers.multiclass.objective import Objective, classify, features

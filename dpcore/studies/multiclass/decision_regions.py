@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from ...core.cache import BoundedCache
+from ...core.rng import generator
 from ...core.specification import Array, Budget, Data, Plan, Spec
-from ...experiments.cell import generator
 from ...mechanisms import make_mechanism
 from ...mechanisms.multiclass.models import class_records, restored
 from ...solvers.multiclass.objective import Objective, ellipsoid_of, features, svec

@@ -17,10 +17,11 @@ from typing import Literal, cast
 import numpy as np
 
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
+from ...core.cancel import never
+from ...core.rng import generator
 from ...core.specification import Array, Bound, Budget, Data, NotApplicable, Plan, Spec
 from ...core.validation import integer, one_of
 from ...data import ClassSplit
-from ...experiments.cell import generator, never
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import SampledMechanism
 from ...mechanisms.multiclass.models import class_records, direction

@@ -32,9 +32,9 @@ from scipy.stats import gamma
 
 from ...audit.certificates import lower_bound
 from ...core.arrays import float_array
+from ...core.rng import generator
 from ...core.specification import Array
 from ...core.validation import check_real, integer, positive
-from ...experiments.cell import generator
 from ...solvers.multiclass.objective import huber_hinge
 
 _ERROR = 0.05

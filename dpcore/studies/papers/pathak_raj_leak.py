@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.cache import BoundedCache
+from ...core.rng import generator
 from ...core.specification import Array
 from ...core.validation import integer, positive
-from ...experiments.cell import generator
 from ...solvers.multiclass.objective import ClassRecords, Objective, hinge_slope, huber_hinge, smat, svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from .pathak_raj import linear_terms, published_noise

@@ -10,8 +10,9 @@ from ... import data as records
 from ... import theory
 from ...core.cache import BoundedCache
 from ...core.losses import get_loss
+from ...core.rng import generator
 from ...core.specification import Array, Spec
-from ...experiments.cell import generator, reference_minimum
+from ...experiments.cell import reference_minimum
 from ...solvers.descent.non_private import Progress, projected_gd, projected_sgd
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from ... import data as records
 from ...core.cache import BoundedCache
 from ...core.losses import get_loss
+from ...core.rng import generator
 from ...core.specification import Array, Budget, NotApplicable, Plan, Spec
-from ...experiments.cell import generator, reference_minimum
+from ...experiments.cell import reference_minimum
 from ...mechanisms import Mechanism
 from ...mechanisms.gradient.base import schedule_of
 from ...mechanisms.gradient.gd import NoisyGD

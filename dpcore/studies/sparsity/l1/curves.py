@@ -14,8 +14,9 @@ import numpy as np
 
 from .... import theory
 from ....core.cache import BoundedCache
+from ....core.cancel import never
+from ....core.rng import generator
 from ....core.specification import Array, Budget, NotApplicable, Plan
-from ....experiments.cell import generator, never
 from ....experiments.summary import Measured, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope

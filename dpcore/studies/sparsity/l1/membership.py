@@ -17,10 +17,11 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ....core.cache import BoundedCache
+from ....core.cancel import never
 from ....core.losses import get_loss
+from ....core.rng import generator
 from ....core.specification import Array, Budget, Data, Domain, Spec
 from ....core.validation import check_real, integer, positive
-from ....experiments.cell import generator, never
 from ....experiments.summary import auc as auc
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....solvers import minimise_on_set

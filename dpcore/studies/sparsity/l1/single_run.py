@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.cache import BoundedCache
+from ....core.rng import generator
 from ....core.specification import Array, Budget, Plan
-from ....experiments.cell import generator
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.vertex_runs import descend
 from ....solvers.frank_wolfe import vertices as fw

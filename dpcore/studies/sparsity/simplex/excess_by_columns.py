@@ -10,9 +10,10 @@ import numpy as np
 
 from .... import data as records
 from ....core.cache import BoundedCache
+from ....core.cancel import never
 from ....core.losses import get_loss
+from ....core.rng import generator
 from ....core.specification import Array, Budget, NotApplicable, Spec, Unconverged
-from ....experiments.cell import generator, never
 from ....experiments.summary import Measured, measured_of
 from ....mechanisms import make_mechanism
 from ....mechanisms.base import SampledMechanism

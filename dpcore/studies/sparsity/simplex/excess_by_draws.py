@@ -12,10 +12,11 @@ import numpy as np
 
 from .... import theory
 from ....core.cache import BoundedCache
+from ....core.cancel import never
 from ....core.losses import Loss, get_loss
+from ....core.rng import generator
 from ....core.specification import Array, Budget, Data, LamRule, Plan, Spec, Unconverged
 from ....core.validation import integer
-from ....experiments.cell import generator, never
 from ....experiments.summary import Measured, measured_of
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from ....solvers import minimise_entropic

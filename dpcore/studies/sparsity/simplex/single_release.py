@@ -9,8 +9,8 @@ from typing import Literal, cast
 import numpy as np
 
 from ....core.cache import BoundedCache
+from ....core.rng import generator
 from ....core.specification import Array, Budget, LamRule, Plan
-from ....experiments.cell import generator
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from .data import spec_of, split_of, stored_columns
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from .... import theory
 from ....core.cache import BoundedCache
+from ....core.cancel import never
+from ....core.rng import generator
 from ....core.specification import Array, Budget, Data, Domain, LamRule, NotApplicable, Plan, Spec
 from ....core.validation import integer
-from ....experiments.cell import generator, never
 from ....experiments.summary import middle
 from ....mechanisms.simplex.ftrl import FTRL, Played
 from ....mechanisms.simplex.ftrl import play as play_costs

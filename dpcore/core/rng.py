@@ -1,0 +1,12 @@
+"""Random numbers by seed."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+
+def generator(seed: int, key: str, repetition: int) -> np.random.Generator:
+    """The noise of one repetition of one mechanism; the same for every epsilon and every grid."""
+    return np.random.default_rng([seed, zlib.crc32(key.encode()), repetition])
