@@ -20,7 +20,7 @@ import dpcore
 from benchmarks.guests import Guest, Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
-from dpcore.core.specification import Plan
+from dpcore.core.privacy import Plan
 
 DELTA = 1e-6
 # Mechanisms whose noise dp-accounting can set as well.

@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
-from dpcore.core.specification import Array
+from dpcore.core.arrays import Array
 from dpcore.data import load_classes
 from dpcore.solvers.multiclass.objective import ClassRecords, Objective
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids

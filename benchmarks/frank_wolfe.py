@@ -32,8 +32,9 @@ from benchmarks.plans import mechanism_of
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Data, Domain, Spec
+from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
-from dpcore.core.specification import Array, Plan
+from dpcore.core.privacy import Plan
 from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.mechanisms.frank_wolfe.vertex_runs import descend, models_of, risk_behind

@@ -20,7 +20,7 @@ from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Data
-from dpcore.core.specification import Array
+from dpcore.core.arrays import Array
 
 
 @dc.dataclass(frozen=True)

@@ -21,7 +21,7 @@ from benchmarks.plans import mechanism_of
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Data, Domain, Spec
-from dpcore.core.specification import Array
+from dpcore.core.arrays import Array
 from dpcore.mechanisms.simplex.ftrl import FTRL
 from dpcore.studies.sparsity.streaming.adversaries import stream
 

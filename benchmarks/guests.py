@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.core.specification import Array
+from dpcore.core.arrays import Array
 
 
 @dc.dataclass(frozen=True)

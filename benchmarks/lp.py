@@ -27,8 +27,9 @@ from benchmarks.plans import mechanism_of
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Data, Domain, Spec
+from dpcore.core.arrays import Array
+from dpcore.core.privacy import Plan
 from dpcore.core.sets import dual_order, norm_ball
-from dpcore.core.specification import Array, Plan
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
 from dpcore.studies import geometry
 

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
-from dpcore.core.specification import Array
+from dpcore.core.arrays import Array
 from dpcore.mechanisms.noise.spherical import NOISES
 
 

@@ -26,8 +26,8 @@ from benchmarks.guests import Interpreters
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Data
+from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
-from dpcore.core.specification import Array
 from dpcore.solvers.descent.noisy_gd import Schedule, Streams, gradient_descent
 from dpcore.solvers.descent.noisy_sgd import coupled_descents, noisy_descent
 

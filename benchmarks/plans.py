@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from dpcore.core.specification import Plan
+from dpcore.core.privacy import Plan
 from dpcore.mechanisms import Mechanism
 
 

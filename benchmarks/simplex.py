@@ -29,8 +29,8 @@ from benchmarks.guests import Interpreters
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Data
+from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
-from dpcore.core.specification import Array
 from dpcore.mechanisms.simplex.sampling import PreparedWeights, sampled_models
 from dpcore.solvers import minimise_entropic, minimise_on_simplex
 from dpcore.studies.sparsity.simplex.data import risks_of

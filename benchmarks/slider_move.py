@@ -34,8 +34,9 @@ from benchmarks.report import usable_cores
 from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore import Budget, Spec, data, make_mechanism
+from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
-from dpcore.core.specification import Array, NoiseLaw
+from dpcore.core.privacy import NoiseLaw
 from dpcore.experiments import metrics
 from dpcore.mechanisms.noise.spherical import NOISES
 from dpcore.solvers import BallMinimum, minimise, minimise_in_ball

@@ -23,10 +23,11 @@ _HOMES = {
     "audit.attack_success": ("Odds", "odds_of"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "audit.report": ("AuditReport",),
-    "core.specification": (
-        *("Bound", "Budget", "BudgetExceeded", "Data", "Domain", "LargeDelta", "NotApplicable", "Plan", "Release"),
-        *("Spec", "Unconverged"),
+    "core.privacy": (
+        *("Bound", "Budget", "BudgetExceeded", "LargeDelta", "NotApplicable", "Plan", "Release", "Unconverged"),
     ),
+    "core.records": ("Data",),
+    "core.specification": ("Domain", "Spec"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
@@ -35,19 +36,9 @@ if TYPE_CHECKING:
     from .audit.attack_success import Odds, odds_of
     from .audit.game import Audit, run_audit
     from .audit.report import AuditReport
-    from .core.specification import (
-        Bound,
-        Budget,
-        BudgetExceeded,
-        Data,
-        Domain,
-        LargeDelta,
-        NotApplicable,
-        Plan,
-        Release,
-        Spec,
-        Unconverged,
-    )
+    from .core.privacy import Bound, Budget, BudgetExceeded, LargeDelta, NotApplicable, Plan, Release, Unconverged
+    from .core.records import Data
+    from .core.specification import Domain, Spec
     from .experiments.experiment import EPSILON_GRID, Axis, Experiment, run
     from .mechanisms import list_mechanisms, make_mechanism
     from .mechanisms.api import bounds_of, calibrate, solve

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpcore.core.specification import Array
+from dpcore.core.arrays import Array
 from dpcore.studies.decide.threshold_interval import Answer, answer, crossing, falling
 
 GROUP = 20  # splits of one interval, as on the page

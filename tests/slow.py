@@ -6,7 +6,9 @@ import dataclasses as dc
 import threading
 from collections.abc import Callable
 
-from dpcore.core.specification import Array, Data, Plan
+from dpcore.core.arrays import Array
+from dpcore.core.privacy import Plan
+from dpcore.core.records import Data
 from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.output.gaussian import OutputGaussian
 

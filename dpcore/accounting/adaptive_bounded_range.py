@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from ..core.specification import Array
+from ..core.arrays import Array
 
 MOST_CHOICES = 128
 _FEW = 32

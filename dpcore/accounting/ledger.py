@@ -12,11 +12,13 @@ from typing import Literal
 
 import numpy as np
 
+from ..core.arrays import Array
 from ..core.cache import BoundedCache
-from ..core.specification import Array, Budget, NotApplicable
+from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer, positive
-from .composition import advanced_epsilon, basic_epsilon, lecture_multiplier, lecture_subsampled_epsilon
+from .composition import advanced_epsilon, basic_epsilon
 from .gaussian import gaussian_epsilon, gaussian_mu
+from .lecture import lecture_multiplier, lecture_subsampled_epsilon
 from .subsampled_rdp import subsampled_epsilon, subsampled_multiplier
 
 Kind = Literal["basic", "advanced", "lecture", "uniform", "poisson", "exact"]

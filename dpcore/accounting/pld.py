@@ -28,7 +28,7 @@ import numpy as np
 from scipy import fft
 from scipy.special import log_ndtr, ndtr
 
-from ..core.specification import Array
+from ..core.arrays import Array
 
 _FARTHEST = 300.0  # larger losses of one step count as certain
 _TAIL = 9.0  # in deviations of a step's noise

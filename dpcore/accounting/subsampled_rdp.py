@@ -28,13 +28,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
-from ..core.specification import Array, Budget, NotApplicable
+from ..core.arrays import Array
+from ..core.privacy import Budget, NotApplicable
 from ..core.validation import check_real, integer, one_of, positive, shown
+from .common import SAFETY
 
 Sampling = Literal["poisson", "uniform"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
 
-_SAFETY = 1e-9
 # Logarithms of noise multipliers this close are one, which the margin covers.
 _SAME = 1e-10
 # An order is settled on where epsilon is below the budget by at most this share.
@@ -128,7 +129,7 @@ def subsampled_delta(z: float, rate: float, times: int, epsilon: Array, sampling
     spent = integer("times", times, at_least=1) * _divergences(z, rate, sampling, 0, len(_ORDERS), 1)
     offset = (_ORDERS - 1.0) * (spent + np.log1p(-1.0 / _ORDERS)) - np.log(_ORDERS)
     least = np.min(offset - np.asarray(epsilon, float)[..., None] * (_ORDERS - 1.0), axis=-1)
-    return np.asarray(np.exp(np.minimum(least, 0.0)) * (1 + _SAFETY))
+    return np.asarray(np.exp(np.minimum(least, 0.0)) * (1 + SAFETY))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -176,7 +177,7 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
         # At a z below, this order is out of reach, and another may still meet the budget.
         if by_order(met) < -2.0 * _SAME and at_best(met - 2.0 * _SAME) <= 0.0:
             log_z, before = met - 2.0 * _SAME, None
-    return math.exp(log_z) * (1 + _SAFETY)
+    return math.exp(log_z) * (1 + SAFETY)
 
 
 def _crossing(falling: Callable[[float], float], start: float, enough: float) -> float:
@@ -240,7 +241,7 @@ def _conversion(orders: Array, delta: float) -> Array:
 
 
 def _rounded_up(epsilon: float) -> float:
-    return max(epsilon, 0.0) * (1 + _SAFETY) + _SAFETY
+    return max(epsilon, 0.0) * (1 + SAFETY) + SAFETY
 
 
 def _checked(z: float, rate: float, sampling: Sampling) -> tuple[float, float, Sampling]:

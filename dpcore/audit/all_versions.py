@@ -15,9 +15,10 @@ from concurrent.futures import CancelledError
 import numpy as np
 
 from ..accounting.tradeoff import Curve
+from ..core.arrays import Array
 from ..core.cancel import never
 from ..core.chunks import ChunkSizer
-from ..core.specification import Array, Budget, NotApplicable, Plan
+from ..core.privacy import Budget, NotApplicable, Plan
 from ..core.validation import integer
 from .betting import ALPHAS
 from .bugs import SABOTAGES

@@ -6,9 +6,9 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 
-from ..accounting.gaussian import attack_cap
+from ..accounting.attack_limits import attack_cap
 from ..core.cache import BoundedCache
-from ..core.specification import Plan
+from ..core.privacy import Plan
 from .certificates import lower_bound
 from .game import Audit
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..accounting.tradeoff import Curve
-from ..core.specification import Array
+from ..core.arrays import Array
 from ..core.validation import positive
 
 # With confidence 1 - alpha: suspicious, contradicted.

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import betaincinv, logit
 
 from ..accounting.tradeoff import Curve
-from ..core.specification import Array
+from ..core.arrays import Array
 
 _SHOWN, _FLAGGED = 0.05, 0.001
 _RANDOM_CERTIFICATES = 3

@@ -16,9 +16,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accounting.gaussian import attack_cap
+from ..accounting.attack_limits import attack_cap
 from ..accounting.tradeoff import Curve
-from ..core.specification import Array, Budget, Plan
+from ..core.arrays import Array
+from ..core.privacy import Budget, Plan
 from ..core.validation import integer
 from ..mechanisms import Mechanism, make_mechanism
 from . import certificates

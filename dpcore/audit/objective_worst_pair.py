@@ -20,8 +20,11 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import laplace, norm
 
+from ..core.arrays import Array
 from ..core.losses import get_loss
-from ..core.specification import Array, Budget, Data, Domain, Plan, Spec
+from ..core.privacy import Budget, Plan
+from ..core.records import Data
+from ..core.specification import Domain, Spec
 from ..core.validation import one_of
 from ..mechanisms import Mechanism, make_mechanism
 

@@ -10,7 +10,9 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from .._version import __version__
-from ..core.specification import Array, Data, Plan
+from ..core.arrays import Array
+from ..core.privacy import Plan
+from ..core.records import Data
 from ..mechanisms import Mechanism
 from .certificates import Certificate
 

@@ -8,10 +8,12 @@ from typing import cast
 
 import numpy as np
 
-from ..core.specification import Array, Data, Plan
+from ..core.arrays import Array
+from ..core.privacy import Plan
+from ..core.records import Data
 from ..mechanisms import Mechanism
 from ..mechanisms.base import Prepared
-from ..mechanisms.noise.spherical import on_grid
+from ..mechanisms.noise.rounding import on_grid
 
 Release = Callable[[Prepared, Sequence[np.random.Generator]], Array]
 

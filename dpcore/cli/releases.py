@@ -16,7 +16,8 @@ from typing import Any
 import click
 
 from ..core.losses import LOSSES, Loss, get_loss
-from ..core.specification import LAM_RULES, LargeDelta, Release
+from ..core.privacy import LargeDelta, Release
+from ..core.specification import LAM_RULES
 from ..data import ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
 from ..mechanisms import api, list_mechanisms, mechanism_class
 from ..solvers.multiclass.objective import ellipsoid_of

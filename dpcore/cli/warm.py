@@ -9,8 +9,8 @@ import scipy.sparse
 
 from .. import kernels
 from ..core.losses import LOSSES, get_loss
+from ..core.records import Data
 from ..core.sets import norm_ball
-from ..core.specification import Data
 from ..experiments.experiment import Axis, Experiment, run
 from ..mechanisms import list_mechanisms, mechanism_class
 from ..mechanisms.noise.spherical import NOISES

@@ -17,7 +17,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .specification import Array, Data, Spec
+from .arrays import Array
+from .records import Data
+from .specification import Spec
 from .validation import one_of
 
 # Squared distances below this share of ||theta||^2 + ||x||^2 have lost digits to cancellation and are computed again

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .arrays import Array
 from .losses import get_loss
-from .specification import Array, Data, Spec
+from .records import Data
+from .specification import Spec
 from .validation import positive
 
 

@@ -13,8 +13,8 @@ import dataclasses as dc
 import numpy as np
 
 from ..core.cache import BoundedCache
+from ..core.records import Data
 from ..core.scaling import check_records, clip_rows, scale
-from ..core.specification import Data
 from ..core.validation import integer, one_of
 from .bundled import BUNDLED, load_bundled
 from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm

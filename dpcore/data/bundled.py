@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
+from ..core.arrays import Array
 from ..core.scaling import scale
-from ..core.specification import Array
 from .sklearn_files import packaged
 from .sources import Source, Split, draw_split, training_records
 

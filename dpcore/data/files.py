@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core.specification import Data
+from ..core.records import Data
 from ..core.validation import integer, shown
 from .lines import (
     Format,

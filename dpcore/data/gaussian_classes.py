@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.specification import Array
+from ..core.arrays import Array
 
 # Of C classes in the plane of the first two coordinates: a + b / C each.
 _RADIUS, _LONG, _SHORT = (0.55, -0.8), (0.15, 0.3), (0.03, 0.08)

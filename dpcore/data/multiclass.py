@@ -12,9 +12,11 @@ import math
 
 import numpy as np
 
+from ..core.arrays import Array
 from ..core.cache import BoundedCache
+from ..core.records import Data
 from ..core.scaling import clip_rows
-from ..core.specification import Array, Data, Domain
+from ..core.specification import Domain
 from ..core.validation import integer, one_of
 from .bundled import BUNDLED
 from .gaussian_classes import Mixture, crossing_ellipses, draw_within

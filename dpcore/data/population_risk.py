@@ -25,8 +25,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
+from ..core.arrays import Array
 from ..core.losses import Loss
-from ..core.specification import Array
 from ..core.validation import positive
 
 _PANELS, _ORDER, _INNER = 4, 12, 24

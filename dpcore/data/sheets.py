@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.specification import Array
+from ..core.arrays import Array
 from .files import libsvm_table
 from .lines import (
     GZIP,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core.specification import Array
+from ..core.arrays import Array
 
 _FILES = {"breast_cancer": "breast_cancer.csv", "digits": "digits.csv.gz", "iris": "iris.csv", "wine": "wine_data.csv"}
 

@@ -7,7 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..core.specification import Array, Data, Domain, SetName
+from ..core.arrays import Array
+from ..core.records import Data
+from ..core.sets import SetName
+from ..core.specification import Domain
 from .population_risk import Population
 
 _TEST_SHARE = 0.3

@@ -7,7 +7,9 @@ import math
 
 import numpy as np
 
-from ..core.specification import Array, Data, Domain
+from ..core.arrays import Array
+from ..core.records import Data
+from ..core.specification import Domain
 from .population_risk import Population, reflect
 from .sources import Source, Split
 

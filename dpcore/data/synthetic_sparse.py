@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..core.specification import Data
+from ..core.records import Data
 
 _BLOCK_ROWS, _FLAT, _TELLING = 10_000, 10.0, 200
 

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..core.arrays import Array
 from ..core.cache import BoundedCache
 from ..core.scaling import scale
-from ..core.specification import Array
 from ..core.validation import one_of, positive, shown
 from .sheets import Sheet
 from .sources import Source, Split, draw_split, training_records

@@ -17,13 +17,15 @@ import numpy as np
 
 from .. import data as records
 from .. import solvers
-from ..accounting.gaussian import attack_cap
+from ..accounting.attack_limits import attack_cap
 from ..core.cache import BoundedCache
 from ..core.cancel import never
 from ..core.losses import get_loss
+from ..core.privacy import Bound, Budget, NotApplicable, Plan
+from ..core.records import Data
 from ..core.rng import generator
 from ..core.sets import get_set
-from ..core.specification import Bound, Budget, Data, NotApplicable, Plan, Spec
+from ..core.specification import Spec
 from ..mechanisms import Mechanism
 from ..mechanisms.base import AdditiveMechanism, Prepared, SampledMechanism
 from ..solvers.frank_wolfe import vertices

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from .. import data as records
 from ..core.cancel import never
 from ..core.losses import LOSSES, get_loss
-from ..core.specification import Budget, Spec, Unconverged
+from ..core.privacy import Budget, Unconverged
+from ..core.specification import Spec
 from ..core.validation import check_real, integer, one_of, positive, shown
 from ..mechanisms import Mechanism, make_mechanism
 from .cell import Cell, blank_rows, run_cell

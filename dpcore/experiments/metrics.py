@@ -13,8 +13,9 @@ import functools
 import numpy as np
 from scipy.special import ndtr
 
+from ..core.arrays import Array
 from ..core.losses import Loss, get_loss
-from ..core.specification import Array, Data
+from ..core.records import Data
 from ..data import Population
 from ..solvers import Minimum
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..core.specification import Array
+from ..core.arrays import Array
 
 LEAST_BANDED = 10  # releases: of fewer, the outer tenths are no release at all
 

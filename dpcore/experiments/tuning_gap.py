@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import data as records
+from ..core.arrays import Array
 from ..core.losses import LOSSES
-from ..core.specification import LAM_RULES, Array, Budget, NotApplicable, Spec
+from ..core.privacy import Budget, NotApplicable
+from ..core.specification import LAM_RULES, Spec
 from ..core.validation import integer, one_of
 from ..mechanisms import Mechanism, list_mechanisms, make_mechanism, mechanism_class
 from ..mechanisms.base import AdditiveMechanism

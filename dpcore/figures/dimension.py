@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..core.specification import Array
+from ..core.arrays import Array
 from ..studies.dimension.noise_growth import Growth
 from ..studies.dimension.orthant import Corner
 from .figure import Figure

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.specification import Array
+from ..core.arrays import Array
 from ..studies.geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, order_text
 from .figure import Figure
 from .log_chart import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, powers_of, through, with_legend

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.specification import Array
+from ..core.arrays import Array
 from ..experiments.summary import Measured
 from .figure import Figure
 from .style import (

@@ -9,9 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..core.arrays import as_matrix
 from ..core.losses import get_loss
+from ..core.privacy import Bound, Budget, LargeDelta, NotApplicable, Plan, Release
+from ..core.records import Data
 from ..core.sets import ConvexSet, SetName, get_set
-from ..core.specification import Bound, Budget, Data, Domain, LargeDelta, NotApplicable, Plan, Release, Spec, as_matrix
+from ..core.specification import Domain, Spec
 from ..core.validation import boolean, integer, shown
 from ..data import clip_rows
 from . import Mechanism, make_mechanism, mechanism_class

@@ -12,11 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..accounting.tradeoff import Curve
-from ..core.sets import ConvexSet, get_set
-from ..core.specification import Array, Bound, Budget, Data, NoiseLaw, NotApplicable, Plan, SetName, Spec, Unconverged
+from ..core.arrays import Array
+from ..core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Plan, Unconverged
+from ..core.records import Data
+from ..core.sets import ConvexSet, SetName, get_set
+from ..core.specification import Spec
 from ..core.validation import one_of
 from ..data import check_records
-from .noise.spherical import NOISES, Noise, on_grid
+from .noise.rounding import on_grid
+from .noise.spherical import NOISES, Noise
 from .worst_pairs import opposite_labels
 
 

@@ -18,8 +18,11 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from ..core.arrays import Array, as_matrix
 from ..core.losses import LOSSES, get_loss
-from ..core.specification import Array, Budget, BudgetExceeded, Data, Domain, Plan, Spec, as_matrix
+from ..core.privacy import Budget, BudgetExceeded, Plan
+from ..core.records import Data
+from ..core.specification import Domain, Spec
 from ..core.validation import boolean, integer, shown
 from ..data import clip_rows
 from ..solvers.multiclass.objective import Ellipsoid, ellipsoid_of, features, svec

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses as dc
 
+from ..core.privacy import NotApplicable
 from ..core.sets import dual_order, order_of_ball
-from ..core.specification import NotApplicable, Spec
+from ..core.specification import Spec
 from .frank_wolfe.step_count import check_problem, terrain
 
 

@@ -1,4 +1,4 @@
-"""What mechanisms of several families share: rules for lam and the pair of neighbours that audits use."""
+"""The pairs of neighbours that audits use, and what objective perturbations claim."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from ..accounting.gaussian import Vertices, attack_cap, gaussian_mu, objective_mu
+from ..accounting.attack_limits import attack_cap
+from ..accounting.gaussian import gaussian_mu
+from ..accounting.objective import Vertices, objective_mu
 from ..accounting.tradeoff import ObjectiveCurve
+from ..core.arrays import Array
 from ..core.losses import Loss, get_loss
-from ..core.specification import Array, Budget, Data, NotApplicable, Plan, Spec
+from ..core.privacy import Budget, NotApplicable, Plan
+from ..core.records import Data
+from ..core.specification import Spec
 from .noise.spherical import Noise
 
-# lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
-# (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
-# (docs/formulas.md, "lam").
-_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
-LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
 # The share of the budget that hides how far a solver stops from the exact minimiser of a perturbed objective.
 TRACE_SHARE = 0.01
 
@@ -35,28 +35,6 @@ def check_ball(key: str, spec: Spec) -> None:
         raise NotApplicable(f"{key} learns one vector, got {get_loss(spec.loss).label}, which asks for more")
 
 
-def comparator_norm(spec: Spec) -> float:
-    """B: no model beyond `radius` can be promised."""
-    return min(spec.theta_norm, spec.radius or math.inf)
-
-
-def auto_size(spec: Spec) -> float:
-    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto".
-
-    For location losses, which predict no label: a coordinate of theta, by a tenth of R.
-    """
-    if not get_loss(spec.loss).linear:
-        return _AUTO_LABEL * spec.domain.R
-    if get_loss(spec.loss).classification:
-        return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
-    return _AUTO_LABEL * spec.domain.y_max
-
-
-def no_lam(spec: Spec) -> ValueError:
-    """What a rule for lam raises where it would leave the range of lam."""
-    return ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
-
-
 def parts(budget: Budget) -> tuple[Budget, Budget]:
     """What a perturbed objective's noise and its charge may spend, and what the trace of noise may."""
     main, rest = (Budget(share * budget.epsilon, share * budget.delta) for share in (1.0 - TRACE_SHARE, TRACE_SHARE))
@@ -66,7 +44,7 @@ def parts(budget: Budget) -> tuple[Budget, Budget]:
 def objective_claim(spent: Budget, charge: float, vertices: Vertices) -> ObjectiveCurve:
     """The curve of a perturbed objective whose Gaussian noise and its trace share this budget.
 
-    charge, vertices: as in `accounting.objective_delta`. Both losses add up: a Gaussian one of length v and the trace's
+    charge, vertices: as in `objective.objective_delta`. Both losses add up: a Gaussian one of length v and the trace's
     make one whose length is the root of the sum of their squares (docs/formulas.md).
     """
     main, rest = parts(spent)

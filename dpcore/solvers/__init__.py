@@ -15,8 +15,9 @@ import dataclasses as dc
 
 import numpy as np
 
+from ..core.arrays import Array
 from ..core.losses import Loss
-from ..core.specification import Array, Data
+from ..core.records import Data
 from ..core.validation import positive
 from .convex_set import SetMinimum as SetMinimum
 from .convex_set import minimise_on_set as minimise_on_set

@@ -13,8 +13,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.arrays import Array
+from ..core.privacy import Unconverged
+from ..core.records import Data
 from ..core.sets import Box, ConvexSet, L1Ball, Polytope, Simplex
-from ..core.specification import Array, Data, Unconverged
 from ..core.validation import positive
 from .frank_wolfe.vertices import Quadratic, Records, Risk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.specification import Bound, Budget, NoiseLaw
+from ..core.privacy import Bound, Budget, NoiseLaw
 
 
 def noise_excess(slope: float, c: float, R: float, mean: float, square: float) -> float:

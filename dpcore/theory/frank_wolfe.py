@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.specification import Array, Budget
+from ..core.arrays import Array
+from ..core.privacy import Budget
 
 
 def frank_wolfe_bound(start: float, curvature: float, selection: Array | float, T: Array | float) -> Any:

@@ -7,9 +7,11 @@ import math
 
 import numpy as np
 
+from ..core.arrays import Array
 from ..core.losses import Loss
+from ..core.privacy import Bound, Budget
 from ..core.sets import L1Ball
-from ..core.specification import Array, Bound, Budget, Spec
+from ..core.specification import Spec
 
 _SWAPS = 400
 _HALVINGS = 60

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.specification import Array, Budget
+from ..core.arrays import Array
+from ..core.privacy import Budget
 
 
 def falling_steps_bound(curvature: float, worse: Array) -> float:

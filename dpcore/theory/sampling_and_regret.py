@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.specification import Budget, NotApplicable
+from ..core.privacy import Budget, NotApplicable
 
 
 def sampling_excess(L: float, c: float, R: float, m: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.specification import Budget
+from ..core.privacy import Budget
 
 
 def tree_frank_wolfe_bound(

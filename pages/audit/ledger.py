@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import EPSILON_GRID, Budget, NotApplicable, figures
-from dpcore.accounting.composition import lecture_multiplier
+from dpcore.accounting.lecture import lecture_multiplier
 from dpcore.accounting.ledger import Noise, Run, last_of_lecture, ledger_of, noise_curves, tight_multiplier
 from dpcore.accounting.subsampled_rdp import SAMPLINGS, subsampled_multiplier
 from pages.audit import ledger_words as words

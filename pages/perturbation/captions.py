@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from dpcore.core.specification import Array
+from dpcore.core.arrays import Array
 from dpcore.data import Source
 from dpcore.figures import NOISES, RULE_NAMES, door_of, noise_of
 from dpcore.studies.perturbation.non_private_descent import Work

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore.accounting.composition import bounded_range_rho, zcdp_epsilon
+from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.power_law import power_law
 from dpcore.data import load
 from dpcore.studies.sparsity.l1 import SOURCE, AgainstN, AgainstP, AgainstT, Curve, Path

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from dpcore import Budget, NotApplicable
-from dpcore.accounting import gaussian
+from dpcore.accounting import attack_limits, gaussian
 
 # delta, epsilon, published, classical (None where refused), analytic: noise multipliers to the digits printed.
 TABLE = [
@@ -119,17 +119,17 @@ def test_the_classical_formula_really_fails_where_it_is_refused():
 
 
 def test_golden_odds():
-    caps = [100 * gaussian.attack_cap(Budget(e)) for e in (0.1, 0.5, 1, 2, 4, 8)]
+    caps = [100 * attack_limits.attack_cap(Budget(e)) for e in (0.1, 0.5, 1, 2, 4, 8)]
     assert np.allclose(caps, [52.5, 62.2, 73.1, 88.1, 98.2, 99.97], atol=0.05)
-    limits = [100 * gaussian.gaussian_attack_limit(gaussian.gaussian_mu(Budget(e, 1e-5))) for e in (0.5, 1, 2)]
+    limits = [100 * attack_limits.gaussian_attack_limit(gaussian.gaussian_mu(Budget(e, 1e-5))) for e in (0.5, 1, 2)]
     assert np.allclose(limits, [52.8, 55.3, 59.9], atol=0.05)
 
 
 @given(epsilons, deltas)
 def test_a_mechanism_never_allows_more_than_its_label(epsilon, delta):
     budget = Budget(epsilon, delta)
-    limit = gaussian.gaussian_attack_limit(gaussian.gaussian_mu(budget))
-    assert 0.5 <= limit <= gaussian.attack_cap(budget) + 1e-12 <= 1 + 1e-12
+    limit = attack_limits.gaussian_attack_limit(gaussian.gaussian_mu(budget))
+    assert 0.5 <= limit <= attack_limits.attack_cap(budget) + 1e-12 <= 1 + 1e-12
 
 
 def test_attack_limit_is_what_the_best_threshold_reaches():
@@ -139,8 +139,8 @@ def test_attack_limit_is_what_the_best_threshold_reaches():
     bits = rng.random(games) < 0.5
     wins = np.mean((rng.standard_normal(games) + bits > 0.5) == bits)
     error = 4.9 * 0.5 / math.sqrt(games)
-    assert abs(wins - gaussian.gaussian_attack_limit(1.0)) < error
-    assert abs(wins - gaussian.gaussian_attack_limit(1.01)) > error
+    assert abs(wins - attack_limits.gaussian_attack_limit(1.0)) < error
+    assert abs(wins - attack_limits.gaussian_attack_limit(1.01)) > error
 
 
 def test_deltas_below_the_normal_numbers_are_refused():

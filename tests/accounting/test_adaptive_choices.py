@@ -8,7 +8,8 @@ from scipy import stats
 
 from dpcore.accounting import adaptive_bounded_range
 from dpcore.accounting.adaptive_bounded_range import MOST_CHOICES, choices_delta
-from dpcore.accounting.composition import repeated_choice_delta, zcdp_epsilon
+from dpcore.accounting.composition import repeated_choice_delta
+from dpcore.accounting.zcdp import zcdp_epsilon
 from tests.mechanisms.test_bounded_range import two_point
 
 EPSILONS = np.array([0.0, 0.03, 0.2, 0.5, 1.0, 1.7])

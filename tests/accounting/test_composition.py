@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, NotApplicable
-from dpcore.accounting import composition, gaussian
+from dpcore.accounting import composition, gaussian, lecture, zcdp
 
 from ..oracles import DP_ACCOUNTING
 
@@ -29,42 +29,42 @@ def by_grid(rho, delta):
 @pytest.mark.parametrize("rho", [1e-8, 1e-4, 0.02, 0.5, 7.0, 300.0])
 @pytest.mark.parametrize("delta", [1e-30, 1e-6, 1e-2, 0.4])
 def test_zcdp_converts_at_the_best_order(rho, delta):
-    assert composition.zcdp_epsilon(rho, delta) == pytest.approx(max(by_grid(rho, delta), 0.0), rel=1e-8, abs=2e-9)
+    assert zcdp.zcdp_epsilon(rho, delta) == pytest.approx(max(by_grid(rho, delta), 0.0), rel=1e-8, abs=2e-9)
 
 
 @given(rhos, deltas)
 def test_the_conversion_never_promises_more_than_one_gaussian_release_keeps(rho, delta):
     """N(mu, 1) against N(0, 1) is exactly (mu^2 / 2)-zCDP, and its exact epsilon is known."""
-    epsilon = composition.zcdp_epsilon(rho, delta)
+    epsilon = zcdp.zcdp_epsilon(rho, delta)
     assert gaussian.hockey_stick(epsilon, math.sqrt(2 * rho)) <= delta
 
 
 @given(epsilons, deltas)
 def test_rho_is_private_and_not_wasteful(epsilon, delta):
-    rho = composition.zcdp_rho(Budget(epsilon, delta))
-    assert composition.zcdp_epsilon(rho, delta) <= epsilon + 2e-9 * (1 + epsilon)
-    assert composition.zcdp_epsilon(rho * (1 + 1e-6), delta) > epsilon
+    rho = zcdp.zcdp_rho(Budget(epsilon, delta))
+    assert zcdp.zcdp_epsilon(rho, delta) <= epsilon + 2e-9 * (1 + epsilon)
+    assert zcdp.zcdp_epsilon(rho * (1 + 1e-6), delta) > epsilon
 
 
 @given(epsilons, deltas)
 def test_rho_by_hand_solves_its_equation_and_is_never_better(epsilon, delta):
-    rho = composition.zcdp_rho_by_hand(Budget(epsilon, delta))
+    rho = zcdp.zcdp_rho_by_hand(Budget(epsilon, delta))
     assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(epsilon, rel=1e-9)
-    assert rho <= composition.zcdp_rho(Budget(epsilon, delta))
+    assert rho <= zcdp.zcdp_rho(Budget(epsilon, delta))
 
 
 @given(epsilons, epsilons, deltas, deltas)
 def test_rho_rises_with_epsilon_and_delta_and_epsilon_falls_with_delta(e1, e2, d1, d2):
     small, large = Budget(min(e1, e2), min(d1, d2)), Budget(max(e1, e2), max(d1, d2))
-    assert composition.zcdp_rho(small) <= composition.zcdp_rho(large) * (1 + 1e-9)
-    assert composition.zcdp_epsilon(e1, small.delta) >= composition.zcdp_epsilon(e1, large.delta) * (1 - 1e-9)
-    assert composition.zcdp_epsilon(small.epsilon, d1) <= composition.zcdp_epsilon(large.epsilon, d1) * (1 + 1e-9)
+    assert zcdp.zcdp_rho(small) <= zcdp.zcdp_rho(large) * (1 + 1e-9)
+    assert zcdp.zcdp_epsilon(e1, small.delta) >= zcdp.zcdp_epsilon(e1, large.delta) * (1 - 1e-9)
+    assert zcdp.zcdp_epsilon(small.epsilon, d1) <= zcdp.zcdp_epsilon(large.epsilon, d1) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("case", DP_ACCOUNTING["zcdp"], ids=str)
 def test_zcdp_agrees_with_dp_accounting(case):
     """Theirs is the least over 560 orders, so ours is a little below it: by less than one part in 10^4."""
-    ours = composition.zcdp_epsilon(case["rho"], case["delta"])
+    ours = zcdp.zcdp_epsilon(case["rho"], case["delta"])
     assert case["epsilon"] * (1 - 1e-4) <= ours <= case["epsilon"] * (1 + 1e-8)
 
 
@@ -79,7 +79,7 @@ def two_point(eta, t):
 
 @pytest.mark.parametrize("eta", [0.05, 0.5, 1.0])
 def test_bounded_range_covers_every_two_point_mechanism_and_hardly_more(eta):
-    rho, largest = composition.bounded_range_rho(eta), 0.0
+    rho, largest = zcdp.bounded_range_rho(eta), 0.0
     for t in np.linspace(0.01, 0.99, 99) * eta:
         p, q = two_point(eta, t)
         for a in (1.0001, 1.5, 2.0, 5.0, 20.0):
@@ -108,16 +108,16 @@ def exact_delta(eta, times, epsilon, cells=16):
 @pytest.mark.parametrize("times, epsilon, delta", [(20, 1.0, 1e-6), (100, 1.0, 1e-6), (100, 5.0, 1e-6), (4, 0.5, 1e-4)])
 def test_bounded_range_choices_keep_the_budget_where_the_worst_composition_is_computed(times, epsilon, delta):
     """The sheet's 6 to 8% to spare (more for four choices): the same choices with eta 25% larger break the budget."""
-    eta = composition.bounded_range_eta(Budget(epsilon, delta), times)
+    eta = zcdp.bounded_range_eta(Budget(epsilon, delta), times)
     assert exact_delta(eta, times, epsilon) <= delta < exact_delta(1.25 * eta, times, epsilon)
 
 
 def test_bounded_range_figures_of_the_sheet():
     budget = Budget(1.0, 1e-6)
-    assert composition.bounded_range_eta(budget, 100) == pytest.approx(0.04414, abs=5e-6)
-    assert composition.bounded_range_eta(budget, 200) == pytest.approx(0.03121, abs=5e-6)
-    assert math.sqrt(8 * composition.zcdp_rho_by_hand(budget) / 200) == pytest.approx(0.02643, abs=5e-6)
-    assert composition.bounded_range_eta(Budget(1.0, 1e-8), 137) == pytest.approx(0.03170, abs=5e-6)
+    assert zcdp.bounded_range_eta(budget, 100) == pytest.approx(0.04414, abs=5e-6)
+    assert zcdp.bounded_range_eta(budget, 200) == pytest.approx(0.03121, abs=5e-6)
+    assert math.sqrt(8 * zcdp.zcdp_rho_by_hand(budget) / 200) == pytest.approx(0.02643, abs=5e-6)
+    assert zcdp.bounded_range_eta(Budget(1.0, 1e-8), 137) == pytest.approx(0.03170, abs=5e-6)
     # The Gaussian limit, which is not a proof.
     assert 2 * gaussian.gaussian_mu(budget) / 10 == pytest.approx(0.04734, abs=5e-6)
 
@@ -126,16 +126,16 @@ def test_the_printed_frank_wolfe_scale_costs_what_the_sheet_says():
     """eta = epsilon sqrt(2 / (T L)) a step, T steps: by bounded range and by pure privacy with the same noise."""
     for epsilon, ranged, pure in [(0.1, 0.0737, 0.154), (1.0, 0.853, 1.797), (5.0, 4.93, 11.0)]:
         eta = epsilon * math.sqrt(2 / (1000 * math.log(1e6)))
-        rho = composition.bounded_range_rho(eta, 1000)
-        assert composition.zcdp_epsilon(rho, 1e-6) == pytest.approx(ranged, rel=6e-3)
-        assert composition.zcdp_epsilon(4 * rho, 1e-6) == pytest.approx(pure, rel=6e-3)
+        rho = zcdp.bounded_range_rho(eta, 1000)
+        assert zcdp.zcdp_epsilon(rho, 1e-6) == pytest.approx(ranged, rel=6e-3)
+        assert zcdp.zcdp_epsilon(4 * rho, 1e-6) == pytest.approx(pure, rel=6e-3)
 
 
 @given(epsilons, deltas, st.integers(1, 10_000))
 def test_bounded_range_inverts_and_basic_composition_wins_for_few_choices(epsilon, delta, times):
-    eta = composition.bounded_range_eta(Budget(epsilon, delta), times)
-    assert composition.bounded_range_eta(Budget(epsilon), times) == epsilon / times <= eta
-    spent = composition.zcdp_epsilon(composition.bounded_range_rho(eta, times), delta)
+    eta = zcdp.bounded_range_eta(Budget(epsilon, delta), times)
+    assert zcdp.bounded_range_eta(Budget(epsilon), times) == epsilon / times <= eta
+    spent = zcdp.zcdp_epsilon(zcdp.bounded_range_rho(eta, times), delta)
     assert min(spent, composition.basic_epsilon(eta, times)) <= epsilon * (1 + 1e-8) + 1e-8
 
 
@@ -183,15 +183,15 @@ def test_composition_grows_with_epsilon_and_times_and_falls_with_slack(epsilon, 
     [(500, 0.1, 861.1), (500, 5, 17.2), (2000, 0.1, 1053), (2000, 1, 105.3), (10_000, 1, 127.6), (10_000, 5, 25.5)],
 )
 def test_the_lectures_multiplier_is_the_sheets(n, epsilon, published):
-    assert composition.lecture_multiplier(n, Budget(epsilon, 1 / n**2)) == pytest.approx(published, rel=2e-3)
+    assert lecture.lecture_multiplier(n, Budget(epsilon, 1 / n**2)) == pytest.approx(published, rel=2e-3)
 
 
 @pytest.mark.parametrize("n, largest", [(500, 7.05), (2000, 7.80), (10_000, 8.58)])
 def test_the_lectures_noise_is_refused_where_its_argument_ends(n, largest):
     assert 2 * math.sqrt(math.log(n**2)) == pytest.approx(largest, abs=6e-3)
-    composition.lecture_multiplier(n, Budget(largest - 0.01, 1 / n**2))
+    lecture.lecture_multiplier(n, Budget(largest - 0.01, 1 / n**2))
     with pytest.raises(NotApplicable, match=r"needs epsilon < 2 sqrt\(ln\(1/delta\)\) = .*, got epsilon = "):
-        composition.lecture_multiplier(n, Budget(largest + 0.01, 1 / n**2))
+        lecture.lecture_multiplier(n, Budget(largest + 0.01, 1 / n**2))
 
 
 @pytest.mark.parametrize("rate", [1e-4, 0.01, 0.3, 1.0])
@@ -199,9 +199,9 @@ def test_the_lectures_lemma_covers_the_exact_price_below_one(rate):
     """ln(1 + rate (e^epsilon - 1)) is the exact price; at epsilon = 1.3 twice the rate would no longer cover it."""
     for epsilon in np.linspace(0.01, 0.999, 50):
         exact = math.log1p(rate * math.expm1(epsilon))
-        assert exact <= composition.lecture_subsampled_epsilon(epsilon, rate)
+        assert exact <= lecture.lecture_subsampled_epsilon(epsilon, rate)
     with pytest.raises(NotApplicable, match="Lemma 3 needs epsilon < 1, got epsilon = 1"):
-        composition.lecture_subsampled_epsilon(1.0, rate)
+        lecture.lecture_subsampled_epsilon(1.0, rate)
     assert math.log1p(1e-4 * math.expm1(1.3)) > 2e-4 * 1.3
 
 
@@ -211,10 +211,10 @@ def test_the_lectures_lemma_covers_the_exact_price_below_one(rate):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: composition.zcdp_epsilon(0.1, 0.0),
-        lambda: composition.zcdp_rho(Budget(1.0)),
-        lambda: composition.zcdp_rho_by_hand(Budget(1.0)),
-        lambda: composition.lecture_multiplier(100, Budget(1.0)),
+        lambda: zcdp.zcdp_epsilon(0.1, 0.0),
+        lambda: zcdp.zcdp_rho(Budget(1.0)),
+        lambda: zcdp.zcdp_rho_by_hand(Budget(1.0)),
+        lambda: lecture.lecture_multiplier(100, Budget(1.0)),
     ],
 )
 def test_what_needs_delta_says_so(call):
@@ -225,16 +225,16 @@ def test_what_needs_delta_says_so(call):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: composition.zcdp_epsilon(0.0, 1e-6), "rho must be a finite number > 0, got 0.0"),
-        (lambda: composition.zcdp_epsilon(1.0, 1.0), r"delta must be in \[0, 1\), got 1.0"),
-        (lambda: composition.bounded_range_rho(-1.0), "eta must be a finite number > 0, got -1.0"),
-        (lambda: composition.bounded_range_rho(1.0, 0), "times must be an integer >= 1, got 0"),
-        (lambda: composition.bounded_range_eta(Budget(1.0), 2.5), "times must be an integer >= 1, got 2.5"),
+        (lambda: zcdp.zcdp_epsilon(0.0, 1e-6), "rho must be a finite number > 0, got 0.0"),
+        (lambda: zcdp.zcdp_epsilon(1.0, 1.0), r"delta must be in \[0, 1\), got 1.0"),
+        (lambda: zcdp.bounded_range_rho(-1.0), "eta must be a finite number > 0, got -1.0"),
+        (lambda: zcdp.bounded_range_rho(1.0, 0), "times must be an integer >= 1, got 0"),
+        (lambda: zcdp.bounded_range_eta(Budget(1.0), 2.5), "times must be an integer >= 1, got 2.5"),
         (lambda: composition.basic_epsilon(math.nan, 1), "epsilon must be a finite number > 0, got nan"),
         (lambda: composition.advanced_epsilon(0.1, 10, 0.0), r"slack must be in \(0, 1\), got 0.0"),
         (lambda: composition.advanced_epsilon(701.0, 10, 0.1), "epsilon must be at most 700, got 701.0"),
-        (lambda: composition.lecture_multiplier(1, Budget(1.0, 0.1)), "n must be an integer >= 2, got 1"),
-        (lambda: composition.lecture_subsampled_epsilon(0.5, 1.5), r"rate must be in \(0, 1\], got 1.5"),
+        (lambda: lecture.lecture_multiplier(1, Budget(1.0, 0.1)), "n must be an integer >= 2, got 1"),
+        (lambda: lecture.lecture_subsampled_epsilon(0.5, 1.5), r"rate must be in \(0, 1\], got 1.5"),
     ],
 )
 def test_refusals_name_the_argument_the_rule_and_the_value(call, message):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcore import Budget, NotApplicable
-from dpcore.accounting import composition, gaussian, ledger, subsampled_rdp
+from dpcore.accounting import composition, gaussian, lecture, ledger, subsampled_rdp
 from dpcore.accounting.ledger import Run, ledger_of, noise_curves, tight_multiplier
 
 STEPS = (1, 10, 1_000, 80_000, 80_001, 4_000_000, 10_000_000)
@@ -64,7 +64,7 @@ def test_one_step_costs_no_more_than_any_theorem_says(run):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_the_lecture_claims_its_label_after_n_squared_steps(n, epsilon):
     """At its own noise, on one record a step; the curve ends there, and theorems do not confirm the label's digits."""
-    z = composition.lecture_multiplier(n, Budget(epsilon, 1e-6))
+    z = lecture.lecture_multiplier(n, Budget(epsilon, 1e-6))
     run, steps = Run(n, 1, z, 1e-6), (1, n**2 - 1, n**2, n**2 + 1)
     claim = curve(run, "lecture", steps)
     assert not claim.proved and claim.epsilon[2] == pytest.approx(epsilon, rel=1e-12)
@@ -119,7 +119,7 @@ def test_noise_curves_hold_the_calibrated_multipliers():
         for e, multiplier in list(zip(epsilon, z, strict=True))[::4]:
             budget = Budget(float(e), 1 / 500**2)
             if kind == "published":
-                assert multiplier == composition.lecture_multiplier(500, budget)
+                assert multiplier == lecture.lecture_multiplier(500, budget)
             else:
                 expected = subsampled_rdp.subsampled_multiplier(budget, 1 / 500, 500**2, kind)
                 assert multiplier == pytest.approx(expected, rel=1e-6)

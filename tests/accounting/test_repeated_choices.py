@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore.accounting.composition import bounded_range_attack_limit, repeated_choice_delta, zcdp_epsilon
+from dpcore.accounting.attack_limits import bounded_range_attack_limit
+from dpcore.accounting.composition import repeated_choice_delta
 from dpcore.accounting.tradeoff import GaussianCurve, RepeatedChoiceCurve
+from dpcore.accounting.zcdp import zcdp_epsilon
 from tests.mechanisms.test_bounded_range import two_point
 
 CASES = [(0.5, 7, 1.0), (0.1, 100, 1.0), (1.0, 3, 0.5), (0.05, 500, 0.2), (2.0, 4, 0.0), (0.3, 1, 0.1)]

@@ -9,7 +9,7 @@ from scipy.signal import fftconvolve
 from scipy.special import logsumexp, ndtr, ndtri
 
 from dpcore import Budget, NotApplicable
-from dpcore.accounting import composition, gaussian, subsampled_rdp
+from dpcore.accounting import gaussian, subsampled_rdp, zcdp
 from dpcore.accounting.subsampled_rdp import SAMPLINGS, renyi, subsampled_epsilon, subsampled_multiplier
 
 ORDERS = np.array([1.01, 1.5, 2.0, 5.0, 20.0, 100.0])
@@ -188,7 +188,7 @@ def test_many_steps_cost_at_least_what_an_exact_composition_finds(z, rate, delta
 def test_at_rate_one_many_steps_are_a_full_batch(z, times, delta, sampling):
     """To the accuracy of Renyi orders: the conversion's, and 0.03% for the spacing of orders."""
     epsilon = subsampled_epsilon(z, 1.0, times, delta, sampling)
-    best = composition.zcdp_epsilon(2 * times / z**2, delta)
+    best = zcdp.zcdp_epsilon(2 * times / z**2, delta)
     assert best * (1 - 1e-8) <= epsilon <= best * (1 + 3e-4)
     assert gaussian.gaussian_epsilon(2 * math.sqrt(times) / z, delta) < epsilon
 

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 import dpcore
 from dpcore import Budget, Domain, Spec
-from dpcore.accounting.composition import varied_range_attack_limit, zcdp_delta, zcdp_epsilon
+from dpcore.accounting.attack_limits import varied_range_attack_limit
 from dpcore.accounting.tradeoff import (
     BatchCurve,
     ChoicesCurve,
@@ -22,6 +22,7 @@ from dpcore.accounting.tradeoff import (
     equal_choices_curve,
     summed_curve,
 )
+from dpcore.accounting.zcdp import zcdp_delta, zcdp_epsilon
 from dpcore.audit.game import worst_plan
 from tests.audits import KEYS, KNOBS, accountings, plan_for
 from tests.mechanisms.test_bounded_range import two_point

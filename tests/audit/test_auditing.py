@@ -17,7 +17,7 @@ from dpcore.audit.certificates import Certificate
 from dpcore.audit.game import worst_plan
 from dpcore.audit.target import honest_target
 from dpcore.mechanisms.base import Prepared
-from dpcore.mechanisms.noise.spherical import on_grid
+from dpcore.mechanisms.noise.rounding import on_grid
 from tests.audits import KEYS, OBJECTIVE, REASONS, plan_for
 from tests.problems import ADDING, LINEAR
 

@@ -23,7 +23,7 @@ from dpcore.audit.target import Target, honest_target
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.base import Prepared
-from dpcore.mechanisms.noise.spherical import on_grid
+from dpcore.mechanisms.noise.rounding import on_grid
 from tests.audits import DRAWING, KEYS, REPEATS, plan_for
 from tests.harness import ROOT
 

@@ -10,7 +10,8 @@ import pytest
 from scipy.special import expit
 
 from dpcore import Audit, Budget
-from dpcore.accounting.gaussian import gaussian_mu, objective_mu
+from dpcore.accounting.gaussian import gaussian_mu
+from dpcore.accounting.objective import objective_mu
 from dpcore.accounting.tradeoff import GaussianCurve, ObjectiveCurve, PureCurve, RepeatedChoiceCurve
 from dpcore.audit.betting import ALPHAS, Wealth
 

@@ -14,7 +14,10 @@ from dpcore.core.losses import LOSSES
 from ..harness import ROOT
 
 TEXT = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
-ACCOUNTANTS = ("gaussian", "composition", "subsampled_rdp", "adaptive_bounded_range", "pld")
+ACCOUNTANTS = (
+    *("gaussian", "objective", "zcdp", "composition", "lecture", "attack_limits", "subsampled_rdp"),
+    *("adaptive_bounded_range", "pld"),
+)
 
 
 def public_functions(module: str) -> set[str]:

@@ -9,7 +9,7 @@ import pytest
 import dpcore
 from dpcore.data.files import MAX_COLUMNS
 from dpcore.kernels.disk_cache import choose_cache_folder, config
-from dpcore.mechanisms.noise.spherical import grid_of
+from dpcore.mechanisms.noise.rounding import grid_of
 from dpcore.studies.geometry.excess_by_n import against_people
 
 from ..harness import ROOT

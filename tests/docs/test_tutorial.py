@@ -12,7 +12,7 @@ import pytest
 import dpcore
 from dpcore import mechanisms
 from dpcore.core.losses import LOSSES
-from dpcore.core.specification import NotApplicable
+from dpcore.core.privacy import NotApplicable
 
 from ..audit.test_registry_audits import refuted_too_often
 from ..audits import plan_for

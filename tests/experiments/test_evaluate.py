@@ -220,7 +220,7 @@ def test_smallest_epsilon(lost, at_most, answer):
 @every_loss
 def test_gamma_noise_is_gaussian_noise_of_a_random_size(key, p):
     """The quadrature over sizes against a fine grid of the chi law with p + 1 degrees of freedom."""
-    from dpcore.accounting.gaussian import chi_quadrature
+    from dpcore.mechanisms.noise.spherical import chi_quadrature
 
     loss, (nodes, weights) = get_loss(key), chi_quadrature(p + 1)
     low, high = np.sqrt(stats.chi2.ppf(1e-17, p + 1)), np.sqrt(stats.chi2.isf(1e-17, p + 1))

@@ -7,7 +7,7 @@ import pytest
 
 import dpcore
 from dpcore import Axis, Experiment, NotApplicable, data, figures, theory
-from dpcore.accounting import composition
+from dpcore.accounting import lecture
 from dpcore.core.losses import get_loss
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
@@ -62,7 +62,7 @@ def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_acc
         else:
             assert math.isnan(found[k])
             with pytest.raises(NotApplicable):
-                composition.lecture_multiplier(200, budget)
+                lecture.lecture_multiplier(200, budget)
     assert np.isnan(found).sum() == 1
     wider = lecture_bound(next(ruled(p=5, delta=1e-4, theta_norm=5.0).cells()))
     assert wider[0] == pytest.approx(found[0] / 2.0)

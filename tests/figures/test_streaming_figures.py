@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpcore import figures, theory
-from dpcore.core.specification import Budget
+from dpcore.core.privacy import Budget
 from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 

@@ -12,7 +12,7 @@ import dpcore
 from dpcore import Budget, Data, Domain, Spec, Unconverged, solvers
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms import api
-from dpcore.mechanisms.noise.spherical import on_grid
+from dpcore.mechanisms.noise.rounding import on_grid
 from tests.problems import CLASSIFYING, LINEAR, POINTS, PROBLEMS, UNREGULARISED
 
 DATA = PROBLEMS["full rank"]

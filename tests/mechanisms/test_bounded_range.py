@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpcore import Budget, Domain, NotApplicable, Spec
-from dpcore.accounting.composition import bounded_range_attack_limit
+from dpcore.accounting.attack_limits import bounded_range_attack_limit
 from dpcore.core.losses import LOSSES as LOSSES_BY_KEY
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.simplex import weight_range as bounded_range

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
-from dpcore.accounting import composition as comp
+from dpcore.accounting.composition import advanced_epsilon, advanced_step
+from dpcore.accounting.zcdp import bounded_range_eta, zcdp_rho
 from dpcore.core import sets
 from dpcore.core.losses import get_loss
 from dpcore.core.sets import Polytope
@@ -50,8 +51,8 @@ def test_the_range_of_a_choice_is_the_larger_of_the_sum_s_and_zcdp_s():
     for budget, T in ((BUDGET, 201), (BUDGET, 2), (Budget(5.0, 1e-9), 40), (Budget(0.3), 7)):
         plan = plan_for(budget=budget, T=T)
         eta = 2.0 * plan.ledger[0].sensitivity / plan.scale
-        assert eta == pytest.approx(comp.bounded_range_eta(budget, T - 1), rel=1e-9)
-        assert eta <= comp.bounded_range_eta(budget, T - 1)
+        assert eta == pytest.approx(bounded_range_eta(budget, T - 1), rel=1e-9)
+        assert eta <= bounded_range_eta(budget, T - 1)
         assert plan.ledger[0].sensitivity == 2.0 * 4.0 / 10_000, "2 L R size / n, L = 2 (size + y_max)"
         assert plan.spent <= budget and plan.ledger[0].times == plan.steps == T - 1
     assert 0.3 * (1 - 1e-11) < plan_for(budget=Budget(0.3), T=9).spent.epsilon <= 0.3, "delta = 0: by the sum"
@@ -80,8 +81,8 @@ def test_the_safe_scale_never_overspends_and_composes_as_the_textbook_says(T, de
             printed = plan_for(budget=Budget(epsilon, delta), accounting="published", T=T)
             assert plan.scale == pytest.approx(4.0 * printed.scale, rel=1e-14)
         else:  # the short form holds for epsilon <= 4 ln(1/delta) or so
-            assert epsilon < 0.5 or comp.advanced_epsilon(each, T - 1, delta) == pytest.approx(epsilon, rel=1e-8)
-            assert comp.advanced_epsilon(each, T - 1, delta) <= epsilon
+            assert epsilon < 0.5 or advanced_epsilon(each, T - 1, delta) == pytest.approx(epsilon, rel=1e-8)
+            assert advanced_epsilon(each, T - 1, delta) <= epsilon
 
 
 def test_noise_ratios_of_the_formula_sheet():
@@ -89,7 +90,7 @@ def test_noise_ratios_of_the_formula_sheet():
     tight, safe = (plan_for(accounting=a, T=201) for a in ("tight", "published_safe"))
     assert 2.0 * tight.ledger[0].sensitivity / tight.scale == pytest.approx(0.03121, abs=5e-6)
     assert safe.scale / tight.scale == pytest.approx(4.64, abs=0.02)
-    assert comp.advanced_step(BUDGET, np.array([200.0]))[0] == pytest.approx(0.01299, abs=5e-6)
+    assert advanced_step(BUDGET, np.array([200.0]))[0] == pytest.approx(0.01299, abs=5e-6)
 
 
 # Constants and bounds
@@ -173,7 +174,7 @@ def test_the_published_number_of_steps():
 @pytest.mark.parametrize("n, epsilon", [(10_000, 1.0), (100_000, 0.3), (30_000, 3.0)])
 def test_the_tuned_bound_in_closed_form_is_the_smallest_explicit_one_without_its_start(n, epsilon):
     budget = Budget(epsilon, 1e-8)
-    A = 4.0 * math.log(400) * math.sqrt(2.0 / comp.zcdp_rho(budget)) / n
+    A = 4.0 * math.log(400) * math.sqrt(2.0 / zcdp_rho(budget)) / n
     T = np.arange(2.0, LARGEST_T + 1.0)
     explicit = theory.frank_wolfe_bound(0.0, 8.0, A * np.sqrt(T - 1.0), T)
     best, steps = theory.tuned_frank_wolfe_bound(8.0, A), theory.tuned_frank_wolfe_steps(8.0, A)
@@ -208,7 +209,7 @@ def test_corollary_2_7_does_not_follow_from_theorem_2_5_but_from_the_tuned_steps
         budget, p = Budget(0.1, math.exp(-L)), int(math.exp(L))
         corollary = theory.published_lasso_corollary(10**6, p, budget)
         grown.append(theory.published_lasso_rate(10**6, p, budget) / corollary)
-        A = 4.0 * math.log(2 * p) * math.sqrt(2.0 / comp.zcdp_rho(budget)) / 10**6
+        A = 4.0 * math.log(2 * p) * math.sqrt(2.0 / zcdp_rho(budget)) / 10**6
         ours.append(theory.tuned_frank_wolfe_bound(8.0, A) / corollary)
     assert grown[1] > 1.5 * grown[0] and grown[2] > 1.5 * grown[1]
     assert max(ours) < 30.0 and ours[2] < 1.3 * ours[1] < 1.3**2 * 1.3 * ours[0]

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
-from dpcore.accounting import composition
+from dpcore.accounting import zcdp
 from dpcore.mechanisms.base import PreparedRecords
 from dpcore.mechanisms.simplex.ftrl import FTRL, log_weights, play
 from tests.nights import each
@@ -151,10 +151,10 @@ def test_auto_spends_at_most_the_budget_and_all_of_it_where_privacy_sets_lam(bud
     eta = 4 * 0.5 / (T * plan.scale)
     assert plan.spent <= budget and plan.steps == T and plan.scale == plan.spec.lam == plan.ledger[0].scale
     assert plan.ledger[0].times == T - 1 and 2 * plan.ledger[0].sensitivity / plan.scale == pytest.approx(eta)
-    assert eta <= composition.bounded_range_eta(budget, T - 1)
+    assert eta <= zcdp.bounded_range_eta(budget, T - 1)
     costs = [(T - 1) * eta]
     if budget.delta:
-        costs.append(composition.zcdp_epsilon((T - 1) * eta**2 / 8, budget.delta))
+        costs.append(zcdp.zcdp_epsilon((T - 1) * eta**2 / 8, budget.delta))
     assert plan.spent.epsilon == pytest.approx(min(costs), rel=1e-6)
     regret_lam = 0.5 * math.sqrt(T / (2 * math.log(8))) / T
     if plan.scale > regret_lam:
@@ -252,7 +252,7 @@ def test_the_published_condition_without_ln_p_breaks_its_promise_at_epsilon_10(T
     budget = Budget(10.0, 1e-3)
     published = math.sqrt(8 * T * math.log(1e3)) / 10
     assert binomial_delta(T - 1, 4 / published, 10.0) / 1e-3 == pytest.approx(ratio, rel=0.05)
-    assert binomial_delta(T - 1, composition.bounded_range_eta(budget, T - 1), 10.0) <= 1e-3
+    assert binomial_delta(T - 1, zcdp.bounded_range_eta(budget, T - 1), 10.0) <= 1e-3
 
 
 def test_the_published_lam_is_an_exhibit_for_few_arms_and_private_for_many():
@@ -276,9 +276,7 @@ def test_lam_by_hand_reports_its_price_and_solve_refuses_what_is_too_dear():
     for lam in (0.01, 0.1, 10.0):
         plan = FTRL().calibrate(spec(50, 4, lam=lam), budget)
         eta = 4 / (50 * lam)
-        assert plan.spent.epsilon == pytest.approx(
-            min(49 * eta, composition.zcdp_epsilon(49 * eta**2 / 8, 1e-5)), rel=1e-6
-        )
+        assert plan.spent.epsilon == pytest.approx(min(49 * eta, zcdp.zcdp_epsilon(49 * eta**2 / 8, 1e-5)), rel=1e-6)
         made.append(plan.spent)
     assert FTRL().calibrate(spec(2, 4, lam=10.0), budget).spent == Budget(4 / (2 * 10.0)), "one choice needs no delta"
     assert made[0].epsilon > made[1].epsilon > 1.0 > made[2].epsilon

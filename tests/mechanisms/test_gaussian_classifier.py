@@ -11,10 +11,12 @@ from scipy.sparse import csr_array
 
 import dpcore
 from dpcore import Budget, Data, NotApplicable, Unconverged
-from dpcore.accounting.gaussian import class_vertices, hockey_stick, objective_delta
+from dpcore.accounting.gaussian import hockey_stick
+from dpcore.accounting.objective import class_vertices, objective_delta
 from dpcore.mechanisms import api
 from dpcore.mechanisms.multiclass import gaussian_classifier, models
-from dpcore.mechanisms.noise.spherical import NOISES, grid_of
+from dpcore.mechanisms.noise.rounding import grid_of
+from dpcore.mechanisms.noise.spherical import NOISES
 from dpcore.solvers.multiclass.objective import classify, features, svec
 from tests.classifiers import KEY, Rows, class_data, plain_gradients, plan_of
 

@@ -13,7 +13,8 @@ import pytest
 from scipy import optimize, stats
 
 from dpcore import Budget, Data, Spec
-from dpcore.accounting.gaussian import class_vertices, hockey_stick, objective_delta, objective_mu
+from dpcore.accounting.gaussian import hockey_stick
+from dpcore.accounting.objective import class_vertices, objective_delta, objective_mu
 from dpcore.mechanisms.multiclass import calibration as rules
 from dpcore.mechanisms.multiclass import models
 from dpcore.solvers.multiclass.objective import smat, svec

@@ -9,12 +9,13 @@ from scipy import sparse, stats
 
 import dpcore
 from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Spec
-from dpcore.accounting.composition import zcdp_attack_limit, zcdp_epsilon, zcdp_rho
-from dpcore.accounting.gaussian import gaussian_attack_limit, gaussian_mu
+from dpcore.accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
+from dpcore.accounting.gaussian import gaussian_mu
+from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.sets import kappa_lq, length
 from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.noise.generalized_gaussian import lp_noise
-from dpcore.mechanisms.noise.spherical import grid_of
+from dpcore.mechanisms.noise.rounding import grid_of
 from tests.cli.test_cli import call
 
 KEY, BUDGET = "generalized_gaussian", Budget(1.0, 1e-5)

@@ -11,7 +11,7 @@ import pytest
 import dpcore
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms import mechanism_class
-from dpcore.mechanisms.noise.spherical import on_grid
+from dpcore.mechanisms.noise.rounding import on_grid
 from tests.audits import KEYS, KNOBS
 from tests.problems import CHOOSING, CLASSIFYING, POINTS, UNREGULARISED, random_records
 

@@ -13,7 +13,7 @@ from scipy import stats
 import dpcore
 from dpcore import Budget, Data, NotApplicable, Plan, Spec
 from dpcore.__main__ import main
-from dpcore.accounting.composition import lecture_multiplier
+from dpcore.accounting.lecture import lecture_multiplier
 from dpcore.accounting.subsampled_rdp import subsampled_epsilon, subsampled_multiplier
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk

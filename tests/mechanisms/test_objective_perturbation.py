@@ -13,14 +13,9 @@ from scipy import fft, stats
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec
-from dpcore.accounting.gaussian import (
-    attack_cap,
-    hockey_stick,
-    linear_vertices,
-    objective_delta,
-    objective_epsilon,
-    objective_mu,
-)
+from dpcore.accounting.attack_limits import attack_cap
+from dpcore.accounting.gaussian import hockey_stick
+from dpcore.accounting.objective import linear_vertices, objective_delta, objective_epsilon, objective_mu
 from dpcore.accounting.tradeoff import ObjectiveCurve
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.objective import base

@@ -11,7 +11,7 @@ import dpcore
 from dpcore import Data, NotApplicable, Unconverged, solvers
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms import api
-from dpcore.mechanisms.noise.spherical import grid_of
+from dpcore.mechanisms.noise.rounding import grid_of
 from tests.mechanisms.test_objective_perturbation import every_key, every_loss, plan_of
 
 

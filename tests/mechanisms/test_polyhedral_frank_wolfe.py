@@ -10,7 +10,7 @@ from scipy import special
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec
-from dpcore.accounting import composition
+from dpcore.accounting import zcdp
 from dpcore.core.losses import get_loss
 from dpcore.core.sets import Ball, L1Ball, LqBall, Polytope, Simplex
 from dpcore.mechanisms.frank_wolfe import one_pass_sensitivity as rules
@@ -85,7 +85,7 @@ def test_the_noise_is_what_the_worst_record_costs_by_the_better_proof(variant):
         plan = plan_for(budget=budget, variant=variant)
         weight = plan.mechanism._course(plan.spec, budget).weight
         # A choice of half range s is s^2 / (2 G^2)-zCDP, and (2 s / G)-DP.
-        by_zcdp = composition.zcdp_epsilon(weight.root**2 / (2 * plan.scale**2), 1e-6)
+        by_zcdp = zcdp.zcdp_epsilon(weight.root**2 / (2 * plan.scale**2), 1e-6)
         by_sum = 2 * weight.total / plan.scale
         assert min(by_zcdp, by_sum) == pytest.approx(epsilon, rel=1e-6) and plan.spent == budget
         assert plan.ledger[0].sensitivity == weight.root and plan.ledger[0].scale == plan.scale
@@ -96,7 +96,7 @@ def test_the_noise_is_what_the_worst_record_costs_by_the_better_proof(variant):
 
 def test_every_phase_of_a_tree_costs_the_same_and_pays_for_itself():
     land = rules.slopes_of(plan_for(n=100_000).spec)
-    tree, rho = tree_of(100_000, 6), composition.zcdp_rho(BUDGET)
+    tree, rho = tree_of(100_000, 6), zcdp.zcdp_rho(BUDGET)
     scales = rules.tree_scales(land, tree, rho, 1.0)
     for t, scale in zip(tree.phases, scales, strict=True):
         weight = rules.tree_weight(land, tree, t)
@@ -116,7 +116,7 @@ def test_the_printed_scale_and_what_it_spends():
         assert plan.scale == pytest.approx(2 * s1 * math.sqrt(1000 * math.log(1e6)) / epsilon, rel=1e-12)
         assert plan.noise == "laplace" and plan.steps == 501 and plan.spent.epsilon < 0.45 * epsilon
         each = epsilon / math.sqrt(1000 * math.log(1e6))
-        assert composition.zcdp_epsilon(0.5 * 501 * each**2, 1e-6) > 1.1 * plan.spent.epsilon
+        assert zcdp.zcdp_epsilon(0.5 * 501 * each**2, 1e-6) > 1.1 * plan.spent.epsilon
         assert plan.spent.delta == 1e-6
 
 

@@ -21,7 +21,7 @@ from dpcore import Data, Domain, PrivateClassifier, Unconverged, calibrate, solv
 from dpcore.core.losses import get_loss
 from dpcore.data import clip_rows
 from dpcore.experiments import metrics
-from dpcore.mechanisms.noise.spherical import grid_of
+from dpcore.mechanisms.noise.rounding import grid_of
 from dpcore.solvers import minimise, minimise_many
 from tests.harness import ROOT
 

@@ -11,7 +11,7 @@ from scipy import stats
 import dpcore
 from dpcore import Data
 from dpcore.core.losses import get_loss
-from dpcore.core.specification import Unconverged
+from dpcore.core.privacy import Unconverged
 from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.simplex import sampling
 from dpcore.mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models, tempered

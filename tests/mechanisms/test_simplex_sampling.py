@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 from dpcore import Budget, Data, Domain, NotApplicable, Spec
-from dpcore.accounting.gaussian import attack_cap
+from dpcore.accounting.attack_limits import attack_cap
 from dpcore.accounting.tradeoff import PureCurve, ZcdpCurve
 from dpcore.audit.game import run_audit
 from dpcore.core.losses import LOSSES, get_loss

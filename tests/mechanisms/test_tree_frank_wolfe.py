@@ -9,8 +9,8 @@ from scipy import sparse, stats
 
 import dpcore
 from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
-from dpcore.accounting.composition import zcdp_epsilon, zcdp_rho
 from dpcore.accounting.gaussian import gaussian_epsilon, gaussian_mu
+from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.losses import get_loss
 from dpcore.core.sets import Ball, LqBall, dual_order, kappa_lq, length, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import Budget, Experiment, figures
-from dpcore.accounting.composition import lecture_multiplier
+from dpcore.accounting.lecture import lecture_multiplier
 from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.studies import geometry, multiclass
 from dpcore.studies.dimension import orthant

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore.core.specification import Unconverged
+from dpcore.core.privacy import Unconverged
 from pages.background import jobs, polling, tables
 from pages.background.jobs import Job, join
 from pages.background.polling import POLL_SECONDS

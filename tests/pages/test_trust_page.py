@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import Budget, NotApplicable, figures
-from dpcore.accounting import composition, ledger, subsampled_rdp
+from dpcore.accounting import lecture, ledger, subsampled_rdp
 from pages.audit import ledger_words as words
 from pages.ui import sidebar
 from pages.ui.numbers import emphasised, rounded
@@ -34,7 +34,7 @@ def test_the_default_state_teaches_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     budget = Budget(1.0, 1e-6)
-    published = composition.lecture_multiplier(2000, budget)
+    published = lecture.lecture_multiplier(2000, budget)
     proved = spent(published, 1 / 2000, 2000**2)
     assert f"4,000,000 steps, each on one of 2,000 records, cost ε = {rounded(proved)}: " in said(page)
     assert f"{1 / proved:.0f} times less than the label says" in said(page)
@@ -51,7 +51,7 @@ def test_the_published_noise_wastes_what_the_issue_names():
     for n in (500, 2000, 10_000):
         for epsilon in (0.1, 1.0, 5.0):
             budget = Budget(epsilon, 1 / n**2)
-            here = {"published": composition.lecture_multiplier(n, budget)}
+            here = {"published": lecture.lecture_multiplier(n, budget)}
             for kind in ("uniform", "poisson"):
                 here[kind] = subsampled_rdp.subsampled_multiplier(budget, 1 / n, n**2, kind)
             told = words.noise_takeaway(here, n, epsilon, "")
@@ -86,7 +86,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     z = needed = ledger.tight_multiplier(budget, n, batch, steps)
     if chosen["noise_of"] == "lecture":
         try:
-            z = composition.lecture_multiplier(n, budget)
+            z = lecture.lecture_multiplier(n, budget)
         except NotApplicable as error:
             refused = str(error)
     run = ledger.Run(n, batch, z, budget.delta)
@@ -111,7 +111,7 @@ def test_a_label_above_the_lecture_s_reach_is_refused_and_the_proved_noise_drawn
 
 def test_a_run_longer_than_the_lecture_s_costs_more_than_its_label():
     page = open_page(steps=10**10)
-    z = composition.lecture_multiplier(2000, Budget(1.0, 1e-6))
+    z = lecture.lecture_multiplier(2000, Budget(1.0, 1e-6))
     cost = spent(z, 1 / 2000, 10**10)
     assert cost > 1 and f"{words.times(cost)} more than the label says" in said(page)
 
@@ -149,7 +149,7 @@ def test_the_code_redraws_the_chart(monkeypatch):
     exec(page.code[0].value, {})
     marks = drawn[0].data[-1]
     assert set(marks.x) == {1_000.0}
-    z = composition.lecture_multiplier(2000, Budget(0.5, 1e-6))
+    z = lecture.lecture_multiplier(2000, Budget(0.5, 1e-6))
     assert marks.y[-1] == pytest.approx(spent(z, 0.05, 1_000))
 
 

@@ -9,8 +9,8 @@ from scipy import optimize, sparse
 
 from dpcore import Data
 from dpcore.core.losses import get_loss
+from dpcore.core.privacy import Unconverged
 from dpcore.core.sets import Ball, Box, GroupL1Ball, L1Ball, LqBall, Polytope, Simplex
-from dpcore.core.specification import Unconverged
 from dpcore.solvers import minimise_in_ball, minimise_on_set, minimise_on_simplex
 from dpcore.solvers.frank_wolfe import vertices as fw
 

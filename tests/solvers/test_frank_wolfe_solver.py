@@ -9,8 +9,8 @@ from scipy.special import expit
 
 from dpcore import theory
 from dpcore.core.losses import get_loss
+from dpcore.core.records import Data
 from dpcore.core.sets import L1Ball, Simplex
-from dpcore.core.specification import Data
 from dpcore.solvers.frank_wolfe import objectives
 from dpcore.solvers.frank_wolfe import vertices as fw
 

@@ -6,8 +6,8 @@ from scipy.stats import chi2
 
 from dpcore import Axis, Experiment, NotApplicable, data, make_mechanism
 from dpcore.core.losses import get_loss
+from dpcore.core.privacy import Budget
 from dpcore.core.rng import generator
-from dpcore.core.specification import Budget
 from dpcore.experiments.cell import reference_minimum
 from dpcore.experiments.metrics import risk
 from dpcore.studies.perturbation.published_rates import rate_shape

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dpcore.accounting.composition import zcdp_epsilon
+from dpcore.accounting.zcdp import zcdp_epsilon
 from dpcore.studies.decide.deployments import DEPLOYMENTS
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import dpcore
 from dpcore import Budget, Domain, Plan, Spec
-from dpcore.accounting.composition import zcdp_rho
 from dpcore.accounting.gaussian import gaussian_mu
+from dpcore.accounting.zcdp import zcdp_rho
 from dpcore.core.power_law import power_law
 from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, norm_ball

@@ -6,7 +6,9 @@ from scipy.stats import chi2
 
 import dpcore
 from dpcore import data
-from dpcore.core.specification import Budget, Data, Spec
+from dpcore.core.privacy import Budget
+from dpcore.core.records import Data
+from dpcore.core.specification import Spec
 from dpcore.experiments import cell
 from dpcore.studies.dimension import noise_growth
 

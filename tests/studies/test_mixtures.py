@@ -11,11 +11,13 @@ import pytest
 from scipy.optimize import brentq, minimize
 
 from dpcore import data as records
-from dpcore.accounting.composition import zcdp_epsilon
+from dpcore.accounting.zcdp import zcdp_epsilon
 from dpcore.core.cache import BoundedCache
 from dpcore.core.losses import get_loss
+from dpcore.core.privacy import Budget, NotApplicable, Unconverged
+from dpcore.core.records import Data
 from dpcore.core.rng import generator
-from dpcore.core.specification import Budget, Data, NotApplicable, Spec, Unconverged
+from dpcore.core.specification import Spec
 from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
 from dpcore.studies.sparsity.simplex import data as problem

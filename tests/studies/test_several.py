@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import dpcore
 from dpcore import Budget, NotApplicable
-from dpcore.accounting.composition import basic_epsilon, zcdp_epsilon
+from dpcore.accounting.composition import basic_epsilon
 from dpcore.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpcore.accounting.subsampled_rdp import subsampled_epsilon
 from dpcore.accounting.tradeoff import (
@@ -21,6 +21,7 @@ from dpcore.accounting.tradeoff import (
     several_curve,
 )
 from dpcore.accounting.tradeoff.group import PureReleasesCurve, RecordsCurve, ReleasesCurve
+from dpcore.accounting.zcdp import zcdp_epsilon
 from dpcore.core.losses import get_loss
 from dpcore.studies.decide import repeated_releases as sev
 

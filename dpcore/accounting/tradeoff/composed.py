@@ -7,11 +7,13 @@ import math
 
 import numpy as np
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ..adaptive_bounded_range import MOST_CHOICES, choices_delta
-from ..composition import repeated_choice_delta, zcdp_attack_limit, zcdp_delta
+from ..attack_limits import zcdp_attack_limit
+from ..composition import repeated_choice_delta
 from ..pld import batch_losses
 from ..subsampled_rdp import Sampling, subsampled_delta
+from ..zcdp import zcdp_delta
 from .curves import BoundedCurve, Curve
 
 

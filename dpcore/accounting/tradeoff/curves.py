@@ -17,8 +17,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from ...core.specification import Array
-from ..gaussian import Vertices, gaussian_attack_limit, gaussian_epsilon, objective_epsilon
+from ...core.arrays import Array
+from ..attack_limits import gaussian_attack_limit
+from ..gaussian import gaussian_epsilon
+from ..objective import Vertices, objective_epsilon
 
 _SHARP = 1e-5  # how sharply a family's mu is sought, relative
 _DOUBLINGS = 40
@@ -221,7 +223,7 @@ def _lowest_chords(x: Array, y: Array) -> tuple[Array, Array]:
 
 @dc.dataclass(frozen=True)
 class ObjectiveCurve(BoundedCurve):
-    """`accounting.objective_delta` at every epsilon, after a charge.
+    """`objective.objective_delta` at every epsilon, after a charge.
 
     vertices: as there. sizes, weights: the noise is Gaussian of a random size with this quadrature rule; revealing the
     size to the attacker can only help him, so delta is the mean of the Gaussian ones.

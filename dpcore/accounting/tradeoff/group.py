@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ...core.validation import integer
 from ..adaptive_bounded_range import MOST_CHOICES
 from ..pld import Losses, added_losses, pure_losses

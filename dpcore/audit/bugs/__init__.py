@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable
 
-from ...core.specification import Budget, Plan
+from ...core.privacy import Budget, Plan
 from ...core.validation import shown
 from ...mechanisms import Mechanism
 from . import implementations

@@ -14,8 +14,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Budget, Data, Domain, NotApplicable, Plan, Planner, Spec
+from ...core.privacy import Budget, NotApplicable, Plan, Planner
+from ...core.records import Data
+from ...core.specification import Domain, Spec
 from ...mechanisms import Mechanism, make_mechanism
 from ...mechanisms.noise.spherical import Gamma
 from ..target import Target, release_of, score_of

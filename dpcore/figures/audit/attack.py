@@ -10,7 +10,7 @@ import numpy as np
 
 from ...audit.betting import ALPHAS
 from ...audit.report import Verdict
-from ...core.specification import Array
+from ...core.arrays import Array
 from ..figure import Figure
 from ..style import (
     BACKGROUND,

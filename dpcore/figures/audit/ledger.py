@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...accounting.ledger import Curve, Kind, Noise
-from ...core.specification import Array
+from ...core.arrays import Array
 from ..figure import Figure
 from ..log_chart import titled
 from ..style import (

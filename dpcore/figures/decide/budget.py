@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ..figure import Figure
 from ..style import (
     BACKGROUND,

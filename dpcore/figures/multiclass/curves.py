@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ...experiments.summary import Measured
 from ...studies.multiclass import Accuracies, Excesses, LearnerKey, Tuning
 from ..figure import Figure

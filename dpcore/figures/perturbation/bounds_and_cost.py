@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ...studies.perturbation.non_private_descent import Work
 from ..figure import Figure
 from ..style import (

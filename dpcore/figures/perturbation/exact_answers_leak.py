@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ...studies.perturbation.exact_answers_leak import Fit, Leak
 from ..figure import Figure
 from ..style import FAMILIES, MUTED, TEXT, Theme, axis, frame, note

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ..figure import Figure
 from ..style import (
     BACKGROUND,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import map_coordinates
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ...studies.perturbation.release_scatter import Cloud, Clouds
 from ..figure import Figure
 from ..style import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ...studies.sparsity.streaming.regret import Play, RegretCurve
 from ..figure import Figure
 from ..style import (

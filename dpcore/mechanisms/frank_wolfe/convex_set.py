@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import theory
-from ...accounting import gaussian as acc
+from ...accounting.attack_limits import gaussian_attack_limit
+from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...accounting.tradeoff import GaussianCurve
+from ...core.arrays import Array
 from ...core.losses import get_loss
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, Plan
 from ...core.sets import L1Ball, Polytope, Simplex
-from ...core.specification import Array, Bound, Budget, Domain, Event, NoiseLaw, Plan, Spec
+from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
@@ -76,13 +79,13 @@ class FrankWolfeGeneral(ReadingMechanism):
         shape = spec.shape
         if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
             raise ValueError(f"p must be {shape.table.shape[1]} as in the set's vertices, got {spec.p}")
-        spec, mu = dc.replace(spec, lam=0.0, radius=spec.size), acc.gaussian_mu(budget)
+        spec, mu = dc.replace(spec, lam=0.0, radius=spec.size), gaussian_mu(budget)
         T = self._chosen_T(spec, budget, mu)
         sensitivity, scale = 2.0 * largest_gradient(spec) / spec.n, float(self._scale(spec, budget, mu, np.array(T)))
         event = Event(self.noise, scale, sensitivity, times=T - 1)
         spent = budget
         if self.accounting == "published":
-            spent = Budget(acc.gaussian_epsilon(sensitivity * math.sqrt(T - 1) / scale, budget.delta), budget.delta)
+            spent = Budget(gaussian_epsilon(sensitivity * math.sqrt(T - 1) / scale, budget.delta), budget.delta)
         return Plan(dc.replace(self, T=T), spec, budget, spent, (event,), T - 1, self.noise, scale, tol=0.0)
 
     def _scale(self, spec: Spec, budget: Budget, mu: float, T: Array) -> Array:
@@ -122,10 +125,10 @@ class FrankWolfeGeneral(ReadingMechanism):
 
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2) for all noisy gradients together, mu = sqrt(T - 1) sensitivity / scale."""
-        return acc.gaussian_attack_limit(math.sqrt(plan.steps) * plan.ledger[0].sensitivity / plan.scale)
+        return gaussian_attack_limit(math.sqrt(plan.steps) * plan.ledger[0].sensitivity / plan.scale)
 
     def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(acc.gaussian_mu(plan.spent))
+        return GaussianCurve(gaussian_mu(plan.spent))
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to rounding."""

@@ -12,11 +12,15 @@ import numpy as np
 from scipy.special import digamma
 
 from ... import theory
-from ...accounting import composition as comp
+from ...accounting.attack_limits import varied_range_attack_limit
 from ...accounting.tradeoff import Curve, choices_curve, summed_curve
+from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
+from ...core.arrays import Array
 from ...core.losses import get_loss
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
 from ...core.sets import Polytope
-from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.specification import Domain, Spec
 from ...core.validation import integer
 from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_walk, tree_walk
 from ...solvers.frank_wolfe.tree import Tree, tree_of
@@ -161,16 +165,15 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         course, unit = self._course(plan.spec, plan.requested), 2.0 / plan.scale
         if plan.noise == "laplace":
             # It makes a choice (2 s / b)-DP, which is twice that range.
-            return comp.varied_range_attack_limit(2.0 * unit * course.weight.total, 2.0 * unit * course.weight.root)
+            return varied_range_attack_limit(2.0 * unit * course.weight.total, 2.0 * unit * course.weight.root)
         # Budgets of early phases may be paid by a plain sum, which lets more be told than zCDP of the last one.
         return max(
-            comp.varied_range_attack_limit(unit * math.fsum(moves), unit * math.hypot(*moves))
-            for moves in course.readings
+            varied_range_attack_limit(unit * math.fsum(moves), unit * math.hypot(*moves)) for moves in course.readings
         )
 
     def claimed_curve(self, plan: Plan) -> Curve:
         """Of choices with Laplace noise no more is known than that they are (2 s / b)-DP."""
-        course, rho = self._course(plan.spec, plan.requested), comp.zcdp_rho(plan.spent)
+        course, rho = self._course(plan.spec, plan.requested), zcdp_rho(plan.spent)
         weight, epsilon = course.weight, plan.spent.epsilon
         if plan.noise == "laplace":
             # The inverse of `_laplace_cost`.
@@ -310,7 +313,7 @@ class _Course:
 
 @functools.lru_cache(maxsize=256)
 def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget: Budget) -> _Course:
-    rho, land = comp.zcdp_rho(budget), slopes_of(spec)
+    rho, land = zcdp_rho(budget), slopes_of(spec)
     if land.across == 0.0:
         raise NotApplicable(f"{key} needs a set of more than one point, got the {spec.shape.label} with p = {spec.p}")
     if accounting == "published" and variant != "published":
@@ -347,7 +350,7 @@ def _course(key: str, variant: str, accounting: str, T: Any, spec: Spec, budget:
 def _laplace_cost(course: _Course, delta: float) -> Budget:
     """Each choice is (2 s / b)-DP: by the sum or by zCDP."""
     summed = 2.0 * course.weight.total / course.scale
-    return Budget(min(summed, comp.zcdp_epsilon(2.0 * (course.weight.root / course.scale) ** 2, delta)), delta)
+    return Budget(min(summed, zcdp_epsilon(2.0 * (course.weight.root / course.scale) ** 2, delta)), delta)
 
 
 def _idle(spec: Spec, prepared: Prepared) -> int:

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from ... import theory
+from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.sets import L1Ball
-from ...core.specification import Array, Spec
+from ...core.specification import Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from .step_count import terrain
 

@@ -10,10 +10,15 @@ import numpy as np
 from scipy.special import digamma, logsumexp
 
 from ... import theory
-from ...accounting import composition as comp
+from ...accounting.attack_limits import bounded_range_attack_limit
+from ...accounting.composition import advanced_step, basic_epsilon
 from ...accounting.tradeoff import Curve, equal_choices_curve
+from ...accounting.zcdp import bounded_range_eta, zcdp_epsilon, zcdp_rho
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Domain, Spec
 from ...core.validation import integer
 from ...solvers.frank_wolfe import vertices as fw
 from ...theory import lower_bounds
@@ -122,12 +127,12 @@ class FrankWolfePolytope(ReadingMechanism):
         if self.accounting == "tight":
             eta = budget.epsilon / choices
             if not budget.pure:
-                eta = np.maximum(eta, np.sqrt(8.0 * comp.zcdp_rho(budget) / choices))
+                eta = np.maximum(eta, np.sqrt(8.0 * zcdp_rho(budget) / choices))
             return 2.0 * sensitivity / eta * (1 + _SAFETY)
         printed = 0.5 * sensitivity * np.sqrt(8.0 * T * -math.log(budget.delta)) / budget.epsilon
         if self.accounting == "published":
             return printed
-        composed = 2.0 * sensitivity / comp.advanced_step(budget, choices) * (1 + _SAFETY)
+        composed = 2.0 * sensitivity / advanced_step(budget, choices) * (1 + _SAFETY)
         # The short form drops a term that counts where ln(1/delta) is small.
         return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
 
@@ -156,10 +161,10 @@ class FrankWolfePolytope(ReadingMechanism):
     def _spent(self, event: Event, budget: Budget) -> Budget:
         eta = _range(event.noise, event.scale, event.sensitivity)
         if event.noise == "gumbel":
-            summed = comp.basic_epsilon(eta, event.times)
+            summed = basic_epsilon(eta, event.times)
             return Budget(min(summed, budget.epsilon)) if summed <= budget.epsilon else budget
         each = 0.5 * eta
-        summed, composed = event.times * each, comp.zcdp_epsilon(0.5 * event.times * each**2, budget.delta)
+        summed, composed = event.times * each, zcdp_epsilon(0.5 * event.times * each**2, budget.delta)
         return Budget(summed) if summed <= composed else Budget(composed, budget.delta)
 
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
@@ -173,14 +178,14 @@ class FrankWolfePolytope(ReadingMechanism):
         return (upper, *_published_rates(spec, plan.requested), *lower_bounds.packing(spec, plan.spent))
 
     def attack_limit(self, plan: Plan) -> float:
-        return comp.bounded_range_attack_limit(_range(plan.noise, plan.scale, plan.ledger[0].sensitivity), plan.steps)
+        return bounded_range_attack_limit(_range(plan.noise, plan.scale, plan.ledger[0].sensitivity), plan.steps)
 
     def claimed_curve(self, plan: Plan) -> Curve:
         """Of choices with Laplace noise no more is known than their epsilon."""
         spent, times = plan.spent, plan.steps
         if plan.noise == "gumbel":
-            return equal_choices_curve(comp.bounded_range_eta(spent, times), times)
-        each = spent.epsilon / times if spent.pure else math.sqrt(2.0 * comp.zcdp_rho(spent) / times)
+            return equal_choices_curve(bounded_range_eta(spent, times), times)
+        each = spent.epsilon / times if spent.pure else math.sqrt(2.0 * zcdp_rho(spent) / times)
         return equal_choices_curve(each, times, pure=True)
 
     def read(self, spec: Spec, data: Data) -> Data:

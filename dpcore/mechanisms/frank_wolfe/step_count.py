@@ -8,8 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ... import theory
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, NotApplicable, Spec
+from ...core.privacy import NotApplicable
+from ...core.specification import Spec
 from ...core.validation import integer
 
 LARGEST_T = 10_000

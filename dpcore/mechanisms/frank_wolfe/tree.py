@@ -11,12 +11,16 @@ from typing import cast
 import numpy as np
 
 from ... import theory
-from ...accounting import composition as comp
-from ...accounting import gaussian as acc
+from ...accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
+from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...accounting.tradeoff import Curve, GaussianCurve, ZcdpCurve
+from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
+from ...core.arrays import Array
 from ...core.losses import get_loss
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
 from ...core.sets import LqBall, kappa_lq, length
-from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.specification import Domain, Spec
 from ...core.validation import integer
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
@@ -117,7 +121,7 @@ class TreeFrankWolfe(ReadingMechanism):
         gaussian = self.noise == "gaussian"
         M = math.sqrt(2.0 * (math.log(1.25 if gaussian else 1.0) - math.log(budget.delta))) / budget.epsilon
         delta = budget.delta
-        epsilon = acc.gaussian_epsilon(1.0 / M, delta) if gaussian else comp.zcdp_epsilon(0.5 / M**2, delta)
+        epsilon = gaussian_epsilon(1.0 / M, delta) if gaussian else zcdp_epsilon(0.5 / M**2, delta)
         if epsilon > budget.epsilon:
             raise NotApplicable(
                 f"{self.key} with published accounting is not proved private at epsilon = {budget.epsilon:g}: such "
@@ -161,14 +165,14 @@ class TreeFrankWolfe(ReadingMechanism):
         """Phi(mu / 2) for Gaussian noise, else what zCDP allows."""
         mu = plan.ledger[0].sensitivity / plan.scale
         if self.noise == "gaussian":
-            return acc.gaussian_attack_limit(mu)
-        return comp.zcdp_attack_limit(0.5 * mu * mu)
+            return gaussian_attack_limit(mu)
+        return zcdp_attack_limit(0.5 * mu * mu)
 
     def claimed_curve(self, plan: Plan) -> Curve:
         """For generalised Gaussian noise what is known of all zCDP."""
         if self.noise == "gaussian":
-            return GaussianCurve(acc.gaussian_mu(plan.spent))
-        return ZcdpCurve(math.sqrt(2.0 * comp.zcdp_rho(plan.spent)))
+            return GaussianCurve(gaussian_mu(plan.spent))
+        return ZcdpCurve(math.sqrt(2.0 * zcdp_rho(plan.spent)))
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to rounding."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import get_loss
+from ...core.records import Data
 from ...core.sets import ConvexSet, length
-from ...core.specification import Array, Data
 from ...solvers.frank_wolfe.tree import Node, Tree, batch_mean, nodes, walk
 from ..lp_constants import LpTerrain
 from ..noise.generalized_gaussian import LpNoise

@@ -10,14 +10,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import theory
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Descent, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Descent, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Spec
 from ...core.validation import integer, positive
 from ...data import check_records
 from ...solvers.descent.noisy_gd import Schedule
 from ...theory.lower_bounds import hardest_data
 from ..base import Prepared, PreparedRecords, SampledMechanism, knob
-from ..worst_pairs import auto_size, check_ball, comparator_norm
+from ..regularisation import auto_size, comparator_norm
+from ..worst_pairs import check_ball
 from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain
 
 _MOST_STEPS = 10**8

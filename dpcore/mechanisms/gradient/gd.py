@@ -8,10 +8,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...accounting import gaussian as acc
+from ...accounting.attack_limits import gaussian_attack_limit
+from ...accounting.gaussian import gaussian_mu
 from ...accounting.tradeoff import GaussianCurve
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Budget, Data, Event, NoiseLaw, Plan, Spec
+from ...core.privacy import Budget, Event, NoiseLaw, Plan
+from ...core.records import Data
+from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import Streams, gradient_descent
 from ..base import Drawn, Prepared, check_certificate, records_of
 from .base import GradientPerturbation, schedule_of, terrain
@@ -49,7 +53,7 @@ class NoisyGD(GradientPerturbation):
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         spec, rule = self.resolved(spec, self.rule), RULES[self.rule]
         sensitivity = get_loss(spec.loss).largest_replacement(spec) / spec.n
-        drift = sensitivity / acc.gaussian_mu(budget)
+        drift = sensitivity / gaussian_mu(budget)
         land = terrain(spec)
         steps = rule.steps(land, drift) if self.steps == "auto" else int(self.steps)
         scale = drift * math.sqrt(steps)
@@ -64,10 +68,10 @@ class NoisyGD(GradientPerturbation):
 
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2) for all noisy gradients together, mu = sqrt(T) sensitivity / scale."""
-        return acc.gaussian_attack_limit(math.sqrt(plan.steps) * plan.ledger[0].sensitivity / plan.scale)
+        return gaussian_attack_limit(math.sqrt(plan.steps) * plan.ledger[0].sensitivity / plan.scale)
 
     def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(acc.gaussian_mu(plan.spent))
+        return GaussianCurve(gaussian_mu(plan.spent))
 
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         return self.release_many(plan, prepared, [rng])[0]

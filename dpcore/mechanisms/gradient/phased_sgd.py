@@ -9,10 +9,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import theory
-from ...accounting import gaussian as acc
+from ...accounting.attack_limits import gaussian_attack_limit
+from ...accounting.gaussian import gaussian_mu
 from ...accounting.tradeoff import GaussianCurve
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
@@ -103,7 +107,7 @@ class PhasedSGD(ReadingMechanism):
         The plan's mechanism has the step that was chosen, so that it makes the same steps at whatever the plan spends.
         """
         land = land_of(self.key, spec)
-        spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), (1 + _SAFETY) / acc.gaussian_mu(budget)
+        spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), (1 + _SAFETY) / gaussian_mu(budget)
         eta, sizes = self._eta(spec, land, multiplier), theory.phase_sizes(spec.n)
         sensitivity = 2.0 * land.L * eta / 4.0 * theory.replaced_share(sizes[0])
         event = Event(self.noise, multiplier * sensitivity, sensitivity)
@@ -149,10 +153,10 @@ class PhasedSGD(ReadingMechanism):
 
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2), mu = sensitivity / scale: a record is in one phase."""
-        return acc.gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
+        return gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
 
     def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(acc.gaussian_mu(plan.spent))
+        return GaussianCurve(gaussian_mu(plan.spent))
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """As `release` one by one, up to rounding; a record is read once for all of them."""

@@ -7,7 +7,7 @@ import dataclasses as dc
 import math
 
 from ... import theory
-from ...core.specification import Descent, NotApplicable
+from ...core.privacy import Descent, NotApplicable
 
 # "auto" lets the noise of all steps together move a coordinate of theta by so many times the size that lam="auto"
 # allows output perturbation: for classes, and for numbers or points (docs/formulas.md, "Gradient perturbation").

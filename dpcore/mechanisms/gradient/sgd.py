@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ...accounting.composition import lecture_multiplier
+from ...accounting.lecture import lecture_multiplier
 from ...accounting.subsampled_rdp import Sampling, subsampled_epsilon, subsampled_multiplier
 from ...accounting.tradeoff import BatchCurve
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.privacy import Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
 from ..base import Drawn, Prepared, check_certificate, knob, records_of

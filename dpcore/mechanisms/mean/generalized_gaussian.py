@@ -8,11 +8,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...accounting import gaussian as acc
-from ...accounting.composition import zcdp_attack_limit, zcdp_epsilon, zcdp_rho
+from ...accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
+from ...accounting.gaussian import gaussian_mu
 from ...accounting.tradeoff import Curve, GaussianCurve, ZcdpCurve
+from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Domain, Spec
 from ...data import check_records
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob
 from ..noise.generalized_gaussian import LP_LAWS, LpNoise, lp_noise, quoted_noise
@@ -117,13 +121,13 @@ class GeneralizedGaussian(ReadingMechanism):
         """Phi(mu / 2), mu = sensitivity / scale; for generalised Gaussian noise what rho = mu^2 / 2 allows by zCDP."""
         mu = plan.ledger[0].sensitivity / plan.scale
         if self.noise == "gaussian":
-            return acc.gaussian_attack_limit(mu)
+            return gaussian_attack_limit(mu)
         return zcdp_attack_limit(0.5 * mu**2)
 
     def claimed_curve(self, plan: Plan) -> Curve:
         """For generalised Gaussian noise what is known of all zCDP."""
         if self.noise == "gaussian":
-            return GaussianCurve(acc.gaussian_mu(plan.spent))
+            return GaussianCurve(gaussian_mu(plan.spent))
         return ZcdpCurve(math.sqrt(2.0 * zcdp_rho(plan.spent)))
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:

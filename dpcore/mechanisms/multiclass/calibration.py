@@ -13,9 +13,10 @@ from collections.abc import Callable
 from scipy.optimize import brentq, minimize_scalar
 
 from ...core.losses import get_loss
-from ...core.specification import NotApplicable, Spec
+from ...core.privacy import NotApplicable
+from ...core.specification import Spec
 from ..noise.spherical import Noise
-from ..worst_pairs import LARGEST_LOG, no_lam
+from ..regularisation import LARGEST_LOG, no_lam
 
 # lam = "auto" leaves the determinant at most this share of epsilon.
 _VOLUME_SHARE = 0.25

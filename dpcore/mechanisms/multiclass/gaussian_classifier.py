@@ -11,10 +11,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from ... import theory
-from ...accounting import gaussian as acc
+from ...accounting.gaussian import gaussian_mu
+from ...accounting.objective import class_vertices, objective_epsilon, objective_mu
 from ...accounting.tradeoff import Curve, GaussianCurve, PureCurve
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Spec
 from ...data import check_records
 from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
@@ -50,7 +54,7 @@ class GaussianClassifier(SampledMechanism):
     objective: the minimiser of J + <B, Phi> is released. One replaced record moves the gradient of J by at most
     D = sqrt2 C / n and the logarithm of the Hessian's determinant by at most
     J = ln(1 + C c / (n lam)) + (C - 2) ln(1 + c / (n lam)), c = 1 / 2h, which is charged once. Gaussian noise is
-    accounted for by `accounting.objective_delta` with the vertices of `accounting.class_vertices`. Like other objective
+    accounted for by `objective.objective_delta` with the vertices of `objective.class_vertices`. Like other objective
     perturbation, 1% of the budget hides where the solver stops.
     output: the minimiser of J plus noise for sensitivity D / lam + 2 tol; nothing else is charged.
     Then t I is added to every Phi_c, t >= 0 the least that leaves no negative eigenvalue: the released matrices are
@@ -147,18 +151,18 @@ class GaussianClassifier(SampledMechanism):
         if self.perturbed == "output":
             sizes, weights = self.law.spread(dimensions)
             return float(weights @ ndtr(0.5 * mu / sizes))
-        vertices, paid = acc.class_vertices(plan.spec.classes), mu + main.charge
+        vertices, paid = class_vertices(plan.spec.classes), mu + main.charge
         if self.noise == "gaussian":
-            paid = acc.objective_epsilon(mu, parts(plan.spent)[0].delta, main.charge, vertices)
+            paid = objective_epsilon(mu, parts(plan.spent)[0].delta, main.charge, vertices)
         return objective_attack_limit(plan, self.law, dimensions, vertices, paid)
 
     def claimed_curve(self, plan: Plan) -> Curve:
         if self.noise == "gamma":
             return PureCurve(plan.spent.epsilon)
         if self.perturbed == "output":
-            return GaussianCurve(acc.gaussian_mu(plan.spent))
+            return GaussianCurve(gaussian_mu(plan.spent))
         charge = rules.volume_charge(plan.spec, float(plan.spec.lam))
-        return objective_claim(plan.spent, charge, acc.class_vertices(plan.spec.classes))
+        return objective_claim(plan.spent, charge, class_vertices(plan.spec.classes))
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
         """The minimiser of J without noise, [C, q] in svec form, whatever is perturbed. `start` is not used."""
@@ -285,14 +289,14 @@ class GaussianClassifier(SampledMechanism):
 
     def _multiplier(self, budget: Budget) -> float:
         """Scale over sensitivity of noise that is added to what is released."""
-        return 1.0 / (budget.epsilon if self.noise == "gamma" else acc.gaussian_mu(budget))
+        return 1.0 / (budget.epsilon if self.noise == "gamma" else gaussian_mu(budget))
 
     def _question_scale(self, spec: Spec, main: Budget, lam: float) -> float:
         """Of the noise in the objective, where `main` also pays for the determinant."""
         charge = rules.volume_charge(spec, lam)
         if self.noise == "gamma":
             return rules.gradient_change(spec) / (main.epsilon - charge)
-        return rules.gradient_change(spec) / acc.objective_mu(main, charge, acc.class_vertices(spec.classes))
+        return rules.gradient_change(spec) / objective_mu(main, charge, class_vertices(spec.classes))
 
     def _lam(self, spec: Spec, budget: Budget) -> float:
         main, _ = self._parts(budget)

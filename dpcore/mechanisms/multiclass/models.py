@@ -8,10 +8,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import helmert
 
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Data, Spec
+from ...core.records import Data
+from ...core.specification import Spec
 from ...solvers.multiclass.objective import ClassRecords, Objective, smat
-from ..noise.spherical import Noise, grid_of, on_grid
+from ..noise.rounding import grid_of, on_grid
+from ..noise.spherical import Noise
 from .calibration import dimensions
 
 _BATCH_NUMBERS = 2_000_000

@@ -21,10 +21,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from ...accounting.composition import zcdp_epsilon, zcdp_rho
 from ...accounting.gaussian import gaussian_mu
+from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
+from ...core.arrays import Array
+from ...core.privacy import Budget, NoiseLaw
 from ...core.sets import kappa_lq, kappa_of_order, length, quoted_kappa, widening
-from ...core.specification import Array, Budget, NoiseLaw
 from ...core.validation import integer, one_of, positive
 
 LP_LAWS: tuple[NoiseLaw, ...] = ("generalized_gaussian", "gaussian")

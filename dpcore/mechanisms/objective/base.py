@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import solvers, theory
-from ...accounting import gaussian as acc
+from ...accounting.objective import Vertices, linear_vertices
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Event, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Spec
 from ...data import check_records
 from ...theory.lower_bounds import hardest_data
 from ..base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
@@ -256,9 +259,9 @@ def pull(spec: Spec) -> float:
     return 2.0 * get_loss(spec.loss).slope * spec.domain.R / spec.n
 
 
-def gradient_vertices(spec: Spec) -> acc.Vertices:
+def gradient_vertices(spec: Spec) -> Vertices:
     """Where the difference of two records' gradients lies."""
-    return acc.linear_vertices(one_sided=get_loss(spec.loss).classification)
+    return linear_vertices(one_sided=get_loss(spec.loss).classification)
 
 
 def _smallest_lam(spec: Spec, budget: Budget) -> float:

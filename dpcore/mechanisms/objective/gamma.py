@@ -7,7 +7,8 @@ import dataclasses as dc
 from ... import theory
 from ...accounting.tradeoff import PureCurve
 from ...core.losses import get_loss
-from ...core.specification import Bound, Budget, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Plan
+from ...core.specification import Spec
 from .base import ObjectivePerturbation, pull
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses as dc
 
 from ... import theory
-from ...accounting import gaussian as acc
+from ...accounting.gaussian import gaussian_mu, published_multiplier
+from ...accounting.objective import objective_epsilon, objective_mu
 from ...accounting.tradeoff import ObjectiveCurve
 from ...core.losses import get_loss
-from ...core.specification import Bound, Budget, NoiseLaw, Plan, Spec
+from ...core.privacy import Bound, Budget, NoiseLaw, Plan
+from ...core.specification import Spec
 from ..worst_pairs import objective_claim
 from .base import ObjectivePerturbation, gradient_vertices, pull, volume_charge
 
@@ -18,7 +20,7 @@ class ObjectiveGaussian(ObjectivePerturbation):
     """Release the minimiser of J(theta) + <b, theta>, b ~ N(0, s^2 I_p).
 
     With J = ln(1 + c R^2 / (n lam)) and D = 2 L R / n, by `accounting`,
-    tight: s = D / mu with the largest mu for which `accounting.objective_delta` stays below delta, a bound that holds
+    tight: s = D / mu with the largest mu for which `objective.objective_delta` stays below delta, a bound that holds
     whatever the angle between two records. It is nearly attained where J is small and loose where J counts (exact laws
     at the smallest published lam stay below 2% of delta);
     published: s = D sqrt(ln(1/delta) + epsilon) / epsilon, which can spend more than it says (docs/errata.md): then it
@@ -41,16 +43,16 @@ class ObjectiveGaussian(ObjectivePerturbation):
     source = "Jain and Thakurta 2014, Theorem 2"
 
     def tight_scale(self, spec: Spec, budget: Budget, charge: float) -> float:
-        return pull(spec) / acc.objective_mu(budget, charge, gradient_vertices(spec))
+        return pull(spec) / objective_mu(budget, charge, gradient_vertices(spec))
 
     def published_scale(self, spec: Spec, budget: Budget) -> float:
-        return 0.5 * pull(spec) * acc.published_multiplier(budget)
+        return 0.5 * pull(spec) * published_multiplier(budget)
 
     def cost(self, spec: Spec, scale: float, delta: float, charge: float) -> Budget:
-        return Budget(acc.objective_epsilon(pull(spec) / scale, delta, charge, gradient_vertices(spec)), delta)
+        return Budget(objective_epsilon(pull(spec) / scale, delta, charge, gradient_vertices(spec)), delta)
 
     def trace_scale(self, sensitivity: float, budget: Budget) -> float:
-        return sensitivity / acc.gaussian_mu(budget)
+        return sensitivity / gaussian_mu(budget)
 
     def claimed_curve(self, plan: Plan) -> ObjectiveCurve:
         return objective_claim(plan.spent, volume_charge(plan.spec), gradient_vertices(plan.spec))

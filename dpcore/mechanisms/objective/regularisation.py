@@ -10,7 +10,7 @@ from scipy.optimize import brentq, minimize_scalar
 from ... import theory
 from ...core.losses import get_loss
 from ...core.specification import Spec
-from ..worst_pairs import LARGEST_LOG, auto_size, no_lam
+from ..regularisation import LARGEST_LOG, auto_size, no_lam
 
 # lam="auto": the curvature of the loss resists the noise, so it may be this many times as large as that of output
 # perturbation before it is felt (docs/formulas.md, "lam").

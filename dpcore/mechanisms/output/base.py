@@ -9,12 +9,16 @@ import math
 from scipy.optimize import brentq
 
 from ... import solvers, theory
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Event, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Event, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Spec
 from ...data import check_records
 from ...theory.lower_bounds import hardest_data
 from ..base import AdditiveMechanism, Prepared
-from ..worst_pairs import LARGEST_LOG, auto_size, check_ball, comparator_norm, minimiser_pair, no_lam
+from ..regularisation import LARGEST_LOG, auto_size, comparator_norm, no_lam
+from ..worst_pairs import check_ball, minimiser_pair
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
 # A one-run band is stated for nine runs out of ten.

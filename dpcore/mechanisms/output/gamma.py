@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses as dc
 
 from ... import theory
-from ...accounting import gaussian as acc
+from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.tradeoff import PureCurve
 from ...core.losses import get_loss
-from ...core.specification import Bound, Budget, NoiseLaw, Plan, Spec
+from ...core.privacy import Bound, Budget, NoiseLaw, Plan
+from ...core.specification import Spec
 from ..base import knob
 from .base import OutputPerturbation
 
@@ -63,7 +64,7 @@ class OutputGamma(OutputPerturbation):
         """
         nodes, weights = self.law.spread(plan.spec.p)
         shift = plan.ledger[0].sensitivity / plan.scale
-        return float(weights @ [acc.gaussian_attack_limit(shift / s) for s in nodes])
+        return float(weights @ [gaussian_attack_limit(shift / s) for s in nodes])
 
     def claimed_curve(self, plan: Plan) -> PureCurve:
         return PureCurve(plan.spent.epsilon)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses as dc
 
 from ... import theory
-from ...accounting import gaussian as acc
+from ...accounting.attack_limits import gaussian_attack_limit
+from ...accounting.gaussian import classical_multiplier, gaussian_epsilon, gaussian_mu, published_multiplier
 from ...accounting.tradeoff import GaussianCurve
 from ...core.losses import get_loss
-from ...core.specification import Bound, Budget, NoiseLaw, Plan, Spec
+from ...core.privacy import Bound, Budget, NoiseLaw, Plan
+from ...core.specification import Spec
 from ..base import knob
 from .base import OutputPerturbation
 
@@ -46,10 +48,10 @@ class OutputGaussian(OutputPerturbation):
 
     def multiplier(self, budget: Budget) -> float:
         if self.accounting == "published":
-            return acc.published_multiplier(budget)
+            return published_multiplier(budget)
         if self.accounting == "classical":
-            return acc.classical_multiplier(budget)
-        return 1.0 / acc.gaussian_mu(budget)
+            return classical_multiplier(budget)
+        return 1.0 / gaussian_mu(budget)
 
     def excess(self, spec: Spec) -> float:
         return float(spec.n) if self.accounting == "lecture" else 1.0
@@ -58,7 +60,7 @@ class OutputGaussian(OutputPerturbation):
         if self.accounting == "tight":
             return budget
         # The looser proofs add more noise than (epsilon, delta) needs; what is paid is what the noise costs.
-        return Budget(min(budget.epsilon, acc.gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
+        return Budget(min(budget.epsilon, gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         loss = get_loss(spec.loss)
@@ -74,10 +76,10 @@ class OutputGaussian(OutputPerturbation):
 
     def attack_limit(self, plan: Plan) -> float:
         """Phi(mu / 2) with mu = sensitivity / scale, attained in the worst case."""
-        return acc.gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
+        return gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
 
     def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(acc.gaussian_mu(plan.spent))
+        return GaussianCurve(gaussian_mu(plan.spent))
 
 
 MECHANISM = OutputGaussian

@@ -9,8 +9,9 @@ from scipy.optimize import minimize_scalar
 
 from ... import theory
 from ...core.losses import get_loss
-from ...core.specification import Budget, NotApplicable, Spec
-from ..worst_pairs import no_lam
+from ...core.privacy import Budget, NotApplicable
+from ...core.specification import Spec
+from ..regularisation import no_lam
 from . import weight_range as br
 
 _GRID = np.linspace(0.0, math.log(br.MOST_DRAWS), 56)

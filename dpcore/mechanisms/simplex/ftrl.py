@@ -9,10 +9,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ... import theory
-from ...accounting import composition as comp
+from ...accounting.attack_limits import bounded_range_attack_limit
+from ...accounting.composition import basic_epsilon
 from ...accounting.tradeoff import Curve, equal_choices_curve
+from ...accounting.zcdp import bounded_range_eta, bounded_range_rho, zcdp_epsilon
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Domain, Spec
 from ...data import check_records
 from ..base import Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 
@@ -37,7 +42,7 @@ class FTRL(Mechanism):
     probabilities lie in an interval of length eta = 4 R / (T lam), and step tau's own arm was drawn before. At most
     T - 1 arms are affected; given the arms before it, each is such a choice on its own.
 
-    lam="auto": the larger of the smallest private one, eta = `composition.bounded_range_eta`, and R / sqrt(2 T ln p),
+    lam="auto": the larger of the smallest private one, eta = `zcdp.bounded_range_eta`, and R / sqrt(2 T ln p),
     which minimises the regret bound. lam="published", and "auto" with published accounting: the source's
     R sqrt(8 ln p ln(1/delta) / T) / epsilon. Whatever sets lam, `Plan.spent` is what it costs by the better of zCDP and
     the sum, and may exceed the request.
@@ -82,7 +87,7 @@ class FTRL(Mechanism):
             return spec.lam
         if spec.lam == "published" or self.accounting == "published":
             return theory.published_stream_lam(T, spec.p, R, budget) / T
-        private = 4.0 * R / comp.bounded_range_eta(budget, T - 1) * (1 + _SAFETY)
+        private = 4.0 * R / bounded_range_eta(budget, T - 1) * (1 + _SAFETY)
         # A single arm has no regret that lam could make smaller.
         return max(private, R * math.sqrt(T / (2.0 * log_p)) if log_p else 0.0) / T
 
@@ -124,11 +129,11 @@ class FTRL(Mechanism):
     def attack_limit(self, plan: Plan) -> float:
         """By the range of each arm's log-ratios."""
         event = plan.ledger[0]
-        return comp.bounded_range_attack_limit(2.0 * event.sensitivity / plan.scale, event.times)
+        return bounded_range_attack_limit(2.0 * event.sensitivity / plan.scale, event.times)
 
     def claimed_curve(self, plan: Plan) -> Curve:
         times = plan.ledger[0].times
-        return equal_choices_curve(comp.bounded_range_eta(plan.spent, times), times)
+        return equal_choices_curve(bounded_range_eta(plan.spent, times), times)
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
         """Nothing is solved: there is one number a column, as for every mechanism, and all are 0."""
@@ -251,10 +256,10 @@ def _check(key: str, spec: Spec) -> None:
 
 def _spent(eta: float, times: int, budget: Budget) -> Budget:
     """What `times` choices of range eta cost: by their sum, which needs no delta, or by zCDP."""
-    summed = comp.basic_epsilon(eta, times)
-    composed = math.inf if budget.pure else comp.zcdp_epsilon(comp.bounded_range_rho(eta, times), budget.delta)
+    summed = basic_epsilon(eta, times)
+    composed = math.inf if budget.pure else zcdp_epsilon(bounded_range_rho(eta, times), budget.delta)
     # What fits in the budget by the formula for eta does not leave it by a rounding.
-    within = eta <= comp.bounded_range_eta(budget, times)
+    within = eta <= bounded_range_eta(budget, times)
     found = Budget(summed) if summed <= composed else Budget(composed, budget.delta)
     return Budget(min(found.epsilon, budget.epsilon), found.delta) if within else found
 

@@ -11,10 +11,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ... import theory
-from ...accounting.composition import bounded_range_attack_limit
+from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import Curve, PureCurve, RepeatedChoiceCurve, equal_choices_curve
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Bound, Budget, Data, Domain, Event, NoiseLaw, NotApplicable, Plan, Spec
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.records import Data
+from ...core.specification import Domain, Spec
 from ...core.validation import integer
 from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic

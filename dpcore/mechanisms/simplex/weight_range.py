@@ -14,9 +14,11 @@ from collections.abc import Callable
 
 from scipy.optimize import brentq
 
-from ...accounting.composition import basic_epsilon, bounded_range_rho, zcdp_epsilon, zcdp_rho
+from ...accounting.composition import basic_epsilon
+from ...accounting.zcdp import bounded_range_rho, zcdp_epsilon, zcdp_rho
 from ...core.losses import get_loss
-from ...core.specification import Budget, NotApplicable, Spec
+from ...core.privacy import Budget, NotApplicable
+from ...core.specification import Spec
 
 MOST_DRAWS = 10**12
 LARGEST_N = 10**15

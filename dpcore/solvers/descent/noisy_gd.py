@@ -13,8 +13,9 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 from ..erm.batched_lbfgs import Records
 
 # Steps of one repetition whose noise is drawn at once, and normals at most; both are part of what a seed means.

@@ -14,8 +14,9 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 
 # Steps of coupled runs that one call takes, and numbers at most, one a coordinate of each record that is visited; both
 # are part of what a seed means.

@@ -6,8 +6,9 @@ import dataclasses as dc
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 from .noisy_sgd import noisy_descent
 
 _CHECKPOINTS = 40

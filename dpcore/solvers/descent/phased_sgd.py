@@ -8,9 +8,10 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
+from ...core.records import Data
 from ...core.sets import ConvexSet, order_of_ball
-from ...core.specification import Array, Data
 
 
 @dc.dataclass(frozen=True)

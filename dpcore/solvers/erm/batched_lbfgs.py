@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 from .problem import MAX_FACTOR, Problem, cholesky_inverse, dense, scale_rows
 
 Matrix = NDArray[Any]

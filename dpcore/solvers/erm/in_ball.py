@@ -13,8 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data, Unconverged
+from ...core.privacy import Unconverged
+from ...core.records import Data
 from .nonsmooth import duality_gap, kinks_of, minimise_kinked
 from .problem import Point, Problem, find_root
 from .smooth import minimise_smooth

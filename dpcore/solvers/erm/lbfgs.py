@@ -17,8 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array
 from .problem import Here, Problem, find_root, pull_single
 
 MEMORY = 10

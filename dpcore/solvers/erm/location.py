@@ -15,8 +15,10 @@ import dataclasses as dc
 import numpy as np
 from scipy.optimize import brentq
 
+from ...core.arrays import Array
 from ...core.losses import Loss, get_loss
-from ...core.specification import Array, Data, Unconverged
+from ...core.privacy import Unconverged
+from ...core.records import Data
 from .problem import Point, dense
 
 # Newton models of more columns than this are restricted to a few directions: theta, the gradient and the last moves.

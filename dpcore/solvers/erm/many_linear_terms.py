@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 from .batched_lbfgs import Preconditioner, Records, descend, lengths
 from .problem import beside_filled, no_room
 from .smooth import minimise_smooth

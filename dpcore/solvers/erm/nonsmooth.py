@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data, Unconverged
+from ...core.privacy import Unconverged
+from ...core.records import Data
 from .problem import MAX_FACTOR, Point, Problem
 from .smooth import newton
 

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 from ...core.validation import check_real
 from .batched_lbfgs import Matrix, Preconditioner, Records, descend, lengths
 from .problem import MAX_FACTOR, Problem, dense

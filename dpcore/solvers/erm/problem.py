@@ -14,9 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ...core.arrays import column_sums
+from ...core.arrays import Array, column_sums
 from ...core.losses import Loss
-from ...core.specification import Array, Data, Unconverged
+from ...core.privacy import Unconverged
+from ...core.records import Data
 
 # The largest system that is factored; beyond it Newton directions come from conjugate gradients.
 MAX_FACTOR = 1500

@@ -10,8 +10,10 @@ import math
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data, Unconverged
+from ...core.privacy import Unconverged
+from ...core.records import Data
 from .lbfgs import MEMORY, Inverse, Way, quasi_newton
 from .problem import MAX_FACTOR, Here, Point, Problem, cholesky_inverse, find_root
 from .subsampled_hessian import SampledHessian, rows_for

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array
 from .lbfgs import Inverse
 from .problem import SINGLE_RANGE, Here, Problem
 

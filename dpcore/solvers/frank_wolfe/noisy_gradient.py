@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ...core.arrays import Array
 from ...core.sets import ConvexSet
-from ...core.specification import Array
 from .vertices import Choice, Risk, Run
 
 _ASK_EVERY = 32

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 
 # Largest number of columns whose products with one another are computed once and for all.
 _MAX_GRAM = 2_048

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 from .vertices import Chosen, Run
 
 # How many b the score of a light column may be from 0 at most: on the L1 ball c makes cosh(c) proposals a choice on

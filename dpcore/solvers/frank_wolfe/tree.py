@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 
 _BLOCK_NUMBERS = 1 << 18  # predictions that are at hand at once: they and what is made of them fit in a cache
 

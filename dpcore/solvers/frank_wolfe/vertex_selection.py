@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.specification import Array
+from ...core.arrays import Array
 
 # Choices whose uniforms are drawn at once; part of what a seed means.
 _BLOCK_STEPS = 32

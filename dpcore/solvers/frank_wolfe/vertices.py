@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from .objectives import Quadratic as Quadratic
 from .objectives import Records as Records
 from .objectives import Risk as Risk

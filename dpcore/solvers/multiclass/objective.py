@@ -36,8 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import float_array
-from ...core.specification import Array
+from ...core.arrays import Array, float_array
 from ...core.validation import boolean, check_real, integer, positive
 
 # Numbers that the cache holds.

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.specification import Array, Unconverged
+from ...core.arrays import Array
+from ...core.privacy import Unconverged
 from ...core.validation import integer, positive
 from ..erm.problem import find_root
 from .objective import ClassRecords, Objective, Spectrum, project_to_cone, smat, svec

@@ -13,8 +13,10 @@ import math
 import numpy as np
 from scipy.special import logsumexp
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data, Unconverged
+from ...core.privacy import Unconverged
+from ...core.records import Data
 from ...core.validation import positive
 from .problem import SimplexPoint, SimplexProblem
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ...core.arrays import Array
 from ...core.losses import Loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 from ..erm.problem import SINGLE_ACCURACY, SINGLE_RANGE, cholesky_inverse, dense
 
 _MAX_CG = 500

@@ -10,7 +10,7 @@ from ...audit.attack_success import RUNS, Odds, odds_after
 from ...audit.game import Audit
 from ...core.cancel import never
 from ...core.chunks import ChunkSizer
-from ...core.specification import Plan
+from ...core.privacy import Plan
 from ...mechanisms.base import AdditiveMechanism
 
 # Each run of a mechanism that is no sum solves a problem of its own.

@@ -15,8 +15,8 @@ import numpy as np
 from ...accounting.tradeoff import ZcdpCurve
 from ...core.cancel import never
 from ...core.losses import get_loss
+from ...core.privacy import Budget, Unconverged
 from ...core.sets import get_set
-from ...core.specification import Budget, Unconverged
 from ...core.validation import integer
 from ...data import get_source
 from ...experiments.cell import Cell, run_cell, spec_of

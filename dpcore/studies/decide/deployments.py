@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Literal
 
-from ...accounting.composition import zcdp_epsilon
+from ...accounting.zcdp import zcdp_epsilon
 
 Model = Literal["central", "local", "federated"]
 

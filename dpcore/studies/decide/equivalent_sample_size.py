@@ -18,10 +18,12 @@ import numpy as np
 
 from ... import data as records
 from ... import solvers
+from ...core.arrays import Array
 from ...core.cancel import never
 from ...core.losses import get_loss
+from ...core.privacy import NotApplicable
+from ...core.records import Data
 from ...core.sets import get_set
-from ...core.specification import Array, Data, NotApplicable
 from ...core.validation import one_of
 from ...experiments import metrics
 from ...experiments.cell import Cell

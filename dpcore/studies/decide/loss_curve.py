@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.cancel import never
 from ...core.losses import get_loss
-from ...core.specification import Array, NotApplicable
+from ...core.privacy import NotApplicable
 from ...core.validation import integer
 from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import EPSILON_GRID, Axis, Experiment

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from ...accounting.tradeoff import Curve
-from ...core.specification import Budget
+from ...core.privacy import Budget
 from ...core.validation import check_real
 
 PRIORS = (1 / 2, 1 / 10, 1 / 1000)

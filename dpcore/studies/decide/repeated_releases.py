@@ -13,10 +13,11 @@ from typing import cast
 
 from scipy.optimize import brentq
 
+from ...accounting.attack_limits import attack_cap
 from ...accounting.composition import advanced_epsilon
-from ...accounting.gaussian import attack_cap
 from ...accounting.tradeoff import Curve, several_curve
-from ...core.specification import Budget, NotApplicable, Plan, Spec
+from ...core.privacy import Budget, NotApplicable, Plan
+from ...core.specification import Spec
 from ...core.validation import check_real, integer
 from ...mechanisms import Mechanism
 

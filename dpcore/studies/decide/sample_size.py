@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ... import data as records
+from ...core.arrays import Array
 from ...core.cancel import never
-from ...core.specification import Array, NotApplicable
+from ...core.privacy import NotApplicable
 from ...core.validation import check_real, positive
 from ...experiments.cell import run_cell
 from .loss_curve import Setting

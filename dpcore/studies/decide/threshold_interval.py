@@ -15,8 +15,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import stdtrit
 
+from ...core.arrays import Array
 from ...core.rng import generator
-from ...core.specification import Array
 from ...core.validation import check_real, integer
 
 CONFIDENCE, RESAMPLES = 0.95, 1_000

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from ... import data as records
-from ...core.specification import Array, Bound, Budget, NotApplicable, Plan
+from ...core.arrays import Array
+from ...core.privacy import Bound, Budget, NotApplicable, Plan
 from ...experiments.cell import Cell, spec_of
 from ...mechanisms.base import Mechanism
 from ...mechanisms.objective.base import ObjectivePerturbation

@@ -14,9 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr
 
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
 from ...core.losses import Loss, get_loss
-from ...core.specification import Array, Budget, NotApplicable, Spec, Unconverged
+from ...core.privacy import Budget, NotApplicable, Unconverged
+from ...core.specification import Spec
 from ...core.validation import integer, positive
 from ...mechanisms import make_mechanism
 from ...mechanisms.noise.spherical import Noise

@@ -12,9 +12,10 @@ import math
 
 import numpy as np
 
+from ...core.arrays import Array
+from ...core.privacy import Budget, NoiseLaw
 from ...core.rng import generator
 from ...core.sets import dual_order, length, norm_ball
-from ...core.specification import Array, Budget, NoiseLaw
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
 PEOPLE = 40

@@ -14,12 +14,15 @@ from typing import cast
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
 from ...core.cancel import never
 from ...core.power_law import power_law
+from ...core.privacy import Budget, NotApplicable, Plan
+from ...core.records import Data
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball
-from ...core.specification import Array, Budget, Data, Domain, NotApplicable, Plan, Spec
+from ...core.specification import Domain, Spec
 from ...core.validation import integer
 from ...experiments.summary import Measured, measured_of
 from ...mechanisms import make_mechanism

@@ -27,10 +27,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from ...accounting.gaussian import gaussian_mu
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
+from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball, widening
-from ...core.specification import Array, Budget
 from ...core.validation import integer, norm_order
 from .hardest_data import fingerprinted
 

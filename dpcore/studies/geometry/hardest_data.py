@@ -21,10 +21,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...accounting.gaussian import gaussian_attack_limit, gaussian_mu
+from ...accounting.attack_limits import gaussian_attack_limit
+from ...accounting.gaussian import gaussian_mu
+from ...core.arrays import Array
+from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, length, norm_ball
-from ...core.specification import Array, Budget
 from ...core.validation import check_real, integer, norm_order, positive
 from ...experiments.summary import auc
 from ...mechanisms.noise.generalized_gaussian import lp_noise

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...core.arrays import Array
+from ...core.privacy import Budget, NoiseLaw
 from ...core.rng import generator
 from ...core.sets import dual_order, kappa_lq, length
-from ...core.specification import Array, Budget, NoiseLaw
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
 

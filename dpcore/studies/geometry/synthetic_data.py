@@ -18,10 +18,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
+from ...core.arrays import Array
 from ...core.losses import Loss, get_loss
+from ...core.records import Data
 from ...core.rng import generator
 from ...core.sets import dual_order
-from ...core.specification import Array, Data
 from ...core.validation import integer, norm_order, positive
 
 CHANCE = 0.75

@@ -13,8 +13,8 @@ import dataclasses as dc
 import math
 from typing import Literal
 
+from ...core.privacy import Budget
 from ...core.sets import dual_order, kappa_lq
-from ...core.specification import Budget
 from ...core.validation import check_real, integer, norm_order
 
 TRIVIAL = 1.0

@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
 from ...core.cancel import never
-from ...core.specification import Array, Budget, Spec
+from ...core.privacy import Budget
+from ...core.specification import Spec
 from ...core.validation import check_real, integer, one_of
 from ...data import CLASS_SOURCES, ClassSplit, load_classes
 from ...experiments.summary import Measured, measured_of

@@ -7,9 +7,12 @@ import math
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
+from ...core.privacy import Budget, Plan
+from ...core.records import Data
 from ...core.rng import generator
-from ...core.specification import Array, Budget, Data, Plan, Spec
+from ...core.specification import Spec
 from ...mechanisms import make_mechanism
 from ...mechanisms.multiclass.models import class_records, restored
 from ...solvers.multiclass.objective import Objective, ellipsoid_of, features, svec

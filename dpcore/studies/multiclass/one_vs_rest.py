@@ -17,9 +17,12 @@ from typing import Literal, cast
 import numpy as np
 
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
+from ...core.arrays import Array
 from ...core.cancel import never
+from ...core.privacy import Bound, Budget, NotApplicable, Plan
+from ...core.records import Data
 from ...core.rng import generator
-from ...core.specification import Array, Bound, Budget, Data, NotApplicable, Plan, Spec
+from ...core.specification import Spec
 from ...core.validation import integer, one_of
 from ...data import ClassSplit
 from ...mechanisms import make_mechanism

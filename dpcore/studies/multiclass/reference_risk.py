@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ...core.specification import Array
+from ...core.arrays import Array
 from ...core.validation import positive
 from ...solvers.multiclass.objective import ClassRecords, Objective
 from ...solvers.multiclass.solver import minimise_ellipsoids

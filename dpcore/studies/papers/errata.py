@@ -16,10 +16,11 @@ from scipy.stats import binom
 
 from ... import theory
 from ...accounting import gaussian
-from ...accounting.composition import lecture_multiplier
+from ...accounting.lecture import lecture_multiplier
 from ...accounting.subsampled_rdp import subsampled_epsilon
 from ...audit.objective_worst_pair import pair_plan, worst_for_gamma, worst_for_gaussian
-from ...core.specification import Budget, Domain, Spec
+from ...core.privacy import Budget
+from ...core.specification import Domain, Spec
 from ...core.validation import integer, one_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.api import calibrate

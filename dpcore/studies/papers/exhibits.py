@@ -24,9 +24,10 @@ from scipy.special import logit
 from ...audit.certificates import lower_bound
 from ...audit.objective_worst_pair import pair_plan, worst_for_gamma, worst_for_gaussian
 from ...audit.report import Verdict
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
+from ...core.privacy import Budget
 from ...core.rng import generator
-from ...core.specification import Array, Budget
 from ...core.validation import integer, one_of
 from ...mechanisms import Mechanism
 from ...mechanisms.noise.generalized_gaussian import lp_noise, quoted_noise, shift_shares

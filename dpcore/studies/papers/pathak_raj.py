@@ -31,9 +31,8 @@ from scipy.optimize import brentq
 from scipy.stats import gamma
 
 from ...audit.certificates import lower_bound
-from ...core.arrays import float_array
+from ...core.arrays import Array, float_array
 from ...core.rng import generator
-from ...core.specification import Array
 from ...core.validation import check_real, integer, positive
 from ...solvers.multiclass.objective import huber_hinge
 

@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
 from ...core.rng import generator
-from ...core.specification import Array
 from ...core.validation import integer, positive
 from ...solvers.multiclass.objective import ClassRecords, Objective, hinge_slope, huber_hinge, smat, svec
 from ...solvers.multiclass.solver import minimise_ellipsoids

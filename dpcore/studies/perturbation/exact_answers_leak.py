@@ -10,8 +10,9 @@ import dataclasses as dc
 import numpy as np
 
 from ... import solvers
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Data
+from ...core.records import Data
 
 SALARIES = 9
 MARGINS, MARGIN_LAM, MARGIN_TOL = 8, 0.004, 1e-5

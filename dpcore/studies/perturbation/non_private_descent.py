@@ -8,10 +8,11 @@ import numpy as np
 
 from ... import data as records
 from ... import theory
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
 from ...core.losses import get_loss
 from ...core.rng import generator
-from ...core.specification import Array, Spec
+from ...core.specification import Spec
 from ...experiments.cell import reference_minimum
 from ...solvers.descent.non_private import Progress, projected_gd, projected_sgd
 

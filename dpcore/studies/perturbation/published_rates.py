@@ -8,9 +8,11 @@ import numpy as np
 
 from ... import data as records
 from ... import theory
-from ...accounting.composition import lecture_multiplier
+from ...accounting.lecture import lecture_multiplier
+from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.specification import Array, Budget, NotApplicable, Spec
+from ...core.privacy import Budget, NotApplicable
+from ...core.specification import Spec
 from ...experiments.cell import Cell, spec_of
 
 
@@ -41,7 +43,7 @@ def lecture_bound(cell: Cell) -> Array:
     """What the lecture proves of its Algorithm 3 at each epsilon of a cell, [K]: Theorem 2 with its noise and T = n^2.
 
     In averages: D sqrt(G^2 + p sigma^2) times the last-iterate factor of n^2 steps, D = 2 theta_norm, with sigma / G by
-    `composition.lecture_multiplier`; nan where the lecture's accounting does not apply.
+    `lecture.lecture_multiplier`; nan where the lecture's accounting does not apply.
 
     >>> from dpcore import Experiment
     >>> bound = lecture_bound(next(Experiment(source="synthetic", n=2000).cells()))  # delta = 1e-6, epsilon to 10

@@ -7,10 +7,12 @@ import dataclasses as dc
 import numpy as np
 
 from ... import data as records
+from ...core.arrays import Array
 from ...core.cache import BoundedCache
 from ...core.losses import get_loss
+from ...core.privacy import Budget, NotApplicable, Plan
 from ...core.rng import generator
-from ...core.specification import Array, Budget, NotApplicable, Plan, Spec
+from ...core.specification import Spec
 from ...experiments.cell import reference_minimum
 from ...mechanisms import Mechanism
 from ...mechanisms.gradient.base import schedule_of

@@ -13,7 +13,9 @@ import pandas as pd
 
 from ....core.cancel import never
 from ....core.losses import get_loss
-from ....core.specification import Budget, Data, Domain, NotApplicable, Plan, Spec
+from ....core.privacy import Budget, NotApplicable, Plan
+from ....core.records import Data
+from ....core.specification import Domain, Spec
 from ....data.sources import training_records
 from ....experiments.metrics import accuracy, larger_class
 from ....mechanisms import make_mechanism

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....core.arrays import Array
 from ....core.power_law import power_law
-from ....core.specification import Array
 from ....core.validation import integer
 from ... import geometry
 from .base import Claim, Outcome, Reproduction

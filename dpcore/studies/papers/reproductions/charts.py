@@ -6,7 +6,7 @@ import dataclasses as dc
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ....core.specification import Array
+from ....core.arrays import Array
 from ....experiments.summary import Measured
 from ...geometry import AgainstOrder
 from ...multiclass import Accuracies

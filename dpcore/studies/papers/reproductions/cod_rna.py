@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ....core.specification import Array, Data
+from ....core.arrays import Array
+from ....core.records import Data
 from ....data import clip_rows, read_libsvm, scale
 
 FEATURES, PEOPLE = 8, 59_535

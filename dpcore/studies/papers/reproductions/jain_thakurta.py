@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ....core.losses import get_loss
-from ....core.specification import Budget, Data
+from ....core.privacy import Budget
+from ....core.records import Data
 from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from ....solvers import minimise

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ....core.arrays import Array
+from ....core.privacy import Budget, NotApplicable
+from ....core.records import Data
 from ....core.sets import get_set
-from ....core.specification import Array, Budget, Data, Domain, NotApplicable, Spec
+from ....core.specification import Domain, Spec
 from ....experiments.metrics import accuracy, larger_class
 from ....mechanisms import make_mechanism
 from .accuracies import LAWS, NONE, generator, means_of, span, split, verdict_of

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ....core.specification import Budget, Data
+from ....core.privacy import Budget
+from ....core.records import Data
 from ....data.synthetic_sparse import sparse_records
 from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES

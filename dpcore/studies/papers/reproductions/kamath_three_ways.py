@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....core.arrays import Array
 from ....core.losses import get_loss
 from ....core.power_law import power_law
-from ....core.specification import Array
 from ....core.validation import integer
 from ....experiments.cell import reference_of, spec_of
 from ....experiments.experiment import Axis, Experiment

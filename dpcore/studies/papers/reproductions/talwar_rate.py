@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....core.arrays import Array
 from ....core.power_law import power_law
-from ....core.specification import Array
 from ....core.validation import integer
 from ...sparsity import l1
 from .base import Claim, Outcome, Reproduction

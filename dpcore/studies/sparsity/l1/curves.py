@@ -13,10 +13,11 @@ from concurrent.futures import CancelledError
 import numpy as np
 
 from .... import theory
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
 from ....core.cancel import never
+from ....core.privacy import Budget, NotApplicable, Plan
 from ....core.rng import generator
-from ....core.specification import Array, Budget, NotApplicable, Plan
 from ....experiments.summary import Measured, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope

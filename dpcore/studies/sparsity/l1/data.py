@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import data as records
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
+from ....core.records import Data
 from ....core.sets import L1Ball
-from ....core.specification import Array, Data, Domain, Spec
+from ....core.specification import Domain, Spec
 from ....core.validation import integer
 from ....data.synthetic import draw_recipe
 from ....solvers import minimise_on_set

@@ -16,11 +16,14 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
 from ....core.cancel import never
 from ....core.losses import get_loss
+from ....core.privacy import Budget
+from ....core.records import Data
 from ....core.rng import generator
-from ....core.specification import Array, Budget, Data, Domain, Spec
+from ....core.specification import Domain, Spec
 from ....core.validation import check_real, integer, positive
 from ....experiments.summary import auc as auc
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope

@@ -7,9 +7,10 @@ import dataclasses as dc
 import numpy as np
 from numpy.typing import NDArray
 
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
+from ....core.privacy import Budget, Plan
 from ....core.rng import generator
-from ....core.specification import Array, Budget, Plan
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.vertex_runs import descend
 from ....solvers.frank_wolfe import vertices as fw

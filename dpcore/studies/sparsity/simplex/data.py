@@ -9,9 +9,11 @@ from scipy.sparse import csr_array
 
 from .... import data as records
 from .... import solvers
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
 from ....core.losses import Loss, get_loss
-from ....core.specification import Array, Data, LamRule, Spec
+from ....core.records import Data
+from ....core.specification import LamRule, Spec
 from ....data.synthetic import TEST_RECORDS
 
 SOURCE = "synthetic_mixture"

@@ -9,11 +9,13 @@ from typing import cast
 import numpy as np
 
 from .... import data as records
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
 from ....core.cancel import never
 from ....core.losses import get_loss
+from ....core.privacy import Budget, NotApplicable, Unconverged
 from ....core.rng import generator
-from ....core.specification import Array, Budget, NotApplicable, Spec, Unconverged
+from ....core.specification import Spec
 from ....experiments.summary import Measured, measured_of
 from ....mechanisms import make_mechanism
 from ....mechanisms.base import SampledMechanism

@@ -11,11 +11,14 @@ from typing import Literal, cast
 import numpy as np
 
 from .... import theory
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
 from ....core.cancel import never
 from ....core.losses import Loss, get_loss
+from ....core.privacy import Budget, Plan, Unconverged
+from ....core.records import Data
 from ....core.rng import generator
-from ....core.specification import Array, Budget, Data, LamRule, Plan, Spec, Unconverged
+from ....core.specification import LamRule, Spec
 from ....core.validation import integer
 from ....experiments.summary import Measured, measured_of
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models

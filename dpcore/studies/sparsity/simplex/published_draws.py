@@ -9,7 +9,9 @@ import numpy as np
 
 from .... import data as records
 from .... import theory
-from ....core.specification import Array, Budget, Spec
+from ....core.arrays import Array
+from ....core.privacy import Budget
+from ....core.specification import Spec
 from ....mechanisms.simplex.calibration import published_epsilon
 from ....mechanisms.simplex.sampling import SimplexSampling
 from .data import SOURCE

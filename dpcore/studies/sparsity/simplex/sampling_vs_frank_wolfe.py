@@ -8,10 +8,11 @@ from typing import cast
 
 import numpy as np
 
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
 from ....core.losses import get_loss
+from ....core.privacy import Budget
 from ....core.rng import generator
-from ....core.specification import Array, Budget
 from ....experiments.summary import Measured, measured_of
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.vertex_runs import polytope_models

@@ -8,9 +8,11 @@ from typing import Literal, cast
 
 import numpy as np
 
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
+from ....core.privacy import Budget, Plan
 from ....core.rng import generator
-from ....core.specification import Array, Budget, LamRule, Plan
+from ....core.specification import LamRule
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from .data import spec_of, split_of, stored_columns
 

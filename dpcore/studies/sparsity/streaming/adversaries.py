@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ....core.specification import Array
+from ....core.arrays import Array
 from ....core.validation import integer, one_of, positive
 
 _LARGEST_TABLE = 50_000_000

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import theory
+from ....core.arrays import Array
 from ....core.cache import BoundedCache
 from ....core.cancel import never
+from ....core.privacy import Budget, NotApplicable, Plan
+from ....core.records import Data
 from ....core.rng import generator
-from ....core.specification import Array, Budget, Data, Domain, LamRule, NotApplicable, Plan, Spec
+from ....core.specification import Domain, LamRule, Spec
 from ....core.validation import integer
 from ....experiments.summary import middle
 from ....mechanisms.simplex.ftrl import FTRL, Played

@@ -1,0 +1,29 @@
+"""Margins and checks that all accountants share."""
+
+from __future__ import annotations
+
+import math
+
+from ..core.privacy import NotApplicable
+from ..core.validation import check_real
+
+# Formulas and root finding are good to about 1e-12 relative; this margin puts every answer on the private side.
+SAFETY = 1e-9
+# Below this, delta is no longer a normal number to compare with.
+SMALLEST_DELTA = 1e-300
+
+
+def check_delta(delta: float) -> None:
+    """Raise NotApplicable where Gaussian noise has no multiplier for `delta`."""
+    if delta <= 0.0:
+        raise NotApplicable("Gaussian noise needs delta > 0, got delta = 0")
+    if delta < SMALLEST_DELTA:
+        raise NotApplicable(f"Gaussian noise needs delta >= {SMALLEST_DELTA:g}, got delta = {delta:g}")
+
+
+def log_inverse(delta: float) -> float:
+    """ln(1/delta)."""
+    delta = check_real("delta", delta, "in [0, 1)", lambda v: 0 <= v < 1)
+    if delta == 0.0:
+        raise NotApplicable("this composition needs delta > 0, got delta = 0")
+    return -math.log(delta)

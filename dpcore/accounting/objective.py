@@ -1,0 +1,116 @@
+"""What Gaussian noise in the objective costs, with the determinant of its change of variables."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import Counter
+
+from scipy.optimize import brentq
+
+from ..core.privacy import Budget
+from .common import SAFETY, SMALLEST_DELTA, check_delta
+from .gaussian import gaussian_mu, hockey_stick
+
+# Of a polytope that holds the difference v of two records' gradients: how many vertices, and their length as a share
+# of the longest.
+Vertices = tuple[tuple[int, float], ...]
+
+
+def objective_delta(epsilon: float, mu: float, jacobian: float, vertices: Vertices) -> float:
+    """delta of objective perturbation with Gaussian noise at any real epsilon: an upper bound, and a loose one.
+
+    mu = D / s with s the noise of the sum of gradients and D the most that replacing a record moves it. jacobian: J,
+    how far it moves the logarithm of the Hessian's determinant, charged once. vertices: of the polytope that holds
+    every difference v of two records' gradients, whatever theta is; the longest has length D.
+
+    With e = epsilon - J the privacy loss exceeds epsilon only where t = (2 <b, v> + ||v||^2) / 2 s^2 > e. t is convex
+    in v and (1 - e^(e - t))_+ grows in t, so the mean is at most its sum over the vertices, H(e; ||v|| / s) each.
+
+    Source: derived here for Jain and Thakurta 2014, section 4 (constants explicit, docs/formulas.md).
+
+    >>> one_sided = linear_vertices(one_sided=True)
+    >>> objective_delta(1.0, 0.2, 0.05, one_sided) < 1e-6 < objective_delta(1.0, 0.25, 0.05, one_sided)
+    True
+    """
+    e = epsilon - jacobian
+    return min(1.0, sum(n * hockey_stick(e, share * mu) for n, share in vertices))
+
+
+def linear_vertices(*, one_sided: bool) -> Vertices:
+    """For losses of a linear prediction: v = l'(z) x - l'(z') x' lies in a parallelogram, D = 2 L R.
+
+    one_sided: l' <= 0 in the margin (classification losses), so that one record's gradient has one sign. Then the
+    vertices are 0, two of length <= L R and one of length <= 2 L R. Else they are +-L (x - x') and +-L (x + x'), whose
+    squared lengths add up to at most (2 L R)^2 in pairs: the shorter is at most D / sqrt(2).
+    """
+    if one_sided:
+        return (1, 0.0), (2, 0.5), (1, 1.0)
+    return (2, math.sqrt(0.5)), (2, 1.0)
+
+
+@functools.lru_cache(maxsize=32)
+def class_vertices(classes: int) -> Vertices:
+    """For the large-margin loss of C classes: v = g (x) X - g' (x) X', D = sqrt(2) C max ||X||.
+
+    g = sum_{c != y} s_c (e_y - e_c) with slopes s_c in [0, 1], so a vertex is a set S of other classes for each of the
+    two records, of j and k classes: ||g||^2 = j (j + 1). With y' in S or not (a = 1, 0), y in S' or not (b), and o
+    other classes in both, <g, g'> = o - a k - b j. Since <X, X'> >= 0, ||v||^2 is at most
+    j (j + 1) + k (k + 1) + 2 max(a k + b j - o, 0). Records with equal labels have <g, g'> >= 0 and shorter v.
+
+    >>> class_vertices(2) == linear_vertices(one_sided=True)
+    True
+    >>> sum(count for count, _ in class_vertices(10)) == 2**18
+    True
+    """
+    others, counts = classes - 2, Counter[int]()
+    for a, b in itertools.product((0, 1), repeat=2):
+        for left, right in itertools.product(range(others + 1), repeat=2):
+            j, k = left + a, right + b
+            for o in range(max(0, left + right - others), min(left, right) + 1):
+                square = j * (j + 1) + k * (k + 1) + 2 * max(a * k + b * j - o, 0)
+                counts[square] += math.comb(others, left) * math.comb(left, o) * math.comb(others - left, right - o)
+    return tuple((count, math.sqrt(square / 2.0) / classes) for square, count in sorted(counts.items()))
+
+
+@functools.lru_cache(maxsize=4096)
+def objective_mu(budget: Budget, jacobian: float, vertices: Vertices) -> float:
+    """The largest mu with `objective_delta` <= delta at epsilon > jacobian.
+
+    Raises NotApplicable for delta = 0 and for delta < 1e-300.
+
+    >>> round(objective_mu(Budget(1.0, 1e-6), 0.05, linear_vertices(one_sided=True)), 4)
+    0.2257
+    """
+    check_delta(budget.delta)
+
+    def above(log_mu: float) -> float:
+        delta = objective_delta(budget.epsilon, math.exp(log_mu), jacobian, vertices)
+        return math.log(max(delta, SMALLEST_DELTA / 10.0)) - math.log(budget.delta)
+
+    # The bound is at least H(e; mu), so the mu of the Gaussian mechanism at e is too large.
+    high = math.log(gaussian_mu(Budget(budget.epsilon - jacobian, budget.delta))) + 1e-6
+    low = high - 0.1
+    while above(low) > 0.0:
+        low -= 1.0
+    return math.exp(brentq(above, low, high, xtol=1e-12)) * (1 - SAFETY)
+
+
+def objective_epsilon(mu: float, delta: float, jacobian: float, vertices: Vertices) -> float:
+    """The smallest epsilon >= jacobian with `objective_delta` <= delta; the inverse of `objective_mu`.
+
+    >>> mu = objective_mu(Budget(1.0, 1e-6), 0.05, class_vertices(3))
+    >>> round(objective_epsilon(mu, 1e-6, 0.05, class_vertices(3)), 6)
+    1.0
+    """
+
+    def above(epsilon: float) -> float:
+        return objective_delta(epsilon, mu, jacobian, vertices) - delta
+
+    if above(jacobian) <= 0.0:
+        return jacobian + SAFETY
+    high = jacobian + 1.0
+    while above(high) > 0.0:
+        high += high
+    return brentq(above, jacobian, high, xtol=1e-12, rtol=1e-12) * (1 + SAFETY) + SAFETY

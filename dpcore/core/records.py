@@ -1,0 +1,152 @@
+"""Records: features and labels, dense or sparse, with the checks of what is promised about them."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import Array, as_matrix, column_sums, filled_columns, float_array, sparse_norms
+from .sets import length
+from .validation import integer
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+from .specification import Domain
+
+
+@dc.dataclass(frozen=True)
+class Data:
+    """Records as arrays: X float64 [n, r], C-contiguous or scipy.sparse CSR; y float64 [n].
+
+    p: columns of the problem, >= r; 0 means r. Columns beyond those of X are zero in every record and are not stored.
+    Construction copies nothing that already has this form and refuses what is not a finite table; the arrays must not
+    be changed afterwards.
+    Whether the records keep the promise of a `Domain` is checked by `check_domain`.
+    """
+
+    X: Array | csr_array
+    y: Array
+    p: int = 0
+
+    def __post_init__(self) -> None:
+        X = as_matrix(self.X)
+        y = float_array("y", self.y)
+        if X.ndim != 2 or X.shape[0] < 2 or X.shape[1] < 1:
+            raise ValueError(f"X must have shape (n >= 2, p >= 1), got {X.shape}")
+        if y.shape != X.shape[:1]:
+            raise ValueError(f"y must have shape ({X.shape[0]},) to match X, got {y.shape}")
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", y)
+        object.__setattr__(self, "p", integer("p", self.p or X.shape[1], at_least=X.shape[1]))
+
+    @property
+    def n(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def active(self) -> int:
+        """r: the columns that are stored; every other column is zero."""
+        return self.X.shape[1]
+
+    @property
+    def sparse(self) -> bool:
+        return not isinstance(self.X, np.ndarray)
+
+    @functools.cached_property
+    def row_norms(self) -> Array:
+        """||x_i||_2, shape [n], inf where it is too large for a float; computed once."""
+        with np.errstate(over="ignore"):
+            if isinstance(self.X, np.ndarray):
+                return np.linalg.norm(self.X, axis=1)
+            return sparse_norms(self.X, 2.0)
+
+    def norms(self, q: float) -> Array:
+        """||x_i||_q for q from 1 to inf, shape [n]."""
+        if q == 2.0:
+            return self.row_norms
+        if isinstance(self.X, np.ndarray):
+            return length(self.X, q)[:, 0]
+        return sparse_norms(self.X, q)
+
+    @functools.cached_property
+    def gram(self) -> Array:
+        """X'X / n, shape [r, r]; computed once, since moving lam or epsilon does not change it."""
+        gram = self.X.T @ self.X
+        return (gram if isinstance(gram, np.ndarray) else gram.toarray()) / self.n
+
+    @functools.cached_property
+    def by_columns(self) -> Any:
+        """X of sparse records as CSC, computed once."""
+        return self.X.tocsc()  # type: ignore[union-attr]
+
+    @functools.cached_property
+    def masses(self) -> Array:
+        """sum_i |x_ij| of each stored column, [r], of sparse records; computed once."""
+        return column_sums(self.X, np.abs)
+
+    @property
+    def filled(self) -> tuple[NDArray[np.intp] | slice, Data]:
+        """Which stored columns of sparse records have an entry, and the records on these alone; computed once.
+
+        slice(None) and the records themselves where every column has one, and for a table. The values are shared;
+        records without any entry keep their first column.
+
+        >>> from scipy.sparse import csr_array
+        >>> columns, records = Data(csr_array([[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 0.0, 3.0]]), [1.0, -1.0]).filled
+        >>> columns.tolist(), records.X.toarray().tolist(), records.p
+        ([1, 3], [[1.0, 2.0], [0.0, 3.0]], 4)
+        """
+        return self._fewer or (slice(None), self)
+
+    @functools.cached_property
+    def _fewer(self) -> tuple[NDArray[np.intp], Data] | None:
+        """`filled` where that is fewer columns; records that kept themselves here would stay in memory."""
+        few = None if isinstance(self.X, np.ndarray) else filled_columns(self.X)
+        if few is None:
+            return None
+        # Made without the checks that these entries have passed.
+        fewer = object.__new__(Data)
+        for field, value in (("X", few[1]), ("y", self.y), ("p", self.p)):
+            object.__setattr__(fewer, field, value)
+        return few[0], fewer
+
+    @functools.cached_property
+    def single(self) -> Any:
+        """X in single precision, computed once: products with it take a half to a quarter of the time.
+
+        A table lies in memory column by column, so that few columns are quickly at hand.
+        """
+        if isinstance(self.X, np.ndarray):
+            return self.X.astype(np.float32, order="F")
+        return type(self.X)((self.X.data.astype(np.float32), self.X.indices, self.X.indptr), shape=self.X.shape)
+
+    def margins(self, thetas: Array) -> Array:
+        """<x_i, theta_k> for thetas [k, r], shape [k, n], C-contiguous."""
+        if isinstance(self.X, np.ndarray):
+            return thetas @ self.X.T
+        return np.ascontiguousarray((self.X @ thetas.T).T)
+
+    def check_rows(self, domain: Domain) -> None:
+        """Raise ValueError when a row of X breaks the public promise; nothing is clipped."""
+        norms = self.norms(domain.q)
+        # Scaling rows to norm R exactly leaves a few ulps; they do not change a sensitivity visibly.
+        beyond = int(np.count_nonzero(norms > domain.R * (1 + 1e-12)))
+        if beyond:
+            raise ValueError(
+                f"X must have ||x||_{domain.q:g} <= R = {domain.R:g} in every row, got {beyond} of {self.n} rows "
+                f"beyond it, the longest by {norms.max() / domain.R - 1:.3g} R; scale such rows down to R (clip=True, "
+                "or --clip), scale all rows by a public constant, or raise R"
+            )
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise ValueError when a record breaks the public promise; nothing is clipped."""
+        self.check_rows(domain)
+        if np.abs(self.y).max() > domain.y_max * (1 + 1e-12):
+            raise ValueError(
+                f"y must lie in [-{domain.y_max:g}, {domain.y_max:g}], got {np.abs(self.y).max():.17g}; clip y to "
+                "these public bounds or raise y_max"
+            )

@@ -1,0 +1,36 @@
+"""Rules for lam that a mechanism chooses by itself, from public facts."""
+
+from __future__ import annotations
+
+import math
+
+from ..core.losses import get_loss
+from ..core.specification import Spec
+
+# lam="auto" makes the noise move the prediction of a record of norm R by a fixed size, root mean square: in the margin
+# (3/16) (B R)^(1/3), where B R is the largest margin of a model of norm theta_norm; for regression a tenth of y_max
+# (docs/formulas.md, "lam").
+_AUTO_MARGIN, _AUTO_POWER, _AUTO_LABEL = 3.0 / 16.0, 1.0 / 3.0, 0.1
+LARGEST_LOG = 230.0  # lam lies between 1e-100 and 1e100
+
+
+def comparator_norm(spec: Spec) -> float:
+    """B: no model beyond `radius` can be promised."""
+    return min(spec.theta_norm, spec.radius or math.inf)
+
+
+def auto_size(spec: Spec) -> float:
+    """By how much noise may move the prediction of a record of norm R, root mean square, under lam="auto".
+
+    For location losses, which predict no label: a coordinate of theta, by a tenth of R.
+    """
+    if not get_loss(spec.loss).linear:
+        return _AUTO_LABEL * spec.domain.R
+    if get_loss(spec.loss).classification:
+        return _AUTO_MARGIN * (comparator_norm(spec) * spec.domain.R) ** _AUTO_POWER
+    return _AUTO_LABEL * spec.domain.y_max
+
+
+def no_lam(spec: Spec) -> ValueError:
+    """What a rule for lam raises where it would leave the range of lam."""
+    return ValueError(f"lam must be a number where the rule {spec.lam!r} gives none between 1e-100 and 1e100")
