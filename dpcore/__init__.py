@@ -19,7 +19,8 @@ _HOMES = {
     "audit.game": ("Audit", "run_audit"),
     "mechanisms.estimators": ("PrivateClassifier", "PrivateGaussianClassifier", "PrivateRegressor"),
     "studies.papers.exhibits": ("Finding", "run_exhibit"),
-    "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment", "run"),
+    "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment"),
+    "experiments.run": ("run",),
     "audit.attack_success": ("Odds", "odds_of"),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "audit.report": ("AuditReport",),
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from .core.privacy import Bound, Budget, BudgetExceeded, LargeDelta, NotApplicable, Plan, Release, Unconverged
     from .core.records import Data
     from .core.specification import Domain, Spec
-    from .experiments.experiment import EPSILON_GRID, Axis, Experiment, run
+    from .experiments.experiment import EPSILON_GRID, Axis, Experiment
+    from .experiments.run import run
     from .mechanisms import list_mechanisms, make_mechanism
     from .mechanisms.api import bounds_of, calibrate, solve
     from .mechanisms.estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor

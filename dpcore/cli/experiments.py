@@ -26,12 +26,13 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
 
     What is computed stands in OUTPUT.unfinished as it comes, until the table is written.
     """
-    from ..experiments import experiment as experiments
     from ..experiments.checkpoint import Journal
     from ..experiments.executors import executor_of
+    from ..experiments.experiment import Experiment
+    from ..experiments.run import run as table_of
     from ..mechanisms.api import large_delta
 
-    chosen = experiments.Experiment.from_json(_text(experiment))
+    chosen = Experiment.from_json(_text(experiment))
     expected = sum(len(cell.epsilons) for cell in chosen.cells())
     done: set[tuple[object, ...]] = set()
     warned: dict[str, None] = {}
@@ -57,7 +58,7 @@ def run(experiment: Path, output: Path, executor: str, resume: bool, as_json: bo
             told = f"{kept.name} is damaged from line {reused + 2} on; what stood there is computed again."
             click.echo(told, err=True)
         try:
-            table = experiments.run(chosen, workers, on_row, known=journal.known, on_cell=journal.keep)
+            table = table_of(chosen, workers, on_row, known=journal.known, on_cell=journal.keep)
         except KeyboardInterrupt:
             if journal.known:
                 click.echo(f"Stopped; {len(journal.known)} cells are kept, --resume goes on from there.", err=True)

@@ -11,7 +11,8 @@ from .. import kernels
 from ..core.losses import LOSSES, get_loss
 from ..core.records import Data
 from ..core.sets import norm_ball
-from ..experiments.experiment import Axis, Experiment, run
+from ..experiments.experiment import Axis, Experiment
+from ..experiments.run import run
 from ..mechanisms import list_mechanisms, mechanism_class
 from ..mechanisms.noise.spherical import NOISES
 from ..solvers import minimise

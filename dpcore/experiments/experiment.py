@@ -1,52 +1,30 @@
-"""Experiments: a frozen description in, a table out.
-
-An `Experiment` takes the same words as `dpcore.solve`. It is cut into cells (see `dpcore.experiments.cell`), which any
-executor may compute in any order, and which can be given up half-way without losing those that are done.
-"""
+"""What an experiment is: a frozen description, in the same words as `dpcore.solve`, which is cut into cells."""
 
 from __future__ import annotations
 
 import dataclasses as dc
-import functools
 import hashlib
 import json
-import queue
 import sys
-import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from .. import data as records
-from ..core.cancel import never
 from ..core.losses import LOSSES, get_loss
-from ..core.privacy import Budget, Unconverged
+from ..core.privacy import Budget
 from ..core.specification import Spec
 from ..core.validation import check_real, integer, one_of, positive, shown
 from ..mechanisms import Mechanism, make_mechanism
-from .cell import Cell, blank_rows, run_cell
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .cell import Cell
 
 EPSILON_GRID = (
     *(round(mantissa * 10.0**power, 3) for power in (-2, -1, 0) for mantissa in (1, 1.5, 2, 3, 5, 7)),
     10.0,
 )
 
-COLUMNS = (
-    *("mechanism", "label", "accounting", "rule", "axis", "x", "metric", "repetitions", "mean", "exact", "se"),
-    *("q10", "q50", "q90", "noiseless", "reference", "reference_gap", "larger_class"),
-    *("bound", "bound_form", "bound_source", "one_run_bound"),
-    *("epsilon", "delta", "spent_epsilon", "spent_delta", "attack_limit", "attack_cap"),
-    *("n", "test_records", "p", "lam", "steps", "scale", "seconds", "status", "reason"),
-)
 _AXES = ("epsilon", "delta", "n", "p", "lam")
 _MAX_REPETITIONS = 100_000
 _MAX_MARGINS = 200_000_000  # repetitions times n: they are in memory together
-# How long a run that can be cancelled waits for its workers before it asks again.
-_PATIENCE_SECONDS = 0.05
 
 
 def _real(value: object) -> float:
@@ -243,128 +221,3 @@ def _axis_from(plain: object) -> Axis:
     if not isinstance(plain, dict) or set(plain) != {"name", "values"} or not isinstance(plain["values"], list):
         raise ValueError(f'sweep must be an object {{"name": ..., "values": [...]}}, got {shown(plain)}')
     return Axis(plain["name"], tuple(plain["values"]))
-
-
-def run(
-    experiment: Experiment,
-    executor: Executor | None = None,
-    on_row: Callable[[dict[str, Any]], None] | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    *,
-    known: Mapping[int, list[dict[str, Any]]] | None = None,
-    on_cell: Callable[[int, list[dict[str, Any]]], None] | None = None,
-) -> pd.DataFrame:
-    """The experiment's table: one row per point of the sweep, mechanism and metric (columns: `COLUMNS`).
-
-    executor: any concurrent.futures executor; its workers compute cells, None computes here. on_row: called with each
-    row as it arrives; an executor's cells come as they are done, the table has them in their order. cancelled: asked by
-    this thread between cells, and between the solves of a cell where it is computed here or in threads; once it says
-    yes, what is done stays in the table and in the cache, and every other point becomes a row with status "cancelled"
-    (a cell that another process has begun is finished and kept). A mechanism that does not apply leaves a row with
-    status "not applicable" and its reason, a cell whose solver cannot certify what it must leaves rows with status
-    "unconverged".
-
-    on_cell: called with the place among `experiment.cells()` and the points of each cell that is computed, as it is
-    done; known: such points of an earlier run, which are not computed again (`dpcore.experiments.checkpoint` keeps them
-    on disk).
-
-    Raises RuntimeError when the executor gives a cell up that nobody cancelled.
-
-    >>> table = run(Experiment(source="synthetic", n=200, sweep=Axis("epsilon", (1.0,)), repetitions=2))
-    >>> list(table.metric)
-    ['accuracy', 'excess_empirical_risk']
-    """
-    cells = list(experiment.cells())
-    done = dict(known or {})
-    rows: dict[int, list[dict[str, Any]]] = {}
-
-    def add(place: int, points: list[dict[str, Any]]) -> None:
-        axis = experiment.sweep.name
-        for point in points:
-            x = point["epsilon"] if axis == "epsilon" else getattr(cells[place], axis)
-            row = {"axis": axis, "x": x, **point}
-            rows.setdefault(place, []).append({column: row.get(column) for column in COLUMNS})
-            if on_row is not None:
-                on_row(dict(rows[place][-1]))
-
-    for place in sorted(done):
-        add(place, done[place])
-    wanted = {place: cell for place, cell in enumerate(cells) if place not in done}
-    with closing(_computed(wanted, executor, cancelled)) as arriving:
-        for place, points in arriving:
-            if on_cell is not None and points[0]["status"] != "cancelled":
-                on_cell(place, points)
-            add(place, points)
-    return _table([row for place in sorted(rows) for row in rows[place]])
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Words as plain objects: in tables this small pandas is three times as fast with them as with its own strings."""
-    import pandas as pd
-
-    columns = {name: [row[name] for row in rows] for name in COLUMNS}
-    return pd.DataFrame(
-        {
-            name: pd.Series(values, dtype=object) if any(isinstance(value, str) for value in values) else values
-            for name, values in columns.items()
-        }
-    )
-
-
-def _computed(
-    cells: dict[int, Cell], executor: Executor | None, cancelled: Callable[[], bool] | None
-) -> Generator[tuple[int, list[dict[str, Any]]]]:
-    """(place, points) of each cell as it is done. However it ends, the workers are left nothing to begin."""
-    stop = threading.Event()
-
-    def asked() -> bool:
-        if cancelled is not None and not stop.is_set() and cancelled():
-            stop.set()
-        return stop.is_set()
-
-    if executor is None:
-        for place, cell in cells.items():
-            yield place, _outcome(cell, functools.partial(run_cell, cell, asked), stop)
-        return
-
-    told = stop.is_set if isinstance(executor, ThreadPoolExecutor) else never  # an event stays in its process
-    places = {executor.submit(run_cell, cell, told): place for place, cell in cells.items()}
-    arrived: queue.SimpleQueue[Future[list[dict[str, Any]]]] = queue.SimpleQueue()
-    try:
-        for future in places:
-            future.add_done_callback(arrived.put)
-        for _ in places:
-            future = _next(arrived, places, asked if cancelled is not None else None)
-            yield places[future], _outcome(cells[places[future]], future.result, stop)
-    finally:
-        stop.set()
-        for future in places:
-            future.cancel()
-
-
-def _next(arrived: queue.SimpleQueue[Any], futures: Mapping[Any, int], asked: Callable[[], bool] | None) -> Any:
-    """The next future that is done, or cancelled by us because somebody said so meanwhile."""
-    if asked is None:
-        return arrived.get()
-    was_asked = False
-    while True:
-        if not was_asked and asked():
-            was_asked = True
-            for pending in futures:
-                pending.cancel()
-        try:
-            return arrived.get(timeout=_PATIENCE_SECONDS)
-        except queue.Empty:
-            continue
-
-
-def _outcome(cell: Cell, compute: Callable[[], list[dict[str, Any]]], stop: threading.Event) -> list[dict[str, Any]]:
-    """The points of a cell, or ones that say why it has none: one cell must not cost the table the others."""
-    try:
-        return compute()
-    except CancelledError:
-        if not stop.is_set():
-            raise RuntimeError("the executor gave up a cell that nobody had cancelled") from None
-        return blank_rows(cell, "cancelled", "the run was cancelled before this point was computed")
-    except Unconverged as error:
-        return blank_rows(cell, "unconverged", str(error))

@@ -18,7 +18,8 @@ from ..mechanisms import Mechanism, list_mechanisms, make_mechanism, mechanism_c
 from ..mechanisms.base import AdditiveMechanism
 from ..mechanisms.gradient.base import GradientPerturbation
 from ..mechanisms.gradient.schedules import RULES
-from .experiment import Axis, Experiment, run
+from .experiment import Axis, Experiment
+from .run import run
 
 if TYPE_CHECKING:
     import pandas as pd

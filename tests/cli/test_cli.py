@@ -304,7 +304,7 @@ def test_run_replaces_its_output_only_when_it_is_whole(capsys, tmp_path, monkeyp
         path.write_text("half a ta")
         raise OSError(28, "No space left on device", str(path))
 
-    for target, name, fault in ((dpcore.experiments.experiment, "run", fail), (pd.DataFrame, "to_csv", broken)):
+    for target, name, fault in ((dpcore.experiments.run, "run", fail), (pd.DataFrame, "to_csv", broken)):
         with monkeypatch.context() as patch:
             patch.setattr(target, name, fault)
             code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", out)
@@ -328,7 +328,7 @@ def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsy
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
     assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "link.csv")[0] == 0
     assert (tmp_path / "link.csv").is_symlink() and len(pd.read_csv(tmp_path / "real.csv")) == 2
-    monkeypatch.setattr(dpcore.experiments.experiment, "run", None)  # calling it would be another error
+    monkeypatch.setattr(dpcore.experiments.run, "run", None)  # calling it would be another error
     os.mkfifo(tmp_path / "pipe")
     for place, message in ((tmp_path, "must be a file that can"), (tmp_path / "pipe", "must be a file that can")):
         code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", place)
@@ -340,7 +340,7 @@ def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsy
 def test_an_output_that_cannot_be_written_is_named_as_it_was_given(capsys, tmp_path, monkeypatch):
     (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dpcore.experiments.experiment, "run", None)  # calling it would be another error
+    monkeypatch.setattr(dpcore.experiments.run, "run", None)  # calling it would be another error
     nowhere = call(capsys, "run", "e.json", "-o", "nowhere/out.csv")
     assert nowhere == (2, "", "Error: nowhere/out.csv cannot be used: No such file or directory\n")
     below = call(capsys, "run", "e.json", "-o", "e.json/out.csv")
@@ -349,7 +349,7 @@ def test_an_output_that_cannot_be_written_is_named_as_it_was_given(capsys, tmp_p
     def full(self, path, **options):
         raise OSError(28, "No space left on device", path)
 
-    monkeypatch.setattr(dpcore.experiments.experiment, "run", lambda *arguments, **options: pd.DataFrame())
+    monkeypatch.setattr(dpcore.experiments.run, "run", lambda *arguments, **options: pd.DataFrame())
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
     late = call(capsys, "run", "e.json", "-o", "out.csv")
     assert late == (2, "", "Error: out.csv cannot be used: No space left on device\n") and files(tmp_path) == ["e.json"]
@@ -379,7 +379,7 @@ def test_an_interrupted_run_leaves_nothing_behind(capsys, tmp_path, monkeypatch)
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dpcore.experiments.experiment, "run", interrupted)
+    monkeypatch.setattr(dpcore.experiments.run, "run", interrupted)
     assert call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")[0] == 130
     assert files(tmp_path) == ["e.json"]
 

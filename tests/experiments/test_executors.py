@@ -27,7 +27,7 @@ from dpcore import Axis, __main__
 from dpcore.experiments import checkpoint, executors
 from dpcore.experiments.checkpoint import Journal
 from dpcore.experiments.executors import executor_of
-from dpcore.experiments.experiment import COLUMNS
+from dpcore.experiments.run import COLUMNS
 from tests.harness import ROOT
 
 SWEEP = dpcore.Experiment(

@@ -20,7 +20,7 @@ from dpcore.core.cache import BoundedCache
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.experiments import cell as cells
-from dpcore.experiments import experiment
+from dpcore.experiments.run import COLUMNS
 from dpcore.mechanisms.output.gaussian import OutputGaussian
 from dpcore.solvers import minimise_in_ball
 from tests.problems import ADDING, LEARNING
@@ -76,7 +76,7 @@ def test_the_digest_sees_every_change(change):
 
 def test_the_table_has_a_row_per_point_and_metric():
     table = dpcore.run(SMALL)
-    assert list(table.columns) == list(experiment.COLUMNS)
+    assert list(table.columns) == list(COLUMNS)
     assert len(table) == 6 and set(table.metric) == {"accuracy", "excess_empirical_risk"}
     assert (table.status == "ok").all() and table.exact.all()
     excess = table[table.metric == "excess_empirical_risk"]
@@ -119,7 +119,7 @@ def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
     assert not np.array_equal(one[0], generator(3, "output_gamma", 0).standard_normal(4))
     full = dpcore.run(SMALL)
     part = dpcore.run(Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (1.0,)), repetitions=6))
-    shared = [c for c in experiment.COLUMNS if c not in VARYING]
+    shared = [c for c in COLUMNS if c not in VARYING]
     pd.testing.assert_frame_equal(
         full[full.x == 1.0][shared].reset_index(drop=True), part[shared], check_exact=False, rtol=1e-9
     )

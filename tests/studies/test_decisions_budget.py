@@ -10,7 +10,8 @@ import pytest
 
 from dpcore import EPSILON_GRID, NotApplicable, make_mechanism
 from dpcore.data import load
-from dpcore.experiments.experiment import Experiment, run
+from dpcore.experiments.experiment import Experiment
+from dpcore.experiments.run import run
 from dpcore.studies.decide.loss_curve import LostCurve, Setting, lost_curve
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.threshold_interval import answer, band, crossing, falling, limits

@@ -16,7 +16,7 @@ from ....core.power_law import power_law
 from ....core.validation import integer
 from ....experiments.cell import reference_of, spec_of
 from ....experiments.experiment import Axis, Experiment
-from ....experiments.experiment import run as run_experiment
+from ....experiments.run import run as run_experiment
 from ....experiments.summary import LEAST_BANDED, Measured
 from ....mechanisms import make_mechanism
 from ...perturbation.published_rates import lecture_bound
