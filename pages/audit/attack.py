@@ -22,8 +22,8 @@ from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
+from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, plain, readable
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 

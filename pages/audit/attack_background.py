@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpcore.audit.betting import ALPHAS
 from pages.audit.attack_words import HONEST, Here, name_of, version_name
-from pages.ui.numbers import readable
+from pages.ui.html import readable
 
 FORMULA = r"""
 In every run a coin picks one of two data sets that differ in one record; the code releases once; the score is

@@ -13,7 +13,8 @@ from dpcore.audit.certificates import Certificate
 from dpcore.audit.report import Verdict
 from dpcore.figures import Row
 from dpcore.mechanisms import mechanism_class
-from pages.ui.numbers import readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
 
 HONEST = "honest"

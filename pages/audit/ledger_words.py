@@ -12,7 +12,8 @@ import pandas as pd
 from dpcore import Budget
 from dpcore.accounting.ledger import Curve, Kind, Noise, Run
 from dpcore.figures import accounting_name
-from pages.ui.numbers import readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
 
 SQUARE, ALL = "n²", "all"

@@ -12,8 +12,8 @@ from dpcore.studies.papers.exhibits import EXHIBITS, Finding, run_exhibit
 from pages.audit import printed_words as words
 from pages.ui.cards import cards
 from pages.ui.details import behind
+from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, plain
 
 HEIGHT = 430
 

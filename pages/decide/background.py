@@ -8,7 +8,7 @@ import pandas as pd
 from dpcore import figures
 from dpcore.data import held, is_private
 from pages.decide.state import State
-from pages.ui.numbers import readable
+from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
 
 FORMULA = r"""

@@ -11,7 +11,8 @@ from dpcore import list_mechanisms
 from dpcore.studies.decide.compare_mechanisms import CompareQuestion, Row, ranked
 from dpcore.studies.decide.loss_curve import Setting
 from pages.decide.state import State
-from pages.ui.numbers import points, readable
+from pages.ui.html import readable
+from pages.ui.numbers import points
 from pages.ui.sidebar import Controls
 
 NAME = "compare"

@@ -24,8 +24,8 @@ from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
+from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, plain
 from pages.ui.pickers import chips, pick_source_or_file, switch
 from pages.ui.sidebar import PEOPLE, Controls, release, sidebar
 from pages.ui.upload_form import clipping_warning, upload_source

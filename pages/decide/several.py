@@ -13,8 +13,9 @@ from dpcore.experiments.cell import spec_of
 from dpcore.studies.decide.repeated_releases import Several, budget_each, several
 from pages.decide.state import State
 from pages.ui import url_controls
+from pages.ui.html import plain, readable
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import plain, readable, rounded
+from pages.ui.numbers import rounded
 
 HEIGHT = 330
 RELEASES = (1, 2, 3, 4, 5, 7, 10, 20, 30, 50, 100)

@@ -17,7 +17,7 @@ from pages.decide.briefing.page import html_page
 from pages.decide.briefing.slides import powerpoint, slides_available
 from pages.decide.state import State
 from pages.ui import share_link
-from pages.ui.numbers import readable
+from pages.ui.html import readable
 from pages.ui.upload_form import clipping_warning
 
 QUESTION = "Which privacy budget can we sign?"

@@ -8,9 +8,9 @@ from dpcore import figures
 from dpcore.studies.decide.deployments import DEPLOYMENTS
 from pages.decide import background, comparing, several, takeaway, words
 from pages.decide.state import State
+from pages.ui.html import plain
 from pages.ui.icon_array import icon_array
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import plain
 from pages.ui.pickers import switch
 
 HEIGHT = 330

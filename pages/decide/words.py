@@ -18,7 +18,8 @@ from dpcore.studies.decide.posterior import belief_of
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide.briefing import words as briefings
 from pages.decide.state import State
-from pages.ui.numbers import people, points, readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import people, points, rounded
 
 VIEWS = {
     "people": "in people",

@@ -11,7 +11,7 @@ import dpcore
 from dpcore import Experiment
 from dpcore.data import Source
 from pages.dimension.words import MECHANISMS, axis_title
-from pages.ui.numbers import readable
+from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
 
 FORMULA = r"""

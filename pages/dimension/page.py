@@ -15,8 +15,8 @@ from pages.dimension.meter import slope_meter, slope_rows
 from pages.server import prefetch
 from pages.ui.cards import cards
 from pages.ui.details import behind
+from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, plain
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import DIMENSIONS, PEOPLE, Controls, sidebar
 

@@ -14,7 +14,8 @@ from dpcore.data import Source
 from dpcore.figures import curve_name
 from dpcore.studies.dimension.noise_growth import Growth
 from dpcore.studies.dimension.orthant import Corner
-from pages.ui.numbers import points, readable
+from pages.ui.html import readable
+from pages.ui.numbers import points
 from pages.ui.sidebar import delta_text, lam_text
 
 PLACES = ("answer", "question", "both")

@@ -16,8 +16,8 @@ from pages.geometry import words
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
+from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, plain
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import Controls, sidebar
 

@@ -22,7 +22,8 @@ from dpcore.studies.geometry import (
     learner_key,
     order_text,
 )
-from pages.ui.numbers import people, rate, readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import people, rate, rounded
 from pages.ui.sidebar import delta_text
 
 VIEWS = {"order": "norm order", "n": "people"}

@@ -15,8 +15,8 @@ import streamlit as st
 
 from pages.lectures.steps import Step, Story
 from pages.lectures.stories import STORIES
+from pages.ui.html import framed
 from pages.ui.live_figure import LARGE
-from pages.ui.numbers import framed
 
 # At import, so once per process.
 _keys = st.components.v2.component(

@@ -13,8 +13,9 @@ from dpcore.studies import multiclass
 from pages.multiclass import words
 from pages.ui.cards import cards
 from pages.ui.details import behind
+from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, plain, rounded
+from pages.ui.numbers import rounded
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import superscript
 

@@ -15,7 +15,8 @@ from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms.multiclass.calibration import dimensions_of
 from dpcore.studies.multiclass import Accuracies, AccuracyQuestion, Axis, Excesses, LearnerKey, Picture, Records, Tuning
 from pages.background.jobs import Job
-from pages.ui.numbers import points, readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import points, rounded
 from pages.ui.sidebar import delta_text, lam_text
 
 Found = Accuracies | Excesses

@@ -18,9 +18,9 @@ from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import readout
 from pages.ui.details import behind
+from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import icon_array
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, plain
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 

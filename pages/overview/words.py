@@ -12,7 +12,8 @@ from dpcore import Experiment, NotApplicable, Odds
 from dpcore.data import Source
 from dpcore.experiments.tuning_gap import regret_at
 from pages.decide.briefing import words as briefings
-from pages.ui.numbers import points, readable, tenths
+from pages.ui.html import readable
+from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import delta_text
 
 FORMULA = r"""

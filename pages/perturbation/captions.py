@@ -10,7 +10,8 @@ from dpcore.data import Source
 from dpcore.figures import NOISES, RULE_NAMES, door_of, noise_of
 from dpcore.studies.perturbation.non_private_descent import Work
 from dpcore.studies.perturbation.release_scatter import Clouds
-from pages.ui.numbers import readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import rounded
 
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
 

@@ -17,8 +17,8 @@ from pages.server import prefetch
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
+from pages.ui.html import emphasised, framed, plain
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, framed, plain
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 

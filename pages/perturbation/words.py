@@ -13,7 +13,8 @@ from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.figures import NOISES, door_of, family_of, noise_of, place_of
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
-from pages.ui.numbers import readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
 
 RATE = "published rate,<br>shape only"

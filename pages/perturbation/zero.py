@@ -14,8 +14,9 @@ from dpcore.studies.perturbation.exact_answers_leak import (
     polynomial_fit,
     support_vector_leak,
 )
+from pages.ui.html import plain
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import plain, rounded
+from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 
 HEIGHT = 300

@@ -16,8 +16,9 @@ from pages.sources.short_run import ShortRun
 from pages.sources.table import code, link, small, table, text
 from pages.ui import share_link, url_controls
 from pages.ui.details import behind, behind_nothing
+from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import live_figure
-from pages.ui.numbers import emphasised, plain, readable, rounded
+from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 from pages.ui.sidebar import PEOPLE, sidebar
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.papers.errata import KINDS, Recomputed, three_digits
 from dpcore.studies.papers.reproductions import Outcome, Reproduction, get_reproduction
-from pages.ui.numbers import readable
+from pages.ui.html import readable
 
 SHARP_EDGES = Path(__file__).resolve().parents[2] / "docs" / "sharp_edges.md"
 VIEWS = {

@@ -12,7 +12,8 @@ from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.power_law import power_law
 from dpcore.data import load
 from dpcore.studies.sparsity.l1 import SOURCE, AgainstN, AgainstP, AgainstT, Curve, Path
-from pages.ui.numbers import people, rate, readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import people, rate, rounded
 from pages.ui.sidebar import delta_text
 
 AXES = {"T": "steps", "n": "people", "p": "columns"}

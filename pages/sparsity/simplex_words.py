@@ -12,7 +12,8 @@ from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
 from dpcore.figures import plain_number
 from dpcore.studies.sparsity.simplex import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley, draws_at
-from pages.ui.numbers import readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
 
 ON = {"training": "the same people", "fresh": "fresh people"}

@@ -14,7 +14,8 @@ from dpcore import Budget, theory
 from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
-from pages.ui.numbers import readable, rounded
+from pages.ui.html import readable
+from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
 
 ACCOUNTINGS = {"tight": "proved λ", "published": "published λ"}

@@ -1,57 +1,8 @@
-"""Numbers and sentences as the pages write them."""
+"""Numbers as the pages write them."""
 
 from __future__ import annotations
 
-import functools
-import html
-import re
-from collections.abc import Iterable
-
-from dpcore.core.losses import LOSSES
-from dpcore.core.sets import SETS, get_set
 from dpcore.figures import plain_number
-from dpcore.mechanisms import list_mechanisms, mechanism_class
-
-
-def emphasised(sentence: str, colour: str) -> str:
-    """The sentence as HTML, with what stands between ** in the chart's colour."""
-    marked = re.sub(r"\*\*(.+?)\*\*", rf'<b style="color:{colour}">\1</b>', html.escape(sentence))
-    return f'<p style="font-size:1.25rem;line-height:1.4;margin:0" class="takeaway">{marked}</p>'
-
-
-def framed(text: str, *, strong: bool) -> str:
-    """A short remark in a frame as HTML; a strong one is a warning. st.badge would cut it on a phone."""
-    look = "border:2px solid;font-weight:600" if strong else "border:1px solid"
-    style = f"display:inline-block;{look};border-radius:0.5rem;padding:0.1rem 0.6rem;font-size:0.875rem"
-    return f'<span style="{style}">{html.escape(text)}</span>'
-
-
-def plain(sentence: str) -> str:
-    """The sentence without its marks, for screen readers."""
-    return sentence.replace("**", "")
-
-
-def literal(text: str) -> str:
-    """Text of a file as Markdown shows it letter by letter, and makes no link of.
-
-    >>> literal("got '**x** $1'")
-    "got \\\\'\\\\*\\\\*x\\\\*\\\\* \\\\$1\\\\'"
-    >>> literal("www.example.org").replace("\\u2060", "|")
-    'www|\\\\.example\\\\.org'
-    """
-    # Markdown looks for addresses after it has taken the backslashes away; a word joiner (no width) breaks them.
-    unlinked = re.sub(r"(?i)(https?(?=://)|www(?=\.)|(?<=@))", "\\1\u2060", " ".join(text.split()))
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", unlinked)
-
-
-def listed(words: Iterable[str]) -> str:
-    """The first five, and how many more there are.
-
-    >>> listed("abc"), listed("abcdefg")
-    ('a, b, c', 'a, b, c, d, e and 2 more')
-    """
-    every = [*words]
-    return ", ".join(every[:5]) + (f" and {len(every) - 5:,} more" if len(every) > 5 else "")
 
 
 def tenths(value: float) -> str:
@@ -82,37 +33,6 @@ def points(value: float) -> str:
     return f"{shown} point" if shown in ("1.0", "-1.0") else f"{shown} points"
 
 
-def readable(reason: str) -> str:
-    """A library's sentence as a page shows it: names for keys, the page's letters, numbers as people write them.
-
-    What is in quotes stays as it is, unless it is a key.
-
-    >>> readable("noisy_gd needs lam >= 0.02 for delta = 1e-06 and n = 8800, got 0.005: see dpcore.core")
-    'gradient perturbation (full batch) needs λ ≥ 0.02 for δ = 10⁻⁶ and n = 8,800 (here 0.005)'
-    >>> readable("column 'dose_mg' grows like n^(-2/3)")
-    'column “dose_mg” grows like n⁻²⁄³'
-    """
-    quoted: list[str] = []
-
-    def set_aside(found: re.Match[str]) -> str:
-        quoted.append(found[2])
-        return f"\0{len(quoted) - 1}\0"
-
-    reason = re.sub(r"""(?<!\w)(['"])(.*?)\1(?!\w)""", set_aside, reason)
-    reason = re.sub(r"[;:,] [^;:,]*\bdpcore\.[^;:,]*", "", reason)
-    reason = re.sub(r", got ([^:;]*[^:; ])", r" (here \1)", reason)
-    reason = re.sub(r"\w+", lambda word: _names().get(word[0], word[0]), reason)
-    for pattern, said in _SAID:
-        reason = re.sub(pattern, said, reason)
-    reason = re.sub(r"\b(\d[\d.]*)e([+-]?\d+)", lambda found: _scientific(found[1], int(found[2])), reason)
-    reason = re.sub(r"([=<>≤≥]|here|least) (\d{4,})", lambda found: f"{found[1]} {int(found[2]):,}", reason)
-    reason = re.sub(
-        r"([\w)])\^(?:\(([-−\d./pr ]+)\)|(-?[\d.]*\d|p))", lambda found: power(found[1], found[2] or found[3]), reason
-    )
-    names = _names() | {"population": "theory"}
-    return re.sub(r"\0(\d+)\0", lambda found: f"“{names.get(word := quoted[int(found[1])], word)}”", reason)
-
-
 def rate(slope: float) -> str:
     """A measured power of n.
 
@@ -130,43 +50,10 @@ def power(base: str, exponent: str) -> str:
     return base + exponent.translate(str.maketrans("-−0123456789./pr", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹·⁄ᵖʳ", " "))
 
 
-def _scientific(mantissa: str, exponent: int) -> str:
+def scientific(mantissa: str, exponent: int) -> str:
     if 0 <= exponent < 15:
         return f"{float(f'{mantissa}e{exponent}'):,.0f}"
     return ("" if mantissa == "1" else f"{mantissa} × ") + power("10", str(exponent))
-
-
-# What messages write in ASCII, in this order.
-_SAID = (
-    (r"\blam\b", "λ"),
-    (r"\bepsilon\b", "ε"),
-    (r"\bdelta\b", "δ"),
-    (r"\bDelta\b", "Δ"),
-    (r"\bkappa\b", "κ"),
-    (r"\btheta_norm\b", "the guess of ‖θ‖"),
-    (r"\bsqrt\b", "√"),
-    (r"√\((\w+)\)", r"√\1"),
-    (r"(?<![^\W_])inf\b", "∞"),
-    (r"\bnan\b", "undefined"),
-    (r"\|\|(\w+)\|\|_∞", r"‖\1‖∞"),
-    (r"\|\|(\w+)\|\|_2", r"‖\1‖₂"),
-    (r"\|\|(\w+)\|\|_(\w)", r"‖\1‖\2"),
-    (r"\|\|(\w+)\|\|", r"‖\1‖"),
-    (r"\bx_i\b", "xᵢ"),
-    (r"\bl_p\b", "ℓp"),
-    ("_", " "),
-    (">=", "≥"),
-    ("<=", "≤"),
-)
-
-
-@functools.cache
-def _names() -> dict[str, str]:
-    """Keys in messages, and what pages call them."""
-    named = {key: mechanism_class(key).label for key in list_mechanisms()}
-    made = {key: re.sub(r", (.*)", r" (\1)", label) for key, label in named.items()}
-    made |= {key: loss.label for key, loss in LOSSES.items() if "_" in key}
-    return made | {key: get_set(key).label for key in SETS if "_" in key}
 
 
 def people(count: float) -> str:

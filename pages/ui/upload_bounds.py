@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpcore.core.validation import shown
 from dpcore.data.lines import number_in
-from pages.ui.numbers import listed, literal, readable
+from pages.ui.html import listed, literal, readable
 
 if TYPE_CHECKING:
     import pandas as pd

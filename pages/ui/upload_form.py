@@ -16,7 +16,7 @@ from dpcore import data
 from dpcore.core.validation import shown
 from dpcore.data import Declared, Format, PrivateRecords, Report, Sheet, Source
 from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
-from pages.ui.numbers import listed, literal, readable
+from pages.ui.html import listed, literal, readable
 from pages.ui.upload_bounds import CONTROLS, ask_bounds, held_bounds
 
 Value = TypeVar("Value")

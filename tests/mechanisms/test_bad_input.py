@@ -16,7 +16,7 @@ import dpcore
 from dpcore.core.losses import LOSSES
 from dpcore.data import check_learnable, read_csv, read_libsvm
 from pages.ui import sidebar
-from pages.ui.numbers import readable
+from pages.ui.html import readable
 from tests.cli.test_cli import call
 from tests.harness import ROOT
 from tests.page_driver import finished, open_app, texts

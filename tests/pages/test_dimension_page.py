@@ -14,7 +14,7 @@ from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import background, words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import sidebar
-from pages.ui.numbers import emphasised, plain
+from pages.ui.html import emphasised, plain
 from tests.harness import ROOT
 from tests.nights import each
 from tests.page_driver import headline, open_script, texts

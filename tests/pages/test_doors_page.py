@@ -20,7 +20,8 @@ from pages.perturbation import words, zero
 from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
 from pages.ui import sidebar
 from pages.ui.cards import readout
-from pages.ui.numbers import emphasised, plain, rounded
+from pages.ui.html import emphasised, plain
+from pages.ui.numbers import rounded
 from pages.ui.pickers import SHOWN
 from tests.nights import each
 from tests.page_driver import captions, headline, open_app, texts

@@ -16,7 +16,7 @@ from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from pages.sources import words
 from pages.sources.provenance import traces
 from pages.sources.table import link, table, text
-from pages.ui.numbers import readable
+from pages.ui.html import readable
 from tests.harness import ROOT
 from tests.page_driver import SCRIPTS, charts, open_script, said, texts
 from tests.pages.test_links import follow, remarks, settled

@@ -15,8 +15,9 @@ from dpcore.experiments.tuning_gap import regret_at
 from pages.overview import words
 from pages.ui import sidebar
 from pages.ui.cards import readout
+from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import icon_array
-from pages.ui.numbers import emphasised, plain, points
+from pages.ui.numbers import points
 from tests.nights import each
 from tests.page_driver import headline, open_app, texts
 

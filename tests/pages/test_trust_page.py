@@ -14,7 +14,8 @@ from dpcore import Budget, NotApplicable, figures
 from dpcore.accounting import lecture, ledger, subsampled_rdp
 from pages.audit import ledger_words as words
 from pages.ui import sidebar
-from pages.ui.numbers import emphasised, rounded
+from pages.ui.html import emphasised
+from pages.ui.numbers import rounded
 from tests.harness import ROOT
 from tests.page_driver import headline, open_script, said, texts
 
