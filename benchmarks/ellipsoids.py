@@ -21,7 +21,7 @@ from benchmarks.rows import Accuracy, Rival, Row, Work, compete
 from benchmarks.sizes import run_alone
 from dpcore.core.arrays import Array
 from dpcore.data import load_classes
-from dpcore.solvers.multiclass.objective import ClassRecords, Objective
+from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 
 GAP, H = 1e-6, 0.5
@@ -54,7 +54,7 @@ def named_classes(source: str, n: int) -> ClassRecords:
     return ClassRecords(split.train.X, split.train.y, split.classes, half_width=H)
 
 
-def plain(objective: Objective, draw: int) -> Callable[[Array], tuple[float, Array]]:
+def plain(objective: MulticlassObjective, draw: int) -> Callable[[Array], tuple[float, Array]]:
     """F and its gradient for one draw, as one would write them."""
     records = objective.records
     own = records.labels[:, None] == np.arange(records.classes)
@@ -72,7 +72,7 @@ def plain(objective: Objective, draw: int) -> Callable[[Array], tuple[float, Arr
     return at
 
 
-def peer(objective: Objective) -> Callable[[], Array]:
+def peer(objective: MulticlassObjective) -> Callable[[], Array]:
     """L-BFGS-B for all draws, at the loosest tolerance that certifies them."""
     shape = objective.linear.shape
 
@@ -96,8 +96,8 @@ def peer(objective: Objective) -> Callable[[], Array]:
 def compare(sizes: Sizes, name: str, records: ClassRecords, mu: float, draws: int) -> list[Row]:
     C, q = records.classes, records.p * (records.p + 1) // 2
     noise = np.random.default_rng(0).standard_normal((draws, C, q)) * np.sqrt(mu)
-    objective = Objective(records, mu, noise=noise - noise.mean(axis=1, keepdims=True))
-    cone = Objective(records, mu, tau=1.0, noise=objective.noise, cone=True)
+    objective = MulticlassObjective(records, mu, noise=noise - noise.mean(axis=1, keepdims=True))
+    cone = MulticlassObjective(records, mu, tau=1.0, noise=objective.noise, cone=True)
     facts: dict[str, float] = {"n": records.n, "p": records.p, "classes": C, "mu": mu, "draws": draws}
     work = Work("ellipsoids", name, facts, sizes.rounds, sizes == Sizes())
 
@@ -105,7 +105,7 @@ def compare(sizes: Sizes, name: str, records: ClassRecords, mu: float, draws: in
         gaps, values, _ = objective.gaps(weights)
         return {"relative gap": float((gaps / values).max())}
 
-    def over(problem: Objective) -> Array:
+    def over(problem: MulticlassObjective) -> Array:
         return minimise_ellipsoids(problem, tol=GAP).weights
 
     peers = [Rival("scipy L-BFGS-B", peer(objective), gap), Rival("ours, over the cone", lambda: over(cone))]

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dpcore.solvers.multiclass.objective import ClassRecords, Objective, hinge_slope, smat
+from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, hinge_slope, smat
 
 both_sets = pytest.mark.parametrize("cone", [False, True], ids=["symmetric", "cone"])
 
@@ -21,7 +21,7 @@ def problem(cone, mu=0.3, tau=0.2, noise=0.5, draws=1, **kw):
     found = records(**kw)
     q = found.Z.shape[1]
     B = noise * np.random.default_rng(7).standard_normal((draws, found.classes, q))
-    return Objective(found, mu, tau, B, cone)
+    return MulticlassObjective(found, mu, tau, B, cone)
 
 
 def plain_psi(m, h):

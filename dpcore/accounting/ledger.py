@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.cache import BoundedCache
+from ..core.cache import SharedCache
 from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer, positive
 from .composition import advanced_epsilon, basic_epsilon
@@ -22,7 +22,7 @@ from .lecture import lecture_multiplier, lecture_subsampled_epsilon
 from .subsampled_rdp import subsampled_epsilon, subsampled_multiplier
 
 Kind = Literal["basic", "advanced", "lecture", "uniform", "poisson", "exact"]
-Noise = Literal["published", "uniform", "poisson"]
+NoiseSource = Literal["published", "uniform", "poisson"]
 
 _LARGEST_LOSS = 700.0
 _POINTS = 12  # of a smooth curve on logarithmic axes
@@ -61,7 +61,7 @@ class Run:
 
 
 @dc.dataclass(frozen=True)
-class Curve:
+class EpsilonCurve:
     """epsilon after each number of steps by one accounting, nan where it says nothing; `reason` says why.
 
     proved: False for the lecture's argument, which has gaps.
@@ -73,11 +73,11 @@ class Curve:
     reason: str = ""
 
 
-_ledgers: BoundedCache[tuple[Curve, ...]] = BoundedCache(256)
-_noises: BoundedCache[dict[Noise, tuple[Array, Array]]] = BoundedCache(64)
+_ledgers: SharedCache[tuple[EpsilonCurve, ...]] = SharedCache(256)
+_noises: SharedCache[dict[NoiseSource, tuple[Array, Array]]] = SharedCache(64)
 
 
-def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[Curve, ...]:
+def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
     """epsilon of `run` after each of `steps`, by every accounting that applies; cached, do not change the arrays.
 
     basic, advanced: a step's Gaussian loss is exact, at failure delta / (rate T) or half of it; a batch takes it to
@@ -94,17 +94,17 @@ def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[Curve, ...]:
     return _ledgers.get((run, steps), lambda: _ledger(run, steps))
 
 
-def _ledger(run: Run, steps: tuple[int, ...]) -> tuple[Curve, ...]:
+def _ledger(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
     step_losses = [_step_loss(run, run.delta / (run.rate * times)) for times in steps]
     basic = np.array([basic_epsilon(loss, times) for loss, times in zip(step_losses, steps, strict=True)])
     curves = [
-        Curve("basic", basic),
-        Curve("advanced", np.array([_advanced(run, times) for times in steps])),
+        EpsilonCurve("basic", basic),
+        EpsilonCurve("advanced", np.array([_advanced(run, times) for times in steps])),
         _lecture(run, steps),
     ]
     if run.full:
         exact = [gaussian_epsilon(2.0 * math.sqrt(times) / run.z, run.delta) for times in steps]
-        return (*curves, _renyi(run, steps, "poisson"), Curve("exact", np.array(exact)))
+        return (*curves, _renyi(run, steps, "poisson"), EpsilonCurve("exact", np.array(exact)))
     return (*curves, _renyi(run, steps, "uniform"), _renyi(run, steps, "poisson"))
 
 
@@ -119,7 +119,7 @@ def _advanced(run: Run, times: int) -> float:
     return advanced_epsilon(loss, times, run.delta / 2.0) if loss < _LARGEST_LOSS else math.nan
 
 
-def _lecture(run: Run, steps: tuple[int, ...]) -> Curve:
+def _lecture(run: Run, steps: tuple[int, ...]) -> EpsilonCurve:
     """As published: it ends where the failures of delta / n that it sets aside for each loss add up to delta."""
     surprise = -math.log(run.delta)
     loss = math.sqrt(8.0 * (math.log(run.n) + surprise)) / run.z
@@ -127,11 +127,11 @@ def _lecture(run: Run, steps: tuple[int, ...]) -> Curve:
         subsampled = lecture_subsampled_epsilon(loss, run.rate)
     except NotApplicable:
         reason = f"Lemma 3 needs steps that lose less than 1 on their batch; these lose {loss:.3g}"
-        return Curve("lecture", np.full(len(steps), math.nan), proved=False, reason=reason)
+        return EpsilonCurve("lecture", np.full(len(steps), math.nan), proved=False, reason=reason)
     last = last_of_lecture(run)
     claimed = [subsampled * math.sqrt(times * surprise) if times <= last else math.nan for times in steps]
     reason = f"after {last:,} steps the failures of delta / n that it sets aside for each add up to delta"
-    return Curve("lecture", np.array(claimed), proved=False, reason=reason)
+    return EpsilonCurve("lecture", np.array(claimed), proved=False, reason=reason)
 
 
 def last_of_lecture(run: Run) -> int:
@@ -143,9 +143,9 @@ def last_of_lecture(run: Run) -> int:
     return run.n**2 // run.batch
 
 
-def _renyi(run: Run, steps: tuple[int, ...], sampling: Literal["uniform", "poisson"]) -> Curve:
+def _renyi(run: Run, steps: tuple[int, ...], sampling: Literal["uniform", "poisson"]) -> EpsilonCurve:
     spent = [subsampled_epsilon(run.z, run.rate, times, run.delta, sampling) for times in steps]
-    return Curve(sampling, np.array(spent))
+    return EpsilonCurve(sampling, np.array(spent))
 
 
 def tight_multiplier(budget: Budget, n: int, batch: int, steps: int) -> float:
@@ -159,7 +159,7 @@ def tight_multiplier(budget: Budget, n: int, batch: int, steps: int) -> float:
     return subsampled_multiplier(budget, batch / n, steps, "poisson")
 
 
-def noise_curves(n: int, delta: float, low: float, high: float) -> dict[Noise, tuple[Array, Array]]:
+def noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSource, tuple[Array, Array]]:
     """(epsilon, noise multiplier) of n^2 steps on one record each, for epsilon from low to high; cached.
 
     published: the lecture's, up to where its argument ends. uniform, poisson: what Renyi accounting proves, at
@@ -171,11 +171,11 @@ def noise_curves(n: int, delta: float, low: float, high: float) -> dict[Noise, t
     return _noises.get((n, delta, low, high), lambda: _noise_curves(n, delta, low, high))
 
 
-def _noise_curves(n: int, delta: float, low: float, high: float) -> dict[Noise, tuple[Array, Array]]:
+def _noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSource, tuple[Array, Array]]:
     end = min(high, math.nextafter(2.0 * math.sqrt(-math.log(delta)), 0.0))
     asked = np.geomspace(low, end, _POINTS)
     asked[-1] = end
-    curves: dict[Noise, tuple[Array, Array]] = {
+    curves: dict[NoiseSource, tuple[Array, Array]] = {
         "published": (asked, np.array([lecture_multiplier(n, Budget(float(epsilon), delta)) for epsilon in asked]))
     }
     for sampling in ("uniform", "poisson"):

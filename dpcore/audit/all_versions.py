@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 
-from ..accounting.tradeoff import Curve
+from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
 from ..core.cancel import never
 from ..core.chunks import ChunkSizer
@@ -131,7 +131,7 @@ class AllVersions:
     """
 
     plans: Mapping[str | None, Plan]
-    curves: Mapping[str | None, Curve]
+    curves: Mapping[str | None, TradeoffCurve]
     pairs: Mapping[str | None, str]
     refused: Mapping[str, str]
     standings: Mapping[str | None, Standing]

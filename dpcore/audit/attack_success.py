@@ -7,18 +7,18 @@ import dataclasses as dc
 import math
 
 from ..accounting.attack_limits import attack_cap
-from ..core.cache import BoundedCache
+from ..core.cache import SharedCache
 from ..core.privacy import Plan
 from .certificates import lower_bound
 from .game import Audit
 
 RUNS = 20_000
 _ERROR = 0.001
-_ODDS: BoundedCache[Odds] = BoundedCache(256)
+_ODDS: SharedCache[AttackSuccess] = SharedCache(256)
 
 
 @dc.dataclass(frozen=True)
-class Odds:
+class AttackSuccess:
     """Shares of right guesses where a coin has put one of two neighbours into the data; a coin's own guess has 1/2.
 
     cap: what (epsilon, delta) allows the best mechanism for attackers. limit: what this mechanism allows. right: what
@@ -37,7 +37,7 @@ class Odds:
     def of_100(self) -> tuple[int, int, int]:
         """certified, limit and cap as whole numbers of 100, each to its safe side.
 
-        >>> Odds(cap=0.7311, limit=0.55, right=0.536, certified=0.5299, runs=20_000).of_100
+        >>> AttackSuccess(cap=0.7311, limit=0.55, right=0.536, certified=0.5299, runs=20_000).of_100
         (52, 55, 74)
         """
         # Nine digits: no rounding error may make 56 of 0.55.
@@ -45,7 +45,7 @@ class Odds:
         return math.floor(certified), math.ceil(limit), math.ceil(cap)
 
 
-def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> Odds:
+def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> AttackSuccess:
     """The odds of a plan, from a cache; arguments and errors as in `run_audit`.
 
     >>> from dpcore import calibrate
@@ -54,7 +54,7 @@ def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> Odds:
     True
     """
 
-    def compute() -> Odds:
+    def compute() -> AttackSuccess:
         audit = Audit(plan, seed=seed)
         audit.play(runs)
         return odds_after(audit)
@@ -62,8 +62,10 @@ def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> Odds:
     return _ODDS.get((plan, runs, seed), compute)
 
 
-def odds_after(audit: Audit) -> Odds:
+def odds_after(audit: Audit) -> AttackSuccess:
     """The odds that an attack has shown; how many runs it has must have been fixed beforehand."""
     plan, right = audit.plan, audit.scores.right
     certified = max(0.5, float(lower_bound(right, audit.runs, _ERROR)))
-    return Odds(attack_cap(plan.spent), plan.mechanism.attack_limit(plan), right / audit.runs, certified, audit.runs)
+    return AttackSuccess(
+        attack_cap(plan.spent), plan.mechanism.attack_limit(plan), right / audit.runs, certified, audit.runs
+    )

@@ -18,7 +18,7 @@ import math
 import numpy as np
 from scipy.special import logsumexp
 
-from ..accounting.tradeoff import Curve
+from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
 from ..core.validation import positive
 
@@ -34,20 +34,20 @@ _CHUNK = 100_000
 _KEPT = np.unique(np.ceil(1.02 ** np.arange(800)).astype(np.int64))
 
 
-class Wealth:
+class BettingTest:
     """The wealth of one bet, 1 at the start.
 
     pairs, logs: ln of the wealth after so many pairs, [k] both, at a growing selection of pairs that ends with the
     last. reached: for each of ALPHAS, after how many pairs the wealth was at least 1/alpha for the first time, or None.
 
     >>> from dpcore.accounting.tradeoff import GaussianCurve
-    >>> bet = Wealth(GaussianCurve(0.1), epsilon=0.5)
+    >>> bet = BettingTest(GaussianCurve(0.1), epsilon=0.5)
     >>> bet.update(np.full(200, -1.0), np.full(200, 1.0))  # scores that are always right
     >>> bet.reached, bool(bet.logs[-1] > 100.0)
     ([8, 15], True)
     """
 
-    def __init__(self, claim: Curve, epsilon: float) -> None:
+    def __init__(self, claim: TradeoffCurve, epsilon: float) -> None:
         at, thresholds = (_BETS * positive("epsilon", epsilon)).T
         self.reached: list[int | None] = [None for _ in ALPHAS]
         self._at, self._odds, self._deltas = thresholds[:, None], np.exp(at)[:, None], claim.delta(at)[:, None]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betaincinv, logit
 
-from ..accounting.tradeoff import Curve
+from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
 
 _SHOWN, _FLAGGED = 0.05, 0.001
@@ -60,7 +60,7 @@ class Scores:
         return Scores(-self.ones, -self.zeros)
 
 
-def attacker(scores: Scores, limit: float, delta: float, claimed: Curve, comparisons: int = 1) -> Certificate:
+def attacker(scores: Scores, limit: float, delta: float, claimed: TradeoffCurve, comparisons: int = 1) -> Certificate:
     """How often "score >= 0 means D1" is right, against the limit of any attacker of the claimed law; on all runs.
 
     limit: in [1/2, 1]. The epsilon is that of the curve's family at delta.
@@ -80,7 +80,7 @@ def attacker(scores: Scores, limit: float, delta: float, claimed: Curve, compari
     return Certificate("attacker", tests, shown, flagged, limit, epsilon(shown), epsilon(flagged))
 
 
-def curve(first: Scores, second: Scores, claimed: Curve, delta: float, comparisons: int = 1) -> Certificate:
+def curve(first: Scores, second: Scores, claimed: TradeoffCurve, delta: float, comparisons: int = 1) -> Certificate:
     """The mu that the claimed family needs for an event S to be as likely as it is; its epsilon holds in that family.
 
     For Gaussian noise that is Phi^-1(P1(S)) - Phi^-1(P0(S)). delta: in (0, 1).

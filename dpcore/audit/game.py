@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting.attack_limits import attack_cap
-from ..accounting.tradeoff import Curve
+from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
 from ..core.privacy import Budget, Plan
 from ..core.validation import integer
 from ..mechanisms import Mechanism, make_mechanism
 from . import certificates
-from .betting import Wealth
+from .betting import BettingTest
 from .bugs import get_sabotage
 from .certificates import Certificate, Scores
 from .report import AuditReport, words_of_pair
@@ -60,13 +60,13 @@ class Audit:
         self.claimed = claimed_plan(self.plan)
         self.mechanism = cast(Mechanism, self.claimed.mechanism)
         # Asked of the plan itself: what was published may stand for less than what was spent.
-        self.curve: Curve = self.mechanism.claimed_curve(self.plan)
+        self.curve: TradeoffCurve = self.mechanism.claimed_curve(self.plan)
         self.target: Target = honest_target(self.plan, self.claimed)
         zero, one = self.target.sides
         self.attained = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
         if sabotage is not None:
             self.target = get_sabotage(sabotage).spoil(self.plan, self.target)
-        self.wealth = Wealth(self.curve, self.plan.spent.epsilon)
+        self.wealth = BettingTest(self.curve, self.plan.spent.epsilon)
         self._coins, *self._noise = np.random.default_rng([seed, zlib.crc32(self.mechanism.key.encode())]).spawn(3)
         self._scores: list[Array] = []
         self._bits: list[NDArray[np.bool_]] = []

@@ -21,7 +21,7 @@ from ..solvers.descent.phased_sgd import Descender, Phase
 from ..solvers.erm.problem import MAX_FACTOR, pull_single
 from ..solvers.frank_wolfe.sparse import descend_sparse
 from ..solvers.frank_wolfe.vertices import Run
-from ..solvers.multiclass.objective import ClassRecords, Objective
+from ..solvers.multiclass.objective import ClassRecords, MulticlassObjective
 from ..solvers.multiclass.solver import minimise_ellipsoids
 from ..studies.perturbation.non_private_descent import work
 from ..studies.sparsity.streaming.regret import play
@@ -89,5 +89,5 @@ def _pieces() -> Iterator[str]:
     )
     Descender(get_loss("logistic"), 0.0, sparse, norm_ball(2.0), 1.0).average(Phase(0, 4, 1.0, 0.0), np.zeros((1, 4)))
     yield "stochastic descent on sparse tables"
-    minimise_ellipsoids(Objective(ClassRecords(np.eye(2), [0, 1], classes=2), mu=1.0))
+    minimise_ellipsoids(MulticlassObjective(ClassRecords(np.eye(2), [0, 1], classes=2), mu=1.0))
     yield "ellipsoids of classes"

@@ -11,12 +11,12 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 
 
-class BoundedCache(Generic[Value]):
+class SharedCache(Generic[Value]):
     """Least recently used values up to a total weight of `size`; values must not be changed by their readers.
 
     weigh: the weight of a value, by default 1. The newest value is kept even where it alone weighs more than `size`.
 
-    >>> cache = BoundedCache(2)
+    >>> cache = SharedCache(2)
     >>> cache.get("a", lambda: 1), cache.get("a", lambda: 2), len(cache)
     (1, 1, 1)
     """
@@ -68,9 +68,9 @@ class BoundedCache(Generic[Value]):
             except CancelledError:
                 continue  # somebody who computed this for all of us has given up; that is no reason for us to
 
-    def like(self) -> BoundedCache[Value]:
+    def like(self) -> SharedCache[Value]:
         """An empty one with the same bounds."""
-        return BoundedCache(self.size, self._weigh)
+        return SharedCache(self.size, self._weigh)
 
     def clear(self) -> None:
         """Forget everything; values being computed still reach those who wait for them."""

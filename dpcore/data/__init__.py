@@ -12,7 +12,7 @@ import dataclasses as dc
 
 import numpy as np
 
-from ..core.cache import BoundedCache
+from ..core.cache import SharedCache
 from ..core.records import Data
 from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
@@ -22,10 +22,10 @@ from .gaussian_classes import Mixture
 from .lines import Format, sniff
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .population_risk import Population
-from .sheets import Sheet, read_libsvm_sheet, read_sheet, sheet_columns
+from .sheets import RawTable, read_libsvm_sheet, read_sheet, sheet_columns
 from .sources import Source, Split
 from .synthetic import RECIPES, TEST_RECORDS, draw_recipe
-from .uploads import Declared, PrivateRecords, Report, held, is_gone, is_private, kept_with
+from .uploads import Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
 
 __all__ = [
     "CLASS_SOURCES",
@@ -38,12 +38,12 @@ __all__ = [
     "Format",
     "Mixture",
     "Population",
-    "PrivateRecords",
+    "RawTable",
     "Report",
-    "Sheet",
     "Source",
     "Split",
     "Table",
+    "UploadedRecords",
     "check_learnable",
     "check_records",
     "clip_rows",
@@ -131,4 +131,4 @@ def _bytes(split: Split) -> int:
     return of(split.train) + of(split.test)
 
 
-_SPLITS: BoundedCache[Split] = BoundedCache(500_000_000, _bytes)
+_SPLITS: SharedCache[Split] = SharedCache(500_000_000, _bytes)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.cache import BoundedCache
+from ..core.cache import SharedCache
 from ..core.records import Data
 from ..core.scaling import clip_rows
 from ..core.specification import Domain
@@ -66,7 +66,7 @@ class ClassSplit:
 
 
 @dc.dataclass(frozen=True)
-class Summary:
+class ClassSummary:
     """Mean and standard deviation of each feature as the public description of the data set prints them."""
 
     mean: tuple[float, ...]
@@ -75,9 +75,9 @@ class Summary:
 
 SUMMARIES = {
     # Iris (Fisher), in cm.
-    "iris": Summary((5.84, 3.05, 3.76, 1.20), (0.83, 0.43, 1.76, 0.76)),
+    "iris": ClassSummary((5.84, 3.05, 3.76, 1.20), (0.83, 0.43, 1.76, 0.76)),
     # Wine recognition (UCI).
-    "wine": Summary(
+    "wine": ClassSummary(
         (13.0, 2.34, 2.36, 19.5, 99.7, 2.29, 2.03, 0.36, 1.59, 5.1, 0.96, 2.61, 746.0),
         (0.8, 1.12, 0.27, 3.3, 14.3, 0.63, 1.00, 0.12, 0.57, 2.3, 0.23, 0.71, 315.0),
     ),
@@ -238,4 +238,4 @@ def _bytes(split: ClassSplit) -> int:
     return sum(8 * (data.X.size + 2 * data.n) for data in (split.train, split.test))  # with the row norms
 
 
-_SPLITS: BoundedCache[ClassSplit] = BoundedCache(200_000_000, _bytes)
+_SPLITS: SharedCache[ClassSplit] = SharedCache(200_000_000, _bytes)

@@ -43,7 +43,7 @@ _FEWEST_NUMBERED = 10
 
 
 @dc.dataclass(frozen=True, eq=False, repr=False)
-class Sheet:
+class RawTable:
     """A table in memory. columns: names of all but the label's. numbers: [rows, columns], nan where there is none.
 
     values: the labels that occur, sorted. labels: [rows], each row's place in `values`, -1 where it has none. suspects:
@@ -80,7 +80,7 @@ def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tupl
     return columns
 
 
-def read_sheet(content: bytes, name: str, label: str, form: Format | None = None) -> Sheet:
+def read_sheet(content: bytes, name: str, label: str, form: Format | None = None) -> RawTable:
     """A CSV file in memory; `label` names the column of labels. form: how it is written, else `sniff` guesses.
 
     A cell without a finite number is nan, and a label that is empty or a word like NA, null or ? is missing. Labels
@@ -120,7 +120,7 @@ def read_sheet(content: bytes, name: str, label: str, form: Format | None = None
     return dc.replace(sheet, label=label, form=form)
 
 
-def read_libsvm_sheet(content: bytes, name: str) -> Sheet:
+def read_libsvm_sheet(content: bytes, name: str) -> RawTable:
     """A LIBSVM file in memory as a table: columns are named by their indices, what is not written is 0.
 
     Raises ValueError for what `read_libsvm` and `sheet_columns` refuse, and for more than `MAX_LABELS` different
@@ -163,7 +163,7 @@ def _sheet(
     places: NDArray[np.signedinteger[Any]],
     words: list[str],
     suspects: dict[str, str],
-) -> Sheet:
+) -> RawTable:
     """The table whose row i has the label words[places[i]]."""
     if len(places) < 2:
         raise ValueError(f"{name} must hold at least 2 records, got {len(places)}")
@@ -178,7 +178,7 @@ def _sheet(
         if reason := _numbering(cells):
             suspects.setdefault(column, reason)
     labels = np.array([values.index(word) if word in values else -1 for word in words], np.int8)[places]
-    return Sheet(columns, numbers, values, labels, suspects)
+    return RawTable(columns, numbers, values, labels, suspects)
 
 
 def _numbering(cells: Array) -> str | None:

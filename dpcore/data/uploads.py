@@ -1,7 +1,7 @@
 """Records that one holder brings along: they, and all that is computed from them, die with the last reference.
 
-The rest of the library knows them by a random key only. Whoever holds the `PrivateRecords` (a session of the dashboard)
-keeps them alive; caches of results live inside them (`kept_with`) and not in the modules that fill them.
+The rest of the library knows them by a random key only. Whoever holds the `UploadedRecords` (a session of the
+dashboard) keeps them alive; caches of results live inside them (`kept_with`) and not in the modules that fill them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.cache import BoundedCache
+from ..core.cache import SharedCache
 from ..core.scaling import scale
 from ..core.validation import one_of, positive, shown
-from .sheets import Sheet
+from .sheets import RawTable
 from .sources import Source, Split, draw_split, training_records
 
 PREFIX = "upload-"
@@ -67,7 +67,7 @@ class Report:
         return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
-class PrivateRecords:
+class UploadedRecords:
     """Scaled records, their source and report, and the caches of what is computed from them; never pickled or copied.
 
     Each declared column is clipped to [low, high], mapped to [-1, 1], a constant 1 is appended, and all is divided by
@@ -75,7 +75,7 @@ class PrivateRecords:
     `form` and `declared` say how to make them again.
     """
 
-    def __init__(self, sheet: Sheet, declared: Declared, name: str) -> None:
+    def __init__(self, sheet: RawTable, declared: Declared, name: str) -> None:
         """name: of the file. Raises ValueError for declarations that fit no table, or not this one."""
         places = _declared_places(sheet, declared)
         whole = sheet.labels >= 0
@@ -116,14 +116,14 @@ class PrivateRecords:
             scaling=f"{p - 1:,} columns clipped to the declared bounds, mapped to [-1, 1], and a constant 1, all over "
             f"sqrt({p:,})",
         )
-        self._caches: dict[BoundedCache[Any], BoundedCache[Any]] = {}
+        self._caches: dict[SharedCache[Any], SharedCache[Any]] = {}
         _HELD[self.key] = self
 
     def draw(self, n: int, seed: int) -> Split:
         """n of the training records and the test records, as `dpcore.data.load` returns them."""
         return draw_split(self._X, self._y, n, np.random.default_rng([seed, *_STREAM]))
 
-    def like(self, cache: BoundedCache[Any]) -> BoundedCache[Any]:
+    def like(self, cache: SharedCache[Any]) -> SharedCache[Any]:
         """The records' own cache in the place of a module's."""
         return self._caches.setdefault(cache, cache.like())
 
@@ -131,7 +131,7 @@ class PrivateRecords:
         raise TypeError("private records must stay in the memory of this process")
 
 
-_HELD: weakref.WeakValueDictionary[str, PrivateRecords] = weakref.WeakValueDictionary()
+_HELD: weakref.WeakValueDictionary[str, UploadedRecords] = weakref.WeakValueDictionary()
 
 
 def usual_theta_norm(p: int) -> float:
@@ -161,7 +161,7 @@ def is_gone(key: object) -> bool:
     return is_private(key) and key not in _HELD
 
 
-def held(key: str) -> PrivateRecords:
+def held(key: str) -> UploadedRecords:
     """The private records with this key, if somebody still holds them, else ValueError."""
     records = _HELD.get(key)
     if records is None:
@@ -169,19 +169,19 @@ def held(key: str) -> PrivateRecords:
     return records
 
 
-def kept_with(source: str, cache: BoundedCache[Any]) -> BoundedCache[Any]:
+def kept_with(source: str, cache: SharedCache[Any]) -> SharedCache[Any]:
     """Where results that are computed from a source's records are kept: in `cache`, or with private records in theirs.
 
     Every cache whose values depend on the records of a source that a caller names must be asked for through this.
 
-    >>> cache = BoundedCache(2)
+    >>> cache = SharedCache(2)
     >>> kept_with("iris", cache) is cache
     True
     """
     return held(source).like(cache) if is_private(source) else cache
 
 
-def _declared_places(sheet: Sheet, declared: Declared) -> list[int]:
+def _declared_places(sheet: RawTable, declared: Declared) -> list[int]:
     """Where the columns that are used stand; ValueError for a declaration that does not fit the table."""
     if not declared.columns or len(set(declared.columns)) < len(declared.columns):
         raise ValueError(f"columns must be at least one, each once, got {shown(declared.columns)}")

@@ -18,7 +18,7 @@ import numpy as np
 from .. import data as records
 from .. import solvers
 from ..accounting.attack_limits import attack_cap
-from ..core.cache import BoundedCache
+from ..core.cache import SharedCache
 from ..core.cancel import never
 from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NotApplicable, Plan
@@ -55,10 +55,10 @@ class Cell:
     fresh: bool = False
 
 
-_CELLS: BoundedCache[list[dict[str, Any]]] = BoundedCache(60_000, len)  # rows
-_REFERENCES: BoundedCache[solvers.BallMinimum] = BoundedCache(64)
-_ON_SIMPLEX: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
-_ON_L1_BALL: BoundedCache[solvers.SetMinimum] = BoundedCache(64)
+_CELLS: SharedCache[list[dict[str, Any]]] = SharedCache(60_000, len)  # rows
+_REFERENCES: SharedCache[solvers.BallMinimum] = SharedCache(64)
+_ON_SIMPLEX: SharedCache[solvers.SimplexMinimum] = SharedCache(64)
+_ON_L1_BALL: SharedCache[solvers.SetMinimum] = SharedCache(64)
 
 
 def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str, Any]]:
@@ -179,7 +179,7 @@ def _curves(
     reference: solvers.Minimum,
     population: records.Population | None,
     cancelled: Callable[[], bool],
-) -> tuple[metrics.Curve, ...]:
+) -> tuple[metrics.MetricCurve, ...]:
     """The metrics of a cell along its plans; the population's only where it is known."""
     loss, mechanism, key = get_loss(cell.loss), cell.mechanism, cell.mechanism.key
     if isinstance(mechanism, AdditiveMechanism):
@@ -222,7 +222,9 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _measured(plan: Plan, bounds: tuple[Bound, ...], limit: float, curve: metrics.Curve, k: int) -> dict[str, Any]:
+def _measured(
+    plan: Plan, bounds: tuple[Bound, ...], limit: float, curve: metrics.MetricCurve, k: int
+) -> dict[str, Any]:
     upper = [b for b in bounds if (b.quantity, b.form) == (curve.metric, "upper")]
     mean = [b for b in upper if b.holds == "expectation"]
     bound = min(mean, key=lambda b: b.value, default=None)

@@ -23,7 +23,7 @@ _SQUARED = get_loss("squared")
 
 
 @dc.dataclass(frozen=True)
-class Curve:
+class MetricCurve:
     """One metric along a curve of K points.
 
     mean: [K]. se: [K], its standard error; 0 where the mean is an integral over the noise. draws: [K, repetitions], the
@@ -102,7 +102,9 @@ class Additive:
     spread: tuple[Array, Array]
 
 
-def additive_curves(loss: Loss, train: Data, test: Data, reference: Minimum, releases: Additive) -> tuple[Curve, ...]:
+def additive_curves(
+    loss: Loss, train: Data, test: Data, reference: Minimum, releases: Additive
+) -> tuple[MetricCurve, ...]:
     """How good on the test records (accuracy, or r_squared for regression), and excess empirical risk.
 
     The means over the noise are exact: <S Z, x> is N(0, S^2 ||x||^2), so the mean accuracy is that of
@@ -110,14 +112,14 @@ def additive_curves(loss: Loss, train: Data, test: Data, reference: Minimum, rel
     """
     mean, draws, noiseless = _risks(loss, train, releases)
     best = reference.risk
-    excess = Curve("excess_empirical_risk", mean - best, 0.0 * mean, draws - best, noiseless - best, 0.0)
+    excess = MetricCurve("excess_empirical_risk", mean - best, 0.0 * mean, draws - best, noiseless - best, 0.0)
     if loss.classification:
         return _accuracy_curve(test, reference, releases), excess
     mean, draws, noiseless = (1.0 - errors / test.y.var() for errors in _risks(_SQUARED, test, releases))
-    return Curve("r_squared", mean, 0.0 * mean, draws, noiseless, r_squared(reference.theta, test)), excess
+    return MetricCurve("r_squared", mean, 0.0 * mean, draws, noiseless, r_squared(reference.theta, test)), excess
 
 
-def _accuracy_curve(data: Data, reference: Minimum, releases: Additive) -> Curve:
+def _accuracy_curve(data: Data, reference: Minimum, releases: Additive) -> MetricCurve:
     from .. import kernels
 
     margins, noise = data.margins(releases.centres), data.margins(releases.directions)
@@ -132,7 +134,7 @@ def _accuracy_curve(data: Data, reference: Minimum, releases: Additive) -> Curve
     mean = np.zeros(len(draws))
     for node, weight in zip(*releases.spread, strict=True):
         mean += weight * ndtr(ratio / node).mean(axis=1)
-    return Curve("accuracy", mean, 0.0 * mean, draws, noiseless, accuracy(reference.theta, data))
+    return MetricCurve("accuracy", mean, 0.0 * mean, draws, noiseless, accuracy(reference.theta, data))
 
 
 def _risks(loss: Loss, data: Data, releases: Additive) -> tuple[Array, Array, Array]:
@@ -147,13 +149,13 @@ def _risks(loss: Loss, data: Data, releases: Additive) -> tuple[Array, Array, Ar
     return mean, draws, noiseless
 
 
-def additive_fresh(loss: Loss, test: Data, reference: Minimum, releases: Additive) -> Curve:
+def additive_fresh(loss: Loss, test: Data, reference: Minimum, releases: Additive) -> MetricCurve:
     """The mean loss on the test records; its means over the noise are exact, as in `additive_curves`."""
     mean, draws, noiseless = _risks(loss, test, releases)
-    return Curve("fresh_risk", mean, 0.0 * mean, draws, noiseless, risk(loss, reference.theta, test))
+    return MetricCurve("fresh_risk", mean, 0.0 * mean, draws, noiseless, risk(loss, reference.theta, test))
 
 
-def population_curve(loss: Loss, population: Population, radius: float, releases: Additive) -> Curve:
+def population_curve(loss: Loss, population: Population, radius: float, releases: Additive) -> MetricCurve:
     """Excess population risk over the best model with norm at most `radius`.
 
     The mean is taken over pairs of a direction and its opposite, equally likely: the zero-mean linear term of the
@@ -169,7 +171,7 @@ def population_curve(loss: Loss, population: Population, radius: float, releases
     draws = excess(releases.centres[:, None] + steps).reshape(shape)
     pairs = 0.5 * (draws + excess(releases.centres[:, None] - steps).reshape(shape))
     se = pairs.std(axis=1, ddof=1) / np.sqrt(shape[1])
-    return Curve("excess_population_risk", pairs.mean(axis=1), se, draws, excess(releases.centres), 0.0)
+    return MetricCurve("excess_population_risk", pairs.mean(axis=1), se, draws, excess(releases.centres), 0.0)
 
 
 def released_curves(
@@ -180,7 +182,7 @@ def released_curves(
     centres: Array,
     thetas: Array,
     risks: Array | None = None,
-) -> tuple[Curve, ...]:
+) -> tuple[MetricCurve, ...]:
     """The metrics of `additive_curves` for any releases, whose means are those of the draws; of location the last only.
 
     centres: [K, r], before noise. thetas: [K, R, r], R >= 4 and even: repetitions 2i and 2i + 1 are a pair, which may
@@ -202,26 +204,28 @@ def released_curves(
     return _paired_curve("r_squared", shares, noiseless, r_squared(reference.theta, test)), excess
 
 
-def released_fresh(loss: Loss, test: Data, reference: Minimum, centres: Array, thetas: Array) -> Curve:
+def released_fresh(loss: Loss, test: Data, reference: Minimum, centres: Array, thetas: Array) -> MetricCurve:
     """The mean loss on the test records of any releases, in pairs as `released_curves` takes them."""
     best = risk(loss, reference.theta, test)
     return _paired_curve("fresh_risk", _mean_losses(loss, test, thetas), _mean_losses(loss, test, centres), best)
 
 
-def population_released(loss: Loss, population: Population, radius: float, centres: Array, thetas: Array) -> Curve:
+def population_released(
+    loss: Loss, population: Population, radius: float, centres: Array, thetas: Array
+) -> MetricCurve:
     """`population_curve` for any releases, in pairs as `released_curves` takes them."""
     best = population.minimum(loss, radius)
     draws = population.risk(loss, thetas.reshape(-1, thetas.shape[2])).reshape(thetas.shape[:2])
     return _paired_curve("excess_population_risk", draws - best, population.risk(loss, centres) - best, 0.0)
 
 
-def _paired_curve(metric: str, draws: Array, noiseless: Array, reference: float) -> Curve:
+def _paired_curve(metric: str, draws: Array, noiseless: Array, reference: float) -> MetricCurve:
     R = draws.shape[1]
     if R < 4 or R % 2:
         raise ValueError(f"repetitions must be even and at least 4, got {R}")
     pairs = draws.reshape(len(draws), R // 2, 2).mean(axis=2)
     se = pairs.std(axis=1, ddof=1) / np.sqrt(R // 2)
-    return Curve(metric, pairs.mean(axis=1), se, draws, noiseless, reference)
+    return MetricCurve(metric, pairs.mean(axis=1), se, draws, noiseless, reference)
 
 
 def _mean_losses(loss: Loss, data: Data, thetas: Array) -> Array:

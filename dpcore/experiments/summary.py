@@ -13,7 +13,7 @@ LEAST_BANDED = 10  # releases: of fewer, the outer tenths are no release at all
 
 
 @dc.dataclass(frozen=True)
-class Measured:
+class Summary:
     """The excess risk of releases along K points: mean, its standard error, quantiles; and before the draws; each [K].
 
     nan where there is nothing to measure; the quantiles also where there are fewer than `LEAST_BANDED` releases.
@@ -36,11 +36,11 @@ def middle(draws: Array, axis: int) -> Array:
     return edges if draws.shape[axis] >= LEAST_BANDED else np.full_like(edges, np.nan)
 
 
-def measured_of(draws: Array, noiseless: Array) -> Measured:
+def measured_of(draws: Array, noiseless: Array) -> Summary:
     """draws: [K, repetitions]."""
     q10, q90 = middle(draws, 1)
     se = draws.std(axis=1, ddof=1) / math.sqrt(draws.shape[1])
-    return Measured(draws.mean(axis=1), se, q10, q90, noiseless)
+    return Summary(draws.mean(axis=1), se, q10, q90, noiseless)
 
 
 def auc(members: Array, strangers: Array) -> float:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.arrays import Array
 from ..studies.dimension.noise_growth import Growth
-from ..studies.dimension.orthant import Corner
+from ..studies.dimension.orthant import OrthantExample
 from .figure import Figure
 from .style import (
     BACKGROUND,
@@ -131,7 +131,7 @@ def dimension_figure(
     return Figure(traces, layout)
 
 
-def orthant_figure(corner: Corner, *, p: int, theme: Theme, height: int) -> Figure:
+def orthant_figure(corner: OrthantExample, *, p: int, theme: Theme, height: int) -> Figure:
     """The one prediction that matters against p: free, and with the model held in the positive orthant.
 
     corner: from `dpcore.studies.dimension.orthant.corner`. p: where the cursor stands. height: px.

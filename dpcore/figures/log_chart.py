@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
-from ..experiments.summary import Measured
+from ..experiments.summary import Summary
 from .figure import Figure
 from .style import (
     BACKGROUND,
@@ -60,7 +60,7 @@ def through(shape: Array, values: Array) -> Array:
     return shape * (values[first[0]] / shape[first[0]]) if len(first) else np.full(len(shape), np.nan)
 
 
-def band_of(x: Array, measured: Measured, colour: str, floor: float) -> list[dict[str, Any]]:
+def band_of(x: Array, measured: Summary, colour: str, floor: float) -> list[dict[str, Any]]:
     """8 of 10 runs, cut at the lower edge of the axis; nothing where there are too few."""
     edge = {"type": "scatter", "mode": "lines", "yaxis": "y", "line": {"width": 0}, "hoverinfo": "skip"}
     drawn = np.isfinite(measured.q10)
@@ -76,7 +76,7 @@ def band_of(x: Array, measured: Measured, colour: str, floor: float) -> list[dic
 
 def means(
     x: Array,
-    measured: Measured,
+    measured: Summary,
     name: str,
     colour: str,
     floor: float,
@@ -131,8 +131,8 @@ def curves_chart(
     height: int,
     depth: float = _DEPTH,
 ) -> Figure:
-    """Measured curves (name, label, Curve or Measured, ink, symbol, dash) over lines (name, label, x, y, ink, width,
-    dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and what
+    """Measured curves (name, label, MetricCurve or Summary, ink, symbol, dash) over lines (name, label, x, y, ink,
+    width, dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and what
     begins there. must, may: what the vertical axis holds in any case, and where there is room; depth: see
     `powers_of`."""
     powers = powers_of(must, may, depth)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..accounting.tradeoff import Curve
+from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
 from ..core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Plan, Unconverged
 from ..core.records import Data
@@ -206,7 +206,7 @@ class Mechanism(abc.ABC):
         raise NotApplicable(f"{self.key} counts no gradients: it reads records more than once")
 
     @abc.abstractmethod
-    def claimed_curve(self, plan: Plan) -> Curve:
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         """The trade-off curve that `plan.spent` stands for: of the noise that it asks for, not of the plan's own."""
 
 

@@ -15,7 +15,7 @@ from dpcore.audit.all_versions import TrialsQuestion
 from dpcore.audit.bugs import SABOTAGES
 from pages.audit import attack_background as background
 from pages.audit import attack_words as words
-from pages.audit.attack_words import Here
+from pages.audit.attack_words import AttackState
 from pages.background.jobs import Job
 from pages.background.polling import ask, keep_alive
 from pages.server import prefetch
@@ -74,12 +74,12 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         behind_nothing()
         keep_alive(held)
         return
-    here = Here(asked, job.snapshot, version, job.failed)
+    here = AttackState(asked, job.snapshot, version, job.failed)
 
     def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
         """The chart there, and its sentence."""
         there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
-        then = Here(there, prefetch.answered(there, cancelled).snapshot, version)
+        then = AttackState(there, prefetch.answered(there, cancelled).snapshot, version)
         return _ruler(then, theme), plain(words.takeaway(then))
 
     sentence = words.takeaway(here)
@@ -116,7 +116,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     keep_alive(held)
 
 
-def _ruler(here: Here, theme: figures.Theme) -> figures.Figure:
+def _ruler(here: AttackState, theme: figures.Theme) -> figures.Figure:
     """What is certified of all versions."""
     picked = here.trials.versions.index(here.played)
     return figures.ruler_figure(words.rows(here), claim=here.claim, picked=picked, theme=theme, height=HEIGHT)
@@ -131,7 +131,7 @@ def _wait_for_first(job: Job, version: str | None) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def _show_beside(side: str, here: Here, theme: figures.Theme) -> None:
+def _show_beside(side: str, here: AttackState, theme: figures.Theme) -> None:
     """Errors, the bet or the scores of the picked version, beside those of the honest one."""
     now, honest = here.standing, here.honest
     if now is None:

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 
 from dpcore.audit.betting import ALPHAS
-from pages.audit.attack_words import HONEST, Here, name_of, version_name
+from pages.audit.attack_words import HONEST, AttackState, name_of, version_name
 from pages.ui.html import readable
 
 FORMULA = r"""
@@ -26,7 +26,7 @@ false alarms $a=P_0(s\ge t)$ and misses $b=P_1(s<t)$.
 """
 
 
-def table(here: Here) -> pd.DataFrame:
+def table(here: AttackState) -> pd.DataFrame:
     """One row for each version: what the ruler shows, and the mistakes that cannot be made."""
     made = []
     for version in here.trials.versions:
@@ -50,7 +50,7 @@ def table(here: Here) -> pd.DataFrame:
     return pd.DataFrame(made)
 
 
-def assumptions(here: Here) -> str:
+def assumptions(here: AttackState) -> str:
     """What is attacked, what a verdict means, and what is not looked for."""
     trials, noise = here.trials, here.trials.plans[here.played].noise.capitalize()
     lines = [
@@ -71,7 +71,7 @@ def assumptions(here: Here) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def snippet(here: Here) -> str:
+def snippet(here: AttackState) -> str:
     """Python that repeats the audit from an empty file."""
     asked = here.asked
     return f"""from dpcore import Budget, run_audit

@@ -36,7 +36,7 @@ _REFUTED_BY = {
 
 
 @dc.dataclass(frozen=True)
-class Here:
+class AttackState:
     """What the page shows: what is asked, how all versions stand, the version that was picked, and whether an error
     keeps the other runs away."""
 
@@ -81,19 +81,19 @@ def version_name(version: str) -> str:
     return "the honest code" if version == HONEST else SABOTAGES[version].label
 
 
-def takeaway(here: Here) -> str:
+def takeaway(here: AttackState) -> str:
     """The verdict on the picked version, in one of three states, or how far its runs are."""
     return f"{_impossible(here)}{_verdict(here)}"
 
 
-def _impossible(here: Here) -> str:
+def _impossible(here: AttackState) -> str:
     if here.picked == here.played:
         return ""
     reason = readable(here.trials.refused[str(here.picked)])
     return f"This mistake cannot be made here ({reason}); so the honest code. "
 
 
-def _verdict(here: Here) -> str:
+def _verdict(here: AttackState) -> str:
     now, code = here.standing, _code(here)
     if now is None:
         return f"**Playing** the first runs of {code}."
@@ -114,7 +114,7 @@ def _verdict(here: Here) -> str:
     )
 
 
-def _code(here: Here) -> str:
+def _code(here: AttackState) -> str:
     return "the honest code" if here.played is None else f"“{version_name(here.played)}”"
 
 
@@ -148,7 +148,7 @@ def _of_100(share: float) -> str:
     return f"{100.0 * share:.1f}"
 
 
-def _so_far(here: Here, now: Standing) -> str:
+def _so_far(here: AttackState, now: Standing) -> str:
     """While runs are coming only the bet may speak."""
     played = f"{now.runs:,} of {here.asked.runs:,} runs played"
     suspicious, contradicted = now.reached
@@ -165,12 +165,12 @@ def _so_far(here: Here, now: Standing) -> str:
     return f"**No contradiction found so far** in {_code(here)}, which proves nothing: {played}."
 
 
-def rows(here: Here) -> list[Row]:
+def rows(here: AttackState) -> list[Row]:
     """Of the ruler: the honest code, then each mistake."""
     return [_row(here, version) for version in here.trials.versions]
 
 
-def _row(here: Here, version: str | None) -> Row:
+def _row(here: AttackState, version: str | None) -> Row:
     now = here.trials.standings.get(version)
     name = "the honest code" if version is None else SABOTAGES[version].label
     if now is None:
@@ -182,7 +182,7 @@ def _row(here: Here, version: str | None) -> Row:
     return Row(name, str(now.verdict), found.certified_epsilon_95, found.certified_epsilon_999, now.verdict)
 
 
-def caption(here: Here) -> str:
+def caption(here: AttackState) -> str:
     """What the rows share, and what the picked one is."""
     asked, count = here.asked, len(here.trials.versions)
     promise = f"δ = {delta_text(asked.budget.delta)}" if here.trials.plans[None].spent.delta else "δ = 0"
@@ -195,7 +195,7 @@ def caption(here: Here) -> str:
     )
 
 
-def corner(here: Here) -> tuple[float, float] | None:
+def corner(here: AttackState) -> tuple[float, float] | None:
     """What the largest bound that looks at both kinds of error certifies of them."""
     report = here.standing.report if here.standing else None
     if report is None:
@@ -209,7 +209,7 @@ def _epsilon(certificate: Certificate) -> float:
     return certificate.epsilon
 
 
-def beside_caption(side: str, here: Here) -> str:
+def beside_caption(side: str, here: AttackState) -> str:
     """What the picture beside the ruler says."""
     now = here.standing
     assert now
@@ -240,7 +240,7 @@ def _wealth(log: float) -> str:
     return "over a million" if log > math.log(1e6) else f"{float(f'{math.exp(log):.2g}'):,g}"
 
 
-def readouts(here: Here) -> list[tuple[str, str]]:
+def readouts(here: AttackState) -> list[tuple[str, str]]:
     """Three (value, label) pairs; those of certificates only when the last run is in."""
     now = here.standing
     if now is None:
@@ -267,5 +267,5 @@ def readouts(here: Here) -> list[tuple[str, str]]:
     ]
 
 
-def file_name(here: Here) -> str:
+def file_name(here: AttackState) -> str:
     return f"audit_{here.asked.mechanism}_{here.played or HONEST}.json"

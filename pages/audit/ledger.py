@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import EPSILON_GRID, Budget, NotApplicable, figures
 from dpcore.accounting.lecture import lecture_multiplier
-from dpcore.accounting.ledger import Noise, Run, last_of_lecture, ledger_of, noise_curves, tight_multiplier
+from dpcore.accounting.ledger import NoiseSource, Run, last_of_lecture, ledger_of, noise_curves, tight_multiplier
 from dpcore.accounting.subsampled_rdp import SAMPLINGS, subsampled_multiplier
 from pages.audit import ledger_words as words
 from pages.ui import url_controls
@@ -81,7 +81,7 @@ def _show(
     longest = 3 * max(steps, n**2)
     grid = tuple(sorted({*(t for t in GRID if t < longest), steps, last_of_lecture(run), longest}))
     curves = ledger_of(run, grid)
-    here: dict[Noise, float] = {"published": published}
+    here: dict[NoiseSource, float] = {"published": published}
     for sampling in SAMPLINGS:
         here[sampling] = subsampled_multiplier(budget, 1 / n, n**2, sampling)
     theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Budget
-from dpcore.accounting.ledger import Curve, Kind, Noise, Run
+from dpcore.accounting.ledger import EpsilonCurve, Kind, NoiseSource, Run
 from dpcore.figures import accounting_name
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -55,12 +55,12 @@ def best(run: Run) -> Kind:
     return "exact" if run.full else "poisson"
 
 
-def value_at(curves: Sequence[Curve], kind: Kind, index: int) -> float:
+def value_at(curves: Sequence[EpsilonCurve], kind: Kind, index: int) -> float:
     """One accounting's epsilon after the steps at this index."""
     return float(next(curve for curve in curves if curve.kind == kind).epsilon[index])
 
 
-def takeaway(run: Run, curves: Sequence[Curve], at: int, index: int, label: float, refused: str) -> str:
+def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, label: float, refused: str) -> str:
     """What the ledger says at the cursor; refused: why there is no published noise, where it was asked for."""
     spent = value_at(curves, best(run), index)
     booked = f"basic composition would book {amount(value_at(curves, 'basic', index))}"
@@ -112,7 +112,7 @@ def _epsilon(value: float) -> str:
     return f"ε = {shown}" if shown[0].isdigit() else f"ε {shown}"
 
 
-def caption(run: Run, curves: Sequence[Curve]) -> str:
+def caption(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     """What the curves share, and where and why one ends."""
     lecture = next(curve for curve in curves if curve.kind == "lecture")
     where = "ends" if np.isfinite(lecture.epsilon).any() else "is not drawn"
@@ -122,7 +122,7 @@ def caption(run: Run, curves: Sequence[Curve]) -> str:
     )
 
 
-def noise_takeaway(here: Mapping[Noise, float], n: int, epsilon: float, refused: str) -> str:
+def noise_takeaway(here: Mapping[NoiseSource, float], n: int, epsilon: float, refused: str) -> str:
     """The published noise over what is proved, at the cursor."""
     run = f"n² = {n**2:,} steps on one record each"
     if refused:
@@ -137,7 +137,9 @@ def noise_takeaway(here: Mapping[Noise, float], n: int, epsilon: float, refused:
     )
 
 
-def readouts(run: Run, curves: Sequence[Curve], index: int, label: float, needed: float) -> list[tuple[str, str]]:
+def readouts(
+    run: Run, curves: Sequence[EpsilonCurve], index: int, label: float, needed: float
+) -> list[tuple[str, str]]:
     """Three (value, label) pairs. needed: the smallest noise that is proved to keep the label at the cursor."""
     kind = best(run)
     how = f"{accounting_name(kind, full=run.full)}{'' if run.full else 'es'}"
@@ -157,7 +159,7 @@ def readouts(run: Run, curves: Sequence[Curve], index: int, label: float, needed
     ]
 
 
-def ledger_table(curves: Sequence[Curve], steps: Sequence[int], *, full: bool) -> pd.DataFrame:
+def ledger_table(curves: Sequence[EpsilonCurve], steps: Sequence[int], *, full: bool) -> pd.DataFrame:
     """One row for each accounting and number of steps."""
     return pd.concat(
         pd.DataFrame(
@@ -172,7 +174,7 @@ def ledger_table(curves: Sequence[Curve], steps: Sequence[int], *, full: bool) -
     )
 
 
-def assumptions(run: Run, curves: Sequence[Curve]) -> str:
+def assumptions(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     """What must be true for each curve."""
     lecture = next(curve for curve in curves if curve.kind == "lecture")
     lines = [

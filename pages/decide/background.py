@@ -144,9 +144,9 @@ def _file(source: str) -> tuple[str, str, str]:
     if not is_private(source):
         return "", "", repr(source)
     own = held(source)
-    names, how = ("PrivateRecords, read_libsvm_sheet", "read_libsvm_sheet(content, name)")
+    names, how = ("UploadedRecords, read_libsvm_sheet", "read_libsvm_sheet(content, name)")
     if own.form is not None:
-        names, how = ("Format, PrivateRecords, read_sheet", f"read_sheet(content, name, {own.label!r}, {own.form!r})")
+        names, how = ("Format, UploadedRecords, read_sheet", f"read_sheet(content, name, {own.label!r}, {own.form!r})")
     imports = f"""from pathlib import Path
 
 from dpcore.data import Declared, {names}
@@ -155,6 +155,6 @@ from dpcore.data import Declared, {names}
 content = Path(name).read_bytes()
 sheet = {how}
 declared = {own.declared!r}
-records = PrivateRecords(sheet, declared, name)
+records = UploadedRecords(sheet, declared, name)
 """
     return imports, records, "records.key"

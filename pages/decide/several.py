@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from dpcore import Budget, NotApplicable, figures
-from dpcore.accounting.ledger import Curve, Kind
+from dpcore.accounting.ledger import EpsilonCurve, Kind
 from dpcore.experiments.cell import spec_of
 from dpcore.studies.decide.repeated_releases import Several, budget_each, several
 from pages.decide.state import State
@@ -54,10 +54,10 @@ def show(state: State) -> None:
     st.caption(FURTHER)
 
 
-def curves(after: dict[int, Several]) -> tuple[Curve, ...]:
+def curves(after: dict[int, Several]) -> tuple[EpsilonCurve, ...]:
     """epsilon after each number of releases, by every accounting; nan where one says nothing."""
     found = {kind: np.array([getattr(one, kind) for one in after.values()], float) for kind in KINDS}
-    return tuple(Curve(kind, np.where(np.isfinite(values), values, np.nan)) for kind, values in found.items())
+    return tuple(EpsilonCurve(kind, np.where(np.isfinite(values), values, np.nan)) for kind, values in found.items())
 
 
 def words(state: State, after: Several) -> str:

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from dpcore import Odds, Plan, figures
+from dpcore import AttackSuccess, Plan, figures
 from dpcore.data import Source
 from dpcore.studies.decide.attack_success_job import Attack, OddsQuestion
 from dpcore.studies.decide.equivalent_sample_size import Error, Price
@@ -128,7 +128,7 @@ class State:
         return cast("Attack | None", self.held.jobs["odds"].snapshot) if "odds" in self.held.jobs else None
 
     @property
-    def odds(self) -> Odds | None:
+    def odds(self) -> AttackSuccess | None:
         return self.attack.odds if self.attack else None
 
     @property

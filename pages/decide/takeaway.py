@@ -12,7 +12,7 @@ import dpcore
 from dpcore.data import is_private
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import background, words
-from pages.decide.briefing.content import Briefing, Curve, Interval, People, Promise
+from pages.decide.briefing.content import Briefing, Interval, LossCurve, People, Promise
 from pages.decide.briefing.page import html_page
 from pages.decide.briefing.slides import powerpoint, slides_available
 from pages.decide.state import State
@@ -87,7 +87,9 @@ def briefing_of(state: State, address: str) -> Briefing:
         n=state.n,
         promise=Promise(state.epsilon, state.setting.delta, spent.epsilon, spent.delta),
         at_most=state.at_most,
-        curve=Curve(*(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))),
+        curve=LossCurve(
+            *(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))
+        ),
         reference=state.reference,
         score=float(curve.private[:, at].mean()),
         floor=state.floor,

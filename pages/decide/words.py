@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from dpcore import Odds, figures
+from dpcore import AttackSuccess, figures
 from dpcore.mechanisms import Mechanism
 from dpcore.studies.decide.attack_success_job import OddsQuestion
 from dpcore.studies.decide.deployments import Deployment
@@ -170,7 +170,7 @@ def playing(state: State) -> str:
     return f"Our own attack is being played: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
 
 
-def odds(found: Odds, epsilon: float) -> str:
+def odds(found: AttackSuccess, epsilon: float) -> str:
     """What our attack reached, and what the best can, in natural frequencies."""
     certified, limit, cap = found.of_100
     return (

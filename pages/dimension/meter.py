@@ -12,7 +12,7 @@ import pandas as pd
 from dpcore.core.power_law import LEAST_DECADES, LEAST_R_SQUARED, PowerLaw, power_law
 from dpcore.figures import curve_name
 from dpcore.studies.dimension.noise_growth import Growth
-from dpcore.studies.dimension.orthant import Corner
+from dpcore.studies.dimension.orthant import OrthantExample
 
 HEADS = ("exponent of p", "measured", "bound", "earlier")
 NOTE = (
@@ -31,7 +31,7 @@ class Row:
     earlier: PowerLaw | None = None
 
 
-def slope_rows(table: pd.DataFrame, grown: Mapping[str, Growth], corner: Corner) -> list[Row]:
+def slope_rows(table: pd.DataFrame, grown: Mapping[str, Growth], corner: OrthantExample) -> list[Row]:
     """Damage to predictions and distance for each mechanism that releases something, then the corner."""
     ok = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     shown = [key for key in grown if key in set(ok.mechanism)]

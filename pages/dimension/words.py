@@ -13,7 +13,7 @@ from dpcore import Experiment
 from dpcore.data import Source
 from dpcore.figures import curve_name
 from dpcore.studies.dimension.noise_growth import Growth
-from dpcore.studies.dimension.orthant import Corner
+from dpcore.studies.dimension.orthant import OrthantExample
 from pages.ui.html import readable
 from pages.ui.numbers import points
 from pages.ui.sidebar import delta_text, lam_text
@@ -191,7 +191,7 @@ CORNER_PROMISE = (
 )
 
 
-def corner_takeaway(corner: Corner, p: int) -> str:
+def corner_takeaway(corner: OrthantExample, p: int) -> str:
     """What the orthant does at the cursor's p."""
     k = int(np.flatnonzero(corner.p == p)[0])
     times = corner.projected[k] / corner.free_answer[k]

@@ -58,15 +58,15 @@ controls = sidebar(
 theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
 
 
-def here_at(controls: Controls) -> words.Here:
-    return words.Here(name, controls.p, controls.n, controls.epsilon, controls.delta, controls.seed)
+def here_at(controls: Controls) -> words.GeometryState:
+    return words.GeometryState(name, controls.p, controls.n, controls.epsilon, controls.delta, controls.seed)
 
 
 here = here_at(controls)
 row = geometry.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
 
-def curves_at(here: words.Here, cancelled: Callable[[], bool] = never) -> dict[int, geometry.AgainstOrder]:
+def curves_at(here: words.GeometryState, cancelled: Callable[[], bool] = never) -> dict[int, geometry.AgainstOrder]:
     """Along the norm order for each number of columns, the reader's first."""
     curves = {}
     for d in (here.d, *sorted({*OTHERS} - {here.d})):
@@ -76,18 +76,18 @@ def curves_at(here: words.Here, cancelled: Callable[[], bool] = never) -> dict[i
     return curves
 
 
-def order_picture(curves: dict[int, geometry.AgainstOrder], here: words.Here) -> tuple[figures.Figure, str]:
+def order_picture(curves: dict[int, geometry.AgainstOrder], here: words.GeometryState) -> tuple[figures.Figure, str]:
     found, *others = curves.values()
     figure = figures.order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
     return figure, words.order_takeaway(found, here)
 
 
-def call_at(here: words.Here) -> dict[str, Any]:
+def call_at(here: words.GeometryState) -> dict[str, Any]:
     call = here.budget | {"d": here.d, **knobs}
     return call | words.fewer(here.p_norm, knobs)
 
 
-def people_picture(learned: geometry.AgainstPeople, here: words.Here) -> tuple[figures.Figure, str]:
+def people_picture(learned: geometry.AgainstPeople, here: words.GeometryState) -> tuple[figures.Figure, str]:
     figure = figures.learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
     return figure, words.people_takeaway(learned, here)
 

@@ -82,7 +82,7 @@ def fewer(p_norm: float, knobs: dict[str, str]) -> dict[str, Any]:
 
 
 @dc.dataclass(frozen=True)
-class Here:
+class GeometryState:
     """What all pictures of the page share. name: of the norm order on its slider."""
 
     name: str
@@ -104,7 +104,7 @@ class Here:
     @property
     def words(self) -> str:
         """
-        >>> Here("2", 8, 100, 1.0, 1e-6, 0).words, Here("1.5", 8, 100, 1.0, 1e-6, 0).words
+        >>> GeometryState("2", 8, 100, 1.0, 1e-6, 0).words, Here("1.5", 8, 100, 1.0, 1e-6, 0).words
         ('p = 2 (Euclid)', 'p = 1.5')
         """
         text = f"p = {order_text(self.p_norm)}"
@@ -120,7 +120,7 @@ def _learned(found: AgainstOrder, k: int) -> bool:
     return bool(found.mean[k] + 2.0 * found.se[k] < found.signal[k])
 
 
-def order_takeaway(found: AgainstOrder, here: Here) -> str:
+def order_takeaway(found: AgainstOrder, here: GeometryState) -> str:
     """What the chart says: corners against a round ball, and the cursor's place between them."""
     first, euclid, k = 0, _at(found, 2.0), _at(found, here.p_norm)
     ratio = found.mean[euclid] / found.mean[first]
@@ -147,7 +147,7 @@ def order_takeaway(found: AgainstOrder, here: Here) -> str:
     return said
 
 
-def order_readouts(found: AgainstOrder, row: Row, here: Here) -> list[tuple[str, str]]:
+def order_readouts(found: AgainstOrder, row: Row, here: GeometryState) -> list[tuple[str, str]]:
     """(value, label) pairs below the chart."""
     k = _at(found, here.p_norm)
     chosen = "a random corner" if found.chosen[k] == "vertices" else "noise in the gradient"
@@ -172,7 +172,7 @@ def order_caption(found: AgainstOrder) -> str:
     )
 
 
-def people_takeaway(found: AgainstPeople, here: Here) -> str:
+def people_takeaway(found: AgainstPeople, here: GeometryState) -> str:
     """What the chart against n says at the cursor."""
     k = int(np.argmin(np.abs(found.n - here.n)))
     if found.reasons[k]:
@@ -191,7 +191,7 @@ def people_takeaway(found: AgainstPeople, here: Here) -> str:
     return f"{said} It follows no one power of n here." if measured is None else said
 
 
-def people_readouts(found: AgainstPeople, row: Row, here: Here) -> list[tuple[str, str]]:
+def people_readouts(found: AgainstPeople, row: Row, here: GeometryState) -> list[tuple[str, str]]:
     k = int(np.argmin(np.abs(found.n - here.n)))
     if found.reasons[k]:
         return []
@@ -211,7 +211,7 @@ def people_readouts(found: AgainstPeople, row: Row, here: Here) -> list[tuple[st
     ]
 
 
-def people_caption(found: AgainstPeople, here: Here) -> str:
+def people_caption(found: AgainstPeople, here: GeometryState) -> str:
     label = mechanism_class(found.mechanism).label
     label = label[0].upper() + label[1:]
     said = (
@@ -242,7 +242,7 @@ def people_caption(found: AgainstPeople, here: Here) -> str:
     return f"{said} Left out: {readable(refused[0])}." if refused else said
 
 
-def ball_caption(found: BallPicture, here: Here) -> str:
+def ball_caption(found: BallPicture, here: GeometryState) -> str:
     spots = len(np.unique(found.models.round(9), axis=0))
     return (
         f"{found.people} people in the plane, ε = {here.epsilon:g}: {len(found.noisy)} noisy means lead to {spots} "
@@ -250,7 +250,7 @@ def ball_caption(found: BallPicture, here: Here) -> str:
     )
 
 
-def rates_caption(row: Row, here: Here) -> str:
+def rates_caption(row: Row, here: GeometryState) -> str:
     leads = {"sampling": "sampling leads", "privacy": "privacy leads", "trivial": "the rate says nothing"}
     return (
         f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.upper.leads]}. Orders of growth without "
@@ -278,7 +278,7 @@ def tracing_caption(found: Tracing) -> str:
     )
 
 
-def assumptions(here: Here) -> str:
+def assumptions(here: GeometryState) -> str:
     lines = [
         "**Neighbours** replace one record; n is public. Records are clipped in the **dual** norm of the ball, so the "
         "promise changes with p: at p = 1 every entry is bounded, at p = 2 the length, on the box the sum of entries.",
@@ -308,7 +308,7 @@ def people_table(found: AgainstPeople) -> pd.DataFrame:
     return pd.DataFrame(columns | more | {"reason": found.reasons})
 
 
-def order_snippet(here: Here, others: list[int], repetitions: int) -> str:
+def order_snippet(here: GeometryState, others: list[int], repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
     return f"""from dpcore import figures
 from dpcore.studies import geometry
@@ -319,7 +319,7 @@ figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", h
 """
 
 
-def people_snippet(found: AgainstPeople, here: Here, call: dict[str, Any]) -> str:
+def people_snippet(found: AgainstPeople, here: GeometryState, call: dict[str, Any]) -> str:
     words = "".join(f"    {key}={value!r},\n" for key, value in call.items())
     return f"""from dpcore import figures
 from dpcore.studies import geometry
@@ -331,9 +331,9 @@ figures.learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light",
 """
 
 
-def _order_code(here: Here) -> str:
+def _order_code(here: GeometryState) -> str:
     """
-    >>> _order_code(Here("∞", 8, 100, 1.0, 1e-6, 0)), _order_code(Here("1.5", 8, 100, 1.0, 1e-6, 0))
+    >>> _order_code(GeometryState("∞", 8, 100, 1.0, 1e-6, 0)), _order_code(Here("1.5", 8, 100, 1.0, 1e-6, 0))
     ('float("inf")', '1.5')
     """
     return 'float("inf")' if here.p_norm == math.inf else repr(here.p_norm)

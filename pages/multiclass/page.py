@@ -62,9 +62,9 @@ def show_repaired() -> None:
     )
     own = {"d": d, "classes": C} if source == DRAWN else {}
 
-    def here_at(controls: Controls) -> words.Here:
+    def here_at(controls: Controls) -> words.MulticlassState:
         records = multiclass.Records(source, controls.n, controls.seed, **own)
-        return words.Here(records, info, controls.epsilon, controls.delta, controls.lam)
+        return words.MulticlassState(records, info, controls.epsilon, controls.delta, controls.lam)
 
     here = here_at(controls)
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
@@ -108,21 +108,21 @@ def show_repaired() -> None:
     keep_alive(held)
 
 
-def _excess(here: words.Here, cancelled: Callable[[], bool] = never) -> multiclass.Excesses:
+def _excess(here: words.MulticlassState, cancelled: Callable[[], bool] = never) -> multiclass.Excesses:
     repetitions, _ = words.effort(view, here)
     return multiclass.excess_against_epsilon(
         EPSILON_GRID, here.records, delta=here.delta, lam=here.lam, repetitions=repetitions, cancelled=cancelled
     )
 
 
-def _chart(found: words.Found, here: words.Here) -> figures.Figure:
+def _chart(found: words.Found, here: words.MulticlassState) -> figures.Figure:
     """The curves over the chosen axis, with the cursor at the reader's state."""
     if isinstance(found, multiclass.Excesses):
         return figures.classes_excess_figure(found, epsilon=here.epsilon, theme=theme, height=HEIGHT)
     return figures.accuracy_figure(found, cursor=words.places(view, here)[1], theme=theme, height=HEIGHT)
 
 
-def _show_beside(side: str, here: words.Here) -> multiclass.Picture | None:
+def _show_beside(side: str, here: words.MulticlassState) -> multiclass.Picture | None:
     """One release, or what another lam would have done. The answer is the release, None where there is no promise."""
     picture, refusal = None, ""
     try:

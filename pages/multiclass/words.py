@@ -58,7 +58,7 @@ $$J(\Phi)=\frac1n\sum_i\sum_{c\ne y_i}\psi(m_{ic})+\frac\lambda2\sum_c\|\Phi_c\|
 
 
 @dc.dataclass(frozen=True)
-class Here:
+class MulticlassState:
     """What all pictures of the page share."""
 
     records: Records
@@ -86,7 +86,7 @@ class Here:
         return self.records.n * self.directions > HEAVY
 
 
-def places(view: str, here: Here) -> tuple[tuple[float, ...], float]:
+def places(view: str, here: MulticlassState) -> tuple[tuple[float, ...], float]:
     """The values of an axis, the reader's among them, and where he stands."""
     if view == "epsilon":
         return EPSILON_GRID, here.epsilon
@@ -95,7 +95,7 @@ def places(view: str, here: Here) -> tuple[tuple[float, ...], float]:
     return tuple(sorted({2, 4, 8, 16, here.d})), here.d
 
 
-def effort(view: str, here: Here) -> tuple[int, int]:
+def effort(view: str, here: MulticlassState) -> tuple[int, int]:
     """How many releases, and on how many draws of the records: more where records are few, and where they differ
     from place to place."""
     if here.heavy:
@@ -105,7 +105,7 @@ def effort(view: str, here: Here) -> tuple[int, int]:
     return (10, 4) if here.records.n <= FEW else (6, 2)
 
 
-def question(view: str, here: Here) -> AccuracyQuestion:
+def question(view: str, here: MulticlassState) -> AccuracyQuestion:
     """What the chart answers, where it is about accuracy."""
     repetitions, datasets = effort(view, here)
     return AccuracyQuestion(
@@ -128,7 +128,7 @@ def waiting(job: Job) -> str:
     return f"There are no curves: {readable(job.reason)}." if job.reason else "Computing the curves …"
 
 
-def _at(found: Found, here: Here) -> int:
+def _at(found: Found, here: MulticlassState) -> int:
     """Where the reader stands on the curves."""
     if isinstance(found, Excesses):
         return int(np.argmin(np.abs(found.epsilon - here.epsilon)))
@@ -153,7 +153,7 @@ def _less(found: Accuracies, k: int) -> bool:
     return bool(whole.mean[k] - split.mean[k] > 2.0 * math.hypot(whole.se[k], split.se[k]))
 
 
-def takeaway(found: Found, here: Here) -> str:
+def takeaway(found: Found, here: MulticlassState) -> str:
     """What the chart says at the cursor."""
     k = _at(found, here)
     reason = found.reasons[k] if isinstance(found, Excesses) else found.reasons["ellipsoids"][k]
@@ -192,7 +192,7 @@ def takeaway(found: Found, here: Here) -> str:
     return f"{lead}With {found.x[k]:g} classes {said}{rest}."
 
 
-def _excess_takeaway(found: Excesses, here: Here, k: int) -> str:
+def _excess_takeaway(found: Excesses, here: MulticlassState, k: int) -> str:
     over, bound = found.over.mean[k], found.over_bound[k]
     said = (
         f"At ε = {here.epsilon:g} privacy leaves **{rounded(over)}** of loss above the regularised optimum, "
@@ -208,7 +208,7 @@ def _excess_takeaway(found: Excesses, here: Here, k: int) -> str:
     return f"{said}; over the best model it is {rounded(found.excess.mean[k])}, at most {rounded(found.bound[k])}."
 
 
-def readouts(found: Found, picture: Picture | None, here: Here) -> list[tuple[str, str]]:
+def readouts(found: Found, picture: Picture | None, here: MulticlassState) -> list[tuple[str, str]]:
     """(value, label) pairs below the charts."""
     k, made = _at(found, here), []
     if isinstance(found, Excesses):
@@ -234,7 +234,7 @@ def readouts(found: Found, picture: Picture | None, here: Here) -> list[tuple[st
     return made
 
 
-def caption(found: Found, total: int, here: Here) -> str:
+def caption(found: Found, total: int, here: MulticlassState) -> str:
     """total: the draws of the records that there will be."""
     label = here.info.label
     said = f"{label[0].upper()}{label[1:]}, n = {here.records.n:,}, λ {lam_text(here.lam)}."
@@ -265,7 +265,7 @@ def caption(found: Found, total: int, here: Here) -> str:
     return f"{said} Left out: {readable(refused[0])}." if refused else said
 
 
-def picture_caption(side: str, picture: Picture, here: Here) -> str:
+def picture_caption(side: str, picture: Picture, here: MulticlassState) -> str:
     two = (
         " and ".join(here.info.features[k] for k in picture.columns) if here.info.features else "the first two columns"
     )
@@ -291,7 +291,7 @@ def tuning_caption(found: Tuning) -> str:
     )
 
 
-def assumptions(here: Here) -> str:
+def assumptions(here: MulticlassState) -> str:
     public = f" {here.info.public}" if here.info.public else ""
     lines = [
         "**Neighbours** replace one record, its class included; n, d, C and λ are public.",
@@ -320,7 +320,7 @@ def table(found: Found) -> pd.DataFrame:
     return pd.DataFrame(columns | more)
 
 
-def snippet(found: Found, here: Here) -> str:
+def snippet(found: Found, here: MulticlassState) -> str:
     """Python that redraws the chart from an empty file."""
     own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
     head = f"""from dpcore import EPSILON_GRID, figures

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore import Experiment, NotApplicable, Odds
+from dpcore import AttackSuccess, Experiment, NotApplicable
 from dpcore.data import Source
 from dpcore.experiments.tuning_gap import regret_at
 from pages.decide.briefing import words as briefings
@@ -64,7 +64,7 @@ def larger_class(row: pd.Series, source: Source) -> str:
     return briefings.fill(briefings.nothing(told) or briefings.floor(told), told)
 
 
-def answer(found: Odds) -> str:
+def answer(found: AttackSuccess) -> str:
     """How often an attacker could be right, in one sentence beside the takeaway; the share is rounded up."""
     return (
         "Asked “your record, or another in its place?”, an attacker is right at most "
@@ -96,7 +96,7 @@ def axis_title(source: Source) -> str:
 ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 
 
-def odds(found: Odds) -> str:
+def odds(found: AttackSuccess) -> str:
     """What our attack reached, and what the best can: against this noise, and against any mechanism with this label."""
     certified, limit, cap = found.of_100
     return (

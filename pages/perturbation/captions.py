@@ -8,7 +8,7 @@ import pandas as pd
 from dpcore.core.arrays import Array
 from dpcore.data import Source
 from dpcore.figures import NOISES, RULE_NAMES, door_of, noise_of
-from dpcore.studies.perturbation.non_private_descent import Work
+from dpcore.studies.perturbation.non_private_descent import DescentCost
 from dpcore.studies.perturbation.release_scatter import Clouds
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -74,7 +74,7 @@ def bounds_caption(table: pd.DataFrame, lecture: Array, worst: float) -> str:
     return said
 
 
-def work_caption(made: Work, source: Source) -> str:
+def work_caption(made: DescentCost, source: Source) -> str:
     """Two ways to the same risk, and what they cost."""
     excesses = (float(progress.risks[-1]) - made.best for progress in (made.full, made.single))
     full, single = (rounded(excess) if excess > _FLOOR else "less than 10⁻⁹" for excess in excesses)

@@ -86,11 +86,11 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
     )
 
 
-def _here(choice: words.Choice, controls: Controls) -> words.Here:
-    return words.Here(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
+def _here(choice: words.Choice, controls: Controls) -> words.L1State:
+    return words.L1State(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
 
 
-def _walk(here: words.Here) -> tuple[l1.Path | None, str]:
+def _walk(here: words.L1State) -> tuple[l1.Path | None, str]:
     """One run, or why there is none."""
     try:
         return l1.path(n=here.n, p=here.p, T=here.choice.T, **here.shared), ""
@@ -100,7 +100,7 @@ def _walk(here: words.Here) -> tuple[l1.Path | None, str]:
 
 def _hero(
     against: str,
-    here: words.Here,
+    here: words.L1State,
     walked: l1.Path | None,
     theme: figures.Theme,
     cancelled: Callable[[], bool] = never,
@@ -122,7 +122,7 @@ def _hero(
     return found, figures.steps_figure(found, T=T, theme=theme, height=HEIGHT)
 
 
-def _show_beside(side: str, here: words.Here, walked: l1.Path | None, reason: str, theme: figures.Theme) -> None:
+def _show_beside(side: str, here: words.L1State, walked: l1.Path | None, reason: str, theme: figures.Theme) -> None:
     if side == "Simplex":
         beside = simplex.beside_sampling(
             p=here.p,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpcore.studies.sparsity.l1 import Path
 from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
 from dpcore.studies.sparsity.simplex import BesideSampling
-from pages.sparsity.l1_words import Here
+from pages.sparsity.l1_words import L1State
 from pages.ui.numbers import people, rounded
 
 
@@ -19,7 +19,7 @@ def path_caption(walked: Path) -> str:
     )
 
 
-def remark_caption(found: BesideSampling, here: Here) -> str:
+def remark_caption(found: BesideSampling, here: L1State) -> str:
     """Both mechanisms on the records of the tab Simplex."""
     last = len(found.n) - 1
     pair = found.frank_wolfe.mean[last], found.sampling.mean[last]

@@ -11,7 +11,7 @@ import pandas as pd
 from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.power_law import power_law
 from dpcore.data import load
-from dpcore.studies.sparsity.l1 import SOURCE, AgainstN, AgainstP, AgainstT, Curve, Path
+from dpcore.studies.sparsity.l1 import SOURCE, AgainstN, AgainstP, AgainstT, ExcessCurve, Path
 from pages.ui.html import readable
 from pages.ui.numbers import people, rate, rounded
 from pages.ui.sidebar import delta_text
@@ -60,7 +60,7 @@ class Choice:
 
 
 @dc.dataclass(frozen=True)
-class Here:
+class L1State:
     """What all pictures of the tab share."""
 
     choice: Choice
@@ -98,7 +98,7 @@ def _at(grid: Any, value: float) -> int:
     return int(np.argmin(np.abs(np.asarray(grid) - value)))
 
 
-def takeaway(found: Found, walked: Path | None, here: Here, reason: str) -> str:
+def takeaway(found: Found, walked: Path | None, here: L1State, reason: str) -> str:
     """What the chart says at the cursor."""
     if walked is None:
         return f"**Nothing is released**: {readable(reason)}."
@@ -116,7 +116,7 @@ def takeaway(found: Found, walked: Path | None, here: Here, reason: str) -> str:
     return _by_columns(found, here) if isinstance(found, AgainstP) else _by_steps(found, walked, here)
 
 
-def _by_steps(found: AgainstT, walked: Path, here: Here) -> str:
+def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
     mean, T = found.private.measured.mean, walked.plan.steps + 1
     k, last = _at(found.T, T), len(found.T) - 1
     best = int(np.nanargmin(mean))
@@ -130,7 +130,7 @@ def _by_steps(found: AgainstT, walked: Path, here: Here) -> str:
     return f"{'; '.join([said, *others])}. {plain}"
 
 
-def _by_people(found: AgainstN, here: Here) -> str:
+def _by_people(found: AgainstN, here: L1State) -> str:
     measured, hard, bound = slopes(found)
     parts = [
         f"{words} {_moves(slope)}"
@@ -169,7 +169,7 @@ def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
     return measured, hard, bound
 
 
-def _by_columns(found: AgainstP, here: Here) -> str:
+def _by_columns(found: AgainstP, here: L1State) -> str:
     private, whole, last = found.private.measured, found.whole.measured.mean, len(found.p) - 1
     first, mean = _at(found.p, found.p[last] / _MORE_COLUMNS), private.mean
     said = (
@@ -196,11 +196,11 @@ def _by_columns(found: AgainstP, here: Here) -> str:
     )
 
 
-def _value(grid: Any, curve: Curve, at: float) -> float:
+def _value(grid: Any, curve: ExcessCurve, at: float) -> float:
     return float(curve.measured.mean[_at(grid, at)])
 
 
-def readouts(found: Found, walked: Path | None, here: Here) -> list[tuple[str, str]]:
+def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str, str]]:
     """(value, label) pairs below the chart."""
     if walked is None:
         return []
@@ -250,7 +250,7 @@ def readouts(found: Found, walked: Path | None, here: Here) -> list[tuple[str, s
     return pairs
 
 
-def caption(found: Found, here: Here) -> str:
+def caption(found: Found, here: L1State) -> str:
     """What the curves share, and why measured and proved slopes differ."""
     said = [f"Means over {found.repetitions} runs that share their randomness; band: 8 of 10."]
     if isinstance(found, AgainstN):
@@ -272,7 +272,7 @@ def caption(found: Found, here: Here) -> str:
     return " ".join(said)
 
 
-def assumptions(found: Found, here: Here) -> str:
+def assumptions(found: Found, here: L1State) -> str:
     """What has to be true for the page's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
     lines = [
@@ -305,7 +305,7 @@ def table(found: Found) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def snippet(found: Found, here: Here, repetitions: int) -> str:
+def snippet(found: Found, here: L1State, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
     shared = "".join(f"    {key}={value!r},\n" for key, value in here.shared.items())
     if isinstance(found, AgainstN):

@@ -13,7 +13,7 @@ from dpcore import NotApplicable, Unconverged, figures
 from dpcore.core.cancel import never
 from dpcore.studies.sparsity import simplex
 from pages.sparsity import simplex_words as words
-from pages.sparsity.simplex_words import Problem
+from pages.sparsity.simplex_words import SimplexState
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
@@ -104,8 +104,8 @@ class _Drawn:
     sentence: str
 
 
-def _problem(controls: Controls) -> Problem:
-    return Problem(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
+def _problem(controls: Controls) -> SimplexState:
+    return SimplexState(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
 
 
 def _release(controls: Controls) -> tuple[simplex.Support | None, str]:
@@ -116,7 +116,7 @@ def _release(controls: Controls) -> tuple[simplex.Support | None, str]:
         return None, str(error)
 
 
-def _show_beside(side: str, problem: Problem, release: simplex.Support | None, theme: figures.Theme) -> None:
+def _show_beside(side: str, problem: SimplexState, release: simplex.Support | None, theme: figures.Theme) -> None:
     if side == "Columns":
         price = simplex.price_of_columns(
             ps=tuple(sorted({*simplex.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")

@@ -49,7 +49,7 @@ $0\le\ell''\le c$.
 
 
 @dc.dataclass(frozen=True)
-class Problem:
+class SimplexState:
     """What all pictures of the tab share."""
 
     n: int
@@ -184,7 +184,7 @@ def support_caption(release: Support) -> str:
     )
 
 
-def columns_caption(price: PriceOfColumns, problem: Problem) -> str:
+def columns_caption(price: PriceOfColumns, problem: SimplexState) -> str:
     """How both grow with p, and who is ahead at the cursor."""
     k, last = int(np.flatnonzero(price.p == problem.p)[0]), len(price.p) - 1
     said = []
@@ -210,7 +210,7 @@ def columns_caption(price: PriceOfColumns, problem: Problem) -> str:
     )
 
 
-def published_caption(allowed: PublishedDraws, problem: Problem) -> str:
+def published_caption(allowed: PublishedDraws, problem: SimplexState) -> str:
     """Why there is no measured curve of the theorem's own."""
     theirs, ours = draws_at(problem.n, **problem.without("n", "seed"))
     first = "beyond 10¹⁵ people" if allowed.first is None else f"from {_people(allowed.first)} people on"
@@ -232,7 +232,7 @@ def _people(count: int) -> str:
     return f"{count:,}"
 
 
-def assumptions(made: Valley, problem: Problem) -> str:
+def assumptions(made: Valley, problem: SimplexState) -> str:
     """What has to be true for the page's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
     lines = [
@@ -265,7 +265,7 @@ def table(made: Valley) -> pd.DataFrame:
     return pd.DataFrame(columns | {"reason": made.reasons}).astype({"m": int})
 
 
-def snippet(problem: Problem, lam: float | str, m: int, on: On, repetitions: int) -> str:
+def snippet(problem: SimplexState, lam: float | str, m: int, on: On, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
     return f"""from dpcore import figures
 from dpcore.studies.sparsity import simplex

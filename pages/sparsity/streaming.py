@@ -67,7 +67,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         return tuple(sorted({*ARMS, controls.p}))
 
     def played(controls: Controls, cancelled: Callable[[], bool] = never) -> _Played:
-        here, shared = words.Here(stream, controls.p, controls.epsilon, controls.delta), shared_at(controls)
+        here, shared = words.StreamingState(stream, controls.p, controls.epsilon, controls.delta), shared_at(controls)
         try:
             play, reason = regret.play(stream.adversary, controls.p, stream.steps, **shared), ""
         except NotApplicable as error:
@@ -112,7 +112,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
 class _Played:
     """The hero's curves and what one player did, or the reason why none plays."""
 
-    here: words.Here
+    here: words.StreamingState
     play: regret.Play | None
     reason: str
     curves: Sequence[regret.RegretCurve]

@@ -54,7 +54,7 @@ class Stream:
 
 
 @dc.dataclass(frozen=True)
-class Here:
+class StreamingState:
     """The state in view."""
 
     stream: Stream
@@ -63,7 +63,7 @@ class Here:
     delta: float
 
 
-def without_privacy(here: Here, seed: int) -> float:
+def without_privacy(here: StreamingState, seed: int) -> float:
     """Expected regret of the learner whose λ minimises the bound, on the same costs."""
     (curve,) = streaming.regret_curves(
         here.stream.adversary, [here.p], [here.stream.steps], epsilon=_FREE, delta=here.delta, repetitions=1, seed=seed
@@ -71,7 +71,7 @@ def without_privacy(here: Here, seed: int) -> float:
     return float(curve.expected[0])
 
 
-def takeaway(play: Play | None, free: float, here: Here, reason: str) -> str:
+def takeaway(play: Play | None, free: float, here: StreamingState, reason: str) -> str:
     """What the private learner loses, beside one without privacy."""
     if not play:
         return f"**No private play here**: {readable(reason)}."
@@ -107,7 +107,7 @@ def amount(value: float) -> str:
     return f"{value:,.0f}".replace("-", "−") if abs(value) >= 100 else rounded(value)
 
 
-def readouts(play: Play, here: Here) -> list[tuple[str, str]]:
+def readouts(play: Play, here: StreamingState) -> list[tuple[str, str]]:
     """(value, label) pairs below the charts."""
     T, plan = here.stream.steps, play.plan
     return [
@@ -125,7 +125,7 @@ def readouts(play: Play, here: Here) -> list[tuple[str, str]]:
     ]
 
 
-def caption(curves: Sequence[RegretCurve], here: Here) -> str:
+def caption(curves: Sequence[RegretCurve], here: StreamingState) -> str:
     """What the curves share; and what the counterexample does to equation (12)."""
     sentence = ADVERSARIES[here.stream.adversary].sentence.replace("-R", "−R")
     said = [f"{sentence} Lines: exact means; bands: 8 of 10 runs; dashed: proved."]
@@ -158,7 +158,7 @@ def forced_ratio(p: int) -> float:
     return counterexample_regret(_LONG, p, lam_sum, 1.0) / theory.published_stream_rate(_LONG, p, 1.0, budget)
 
 
-def play_caption(play: Play, here: Here) -> str:
+def play_caption(play: Play, here: StreamingState) -> str:
     """How one run ends."""
     end = float(play.regret[-1])
     return (
@@ -168,7 +168,7 @@ def play_caption(play: Play, here: Here) -> str:
     )
 
 
-def assumptions(here: Here) -> str:
+def assumptions(here: StreamingState) -> str:
     """What has to be true for the page's statements, as a list."""
     lines = [
         "**Neighbours** replace one whole cost vector; the others, and who picks them, stay as they are.",
@@ -192,7 +192,7 @@ def table(curves: Sequence[RegretCurve]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).astype({"steps": int})
 
 
-def snippet(here: Here, arms: Sequence[int], lengths: Sequence[int], shared: Mapping[str, Any]) -> str:
+def snippet(here: StreamingState, arms: Sequence[int], lengths: Sequence[int], shared: Mapping[str, Any]) -> str:
     """Python that redraws both charts from an empty file."""
     told = "".join(f"    {name}={value!r},\n" for name, value in shared.items())
     return f"""from dpcore import figures

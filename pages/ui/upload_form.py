@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore import data
 from dpcore.core.validation import shown
-from dpcore.data import Declared, Format, PrivateRecords, Report, Sheet, Source
+from dpcore.data import Declared, Format, RawTable, Report, Source, UploadedRecords
 from pages.server.upload_lifetime import CHECK_SECONDS, LEFT_SECONDS, note_holder, why_off
 from pages.ui.html import listed, literal, readable
 from pages.ui.upload_bounds import CONTROLS, ask_bounds, held_bounds
@@ -58,8 +58,8 @@ class _Facts(NamedTuple):
     """What the controls must know of a table, so that it need not be held once there are records.
 
     columns: those with a number in some row. words: the others. gaps: rows without a number, of each column.
-    unlabelled: rows without a label. values: the labels that occur. suspects: as in `Sheet`. decimal: how numbers are
-    written.
+    unlabelled: rows without a label. values: the labels that occur. suspects: as in `RawTable`. decimal: how numbers
+    are written.
     """
 
     columns: tuple[str, ...]
@@ -171,7 +171,7 @@ def _kept(held: _Upload, name: str, key: Hashable, make: Callable[[], Value]) ->
     return held.kept[name][1]
 
 
-def _records(held: _Upload) -> PrivateRecords | None:
+def _records(held: _Upload) -> UploadedRecords | None:
     """The records as declared by the controls; None while something is left to declare."""
     form, label, place = None, _LABEL, 0
     if held.name.lower().endswith(".csv"):
@@ -184,19 +184,19 @@ def _records(held: _Upload) -> PrivateRecords | None:
             return None
         label, place = chosen, columns.index(chosen)
 
-    def read() -> Sheet:
+    def read() -> RawTable:
         if form is None:
             return data.read_libsvm_sheet(held.content, held.name)
         return data.read_sheet(held.content, held.name, label, form)
 
-    def sheet() -> Sheet:
+    def sheet() -> RawTable:
         return _kept(held, "sheet", (label, form), read)
 
     facts = _kept(held, "facts", (label, form), lambda: _facts(sheet(), form.decimal if form else "."))
     declared = _declared(facts, f"{place} {form}")
     if declared is None:
         return None
-    records = _kept(held, "records", (label, form, declared), lambda: PrivateRecords(sheet(), declared, held.name))
+    records = _kept(held, "records", (label, form, declared), lambda: UploadedRecords(sheet(), declared, held.name))
     held.kept.pop("sheet", None)  # read again where something else is declared
     return records
 
@@ -241,7 +241,7 @@ def _format(held: _Upload) -> Format:
     return Format(encoding, separator, decimal, header)
 
 
-def _facts(sheet: Sheet, decimal: str) -> _Facts:
+def _facts(sheet: RawTable, decimal: str) -> _Facts:
     gaps, rows = dict(zip(sheet.columns, sheet.gaps.tolist(), strict=True)), len(sheet.labels)
     columns = tuple(column for column in sheet.columns if gaps[column] < rows)
     if not columns:

@@ -5,7 +5,7 @@ import pytest
 
 import dpcore
 from dpcore import Budget, Domain, NotApplicable, Spec
-from dpcore.audit.attack_success import Odds, odds_of
+from dpcore.audit.attack_success import AttackSuccess, odds_of
 from dpcore.audit.certificates import lower_bound
 from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.worst_pairs import minimiser_pair, opposite_labels
@@ -53,7 +53,7 @@ def test_odds_are_the_audits_numbers():
     assert (odds.right, odds.limit, odds.runs) == (report.right, report.attack.limit, 5_000)
     assert odds.certified == lower_bound(round(5_000 * odds.right), 5_000, 0.001)
     assert odds == odds_of(plan, runs=5_000, seed=3) != odds_of(plan, runs=5_000, seed=4)
-    assert isinstance(odds, Odds)
+    assert isinstance(odds, AttackSuccess)
     with pytest.raises(ValueError, match="runs must be an integer >= 1"):
         odds_of(plan, runs=0)
 

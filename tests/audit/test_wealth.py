@@ -13,14 +13,14 @@ from dpcore import Audit, Budget
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.accounting.objective import objective_mu
 from dpcore.accounting.tradeoff import GaussianCurve, ObjectiveCurve, PureCurve, RepeatedChoiceCurve
-from dpcore.audit.betting import ALPHAS, Wealth
+from dpcore.audit.betting import ALPHAS, BettingTest
 
 MU = gaussian_mu(Budget(1.0, 1e-5))
 VERTICES = ((1, 0.0), (2, 0.5), (1, 1.0))
 
 
 def one_pair(curve, epsilon: float, zero: float, one: float) -> float:
-    bet = Wealth(curve, epsilon)
+    bet = BettingTest(curve, epsilon)
     bet.update(np.array([zero]), np.array([one]))
     return math.exp(bet.logs[-1])
 
@@ -105,7 +105,7 @@ def luck(mu: float, games: int, pairs: int, *, claim: float = MU) -> tuple[int, 
     rng, reached = np.random.default_rng(6), np.zeros(2, int)
     for _ in range(games):
         zeros, ones = mu * rng.standard_normal((2, pairs)) + 0.5 * mu**2 * np.array([[-1.0], [1.0]])
-        bet = Wealth(GaussianCurve(claim), epsilon=1.0)
+        bet = BettingTest(GaussianCurve(claim), epsilon=1.0)
         bet.update(zeros, ones)
         reached += [at is not None for at in bet.reached]
     return int(reached[0]), int(reached[1])
@@ -131,13 +131,13 @@ def test_portions_do_not_matter(sides):
     """Runs without a partner wait for one; the same pairs make the same wealth, up to rounding."""
     rng = np.random.default_rng(1)
     zeros, ones = rng.standard_normal((2, 400)) + np.array([[-0.5], [0.5]])
-    whole, parts = (Wealth(GaussianCurve(0.5), epsilon=1.0) for _ in range(2))
+    whole, parts = (BettingTest(GaussianCurve(0.5), epsilon=1.0) for _ in range(2))
     whole.update(zeros, ones)
     parts.update(zeros[: sides[0]], ones[: sides[1]])
     parts.update(zeros[sides[0] :], ones[sides[1] :])
     assert parts.reached == whole.reached and whole.reached[1] is not None
     assert parts.logs[-1] == pytest.approx(whole.logs[-1], abs=1e-9) and parts.pairs[-1] == whole.pairs[-1] == 400
-    single = Wealth(GaussianCurve(0.5), epsilon=1.0)
+    single = BettingTest(GaussianCurve(0.5), epsilon=1.0)
     along = [0.0]
     for zero, one in zip(zeros, ones, strict=True):
         single.update(np.array([zero]), np.array([one]))
@@ -154,7 +154,7 @@ def test_long_updates_are_worked_off_in_chunks_of_the_same_game(monkeypatch):
 
     rng = np.random.default_rng(3)
     zeros, ones = rng.standard_normal((2, 1_000))
-    whole, chunks = (Wealth(GaussianCurve(0.5), epsilon=1.0) for _ in range(2))
+    whole, chunks = (BettingTest(GaussianCurve(0.5), epsilon=1.0) for _ in range(2))
     whole.update(zeros, ones)
     monkeypatch.setattr(betting, "_CHUNK", 64)
     chunks.update(zeros, ones)

@@ -12,7 +12,15 @@ from sklearn.linear_model import LogisticRegression
 
 from dpcore import data
 from dpcore.data import multiclass as module
-from dpcore.solvers.multiclass.objective import ClassRecords, Ellipsoid, Objective, classify, features, matrix_of, svec
+from dpcore.solvers.multiclass.objective import (
+    ClassRecords,
+    Ellipsoid,
+    MulticlassObjective,
+    classify,
+    features,
+    matrix_of,
+    svec,
+)
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from tests.harness import ROOT
 
@@ -200,7 +208,7 @@ def test_constants_are_those_of_the_public_description(key):
     printed = re.findall(r"^([A-Za-z][\w/ ]*):((?: +[\d.]+){4})", description.split(":Missing")[0], re.M)
     names, numbers = zip(*printed, strict=True)
     _, _, mean, deviation = zip(*(map(float, row.split()) for row in numbers), strict=True)
-    assert module.SUMMARIES[key] == module.Summary(mean, deviation)
+    assert module.SUMMARIES[key] == module.ClassSummary(mean, deviation)
     features = [name.lower() for name in data.CLASS_SOURCES[key].features]
     assert features == [name.lower().removesuffix(" of diluted wines") for name in names]
 
@@ -257,7 +265,7 @@ def test_real_classes_can_be_learned_by_ellipsoids(key):
     for seed in range(3):
         split = data.load_classes(key, data.CLASS_SOURCES[key].size, seed=seed)
         records = ClassRecords(split.train.X, split.train.y, split.classes)
-        model = minimise_ellipsoids(Objective(records, mu=0.1), tol=1e-3).weights[0]
+        model = minimise_ellipsoids(MulticlassObjective(records, mu=0.1), tol=1e-3).weights[0]
         found.append((classify(model, features(split.test.X)) == split.test.y).mean())
     assert np.mean(found) > 0.93
 

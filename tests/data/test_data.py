@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from dpcore import Data, Spec, data
-from dpcore.core.cache import BoundedCache
+from dpcore.core.cache import SharedCache
 from dpcore.data import bundled
 
 # How many records the public descriptions count, and how many of them are called +1.
@@ -173,7 +173,7 @@ def test_splits_are_kept_up_to_half_a_gigabyte():
 
 
 def test_a_weighing_cache_forgets_the_least_recently_used_until_the_rest_fits():
-    cache: BoundedCache[str] = BoundedCache(10, len)
+    cache: SharedCache[str] = SharedCache(10, len)
     for key in "abc":
         cache.get(key, lambda key=key: 3 * key)
     cache.get("a", lambda: pytest.fail("a was forgotten"))

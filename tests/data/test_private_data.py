@@ -15,8 +15,8 @@ import pytest
 
 import dpcore
 from dpcore import data
-from dpcore.core.cache import BoundedCache
-from dpcore.data import BUNDLED, Declared, PrivateRecords, bundled, sheets
+from dpcore.core.cache import SharedCache
+from dpcore.data import BUNDLED, Declared, UploadedRecords, bundled, sheets
 from dpcore.experiments.cell import reference_of
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.perturbation.non_private_descent import work
@@ -28,11 +28,11 @@ from tests.upload_page import people
 SAID = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
 
 
-def hold(content: bytes = b"", declared: Declared = SAID) -> PrivateRecords:
-    return PrivateRecords(data.read_sheet(content or people(), "people.csv", "sick"), declared, "people.csv")
+def hold(content: bytes = b"", declared: Declared = SAID) -> UploadedRecords:
+    return UploadedRecords(data.read_sheet(content or people(), "people.csv", "sick"), declared, "people.csv")
 
 
-def asked(records: PrivateRecords, **changed) -> dpcore.Experiment:
+def asked(records: UploadedRecords, **changed) -> dpcore.Experiment:
     axis = dpcore.Axis("epsilon", (0.5, 1.0))
     return dpcore.Experiment(**({"source": records.key, "n": 42, "sweep": axis, "repetitions": 2} | changed))
 
@@ -106,8 +106,8 @@ def test_a_word_for_a_missing_label_or_number_is_a_gap(word):
     assert np.array_equal(sheet.labels < 0, np.arange(200) % 4 == 0)
     said = Declared(("age",), (0.0,), (100.0,), "1")
     with pytest.raises(ValueError, match=r"^every row must have a label and a number .*, got 100 of 200 rows without$"):
-        PrivateRecords(sheet, said, "people.csv")
-    records = PrivateRecords(sheet, dc.replace(said, gaps="drop"), "people.csv")
+        UploadedRecords(sheet, said, "people.csv")
+    records = UploadedRecords(sheet, dc.replace(said, gaps="drop"), "people.csv")
     assert (records.report.read, records.report.dropped) == (200, 100) and (records._y < 0).sum() == 50
 
 
@@ -177,7 +177,7 @@ def test_a_sheet_costs_little_more_than_its_numbers():
         sheet = data.read_sheet(content, "people.csv", "y")
         assert tracemalloc.get_traced_memory()[1] < 1.4 * table
         columns = sheet.columns
-        records = PrivateRecords(sheet, Declared(columns, (0.0,) * 400, (9.0,) * 400, "1"), "people.csv")
+        records = UploadedRecords(sheet, Declared(columns, (0.0,) * 400, (9.0,) * 400, "1"), "people.csv")
         assert tracemalloc.get_traced_memory()[1] < 2.4 * table
         del sheet, records
         assert tracemalloc.get_traced_memory()[0] < 0.1 * table
@@ -249,7 +249,7 @@ def test_the_scaling_is_the_bundled_sets_own():
     content = "\n".join(["a,b,c,d,y", *lines]).encode()
     ranges = bundled.RANGES["iris"]
     said = Declared(("a", "b", "c", "d"), ranges.low, ranges.high, "1")
-    records = PrivateRecords(data.read_sheet(content, "iris.csv", "y"), said, "iris.csv")
+    records = UploadedRecords(data.read_sheet(content, "iris.csv", "y"), said, "iris.csv")
     X, y = bundled._records("iris")
     assert np.array_equal(records._X, X) and np.array_equal(records._y, y)
     assert (records.source.size, records.source.p) == (BUNDLED["iris"].size, BUNDLED["iris"].p)
@@ -280,17 +280,20 @@ def test_the_same_file_and_seed_give_the_same_results_under_another_key():
     "name, label", [("people_2.csv", "people 2"), ("**<b>$x$.csv", "b x"), ("www.evil.example.csv", "www evil example")]
 )
 def test_the_label_holds_no_markup(name, label):
-    assert PrivateRecords(data.read_sheet(people(), name, "sick"), SAID, name).source.label == f"{label} (your file)"
+    assert UploadedRecords(data.read_sheet(people(), name, "sick"), SAID, name).source.label == f"{label} (your file)"
 
 
 # Gone
 
 
-def caches_of_modules() -> list[BoundedCache]:
+def caches_of_modules() -> list[SharedCache]:
     """Every cache but those inside of private records."""
-    known = [found for found in gc.get_objects() if isinstance(found, BoundedCache)]
+    known = [found for found in gc.get_objects() if isinstance(found, SharedCache)]
     inside = {
-        id(cache) for found in gc.get_objects() if isinstance(found, PrivateRecords) for cache in found._caches.values()
+        id(cache)
+        for found in gc.get_objects()
+        if isinstance(found, UploadedRecords)
+        for cache in found._caches.values()
     }
     return [cache for cache in known if id(cache) not in inside]
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 import dpcore
 from dpcore import Axis, Experiment, data
-from dpcore.core.cache import BoundedCache
+from dpcore.core.cache import SharedCache
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.experiments import cell as cells
@@ -530,7 +530,7 @@ def test_synthetic_labels_follow_their_law():
 
 
 def test_the_cache_is_bounded_computes_once_and_forgets_errors():
-    cache: BoundedCache[int] = BoundedCache(2)
+    cache: SharedCache[int] = SharedCache(2)
     calls = []
 
     def compute(value):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpcore import figures
-from dpcore.accounting.ledger import Curve
+from dpcore.accounting.ledger import EpsilonCurve
 from dpcore.figures import Figure
 from tests.nights import each
 from tests.page_driver import finished, open_script
@@ -48,7 +48,7 @@ def thinned(value, points, across=False):
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 1 and not across:
         return np.where(np.arange(len(value)) < points, value, np.nan)
     if dc.is_dataclass(value) and type(value).__name__ not in PICTURES:
-        axes = ACROSS - {"epsilon"} if isinstance(value, Curve) else ACROSS
+        axes = ACROSS - {"epsilon"} if isinstance(value, EpsilonCurve) else ACROSS
         return dc.replace(
             value,
             **{f.name: thinned(getattr(value, f.name), points, f.name in axes) for f in dc.fields(value) if f.init},

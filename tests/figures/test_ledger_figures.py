@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcore import figures
-from dpcore.accounting.ledger import Curve, Run, ledger_of, noise_curves
+from dpcore.accounting.ledger import EpsilonCurve, Run, ledger_of, noise_curves
 
 STEPS = (1, 10, 1_000, 80_000, 4_000_000, 12_000_000)
 ONE, BATCH, FULL = Run(2000, 1, 100.0, 1e-6), Run(2000, 50, 3.0, 1e-6), Run(2000, 2000, 100.0, 1e-6)
@@ -101,7 +101,7 @@ def test_the_axis_holds_the_label_and_the_curves_near_it(run, label):
 
 
 def test_where_no_accounting_says_anything_the_label_is_drawn_alone():
-    curves = [Curve(kind, np.full(len(STEPS), math.nan)) for kind in ("basic", "advanced", "exact")]
+    curves = [EpsilonCurve(kind, np.full(len(STEPS), math.nan)) for kind in ("basic", "advanced", "exact")]
     figure = figures.ledger_figure(curves, STEPS, at=1_000, label=3.0, theme="light", height=330)
     assert [t.name for t in figure.data if t.showlegend] == ["the label, ε = 3"]
     low, high = figure.layout.yaxis.range

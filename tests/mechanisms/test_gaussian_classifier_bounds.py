@@ -9,7 +9,7 @@ from scipy import optimize, stats
 from dpcore import Data, bounds_of
 from dpcore.mechanisms.multiclass import calibration as rules
 from dpcore.mechanisms.multiclass import models
-from dpcore.solvers.multiclass.objective import ClassRecords, Objective, smat
+from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, smat
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from tests.classifiers import class_data, features, plain_objectives, plain_risks, plan_of, released
 
@@ -28,7 +28,9 @@ def bias_of(plan):
 
 
 def minimiser(data, classes, lam):
-    found = minimise_ellipsoids(Objective(ClassRecords(data.X, data.y, classes), len(data.X) * lam), distance=1e-6)
+    found = minimise_ellipsoids(
+        MulticlassObjective(ClassRecords(data.X, data.y, classes), len(data.X) * lam), distance=1e-6
+    )
     return smat(models.centred(found.weights))
 
 

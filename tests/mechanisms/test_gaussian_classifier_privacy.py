@@ -8,7 +8,7 @@ import pytest
 import dpcore
 from dpcore import Data
 from dpcore.mechanisms.multiclass import models
-from dpcore.solvers.multiclass.objective import ClassRecords, Objective, classify, smat
+from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, classify, smat
 from dpcore.solvers.multiclass.objective import features as all_features
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from tests.classifiers import class_data, plain_log_densities, plan_of, released, replaced
@@ -153,7 +153,9 @@ def test_noise_of_its_own_for_each_class_is_noise_in_v_and_a_common_part():
     records, mu = ClassRecords(data.X, data.y, 3), 0.7
     B = rng.standard_normal((20, 3, 6))
     mean = B.mean(1, keepdims=True)
-    whole, within = (minimise_ellipsoids(Objective(records, mu, noise=b), distance=1e-8).weights for b in (B, B - mean))
+    whole, within = (
+        minimise_ellipsoids(MulticlassObjective(records, mu, noise=b), distance=1e-8).weights for b in (B, B - mean)
+    )
     assert np.abs(whole - (within - mean / mu)).max() <= 3e-8
     places = all_features(rng.uniform(-0.7, 0.7, (500, 2)))
     decided = classify(whole, places)

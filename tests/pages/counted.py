@@ -15,7 +15,7 @@ from pathlib import Path
 import streamlit as st
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from dpcore.core.cache import BoundedCache
+from dpcore.core.cache import SharedCache
 from dpcore.core.blas import one_blas_thread
 from pages.server import assets
 
@@ -24,7 +24,7 @@ one_blas_thread()
 def computed(request):
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("dpcore")]
     caches = {{id(value): (f"{{m.__name__}}.{{name}}", value.misses) for m in modules for name, value in vars(m).items()
-               if isinstance(value, BoundedCache)}}
+               if isinstance(value, SharedCache)}}
     return JSONResponse(dict(caches.values()))
 
 app = st.App(Path({str(ROOT)!r}) / "pages" / "main.py", routes=[*assets.routes(), Route("/computed", computed)])

@@ -180,12 +180,12 @@ def default_job() -> Job:
     return job_of(open_page())
 
 
-def here(**changes) -> words.Here:
+def here(**changes) -> words.AttackState:
     """The default state with another standing of the picked version."""
     asked, made = default_job().question, default_job().snapshot
     now = dc.replace(made.standings["missing_factor_2"], **changes)
     shown = dc.replace(made, standings=made.standings | {"missing_factor_2": now})
-    return words.Here(asked, shown, "missing_factor_2")
+    return words.AttackState(asked, shown, "missing_factor_2")
 
 
 def test_the_sentence_has_three_states_whatever_it_rests_on():
@@ -273,7 +273,7 @@ def test_the_code_repeats_the_audit(capsys):
 def test_the_table_holds_every_version_and_why_others_are_missing():
     page = open_page(behind="Data")
     held = job_of(page).snapshot
-    made = background.table(words.Here(job_of(page).question, held, None)).set_index("version")
+    made = background.table(words.AttackState(job_of(page).question, held, None)).set_index("version")
     assert set(made.index) == {words.HONEST, *SABOTAGES}
     assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
     assert made.not_applicable.notna().sum() == len(held.refused)

@@ -17,8 +17,8 @@ from dpcore.data import SOURCES
 from dpcore.experiments.metrics import smallest_epsilon
 from pages.decide.briefing import (
     UNCOUNTED,
-    Curve,
     Interval,
+    LossCurve,
     People,
     Promise,
     experiment_snippet,
@@ -93,7 +93,7 @@ def test_code_that_would_end_its_script_is_refused():
 
 
 def test_odds_are_rounded_to_the_safe_side():
-    odds = dpcore.Odds(cap=0.7001, limit=0.6001, right=0.61, certified=0.5999, runs=100)
+    odds = dpcore.AttackSuccess(cap=0.7001, limit=0.6001, right=0.61, certified=0.5999, runs=100)
     assert example(odds=odds).document()["odds_of_100"] == {"certified": 59, "limit": 61, "cap": 71}
     odds = dc.replace(odds, limit=0.55, certified=0.55)
     assert example(odds=odds).document()["odds_of_100"] == {"certified": 55, "limit": 55, "cap": 71}
@@ -141,7 +141,7 @@ SENTENCES = (words.budget, words.cost, words.floor, words.people, words.needed, 
     "change, message",
     [
         (lambda: example(score=0.9), "score must be the curve's"),
-        (lambda: example(odds=dpcore.Odds(0.7, 0.6, 0.6, 0.61, 10)), "certified <= limit <= cap"),
+        (lambda: example(odds=dpcore.AttackSuccess(0.7, 0.6, 0.6, 0.61, 10)), "certified <= limit <= cap"),
         (lambda: example(n=1_000), "people must be worth at most n = 1000"),
         (lambda: example(at_most=0.0), "at_most must be"),
         (lambda: example(family="green"), "family must be one of"),
@@ -150,10 +150,10 @@ SENTENCES = (words.budget, words.cost, words.floor, words.people, words.needed, 
         (lambda: Interval(1.0, 2.0, 3.0), "answers must be in order"),
         (lambda: Interval(None, None, None), "reason must be"),
         (lambda: Promise(1.0, 1e-6, 1.1, 1e-6), "spent must be at most"),
-        (lambda: Curve(EPSILONS, MEAN, MEAN, MEAN, MEAN[1:]), "curve.high must be as long"),
-        (lambda: Curve(EPSILONS[::-1], MEAN, MEAN, MEAN, MEAN), "epsilons must be increasing"),
-        (lambda: Curve(EPSILONS, MEAN, MEAN, tuple(v + 1 for v in MEAN), MEAN), "curve must be ordered"),
-        (lambda: Curve(EPSILONS, (*MEAN[:-1], float("nan")), MEAN, MEAN, MEAN), "mean must be finite"),
+        (lambda: LossCurve(EPSILONS, MEAN, MEAN, MEAN, MEAN[1:]), "curve.high must be as long"),
+        (lambda: LossCurve(EPSILONS[::-1], MEAN, MEAN, MEAN, MEAN), "epsilons must be increasing"),
+        (lambda: LossCurve(EPSILONS, MEAN, MEAN, tuple(v + 1 for v in MEAN), MEAN), "curve must be ordered"),
+        (lambda: LossCurve(EPSILONS, (*MEAN[:-1], float("nan")), MEAN, MEAN, MEAN), "mean must be finite"),
     ],
 )
 def test_numbers_that_contradict_one_another_are_refused(change, message):

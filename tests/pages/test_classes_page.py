@@ -147,7 +147,7 @@ def test_leaving_the_page_gives_its_questions_up_at_once(gate):
 
 def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch):
     draw = multiclass.picture
-    shown = words.Here(dc.replace(FIRST, seed=26), CLASS_SOURCES["gaussian_classes"], 1.0, 1e-6, "auto")
+    shown = words.MulticlassState(dc.replace(FIRST, seed=26), CLASS_SOURCES["gaussian_classes"], 1.0, 1e-6, "auto")
     asked = words.question("classes", shown)
 
     def slow(*arguments, **more):

@@ -13,7 +13,7 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import list_mechanisms
-from dpcore.data import Declared, PrivateRecords, get_source, read_libsvm_sheet, read_sheet
+from dpcore.data import Declared, UploadedRecords, get_source, read_libsvm_sheet, read_sheet
 from dpcore.figures import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import DEPLOYMENTS
@@ -83,10 +83,10 @@ def test_a_what_if_is_named_and_has_no_price_in_people():
     assert "no price in people" in readouts(page)[2]
 
 
-def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = people(400)) -> PrivateRecords:
+def own_file(monkeypatch: pytest.MonkeyPatch, oldest: float, content: bytes = people(400)) -> UploadedRecords:
     """A file, by default of 280 records to learn from, as if its holder had declared ages from 0 to `oldest`."""
     declared = Declared(("age", "dose"), (0.0, 0.0), (oldest, 1.0), "yes")
-    records = PrivateRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
+    records = UploadedRecords(read_sheet(content, "people.csv", "sick"), declared, "people.csv")
     monkeypatch.setattr(upload_form, "upload_source", lambda: records.source)
     return records
 
@@ -243,7 +243,7 @@ def test_the_code_for_an_upload_reads_the_file_by_its_name_and_finds_the_page_s_
     name, content, said_of_it, tmp_path, monkeypatch
 ):
     sheet = read_sheet(content, name, "sick") if name.endswith("csv") else read_libsvm_sheet(content, name)
-    held = PrivateRecords(sheet, said_of_it, name)
+    held = UploadedRecords(sheet, said_of_it, name)
     monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
     page = finished(open_script(PAGE, give_up=20.0), "curve")
     page.pills(key="behind").set_value("Code").run()

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from dpcore import data
-from dpcore.data.uploads import Declared, PrivateRecords
+from dpcore.data.uploads import Declared, UploadedRecords
 from pages.ui import share_link
 from pages.ui.share_link import Control
 from tests.page_driver import SCRIPTS, open_app
@@ -119,7 +119,7 @@ def answer(read: Callable[[], Any]) -> Any:
         return None
 
 
-def look_at(sheet: data.Sheet) -> None:
+def look_at(sheet: data.RawTable) -> None:
     n = len(sheet.labels)
     assert n >= 2 and sheet.numbers.shape == (n, len(sheet.columns))
     assert not np.isinf(sheet.numbers).any() and np.all((sheet.labels >= -1) & (sheet.labels < len(sheet.values)))
@@ -141,7 +141,7 @@ def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence():
         look_at(sheet)
         p = len(sheet.columns)
         declared = Declared(sheet.columns, (0.0,) * p, (1.0,) * p, draw.choice((*sheet.values, "yes")), "drop")
-        records = answer(functools.partial(PrivateRecords, sheet, declared, "people.csv"))
+        records = answer(functools.partial(UploadedRecords, sheet, declared, "people.csv"))
         if records is None:
             continue
         held += 1

@@ -55,7 +55,7 @@ def test_the_price_of_roundness_grows_with_the_columns():
 def test_against_people_one_pass_beside_its_bound(name):
     page = open_page(view="n", p_norm=name, p=16, n=10_000)
     assert not page.exception and not page.error
-    here = words.Here(name, 16, 10_000, **BUDGET)
+    here = words.GeometryState(name, 16, 10_000, **BUDGET)
     knobs = {"1": {"variant": "minibatch"}, "1.5": {"noise": "gaussian", "scales": "displacement"}}.get(name, {})
     found = geometry.against_people(here.p_norm, d=16, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
@@ -109,7 +109,7 @@ def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
     [
         ("Ball", "different models. Corners hide noise."),
         ("Rates", "Orders of growth without constants"),
-        ("Noise", "the paper's generalised Gaussian is never shorter"),
+        ("NoiseSource", "the paper's generalised Gaussian is never shorter"),
         ("Tracing", "the exact model tells them from strangers"),
     ],
 )

@@ -144,7 +144,7 @@ def test_start_the_price_and_what_more_patients_do_to_it():
 
 
 def test_start_the_odds_belong_to_epsilon():
-    def odds(step: int) -> dpcore.Odds:
+    def odds(step: int) -> dpcore.AttackSuccess:
         s = state("Start", step)
         budget = Budget(s["epsilon"], s["delta"])
         return dpcore.odds_of(

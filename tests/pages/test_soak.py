@@ -20,14 +20,14 @@ from .test_links import AT_MOST, STATES
 APP = f"""
 from pathlib import Path
 import streamlit as st
-from dpcore.core.cache import BoundedCache
+from dpcore.core.cache import SharedCache
 
-whole = BoundedCache.__init__
+whole = SharedCache.__init__
 
 def small(self, size, *weigh):
     whole(self, max(1, size // 20), *weigh)
 
-BoundedCache.__init__ = small
+SharedCache.__init__ = small
 
 from pages.server import preload_imports, assets
 preload_imports.start()

@@ -33,7 +33,7 @@ def table_of(**changes) -> "dpcore.experiments.experiment.pd.DataFrame":
     return dpcore.run(dpcore.Experiment(**fields))
 
 
-def odds_at_cursor(epsilon: float = 1.0, proof: str = "tight", seed: int = 7, **changes) -> dpcore.Odds:
+def odds_at_cursor(epsilon: float = 1.0, proof: str = "tight", seed: int = 7, **changes) -> dpcore.AttackSuccess:
     """Of the default state, or of a changed one."""
     mechanism = dpcore.make_mechanism("output_gaussian", accounting=proof)
     fields = {"source": "breast_cancer", "delta": 1e-6, "seed": seed} | changes

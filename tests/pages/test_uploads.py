@@ -87,7 +87,7 @@ def key_of(page: AppTest) -> str:
     return held(page).key
 
 
-def held(page: AppTest) -> private.PrivateRecords:
+def held(page: AppTest) -> private.UploadedRecords:
     return page.session_state[upload_form._HELD].kept["records"][1]
 
 
@@ -287,7 +287,7 @@ def test_the_words_of_a_file_show_no_markup():
 def test_a_headline_can_say_what_bounds_clip_in_more_than_1_percent(highs, warning):
     content = "age,dose,sick\n" + "".join(f"{i},{i / 100},{i % 2}\n" for i in range(1, 101))
     said = data.Declared(("age", "dose"), (0.0, 0.0), highs, "1")
-    records = private.PrivateRecords(data.read_sheet(content.encode(), CSV, "sick"), said, CSV)
+    records = private.UploadedRecords(data.read_sheet(content.encode(), CSV, "sick"), said, CSV)
     assert upload_form.clipping_warning(records.source) == warning
     assert upload_form.clipping_warning(data.get_source("iris")) == ""
 

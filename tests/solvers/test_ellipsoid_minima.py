@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from dpcore import Unconverged
 from dpcore.solvers.multiclass import objective as E
-from dpcore.solvers.multiclass.objective import ClassRecords, Objective, smat, svec
+from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from tests.ellipsoids import both_sets, plain_dual, plain_value, problem, records, slopes_at
 
@@ -118,18 +118,18 @@ def test_a_batch_is_the_same_as_two_by_two(cone, mu):
     both certificates."""
     one = problem(cone, mu=mu, draws=6)
     noise = one.noise * np.array([1e4, 10.0, 0.0, 100.0, 0.01, 1.0])[:, None, None]
-    together = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise, cone))
+    together = minimise_ellipsoids(MulticlassObjective(one.records, mu, 0.2, noise, cone))
     assert len(set(together.steps.tolist())) > 2
     same = 0
     for k in range(6):
         for rows in ([k], [k, k]):
-            alone = minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[rows], cone))
+            alone = minimise_ellipsoids(MulticlassObjective(one.records, mu, 0.2, noise[rows], cone))
             away = np.linalg.norm(alone.weights[0] - together.weights[k])
             assert away <= alone.distances[0] + together.distances[k]
         same += away <= 1e-12 * np.linalg.norm(together.weights[k])
     # Where conjugate gradients end for the last digit's sake, as with next to no ridge, a draw goes another way.
     assert same >= (5 if mu == 1.0 else 1)
-    assert len(minimise_ellipsoids(Objective(one.records, mu, 0.2, noise[:0], cone)).values) == 0
+    assert len(minimise_ellipsoids(MulticlassObjective(one.records, mu, 0.2, noise[:0], cone)).values) == 0
 
 
 @both_sets
@@ -137,7 +137,7 @@ def test_newton_steps_are_few(cone):
     """Certificates forgive any fault of a step but the work that it makes."""
     same = ClassRecords(np.tile([[1.0, 0.0]], (20, 1)), np.zeros(20), 2, half_width=2.0)
     for mu in (0.1, 0.3, 1.0):  # a quadratic
-        assert minimise_ellipsoids(Objective(same, mu, cone=cone), tol=1e-8).steps[0] <= (20 if cone else 1)
+        assert minimise_ellipsoids(MulticlassObjective(same, mu, cone=cone), tol=1e-8).steps[0] <= (20 if cone else 1)
     for mu, most in ((0.01, 90), (0.3, 60), (6.0, 36)):  # twice what it takes: rounding decides some of them
         assert minimise_ellipsoids(problem(cone, mu=mu, draws=4), tol=1e-11).steps.max() <= most
 
@@ -148,16 +148,16 @@ def test_draws_start_beside_the_minimiser_without_noise(monkeypatch):
     first = minimise_ellipsoids(calm, tol=1e-9).steps[0]
     noise = np.random.default_rng(13).standard_normal((8, 4, 6))
     common = np.repeat(noise.mean(1, keepdims=True), 4, axis=1)
-    moved = minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, common), tol=1e-9)
+    moved = minimise_ellipsoids(MulticlassObjective(calm.records, 2.0, 0.2, common), tol=1e-9)
     assert (moved.steps == first).all()
     products = []
     bend = ClassRecords.bend
     monkeypatch.setattr(ClassRecords, "bend", lambda r, s, D: products.append(len(D)) or bend(r, s, D))
-    minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, noise), tol=1e-9)
+    minimise_ellipsoids(MulticlassObjective(calm.records, 2.0, 0.2, noise), tol=1e-9)
     with_it = sum(products)
     products.clear()
     monkeypatch.setattr("dpcore.solvers.multiclass.solver._LARGEST_HESSIAN", 0)
-    minimise_ellipsoids(Objective(calm.records, 2.0, 0.2, noise), tol=1e-9)
+    minimise_ellipsoids(MulticlassObjective(calm.records, 2.0, 0.2, noise), tol=1e-9)
     assert with_it < 0.5 * sum(products)
 
 
@@ -170,11 +170,13 @@ def test_a_common_shift_changes_no_decision_and_classes_may_change_names(cone):
     assert np.array_equal(E.classify(found.weights + 3.0 * svec(np.eye(r.p)), r.Z), decided)
     order = np.array([2, 0, 3, 1])  # class order[c] is called c
     renamed = ClassRecords(r.X, np.argsort(order)[r.labels], 4)
-    other = minimise_ellipsoids(Objective(renamed, objective.mu, 0.2, objective.noise[:, order], cone), tol=1e-9)
+    other = minimise_ellipsoids(
+        MulticlassObjective(renamed, objective.mu, 0.2, objective.noise[:, order], cone), tol=1e-9
+    )
     assert np.linalg.norm(other.weights - found.weights[:, order]) <= other.distances[0] + found.distances[0]
     assert np.array_equal(order[E.classify(other.weights, r.Z)], decided)
     far = records(n=60, classes=4, R=50.0)
-    scaled = minimise_ellipsoids(Objective(far, objective.mu, 0.2, objective.noise, cone), distance=1e-6)
+    scaled = minimise_ellipsoids(MulticlassObjective(far, objective.mu, 0.2, objective.noise, cone), distance=1e-6)
     assert np.linalg.norm(scaled.weights - found.weights) <= scaled.distances[0] + found.distances[0]
 
 
@@ -203,8 +205,8 @@ def test_too_few_steps_return_nothing(cone):
 def test_edges_are_solved_too(cone, r):
     """With a kink nearly sharp whole stretches have no curvature but the regulariser's."""
     for mu in (1e-3, 0.1, 1e6):
-        found = minimise_ellipsoids(Objective(r, mu, 0.1, cone=cone))
-        gaps, sizes, _ = Objective(r, mu, 0.1, cone=cone).gaps(found.weights)
+        found = minimise_ellipsoids(MulticlassObjective(r, mu, 0.1, cone=cone))
+        gaps, sizes, _ = MulticlassObjective(r, mu, 0.1, cone=cone).gaps(found.weights)
         assert (gaps <= 1e-6 * sizes).all() and np.isfinite(found.weights).all()
 
 
@@ -224,11 +226,17 @@ X = [[0.1, 0.2], [0.3, 0.4]]
         (lambda: ClassRecords([0.1], [0], 2), r"X must have shape \(n >= 1, d >= 1\), got \(1,\)"),
         (lambda: ClassRecords(X, [0, 1], 2, R=0.0), "R must be a finite number > 0, got 0.0"),
         (lambda: ClassRecords(X, [0, 1], 2, half_width=-1.0), "half_width must be a finite number > 0, got -1.0"),
-        (lambda: Objective(records(), 0.0), "mu must be a finite number > 0, got 0.0"),
-        (lambda: Objective(records(), 1.0, tau=-0.1), "tau must be a finite number >= 0, got -0.1"),
-        (lambda: Objective(records(), 1.0, noise=np.zeros((3, 6))), r"noise must have shape \(R, 3, 6\), got \(3, 6\)"),
-        (lambda: Objective(records(), 1.0, noise=np.full((1, 3, 6), np.nan)), "noise must be finite, got nan"),
-        (lambda: Objective(records(), 1.0, cone=2), "cone must be True or False, got 2"),  # type: ignore[arg-type]
+        (lambda: MulticlassObjective(records(), 0.0), "mu must be a finite number > 0, got 0.0"),
+        (lambda: MulticlassObjective(records(), 1.0, tau=-0.1), "tau must be a finite number >= 0, got -0.1"),
+        (
+            lambda: MulticlassObjective(records(), 1.0, noise=np.zeros((3, 6))),
+            r"noise must have shape \(R, 3, 6\), got \(3, 6\)",
+        ),
+        (
+            lambda: MulticlassObjective(records(), 1.0, noise=np.full((1, 3, 6), np.nan)),
+            "noise must be finite, got nan",
+        ),
+        (lambda: MulticlassObjective(records(), 1.0, cone=2), "cone must be True or False, got 2"),  # type: ignore[arg-type]
         (lambda: minimise_ellipsoids(problem(True), tol=0.0), "tol must be a finite number > 0, got 0.0"),
         (lambda: minimise_ellipsoids(problem(True), distance=-1.0), "distance must be a finite number > 0, got -1.0"),
         (lambda: minimise_ellipsoids(problem(True), max_steps=0), "max_steps must be an integer >= 1, got 0"),

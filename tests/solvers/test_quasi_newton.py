@@ -38,12 +38,12 @@ def test_directions_are_those_of_the_two_loop_recursion(steps):
     hessian, gradient = root @ root.T + np.eye(40), rng.standard_normal(40)
     secants, pairs = lbfgs.Secants(40), []
     zero = np.zeros(40)
-    here = problem.Here(zero, zero, zero, zero)
+    here = problem.Iterate(zero, zero, zero, zero)
     for power in np.linspace(-25.0, 25.0, steps):
         move = 10.0**power * rng.standard_normal(40)
         pairs.append((move, hessian @ move))
-        secants.add(here, problem.Here(move, zero, zero, hessian @ move))
-    secants.add(here, problem.Here(gradient, zero, zero, -gradient))  # no convex function has such a pair
+        secants.add(here, problem.Iterate(move, zero, zero, hessian @ move))
+    secants.add(here, problem.Iterate(gradient, zero, zero, -gradient))  # no convex function has such a pair
     got, expected = (
         secants.inverse_times(gradient.copy(), lambda q: q / 7.0),
         two_loops(pairs[-lbfgs.MEMORY :], lambda q: q / 7.0, gradient),
@@ -55,7 +55,7 @@ def test_directions_are_those_of_the_two_loop_recursion(steps):
 def test_steps_that_overshoot_are_shortened_and_those_that_fall_short_go_further(loss):
     """And what is known at their end is what the records say there."""
     linear = np.array([0.01, -0.02, 0.0, 0.03])
-    objective = problem.Problem(loss, SMALL, 0.01, linear)
+    objective = problem.Objective(loss, SMALL, 0.01, linear)
     start = objective.at(np.full(4, 0.3))
     for size, single in itertools.product((1e3, 1e-3), (False, True)):
         passes = lbfgs._Single(objective, start) if single else lbfgs._Double(objective)
@@ -85,8 +85,8 @@ def test_single_precision_costs_no_digits(loss, lam, share, monkeypatch):
 def test_most_passes_are_in_single_precision(monkeypatch):
     """Three points in double precision are enough for any tolerance: each leaves 2e-7 of the one before."""
     monkeypatch.setattr(problem, "_MANY", 0)
-    counted, honest = [], problem.Problem.at
-    monkeypatch.setattr(problem.Problem, "at", lambda self, theta: counted.append(theta) or honest(self, theta))
+    counted, honest = [], problem.Objective.at
+    monkeypatch.setattr(problem.Objective, "at", lambda self, theta: counted.append(theta) or honest(self, theta))
     for form in (random_records(3000, 40, seed=1), sparse(random_records(3000, 40, seed=1))):
         counted.clear()
         found = minimise(LOGISTIC, form, 1e-3, tol=1e-9)
@@ -99,9 +99,9 @@ def test_preconditioners_of_numbers_beyond_single_precision_are_made_in_double(s
     monkeypatch.setattr(problem, "_NARROW", 0)
     X = scale * SMALL.X
     for form in (Data(X, SMALL.y), sparse(Data(X, SMALL.y))):
-        objective = problem.Problem(LOGISTIC, form, 1e-3 * scale**2)
+        objective = problem.Objective(LOGISTIC, form, 1e-3 * scale**2)
         assert np.allclose(objective.mean_squares, np.square(X).mean(axis=0), rtol=1e-12, atol=0)
-    objective = problem.Problem(LOGISTIC, Data(X, SMALL.y), 1e-3 * scale**2)
+    objective = problem.Objective(LOGISTIC, Data(X, SMALL.y), 1e-3 * scale**2)
     with np.errstate(over="ignore"):
         inverse = subsampled_hessian.SampledHessian(objective, LOGISTIC, 0.0).inverse_at(objective.at(np.zeros(4)))
     hessian = 0.25 * 1.03 * X.T @ X / len(X) + 1e-3 * scale**2 * np.eye(4)
@@ -144,7 +144,7 @@ def test_a_sample_is_close_to_all_records(loss, order):
     elif order == "repeated in turn":
         X, y = np.tile(X[:16], (256, 1)), np.tile(y[:16], 256)
     table = Data(np.ascontiguousarray(X), y)
-    objective = problem.Problem(loss, table, 1e-6)
+    objective = problem.Objective(loss, table, 1e-6)
     assert subsampled_hessian.rows_for(table.n, table.p) <= table.n // 2
     here = objective.at(np.full(5, 0.5))
     curvatures = loss.curvature(here.z, table.y)
@@ -160,7 +160,7 @@ def test_a_sample_is_close_to_all_records(loss, order):
 
 def test_a_sample_grows_where_steps_stay_slow():
     data = random_records(4000, 6, seed=8)
-    objective = problem.Problem(LOGISTIC, data, 1e-3)
+    objective = problem.Objective(LOGISTIC, data, 1e-3)
     hessian, rows = subsampled_hessian.SampledHessian(objective, LOGISTIC, 0.0), []
     for _ in range(6):
         hessian.inverse_at(objective.at(np.zeros(6)))
@@ -230,7 +230,7 @@ def test_sweeps_and_lines_match_numpy(loss):
 
 def test_large_tables_are_swept(monkeypatch):
     """The same point, from one pass or from two."""
-    objective, theta = problem.Problem(LOGISTIC, SMALL, 0.01, np.arange(4.0)), np.full(4, 0.2)
+    objective, theta = problem.Objective(LOGISTIC, SMALL, 0.01, np.arange(4.0)), np.full(4, 0.2)
     two = objective.at(theta)
     monkeypatch.setattr(problem, "_CACHE", 0)
     one = objective.at(theta)

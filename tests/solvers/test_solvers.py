@@ -160,7 +160,7 @@ def test_directions_solve_the_newton_system(loss, monkeypatch):
         z, gradient = table.X @ theta, rng.standard_normal(table.p)
         hessian = (table.X.T * loss.curvature(z, table.y)) @ table.X / table.n + 1e-6 * np.eye(table.p)
         for form in (table, sparse(table)):
-            direction = problem.Problem(loss, form, 1e-6).newton_direction(z, gradient, 1e-9)
+            direction = problem.Objective(loss, form, 1e-6).newton_direction(z, gradient, 1e-9)
             assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
 
 
@@ -172,7 +172,7 @@ def test_directions_in_single_precision_are_as_accurate_as_asked(monkeypatch):
     hessian = (data.X.T * loss.curvature(z, data.y)) @ data.X / data.n + 1e-3 * np.eye(data.p)
     for form, scale in itertools.product((data, sparse(data)), (1e-12, 1.0, 1e12)):
         exact, rough = (
-            problem.Problem(loss, form, 1e-3).newton_direction(z, scale * gradient, 1e-3, single=single)
+            problem.Objective(loss, form, 1e-3).newton_direction(z, scale * gradient, 1e-3, single=single)
             for single in (False, True)
         )
         for direction in (exact, rough):
@@ -187,7 +187,7 @@ def test_numbers_beyond_single_precision_get_directions_in_double(scale, monkeyp
     data, lam = Data(scale * SMALL.X, SMALL.y), scale**2 * 1e-3
     loss, gradient = get_loss("squared"), np.ones(SMALL.p)
     for form in (data, sparse(data)):
-        direction = problem.Problem(loss, form, lam).newton_direction(np.zeros(data.n), gradient, 1e-9, single=True)
+        direction = problem.Objective(loss, form, lam).newton_direction(np.zeros(data.n), gradient, 1e-9, single=True)
         hessian = 2 * data.gram + lam * np.eye(data.p)
         assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
 
@@ -195,14 +195,14 @@ def test_numbers_beyond_single_precision_get_directions_in_double(scale, monkeyp
 @every_smooth_loss
 def test_newton_survives_useless_directions_in_single_precision(loss, monkeypatch):
     """Single precision is tried first, and again only after a step that halved the gradient."""
-    honest, asked = problem.Problem.newton_direction, []
+    honest, asked = problem.Objective.newton_direction, []
 
     def useless_in_single(self, z, gradient, accuracy, single=False):
         asked.append(single)
         return -1e-6 * gradient if single else honest(self, z, gradient, accuracy)
 
     monkeypatch.setattr(smooth, "_ways", lambda *problem: [])
-    monkeypatch.setattr(problem.Problem, "newton_direction", useless_in_single)
+    monkeypatch.setattr(problem.Objective, "newton_direction", useless_in_single)
     found = minimise(loss, SMALL, 1e-3, tol=1e-8)
     assert np.linalg.norm(plain_objective(loss, SMALL, 1e-3, found.theta)[1]) <= 1.001e-11
     assert len(asked) >= 2 and asked[:3] == [True, False, True][: len(asked)]
@@ -228,7 +228,7 @@ def test_woodbury_keeps_its_digits_where_lam_is_tiny():
     data, lam, loss = PROBLEMS["more columns than rows"], 1e-10, get_loss("squared")
     rng = np.random.default_rng(12)
     gradient = rng.standard_normal(data.n) @ data.X
-    direction = problem.Problem(loss, data, lam).newton_direction(np.zeros(data.n), gradient, 1e-9)
+    direction = problem.Objective(loss, data, lam).newton_direction(np.zeros(data.n), gradient, 1e-9)
     image = 2 * (data.X @ direction) @ data.X / data.n + lam * direction
     assert np.linalg.norm(image + gradient) <= 1e-10 * np.linalg.norm(gradient)
 

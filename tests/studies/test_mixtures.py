@@ -12,7 +12,7 @@ from scipy.optimize import brentq, minimize
 
 from dpcore import data as records
 from dpcore.accounting.zcdp import zcdp_epsilon
-from dpcore.core.cache import BoundedCache
+from dpcore.core.cache import SharedCache
 from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Budget, NotApplicable, Unconverged
 from dpcore.core.records import Data
@@ -40,10 +40,10 @@ PRECISE = 1e-6  # predictions are in single precision
 @pytest.fixture(autouse=True)
 def empty_caches(monkeypatch):
     """Every test computes for itself."""
-    monkeypatch.setattr(excess_by_draws, "_VALLEYS", BoundedCache(64))
-    monkeypatch.setattr(single_release, "_SUPPORTS", BoundedCache(64))
-    monkeypatch.setattr(excess_by_columns, "_PRICES", BoundedCache(64))
-    monkeypatch.setattr(problem, "_REFERENCES", BoundedCache(64))
+    monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(64))
+    monkeypatch.setattr(single_release, "_SUPPORTS", SharedCache(64))
+    monkeypatch.setattr(excess_by_columns, "_PRICES", SharedCache(64))
+    monkeypatch.setattr(problem, "_REFERENCES", SharedCache(64))
 
 
 def huber(z, y, h=0.5):
@@ -181,9 +181,9 @@ def test_draws_share_their_randomness_along_m_and_along_lam():
 def test_a_new_cache_gives_the_same_bits(monkeypatch):
     first = valley_of(**SMALL, lam="auto", repetitions=10)
     price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
-    monkeypatch.setattr(excess_by_draws, "_VALLEYS", BoundedCache(1))
-    monkeypatch.setattr(excess_by_columns, "_PRICES", BoundedCache(1))
-    monkeypatch.setattr(problem, "_REFERENCES", BoundedCache(1))
+    monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(1))
+    monkeypatch.setattr(excess_by_columns, "_PRICES", SharedCache(1))
+    monkeypatch.setattr(problem, "_REFERENCES", SharedCache(1))
     second = valley_of(**SMALL, lam="auto", repetitions=10)
     assert second.training is not first.training
     assert (second.training.mean == first.training.mean).all() and (second.fresh.q90 == first.fresh.q90).all()
@@ -201,7 +201,7 @@ def test_moving_epsilon_at_a_fixed_lam_measures_nothing_again():
 def test_the_display_residual_does_not_show(monkeypatch):
     rough = valley_of(**SMALL, lam="auto", repetitions=40)
     monkeypatch.setattr(excess_by_draws, "_DISPLAY_RESIDUAL", 1e-10)
-    monkeypatch.setattr(excess_by_draws, "_VALLEYS", BoundedCache(1))
+    monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(1))
     exact = valley_of(**SMALL, lam="auto", repetitions=40)
     assert (np.abs(rough.training.mean - exact.training.mean) <= 0.3 * exact.training.se + 1e-5).all()
     assert rough.training.noiseless == pytest.approx(exact.training.noiseless, rel=2e-3)
@@ -228,9 +228,9 @@ def with_explicit_zeros(monkeypatch):
         monkeypatch.setattr(
             module, "split_of", lambda n, p, stored, seed: padded(records.load("synthetic_mixture", n, 8, seed), p)
         )
-    monkeypatch.setattr(excess_by_draws, "_VALLEYS", BoundedCache(1))
-    monkeypatch.setattr(excess_by_columns, "_PRICES", BoundedCache(1))
-    monkeypatch.setattr(problem, "_REFERENCES", BoundedCache(64))
+    monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(1))
+    monkeypatch.setattr(excess_by_columns, "_PRICES", SharedCache(1))
+    monkeypatch.setattr(problem, "_REFERENCES", SharedCache(64))
 
 
 @pytest.mark.parametrize("lam", ["auto", 0.05])

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import k1
 
 from dpcore.core.rng import generator
-from dpcore.solvers.multiclass.objective import Objective, smat, svec
+from dpcore.solvers.multiclass.objective import MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from dpcore.studies import multiclass as K
 from tests.ellipsoids import plain_psi, records
@@ -227,7 +227,7 @@ def test_the_repaired_twin_has_no_such_equation():
     noise = 0.5 * K.published_noise(1, 1.0, 800, np.random.default_rng(7)).reshape(400, 2, 2, 2)
     guessed = right = 0
     for mine, theirs in (pair, pair[::-1]):
-        objective = Objective(mine, mu=0.5, tau=0.5, noise=svec(noise), cone=True)
+        objective = MulticlassObjective(mine, mu=0.5, tau=0.5, noise=svec(noise), cone=True)
         weights = minimise_ellipsoids(objective, tol=1e-10).weights
         own, other = K.residuals(mine, weights), K.residuals(theirs, weights)
         told = ~np.isnan(own)
@@ -242,7 +242,7 @@ def test_a_ridge_alone_leaves_decisions_without_noise():
     # Noise of its own for each class does move them.
     r, _ = K.neighbours()
     noise = 0.5 * svec(K.published_noise(1, 1.0, 20, np.random.default_rng(8)).reshape(10, 2, 2, 2))
-    weights = minimise_ellipsoids(Objective(r, 1.0, 0.5, noise), tol=1e-10).weights
+    weights = minimise_ellipsoids(MulticlassObjective(r, 1.0, 0.5, noise), tol=1e-10).weights
     centred = weights - weights.mean(1, keepdims=True)
     assert np.linalg.norm(centred - centred[:1], axis=(1, 2))[1:].min() > 0.1
 

@@ -8,8 +8,8 @@ from .composed import choices_curve as choices_curve
 from .composed import equal_choices_curve as equal_choices_curve
 from .composed import summed_curve as summed_curve
 from .curves import BoundedCurve as BoundedCurve
-from .curves import Curve as Curve
 from .curves import GaussianCurve as GaussianCurve
 from .curves import ObjectiveCurve as ObjectiveCurve
 from .curves import PureCurve as PureCurve
+from .curves import TradeoffCurve as TradeoffCurve
 from .group import several_curve as several_curve

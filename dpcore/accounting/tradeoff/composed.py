@@ -14,11 +14,11 @@ from ..composition import repeated_choice_delta
 from ..pld import batch_losses
 from ..subsampled_rdp import Sampling, subsampled_delta
 from ..zcdp import zcdp_delta
-from .curves import BoundedCurve, Curve
+from .curves import BoundedCurve, TradeoffCurve
 
 
 @dc.dataclass(frozen=True)
-class RepeatedChoiceCurve(Curve):
+class RepeatedChoiceCurve(TradeoffCurve):
     """`composition.repeated_choice_delta` at every epsilon: `times` independent draws from one choice of range mu.
 
     >>> curve = RepeatedChoiceCurve(0.1, times=100)
@@ -37,7 +37,7 @@ class RepeatedChoiceCurve(Curve):
 
 
 @dc.dataclass(frozen=True)
-class ChoicesCurve(Curve):
+class ChoicesCurve(TradeoffCurve):
     """Adaptive choices of which each record sees one of `readings`, exact up to `adaptive_bounded_range`' chords.
 
     readings: for each the ranges of its choices over mu, in order. pure: they are no ranges but epsilons, and no more
@@ -65,7 +65,7 @@ class ChoicesCurve(Curve):
 
 
 @dc.dataclass(frozen=True)
-class BatchCurve(Curve):
+class BatchCurve(TradeoffCurve):
     """`times` Gaussian steps on random batches; mu: one record's largest part over the noise.
 
     By `pld`, whose rounding is charged to every delta, and by Renyi divergences where that is less.
@@ -123,7 +123,7 @@ def summed_curve(total: float, root: float, *, pure: bool = False) -> ZcdpCurve:
     return ZcdpCurve(mu, total / mu)
 
 
-def equal_choices_curve(eta: float, times: int, *, pure: bool = False) -> Curve:
+def equal_choices_curve(eta: float, times: int, *, pure: bool = False) -> TradeoffCurve:
     """Of `times` adaptive choices of range (pure: of epsilon) eta; `summed_curve` where they are too many.
 
     >>> equal_choices_curve(0.1, 3).words, equal_choices_curve(0.01, 1000).words
@@ -134,7 +134,7 @@ def equal_choices_curve(eta: float, times: int, *, pure: bool = False) -> Curve:
     return summed_curve(times * eta, math.sqrt(times) * eta, pure=pure)
 
 
-def choices_curve(mu: float, readings: tuple[tuple[float, ...], ...]) -> Curve:
+def choices_curve(mu: float, readings: tuple[tuple[float, ...], ...]) -> TradeoffCurve:
     """`ChoicesCurve`; `summed_curve` where choices are too many.
 
     >>> choices_curve(0.01, ((1.0,) * 100, (2.0,) * 400)).words

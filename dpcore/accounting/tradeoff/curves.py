@@ -1,8 +1,8 @@
 """What a mechanism promises at every epsilon at once: the trade-off curves that audits can refute.
 
 Each family has one parameter mu: of Gaussian noise the sensitivity of what is noised over its scale, of draws the range
-of one. `Curve.needed` turns what an attacker has shown into the smallest mu that allows it. All neighbours may change
-places, so that a claim says as much of an event's complement. Families that are sums of many losses are in
+of one. `TradeoffCurve.needed` turns what an attacker has shown into the smallest mu that allows it. All neighbours may
+change places, so that a claim says as much of an event's complement. Families that are sums of many losses are in
 `dpcore.accounting.tradeoff.composed`.
 """
 
@@ -31,7 +31,7 @@ _EPSILONS = np.concatenate([np.zeros(1), np.geomspace(1e-4, 40.0, 160)])
 
 
 @dc.dataclass(frozen=True)
-class Curve(abc.ABC):
+class TradeoffCurve(abc.ABC):
     """A claim about every event: its probability on one data set against that on a neighbour. mu: of its family."""
 
     mu: float
@@ -117,7 +117,7 @@ class Curve(abc.ABC):
 
 
 @dc.dataclass(frozen=True)
-class GaussianCurve(Curve):
+class GaussianCurve(TradeoffCurve):
     """mu-GDP (Dong, Roth and Su 2022).
 
     >>> GaussianCurve(1.0).needed(np.array([0.5]), np.array([0.5]))
@@ -146,7 +146,7 @@ class GaussianCurve(Curve):
 
 
 @dc.dataclass(frozen=True)
-class PureCurve(Curve):
+class PureCurve(TradeoffCurve):
     """Randomised response at epsilon = mu that, with probability `failure`, tells all: what (epsilon, delta) implies.
 
     >>> PureCurve(1.0, failure=0.1).delta(np.array([0.0, 1.0])).round(6)
@@ -183,7 +183,7 @@ class PureCurve(Curve):
 
 
 @dc.dataclass(frozen=True)
-class BoundedCurve(Curve):
+class BoundedCurve(TradeoffCurve):
     """A family of which only bounds on delta at each epsilon are known, of which some imply better ones elsewhere.
 
     P1(S) - x P0(S) at its largest over S is convex in x = e^epsilon, 1 at x = 0, and 1 - 1/x + 1/x times that of x at

@@ -21,7 +21,7 @@ from ...core.validation import integer
 from ..adaptive_bounded_range import MOST_CHOICES
 from ..pld import Losses, added_losses, pure_losses
 from .composed import BatchCurve, ChoicesCurve, RepeatedChoiceCurve, ZcdpCurve, summed_curve
-from .curves import Curve, GaussianCurve, PureCurve, lowest_profile
+from .curves import GaussianCurve, PureCurve, TradeoffCurve, lowest_profile
 
 _FARTHEST = 300.0
 _SPREAD = 1e-16  # a profile that is so close to its least value falls no more
@@ -30,7 +30,7 @@ _WITHIN = 40  # of them, at least, within the losses of one record
 
 
 @dc.dataclass(frozen=True)
-class PureReleasesCurve(Curve):
+class PureReleasesCurve(TradeoffCurve):
     """`pld.pure_losses`: the most that releases of epsilon = mu allow, whatever they are.
 
     >>> curve = PureReleasesCurve(0.1, releases=10, records=2)
@@ -50,7 +50,7 @@ class PureReleasesCurve(Curve):
 
 
 @dc.dataclass(frozen=True)
-class RecordsCurve(Curve):
+class RecordsCurve(TradeoffCurve):
     """`one` at mu, for data sets that differ in `records` records.
 
     >>> curve = RecordsCurve(0.3, one=GaussianCurve(0.3), records=3)
@@ -58,7 +58,7 @@ class RecordsCurve(Curve):
     (0.674, 0.674)
     """
 
-    one: Curve
+    one: TradeoffCurve
     records: int
 
     @property
@@ -71,7 +71,7 @@ class RecordsCurve(Curve):
 
 
 @dc.dataclass(frozen=True)
-class ReleasesCurve(Curve):
+class ReleasesCurve(TradeoffCurve):
     """`releases` adaptive releases that each have the curve `one` at mu; of choices, zCDP's where that is less.
 
     >>> curve = ReleasesCurve(0.3, one=GaussianCurve(0.3), releases=9)
@@ -79,7 +79,7 @@ class ReleasesCurve(Curve):
     (0.6736, 0.6736)
     """
 
-    one: Curve
+    one: TradeoffCurve
     releases: int
 
     @property
@@ -96,7 +96,7 @@ class ReleasesCurve(Curve):
         return found
 
 
-def several_curve(one: Curve, releases: int, records: int) -> Curve:
+def several_curve(one: TradeoffCurve, releases: int, records: int) -> TradeoffCurve:
     """What `releases` adaptive releases allow that each have the curve `one`, where a person has `records` records.
 
     Gaussian: mu grows by records sqrt(releases). zCDP: rho by records^2 releases. Ranges of choices by records. Pure:
@@ -124,13 +124,13 @@ def several_curve(one: Curve, releases: int, records: int) -> Curve:
         case ChoicesCurve(readings=(ranges,)) if k * len(ranges) <= MOST_CHOICES:
             return dc.replace(one, mu=g * one.mu, readings=(k * ranges,))
         case ChoicesCurve() | RepeatedChoiceCurve():
-            far: Curve = one.at(g * one.mu)
+            far: TradeoffCurve = one.at(g * one.mu)
         case _:
             far = RecordsCurve(one.mu, one, g) if g > 1 else one
     return ReleasesCurve(far.mu, far, k) if k > 1 else far
 
 
-def _ranges(one: Curve) -> tuple[tuple[float, float], ...]:
+def _ranges(one: TradeoffCurve) -> tuple[tuple[float, float], ...]:
     """What the ranges of a release's choices, and the root of their squares, add up to at most; nothing of others."""
     match one:
         case ChoicesCurve(pure=False):
@@ -142,14 +142,14 @@ def _ranges(one: Curve) -> tuple[tuple[float, float], ...]:
 
 
 @functools.lru_cache(maxsize=64)
-def _added(one: Curve, releases: int) -> Losses:
+def _added(one: TradeoffCurve, releases: int) -> Losses:
     def profile(grid: Array) -> Array:
         return np.asarray(np.interp(np.exp(grid), *lowest_profile(grid, one.delta(grid))))
 
     return added_losses(profile, _last(one), releases)
 
 
-def _last(curve: Curve, records: int = 1) -> float:
+def _last(curve: TradeoffCurve, records: int = 1) -> float:
     """From where on the profile falls no more, nor what a chain of so many records makes of it."""
     if isinstance(curve, PureCurve):
         return curve.mu
@@ -159,7 +159,7 @@ def _last(curve: Curve, records: int = 1) -> float:
 
 
 @functools.lru_cache(maxsize=64)
-def _chain(one: Curve, records: int) -> tuple[float, Array]:
+def _chain(one: TradeoffCurve, records: int) -> tuple[float, Array]:
     """The width of a grid from 0, and the profile for `records` records on it."""
     points = records * max(math.ceil(_POINTS / records), _WITHIN)
     width = min(records * _last(one, records), _FARTHEST) / points

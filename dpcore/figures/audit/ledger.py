@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...accounting.ledger import Curve, Kind, Noise
+from ...accounting.ledger import EpsilonCurve, Kind, NoiseSource
 from ...core.arrays import Array
 from ..figure import Figure
 from ..log_chart import titled
@@ -39,7 +39,7 @@ NAMES: dict[Kind, str] = {
     "poisson": "Rényi, Poisson batch",
     "exact": "exact",
 }
-NOISE_NAMES: dict[Noise, str] = {
+NOISE_NAMES: dict[NoiseSource, str] = {
     "published": "as published",
     "uniform": "proved, one random index",
     "poisson": "proved, Poisson batch",
@@ -53,7 +53,7 @@ _LOOKS: dict[Kind, tuple[str, float]] = {
     "poisson": ("solid", 3),
     "exact": ("solid", 3),
 }
-_NOISE_LOOKS: dict[Noise, tuple[str, float]] = {
+_NOISE_LOOKS: dict[NoiseSource, tuple[str, float]] = {
     "published": ("2px 5px", 2.5),
     "uniform": ("solid", 1.5),
     "poisson": ("solid", 3),
@@ -65,7 +65,7 @@ _FLAG = 100  # px on the axis that the cursor's flag takes, with gaps
 
 
 def ledger_figure(
-    curves: Sequence[Curve],
+    curves: Sequence[EpsilonCurve],
     steps: Sequence[int],
     *,
     at: int,
@@ -134,8 +134,8 @@ def accounting_name(kind: Kind, *, full: bool) -> str:
 
 
 def noise_figure(
-    noises: Mapping[Noise, tuple[Array, Array]],
-    here: Mapping[Noise, float],
+    noises: Mapping[NoiseSource, tuple[Array, Array]],
+    here: Mapping[NoiseSource, float],
     *,
     epsilon: float,
     theme: Theme,
@@ -169,7 +169,7 @@ def noise_figure(
     return Figure(traces, layout)
 
 
-def _curve(curve: Curve, x: Array, name: str, colour: str, *, thin: bool, over: str) -> dict[str, Any]:
+def _curve(curve: EpsilonCurve, x: Array, name: str, colour: str, *, thin: bool, over: str) -> dict[str, Any]:
     """A curve that stops before the last step has a cross at its end."""
     dash, width = _LOOKS[curve.kind]
     trace = line(x, curve.epsilon, colour, name, "y", width=1.5 if thin else width, dash=dash, over=over)
@@ -200,7 +200,7 @@ def _dots(x: list[float], y: list[float], colour: str, theme: Theme) -> dict[str
     }
 
 
-def _powers(curves: Sequence[Curve], label: float) -> tuple[float, float]:
+def _powers(curves: Sequence[EpsilonCurve], label: float) -> tuple[float, float]:
     """Exponents of an axis that holds the label and the curves near it; the label alone where no curve has a point."""
     values, middle = np.log10(np.concatenate([curve.epsilon for curve in curves])), math.log10(label)
     values = np.append(values[np.isfinite(values)], middle)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...experiments.summary import Measured
+from ...experiments.summary import Summary
 from ...studies.multiclass import Accuracies, Excesses, LearnerKey, Tuning
 from ..figure import Figure
 from ..log_chart import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, with_legend
@@ -126,7 +126,7 @@ def _across(
     return [words], wide, narrow
 
 
-def _band(x: Array, measured: Measured, colour: str, *, legend: bool) -> list[dict[str, Any]]:
+def _band(x: Array, measured: Summary, colour: str, *, legend: bool) -> list[dict[str, Any]]:
     drawn = np.isfinite(measured.q10)
     edge = {"type": "scatter", "mode": "lines", "x": x[drawn], "line": {"width": 0}, "hoverinfo": "skip"}
     fill = {
@@ -139,7 +139,7 @@ def _band(x: Array, measured: Measured, colour: str, *, legend: bool) -> list[di
 
 
 def _means(
-    x: Array, measured: Measured, name: str, ink: str, symbol: str, dash: str, cursor: float, letter: str
+    x: Array, measured: Summary, name: str, ink: str, symbol: str, dash: str, cursor: float, letter: str
 ) -> dict[str, Any]:
     curve = line(x, measured.mean, ink, name, "y", width=3, dash=dash, over=letter)
     marker = {"symbol": symbol, "size": np.where(x == cursor, 13.0, 7.0), "color": ink, "opacity": 1}

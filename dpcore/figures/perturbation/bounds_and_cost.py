@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import Array
-from ...studies.perturbation.non_private_descent import Work
+from ...studies.perturbation.non_private_descent import DescentCost
 from ..figure import Figure
 from ..style import (
     FAMILIES,
@@ -76,7 +76,7 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
     return Figure(traces, made)
 
 
-def work_figure(made: Work, *, theme: Theme, height: int) -> Figure:
+def work_figure(made: DescentCost, *, theme: Theme, height: int) -> Figure:
     """Excess risk against the gradients computed, by all records a step and by one, each with its bound. height: px."""
     colours = FAMILIES[theme]
     curves = (

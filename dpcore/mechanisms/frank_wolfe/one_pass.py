@@ -13,7 +13,7 @@ from scipy.special import digamma
 
 from ... import theory
 from ...accounting.attack_limits import varied_range_attack_limit
-from ...accounting.tradeoff import Curve, choices_curve, summed_curve
+from ...accounting.tradeoff import TradeoffCurve, choices_curve, summed_curve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
 from ...core.losses import get_loss
@@ -171,7 +171,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
             varied_range_attack_limit(unit * math.fsum(moves), unit * math.hypot(*moves)) for moves in course.readings
         )
 
-    def claimed_curve(self, plan: Plan) -> Curve:
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         """Of choices with Laplace noise no more is known than that they are (2 s / b)-DP."""
         course, rho = self._course(plan.spec, plan.requested), zcdp_rho(plan.spent)
         weight, epsilon = course.weight, plan.spent.epsilon

@@ -12,7 +12,7 @@ from scipy.special import digamma, logsumexp
 from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.composition import advanced_step, basic_epsilon
-from ...accounting.tradeoff import Curve, equal_choices_curve
+from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
 from ...core.losses import get_loss
@@ -180,7 +180,7 @@ class FrankWolfePolytope(ReadingMechanism):
     def attack_limit(self, plan: Plan) -> float:
         return bounded_range_attack_limit(_range(plan.noise, plan.scale, plan.ledger[0].sensitivity), plan.steps)
 
-    def claimed_curve(self, plan: Plan) -> Curve:
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         """Of choices with Laplace noise no more is known than their epsilon."""
         spent, times = plan.spent, plan.steps
         if plan.noise == "gumbel":

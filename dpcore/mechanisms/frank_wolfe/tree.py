@@ -13,7 +13,7 @@ import numpy as np
 from ... import theory
 from ...accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
-from ...accounting.tradeoff import Curve, GaussianCurve, ZcdpCurve
+from ...accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
 from ...core.losses import get_loss
@@ -168,7 +168,7 @@ class TreeFrankWolfe(ReadingMechanism):
             return gaussian_attack_limit(mu)
         return zcdp_attack_limit(0.5 * mu * mu)
 
-    def claimed_curve(self, plan: Plan) -> Curve:
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         """For generalised Gaussian noise what is known of all zCDP."""
         if self.noise == "gaussian":
             return GaussianCurve(gaussian_mu(plan.spent))

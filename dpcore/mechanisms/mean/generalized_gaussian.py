@@ -10,7 +10,7 @@ import numpy as np
 
 from ...accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
 from ...accounting.gaussian import gaussian_mu
-from ...accounting.tradeoff import Curve, GaussianCurve, ZcdpCurve
+from ...accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
 from ...core.losses import get_loss
@@ -124,7 +124,7 @@ class GeneralizedGaussian(ReadingMechanism):
             return gaussian_attack_limit(mu)
         return zcdp_attack_limit(0.5 * mu**2)
 
-    def claimed_curve(self, plan: Plan) -> Curve:
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         """For generalised Gaussian noise what is known of all zCDP."""
         if self.noise == "gaussian":
             return GaussianCurve(gaussian_mu(plan.spent))

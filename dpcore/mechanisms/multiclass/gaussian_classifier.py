@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from ... import theory
 from ...accounting.gaussian import gaussian_mu
 from ...accounting.objective import class_vertices, objective_epsilon, objective_mu
-from ...accounting.tradeoff import Curve, GaussianCurve, PureCurve
+from ...accounting.tradeoff import GaussianCurve, PureCurve, TradeoffCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
@@ -156,7 +156,7 @@ class GaussianClassifier(SampledMechanism):
             paid = objective_epsilon(mu, parts(plan.spent)[0].delta, main.charge, vertices)
         return objective_attack_limit(plan, self.law, dimensions, vertices, paid)
 
-    def claimed_curve(self, plan: Plan) -> Curve:
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         if self.noise == "gamma":
             return PureCurve(plan.spent.epsilon)
         if self.perturbed == "output":

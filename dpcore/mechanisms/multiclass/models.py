@@ -12,7 +12,7 @@ from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.records import Data
 from ...core.specification import Spec
-from ...solvers.multiclass.objective import ClassRecords, Objective, smat
+from ...solvers.multiclass.objective import ClassRecords, MulticlassObjective, smat
 from ..noise.rounding import grid_of, on_grid
 from ..noise.spherical import Noise
 from .calibration import dimensions
@@ -27,9 +27,9 @@ def class_records(spec: Spec, data: Data) -> ClassRecords:
     return ClassRecords(X, data.y, spec.classes, spec.domain.R, get_loss(spec.loss).shape)
 
 
-def objective(spec: Spec, data: Data, noise: Array | None = None) -> Objective:
+def objective(spec: Spec, data: Data, noise: Array | None = None) -> MulticlassObjective:
     """n (J + <B, Phi>) for each B of the noise [R, C, q]; None is a single B of 0."""
-    return Objective(
+    return MulticlassObjective(
         class_records(spec, data), spec.n * float(spec.lam), noise=None if noise is None else spec.n * noise
     )
 

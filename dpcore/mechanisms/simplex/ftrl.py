@@ -11,7 +11,7 @@ import numpy as np
 from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.composition import basic_epsilon
-from ...accounting.tradeoff import Curve, equal_choices_curve
+from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, bounded_range_rho, zcdp_epsilon
 from ...core.arrays import Array
 from ...core.losses import get_loss
@@ -131,7 +131,7 @@ class FTRL(Mechanism):
         event = plan.ledger[0]
         return bounded_range_attack_limit(2.0 * event.sensitivity / plan.scale, event.times)
 
-    def claimed_curve(self, plan: Plan) -> Curve:
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         times = plan.ledger[0].times
         return equal_choices_curve(bounded_range_eta(plan.spent, times), times)
 

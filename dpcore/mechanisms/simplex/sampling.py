@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
-from ...accounting.tradeoff import Curve, PureCurve, RepeatedChoiceCurve, equal_choices_curve
+from ...accounting.tradeoff import PureCurve, RepeatedChoiceCurve, TradeoffCurve, equal_choices_curve
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
@@ -156,7 +156,7 @@ class SimplexSampling(SampledMechanism):
             return bounded_range_attack_limit(eta, plan.steps)
         return RepeatedChoiceCurve(eta, plan.steps).attack_limit()
 
-    def claimed_curve(self, plan: Plan) -> Curve:
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         eta = br.largest_eta(plan.spent, plan.steps)
         if br.price(eta, plan.steps, plan.spent.delta).delta != plan.spent.delta:
             # Where delta covers all that leaks, what is spent says nothing of the range.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
-from .problem import MAX_FACTOR, Problem, cholesky_inverse, dense, scale_rows
+from .problem import MAX_FACTOR, Objective, cholesky_inverse, dense, scale_rows
 
 Matrix = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -117,7 +117,7 @@ def _mean_hessian(records: Records, z: Matrix) -> Callable[[float], Solve]:
     """lam -> (b -> (X' diag(mean curvature) X / n + lam I)^{-1} b)."""
     weights = records.mean_curvatures(z) / records.data.n
     if records.data.active > MAX_FACTOR:
-        diagonal = float(weights.sum()) * Problem(records.loss, records.data, 0.0).mean_squares
+        diagonal = float(weights.sum()) * Objective(records.loss, records.data, 0.0).mean_squares
         return lambda lam: lambda b: b / (diagonal + lam)
     scaled = scale_rows(records.X, weights)
     hessian = dense(scaled.T @ scaled).astype(np.float64)

@@ -18,7 +18,7 @@ from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 from .nonsmooth import duality_gap, kinks_of, minimise_kinked
-from .problem import Point, Problem, find_root
+from .problem import Objective, Point, find_root
 from .smooth import minimise_smooth
 
 _DECADE = 10.0
@@ -32,7 +32,7 @@ def smooth_on_sphere(loss: Loss, data: Data, lam: float, radius: float, tol: flo
     lam ||theta - theta_hat||^2 <= <grad J(theta), theta - theta_hat> (strong convexity, and theta_hat is optimal)
     = <u, theta - theta_hat> - t <theta, theta - theta_hat>, and the last product is >= 0 inside the ball.
     """
-    problem = Problem(loss, data, lam)
+    problem = Objective(loss, data, lam)
 
     def solve(total: float, last: Point | None) -> Point:
         return minimise_smooth(loss, data, total, 0.1 * tol, last.theta if last else None)
@@ -52,7 +52,7 @@ def smooth_in_ball(loss: Loss, data: Data, radius: float, tol: float) -> Point:
     The gap bounds F(theta) - F(t) <= <grad F, theta - t> for every t in the ball. At the minimiser of
     F + (nu/2) ||.||^2, inside the ball, it is nu ||theta|| (radius - ||theta||): nu = tol / radius^2 needs no sphere.
     """
-    problem = Problem(loss, data, 0.0)
+    problem = Objective(loss, data, 0.0)
 
     def solve(nu: float, last: Point | None) -> Point:
         return minimise_smooth(loss, data, nu, 0.1 * tol / radius, last.theta if last else None)
@@ -124,7 +124,7 @@ def _walk(
 
 def _inside(loss: Loss, data: Data, radius: float) -> float:
     """A value of lam + nu whose minimiser is well inside: ||theta|| <= ||grad F(0)|| / (lam + nu)."""
-    return 2.0 * float(np.linalg.norm(Problem(loss, data, 0.0).gradient(np.zeros(data.active)))) / radius
+    return 2.0 * float(np.linalg.norm(Objective(loss, data, 0.0).gradient(np.zeros(data.active)))) / radius
 
 
 def _projected(radius: float, theta: Array) -> Array:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.losses import Loss
-from .problem import Here, Problem, find_root, pull_single
+from .problem import Iterate, Objective, find_root, pull_single
 
 MEMORY = 10
 _FURTHEST, _LINE_STEPS = 2.0**60, 60
@@ -46,19 +46,19 @@ class Way:
     may be in single precision.
     """
 
-    inverse_at: Callable[[Here], Inverse]
+    inverse_at: Callable[[Iterate], Inverse]
     max_steps: int
     flatter: float
     single: bool
 
 
-def quasi_newton(problem: Problem, here: Here, tol: float, way: Way) -> tuple[Here, int]:
+def quasi_newton(problem: Objective, here: Iterate, tol: float, way: Way) -> tuple[Iterate, int]:
     """Steps until ||gradient|| <= tol or no more are allowed or of use: the best point in double precision, steps."""
     with np.errstate(over="ignore", invalid="ignore"):  # of single precision, which is left where it is of no use
         return _refine(problem, here, tol, way)
 
 
-def _refine(problem: Problem, here: Here, tol: float, way: Way) -> tuple[Here, int]:
+def _refine(problem: Objective, here: Iterate, tol: float, way: Way) -> tuple[Iterate, int]:
     walk, single = _Walk(here, tol, way), way.single
     if single and problem.vast:
         here = walk.go(_Double(problem), here, tol, _FIRST)
@@ -80,16 +80,16 @@ def _refine(problem: Problem, here: Here, tol: float, way: Way) -> tuple[Here, i
 class _Walk:
     """What steps have learnt of the Hessian, and how many there were."""
 
-    def __init__(self, here: Here, tol: float, way: Way) -> None:
+    def __init__(self, here: Iterate, tol: float, way: Way) -> None:
         self.way, self.max_steps, self.steps = way, way.max_steps, 0
         self.first, self.tol = here.norm, tol
         self.secants = Secants(len(here.theta))
         self._renew(here)
 
-    def _renew(self, here: Here) -> None:
+    def _renew(self, here: Iterate) -> None:
         self.inverse, self.renewed, self.norm_then = self.way.inverse_at(here), self.steps, here.norm
 
-    def go(self, passes: _Double | _Single, here: Here, goal: float, most: float = math.inf) -> Here:
+    def go(self, passes: _Double | _Single, here: Iterate, goal: float, most: float = math.inf) -> Iterate:
         """Steps until ||gradient|| <= goal, or until no more are allowed or of use."""
         norms = [here.norm]
         while goal < here.norm < math.inf and self.steps < min(self.max_steps, most):
@@ -108,7 +108,7 @@ class _Walk:
                 self._renew(here)
         return here
 
-    def left(self, here: Here) -> float:
+    def left(self, here: Iterate) -> float:
         """How many more steps there will be if they are as good as those so far."""
         if not 0.0 < here.norm < self.first:
             return math.inf if here.norm > self.tol else 0.0
@@ -119,9 +119,9 @@ class _Walk:
 class _Double:
     """Predictions and gradients from the records."""
 
-    problem: Problem
+    problem: Objective
 
-    def step(self, here: Here, direction: Array, flatter: float) -> Here | None:
+    def step(self, here: Iterate, direction: Array, flatter: float) -> Iterate | None:
         """Along the direction to where J is flatter; None where it does not fall that way."""
         slope = float(here.gradient @ direction)
         if not -math.inf < slope < 0.0:
@@ -132,22 +132,22 @@ class _Double:
         line = _Line(self.problem, here, direction, end.z, end.z - here.z, slope)
         theta, z, slopes = line.flat(flatter)
         gradient = self.problem.pull(slopes) + self.problem.lam * theta + self.problem.linear
-        return Here(theta, z, slopes, gradient, exact=False)
+        return Iterate(theta, z, slopes, gradient, exact=False)
 
 
 @dc.dataclass(frozen=True)
 class _Single:
     """Predictions and gradients from what they have changed since the anchor, in single precision."""
 
-    problem: Problem
-    anchor: Here
+    problem: Objective
+    anchor: Iterate
 
     @functools.cached_property
     def rest(self) -> Array:
         """The anchor's gradient but for its part of the regulariser's."""
         return self.anchor.gradient - self.problem.lam * self.anchor.theta
 
-    def step(self, here: Here, direction: Array, flatter: float) -> Here | None:
+    def step(self, here: Iterate, direction: Array, flatter: float) -> Iterate | None:
         """Along the direction to where J is flatter; None where it does not fall that way."""
         X, anchor = self.problem.single, self.anchor
         taken = direction.astype(np.float32)
@@ -161,15 +161,15 @@ class _Single:
         gradient = pull_single(X, slopes - anchor.slopes)
         gradient += self.rest
         gradient += self.problem.lam * theta
-        return Here(theta, z, slopes, gradient, exact=False)
+        return Iterate(theta, z, slopes, gradient, exact=False)
 
 
 @dc.dataclass(frozen=True)
 class _Line:
     """J along a direction: end, the predictions at its end, change, how far they have come, and the slope here."""
 
-    problem: Problem
-    here: Here
+    problem: Objective
+    here: Iterate
     direction: Array
     end: Array
     change: Array
@@ -212,7 +212,7 @@ class Secants:
         self.cosines, self.ratios, self.shares = np.empty((3, MEMORY))
         self.last, self.count = -1, 0
 
-    def add(self, before: Here, after: Here) -> None:
+    def add(self, before: Iterate, after: Iterate) -> None:
         """Remember a step, if the gradient has turned along it."""
         from ... import kernels
 

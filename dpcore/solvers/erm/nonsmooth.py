@@ -24,7 +24,7 @@ from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
-from .problem import MAX_FACTOR, Point, Problem
+from .problem import MAX_FACTOR, Objective, Point
 from .smooth import newton
 
 _MAX_ROUNDS = 40
@@ -152,7 +152,7 @@ def _multiplier_rounds(kinks: Kinks, data: Data, lam: float, goal: float, point:
         if point.residual <= goal:
             break
         smoothed = _Smoothed(kinks, point.alpha, width)
-        problem = Problem(smoothed, data, lam)
+        problem = Objective(smoothed, data, lam)
         # A gradient of this norm adds a tenth of the goal to the gap.
         theta, _, taken = newton(problem, point.theta, problem.gradient(point.theta), math.sqrt(0.2 * goal * lam))
         alpha = smoothed.multipliers(data.X @ theta)

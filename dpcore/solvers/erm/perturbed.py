@@ -25,7 +25,7 @@ from ...core.losses import Loss
 from ...core.records import Data
 from ...core.validation import check_real
 from .batched_lbfgs import Matrix, Preconditioner, Records, descend, lengths
-from .problem import MAX_FACTOR, Problem, dense
+from .problem import MAX_FACTOR, Objective, dense
 from .smooth import minimise_smooth, newton
 
 DISPLAY_ACCURACY = 2e-3
@@ -192,7 +192,7 @@ class _Walk:
 
     def _finish(self, lam: float, linear: Array, row: Any) -> None:
         """Newton's method in double precision for one repetition."""
-        problem = Problem(self.task.loss, self.task.data, lam, linear[row])
+        problem = Objective(self.task.loss, self.task.data, lam, linear[row])
         theta = self.theta[row]
         while True:
             gradient = problem.gradient(theta)

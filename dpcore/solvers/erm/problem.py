@@ -47,7 +47,7 @@ class Point:
 
 
 @dc.dataclass(frozen=True)
-class Here:
+class Iterate:
     """What steps start from: theta [r], predictions z [n] and slopes l'(z) [n], grad J [r].
 
     exact: all from the records at this very theta in double precision.
@@ -73,7 +73,7 @@ class Smooth(Protocol):
 
 
 @dc.dataclass(frozen=True)
-class Problem:
+class Objective:
     """(1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2 + <linear, theta> for a loss l with a derivative.
 
     linear: [r], or 0 for J itself.
@@ -84,14 +84,14 @@ class Problem:
     lam: float
     linear: Array | float = 0.0
 
-    def at(self, theta: Array) -> Here:
+    def at(self, theta: Array) -> Iterate:
         """All that is known at theta, in double precision."""
         if self.vast and isinstance(self.loss, Loss) and theta.any():
             z, slopes, pulled = self.loss.sweep(self.data.X, theta, self.data.y)
-            return Here(theta, z, slopes, pulled / self.data.n + self.lam * theta + self.linear)
+            return Iterate(theta, z, slopes, pulled / self.data.n + self.lam * theta + self.linear)
         z = self.predictions(theta)
         slopes = self.loss.derivative(z, self.data.y)
-        return Here(theta, z, slopes, self.pull(slopes) + self.lam * theta + self.linear)
+        return Iterate(theta, z, slopes, self.pull(slopes) + self.lam * theta + self.linear)
 
     def predictions(self, theta: Array) -> Array:
         """X theta, shape [n]; most solves start at 0, where it needs no product."""
@@ -227,7 +227,7 @@ def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:
 def beside_filled(data: Data, lam: float, linear: Array) -> tuple[Array, float]:
     """-linear / lam in the columns without an entry, where it is the minimiser's coordinate, and 0 in the others.
 
-    linear: [..., r], as in `Problem`. Also what bounds the length of the rounding errors, for each of the rows: none
+    linear: [..., r], as in `Objective`. Also what bounds the length of the rounding errors, for each of the rows: none
     of them is above 2^-53 of its coordinate, twice that leaves room for the rounding of the bound itself.
     """
     columns, _ = data.filled

@@ -15,7 +15,7 @@ from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 from .lbfgs import MEMORY, Inverse, Way, quasi_newton
-from .problem import MAX_FACTOR, Here, Point, Problem, cholesky_inverse, find_root
+from .problem import MAX_FACTOR, Iterate, Objective, Point, cholesky_inverse, find_root
 from .subsampled_hessian import SampledHessian, rows_for
 
 _MAX_NEWTON = 200
@@ -36,7 +36,7 @@ def minimise_smooth(
     loss: Loss, data: Data, lam: float, tol: float, start: Array | None = None, linear: Array | float = 0.0
 ) -> Point:
     """theta with ||grad J(theta) + linear|| <= tol; raises Unconverged."""
-    problem = Problem(loss, data, lam, linear)
+    problem = Objective(loss, data, lam, linear)
     here, steps = problem.at(np.zeros(data.active) if start is None else start), 0
     for way in _ways(problem, loss) if here.norm > tol else ():
         if here.norm > tol:
@@ -48,7 +48,7 @@ def minimise_smooth(
     return Point(theta, float(np.linalg.norm(gradient)), steps + taken)
 
 
-def _ways(problem: Problem, loss: Loss) -> list[Way]:
+def _ways(problem: Objective, loss: Loss) -> list[Way]:
     """What to try before Newton's method.
 
     The Hessian of a sample serves tables that have more rows than columns; that of all rows, X'X, where it has been
@@ -60,17 +60,17 @@ def _ways(problem: Problem, loss: Loss) -> list[Way]:
     data, lam, n, r = problem.data, problem.lam, problem.data.n, problem.data.active
     least = _LEAST_CURVATURE * loss.curvature_bound
 
-    def typical(here: Here) -> float:
+    def typical(here: Iterate) -> float:
         return max(float(loss.curvature(here.z, data.y).mean()), least)
 
-    def even(here: Here) -> Inverse:
+    def even(here: Iterate) -> Inverse:
         return lambda g: g / lam
 
-    def diagonal(here: Here) -> Inverse:
+    def diagonal(here: Iterate) -> Inverse:
         inverse = 1.0 / (typical(here) * problem.mean_squares + lam)
         return lambda g: inverse * g
 
-    def whole(here: Here) -> Inverse:
+    def whole(here: Iterate) -> Inverse:
         return cholesky_inverse(typical(here) * data.gram, lam)
 
     if not isinstance(data.X, np.ndarray):
@@ -86,7 +86,7 @@ def _ways(problem: Problem, loss: Loss) -> list[Way]:
     cost = 0 if known else (n if constant else rows_for(n, r)) * r // (8 * n)
     sample = SampledHessian(problem, loss, least)
 
-    def close(here: Here) -> Inverse:
+    def close(here: Iterate) -> Inverse:
         return whole(here) if constant or (known and not here.z.any()) else sample.inverse_at(here)
 
     plain = [Way(diagonal, cost, _FLATTEST, problem.wide)] if cost > (_CHEAP_WHOLE if constant else _CHEAP) else []
@@ -95,7 +95,7 @@ def _ways(problem: Problem, loss: Loss) -> list[Way]:
     return [*plain, Way(close, _MAX_STEPS, _FLAT, single)]
 
 
-def newton(problem: Problem, theta: Array, gradient: Array, tol: float) -> tuple[Array, Array, int]:
+def newton(problem: Objective, theta: Array, gradient: Array, tol: float) -> tuple[Array, Array, int]:
     """Newton's method with a line search from theta with this gradient: theta with ||gradient|| <= tol, that
     gradient, steps taken.
 

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from ...core.arrays import Array
 from ...core.losses import Loss
 from .lbfgs import Inverse
-from .problem import SINGLE_RANGE, Here, Problem
+from .problem import SINGLE_RANGE, Iterate, Objective
 
 # The golden section's multiples are spread evenly, whatever the order and the period of the rows.
 _GOLDEN = 0.6180339887498949
@@ -38,12 +38,12 @@ def rows_for(n: int, r: int) -> int:
 class SampledHessian:
     """X' diag(l'') X / m + lam I over m of the records."""
 
-    def __init__(self, problem: Problem, loss: Loss, least: float) -> None:
+    def __init__(self, problem: Objective, loss: Loss, least: float) -> None:
         """least: what the mean curvature is taken for where it is less."""
         self.problem, self.loss, self.least = problem, loss, least
         self.rows, self.made = rows_for(problem.data.n, problem.data.active), 0
 
-    def inverse_at(self, here: Here) -> Inverse:
+    def inverse_at(self, here: Iterate) -> Inverse:
         n = self.problem.data.n
         if self.made >= _PATIENCE:
             self.rows = min(_GROWTH * self.rows, n)

@@ -267,7 +267,7 @@ class ClassRecords:
 
 
 @dc.dataclass(frozen=True)
-class Objective:
+class MulticlassObjective:
     """F of the module, for a batch of noise draws. A model is [C, q], a symmetric matrix in svec form for each class.
 
     mu: > 0. tau: >= 0. noise: B, [R, C, q] in svec form; None is a single draw of 0. cone: minimise over matrices with
@@ -298,7 +298,7 @@ class Objective:
         traced[-1] = 0.0
         return self.noise + self.tau * svec(np.diag(traced))  # type: ignore[operator]
 
-    def draws(self, rows: Any) -> Objective:
+    def draws(self, rows: Any) -> MulticlassObjective:
         """The same for some of the draws."""
         return dc.replace(self, noise=self.noise[rows])  # type: ignore[index]
 

@@ -1,7 +1,8 @@
 """Minimisers of the large-margin Gaussian classifier's objective, certified by its duality gap, for many noise draws.
 
 All draws take Newton's steps together, over the cone within the method of multipliers. Without cone, several start at
-the minimiser without noise, whose Hessian preconditions all of them. None is trusted: `Objective.gaps` decides.
+the minimiser without noise, whose Hessian preconditions all of them. None is trusted: `MulticlassObjective.gaps`
+decides.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ...core.arrays import Array
 from ...core.privacy import Unconverged
 from ...core.validation import integer, positive
 from ..erm.problem import find_root
-from .objective import ClassRecords, Objective, Spectrum, project_to_cone, smat, svec
+from .objective import ClassRecords, MulticlassObjective, Spectrum, project_to_cone, smat, svec
 
 _MAX_ROUNDS, _FIRST_WEIGHT, _GROWTH = 40, 10.0, 5.0
 _INNER, _CG_ACCURACY, _MAX_CG = 0.1, 0.1, 500
@@ -56,7 +57,7 @@ class _Asked:
 
 
 def minimise_ellipsoids(
-    objective: Objective, *, tol: float = 1e-6, distance: float = math.inf, max_steps: int = 1_000
+    objective: MulticlassObjective, *, tol: float = 1e-6, distance: float = math.inf, max_steps: int = 1_000
 ) -> Ellipsoids:
     """Minimise F for every draw of the noise.
 
@@ -67,9 +68,9 @@ def minimise_ellipsoids(
     Draws do not see each other but for rounding. Memory: about four arrays [R, C, n].
     Raises Unconverged when a draw does not get there; nothing is returned then.
 
-    >>> from dpcore.solvers.multiclass.objective import ClassRecords, Objective, classify
+    >>> from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, classify
     >>> records = ClassRecords([[-1.0], [-0.8], [0.9], [1.0]], [0, 0, 1, 1], classes=2)
-    >>> found = minimise_ellipsoids(Objective(records, mu=0.1, cone=True))
+    >>> found = minimise_ellipsoids(MulticlassObjective(records, mu=0.1, cone=True))
     >>> classify(found.weights, records.Z).tolist(), bool(found.gaps[0] <= 1e-6 * found.values[0])
     ([[0, 0, 1, 1]], True)
     """
@@ -92,7 +93,7 @@ def minimise_ellipsoids(
     return found
 
 
-def _around_no_noise(objective: Objective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
+def _around_no_noise(objective: MulticlassObjective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
     """`_solve` without cone, from the minimiser without noise, moved by what all classes have in common.
 
     No margin sees the mean over the classes, which is -(tau I_d + mean of B) / mu. Where that minimiser is not found
@@ -112,7 +113,7 @@ def _around_no_noise(objective: Objective, asked: _Asked, max_steps: int) -> tup
     return dc.replace(found, steps=found.steps + centre.steps[0]), goals
 
 
-def _along_ridges(objective: Objective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
+def _along_ridges(objective: MulticlassObjective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
     """`_solve` for a single draw without cone, along falling ridges where its own one is small.
 
     At 0 no margin is on the rounded part: beside next to no ridge Newton's first step would go far astray.
@@ -145,7 +146,7 @@ def loss_hessian(records: ClassRecords, scores: Array) -> Array:
 
 
 def _solve(
-    objective: Objective, asked: _Asked, start: Array, max_steps: int, inverse: Array | None = None
+    objective: MulticlassObjective, asked: _Asked, start: Array, max_steps: int, inverse: Array | None = None
 ) -> tuple[Ellipsoids, Array]:
     """What was reached, and the goals [R]: the method of multipliers, each round by Newton's method.
 
@@ -176,7 +177,13 @@ def _solve(
 
 
 def _newton(
-    objective: Objective, asked: _Asked, Y: Array, sigma: float, weights: Array, max_steps: Any, inverse: Array | None
+    objective: MulticlassObjective,
+    asked: _Asked,
+    Y: Array,
+    sigma: float,
+    weights: Array,
+    max_steps: Any,
+    inverse: Array | None,
 ) -> tuple[Array, Array, Array, Any]:
     """The ends of a round, the next Y, the points of the set beside them, and the steps that each draw took.
 
@@ -201,7 +208,7 @@ def _newton(
 class _Round:
     """F(Phi) + ||Pi(Y - sigma Phi)||^2 / (2 sigma) at weights [R, C, q] with these scores; plain F without cone."""
 
-    def __init__(self, objective: Objective, Y: Array, sigma: float, weights: Array, scores: Array) -> None:
+    def __init__(self, objective: MulticlassObjective, Y: Array, sigma: float, weights: Array, scores: Array) -> None:
         self.objective, self.Y, self.sigma, self.weights, self.scores = objective, Y, sigma, weights, scores
         self.losses, pull = objective.records.loss(scores)
         self.gradient = pull + objective.mu * weights + objective.linear

@@ -6,7 +6,7 @@ import dataclasses as dc
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 
-from ...audit.attack_success import RUNS, Odds, odds_after
+from ...audit.attack_success import RUNS, AttackSuccess, odds_after
 from ...audit.game import Audit
 from ...core.cancel import never
 from ...core.chunks import ChunkSizer
@@ -23,7 +23,7 @@ class Attack:
     """How far an attack is. runs: played by now. odds: None before the last of them."""
 
     runs: int
-    odds: Odds | None
+    odds: AttackSuccess | None
 
 
 @dc.dataclass(frozen=True)

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from ...accounting.tradeoff import Curve
+from ...accounting.tradeoff import TradeoffCurve
 from ...core.privacy import Budget
 from ...core.validation import check_real
 
@@ -60,7 +60,7 @@ class Belief:
         )
 
 
-def belief_of(promise: Budget, curve: Curve, prior: float) -> Belief:
+def belief_of(promise: Budget, curve: TradeoffCurve, prior: float) -> Belief:
     """What `promise` and the `curve` behind it allow an attacker with this prior in (0, 1).
 
     For several releases: `Several.curve`, and its epsilon and delta.
@@ -85,7 +85,7 @@ def highest_posterior(epsilon: float, prior: float) -> float:
     return prior / (prior + (1.0 - prior) * math.exp(-epsilon))
 
 
-def highest_rate(curve: Curve, prior: float) -> float:
+def highest_rate(curve: TradeoffCurve, prior: float) -> float:
     """How often the best guess is right: 1 - pi + pi h((1 - pi) / pi).
 
     Neighbours may change places, so that a prior above 1/2 is as good as what it leaves.

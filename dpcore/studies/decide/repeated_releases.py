@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from ...accounting.attack_limits import attack_cap
 from ...accounting.composition import advanced_epsilon
-from ...accounting.tradeoff import Curve, several_curve
+from ...accounting.tradeoff import TradeoffCurve, several_curve
 from ...core.privacy import Budget, NotApplicable, Plan
 from ...core.specification import Spec
 from ...core.validation import check_real, integer
@@ -51,7 +51,7 @@ class Several:
     epsilon: float
     limit: float
     cap: float
-    curve: Curve
+    curve: TradeoffCurve
 
 
 def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> Several:
@@ -162,16 +162,16 @@ def _planned(releases: int, records: int) -> tuple[int, int]:
     return k, g
 
 
-def _epsilon_of(curve: Curve, delta: float) -> float:
+def _epsilon_of(curve: TradeoffCurve, delta: float) -> float:
     """The smallest epsilon of a curve, rounded up; inf where there is none, and at delta = 0."""
     return curve.epsilon(curve.mu, delta) * (1 + _SAFETY) + _SAFETY if delta > 0.0 else math.inf
 
 
-def _basic(one: Curve, k: int, g: int, delta: float) -> float:
+def _basic(one: TradeoffCurve, k: int, g: int, delta: float) -> float:
     return k * _epsilon_of(several_curve(one, 1, g), delta / k)
 
 
-def _advanced(one: Curve, spent: Budget, k: int, g: int, delta: float) -> float:
+def _advanced(one: TradeoffCurve, spent: Budget, k: int, g: int, delta: float) -> float:
     """Half of delta for the releases, half as slack; pure ones leave all of it as slack."""
     if delta == 0.0:
         return math.nan

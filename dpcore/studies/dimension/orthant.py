@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from ...core.arrays import Array
-from ...core.cache import BoundedCache
+from ...core.cache import SharedCache
 from ...core.losses import Loss, get_loss
 from ...core.privacy import Budget, NotApplicable, Unconverged
 from ...core.specification import Spec
@@ -28,11 +28,11 @@ NORMALS = 2**15
 _MOST_STEPS = 100  # half a dozen are usual
 _PLAIN_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
-_DRAWS: BoundedCache[Array] = BoundedCache(1_000)
+_DRAWS: SharedCache[Array] = SharedCache(1_000)
 
 
 @dc.dataclass(frozen=True)
-class Corner:
+class OrthantExample:
     """E|z| along p [K] under Gaussian noise: free models, and models held in the orthant.
 
     projected, free_answer: output perturbation, exact. constrained, free_question: objective perturbation, sampled and
@@ -49,7 +49,7 @@ class Corner:
     reason: str = ""
 
 
-def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int) -> Corner:
+def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: float, seed: int) -> OrthantExample:
     """The example at each p, with the noise that the Gaussian mechanisms calibrate for Huber loss.
 
     Arguments as in `dpcore.solve`. Randomness: that of `constrained_question`.
@@ -60,7 +60,7 @@ def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: floa
     """
     loss, budget = get_loss("huber"), Budget(epsilon, delta)
     output, objective = make_mechanism("output_gaussian"), make_mechanism("objective_gaussian")
-    names = [field.name for field in dc.fields(Corner) if field.name not in ("p", "reason")]
+    names = [field.name for field in dc.fields(OrthantExample) if field.name not in ("p", "reason")]
     values = {name: np.full(len(ps), np.nan) for name in names}
     reason = ""
     for k, p in enumerate(ps):
@@ -76,7 +76,7 @@ def corner(ps: Sequence[int], *, n: int, epsilon: float, delta: float, lam: floa
         values["constrained"][k] = constrained_question(loss, scale, lam, p, seed).mean()
         values["bound"][k] = projected_answer(objective.law, scale / lam, p)
         values["free_question"][k] = free_question(loss, scale, lam)
-    return Corner(np.array(ps, float), **values, reason=reason)
+    return OrthantExample(np.array(ps, float), **values, reason=reason)
 
 
 def projected_answer(law: Noise, scale: float, p: int) -> float:

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import BoundedCache
+from ...core.cache import SharedCache
 from ...core.cancel import never
 from ...core.power_law import power_law
 from ...core.privacy import Budget, NotApplicable, Plan
@@ -24,7 +24,7 @@ from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball
 from ...core.specification import Domain, Spec
 from ...core.validation import integer
-from ...experiments.summary import Measured, measured_of
+from ...experiments.summary import Summary, measured_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import Mechanism, SampledMechanism
 from .synthetic_data import optimum, people, population_excess
@@ -49,7 +49,7 @@ class AgainstPeople:
     p_norm: float
     d: int
     n: Array
-    private: Measured
+    private: Summary
     q95: Array
     plain: Array
     bound: Array
@@ -69,7 +69,7 @@ class AgainstPeople:
         return measured, bound, work
 
 
-_CURVES: BoundedCache[AgainstPeople] = BoundedCache(64)
+_CURVES: SharedCache[AgainstPeople] = SharedCache(64)
 
 
 def learner_key(p_norm: float) -> str:

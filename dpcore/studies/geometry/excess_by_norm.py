@@ -28,7 +28,7 @@ from scipy.special import gammaln
 
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
-from ...core.cache import BoundedCache
+from ...core.cache import SharedCache
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball, widening
@@ -40,7 +40,7 @@ VERTICES, GAUSSIAN = "vertices", "gaussian"
 _FIXED = (1.0, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
 _MOMENTS = 64
-_CURVES: BoundedCache[AgainstOrder] = BoundedCache(256)
+_CURVES: SharedCache[AgainstOrder] = SharedCache(256)
 
 
 @dc.dataclass(frozen=True)

@@ -11,15 +11,15 @@ from typing import Any, Literal
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import BoundedCache
+from ...core.cache import SharedCache
 from ...core.cancel import never
 from ...core.privacy import Budget
 from ...core.specification import Spec
 from ...core.validation import check_real, integer, one_of
 from ...data import CLASS_SOURCES, ClassSplit, load_classes
-from ...experiments.summary import Measured, measured_of
+from ...experiments.summary import Summary, measured_of
 from ...mechanisms.multiclass.models import class_records
-from ...solvers.multiclass.objective import Objective, classify, features
+from ...solvers.multiclass.objective import MulticlassObjective, classify, features
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from .one_vs_rest import LOSS, LearnerKey, Runs, runs_of
 from .reference_risk import least_in_ball
@@ -31,9 +31,9 @@ PLAIN_MU = 1.0
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
 
-_PLAIN: BoundedCache[tuple[float, float, float, float]] = BoundedCache(256)
-_RUNS: BoundedCache[Runs] = BoundedCache(4_096)  # of some hundred numbers each
-_LEAST: BoundedCache[tuple[float, float]] = BoundedCache(64)
+_PLAIN: SharedCache[tuple[float, float, float, float]] = SharedCache(256)
+_RUNS: SharedCache[Runs] = SharedCache(4_096)  # of some hundred numbers each
+_LEAST: SharedCache[tuple[float, float]] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Accuracies:
 
     axis: Axis
     x: Array
-    learners: dict[LearnerKey, Measured]
+    learners: dict[LearnerKey, Summary]
     reasons: dict[LearnerKey, tuple[str, ...]]
     plain: Array
     logistic: Array
@@ -71,9 +71,9 @@ class Excesses:
 
     epsilon: Array
     learner: LearnerKey
-    excess: Measured
+    excess: Summary
     bound: Array
-    over: Measured
+    over: Summary
     over_bound: Array
     lam: Array
     least: float
@@ -350,7 +350,7 @@ def _plain(records: Records, cancelled: Callable[[], bool]) -> tuple[float, floa
     split = records.split()
     train, test = split.train, split.test
     spec = Spec(LOSS, train.n, train.p, 1.0, split.domain, classes=split.classes)
-    weights = minimise_ellipsoids(Objective(class_records(spec, train), PLAIN_MU)).weights[0]
+    weights = minimise_ellipsoids(MulticlassObjective(class_records(spec, train), PLAIN_MU)).weights[0]
     right = (classify(weights, features(np.asarray(test.X), split.domain.R)) == test.y).mean()
     if cancelled():
         raise CancelledError

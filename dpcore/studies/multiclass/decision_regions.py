@@ -8,14 +8,14 @@ import math
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import BoundedCache
+from ...core.cache import SharedCache
 from ...core.privacy import Budget, Plan
 from ...core.records import Data
 from ...core.rng import generator
 from ...core.specification import Spec
 from ...mechanisms import make_mechanism
 from ...mechanisms.multiclass.models import class_records, restored
-from ...solvers.multiclass.objective import Objective, ellipsoid_of, features, svec
+from ...solvers.multiclass.objective import MulticlassObjective, ellipsoid_of, features, svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from .curves import PLAIN_MU, Records
 from .one_vs_rest import LOSS
@@ -73,8 +73,8 @@ class _Plane:
     points: Array
 
 
-_PICTURES: BoundedCache[Picture] = BoundedCache(64)
-_PLAIN: BoundedCache[_Shown] = BoundedCache(64)  # which no budget changes
+_PICTURES: SharedCache[Picture] = SharedCache(64)
+_PLAIN: SharedCache[_Shown] = SharedCache(64)  # which no budget changes
 
 
 def picture(records: Records, *, epsilon: float, delta: float, lam: float | str = "auto") -> Picture:
@@ -118,7 +118,7 @@ def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -
     plane = _Plane(columns, axis, points)
 
     def without_privacy() -> _Shown:
-        found = minimise_ellipsoids(Objective(class_records(plan.spec, train), PLAIN_MU))
+        found = minimise_ellipsoids(MulticlassObjective(class_records(plan.spec, train), PLAIN_MU))
         return _shown(restored(found.weights[0]), plane, test, R)
 
     shown, plain = _shown(private, plane, test, R), _PLAIN.get((records,), without_privacy)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.validation import positive
-from ...solvers.multiclass.objective import ClassRecords, Objective
+from ...solvers.multiclass.objective import ClassRecords, MulticlassObjective
 from ...solvers.multiclass.solver import minimise_ellipsoids
 
 # Ridges are tried until risk and its lower bound are this close, as a share of C - 1, or so many times.
@@ -48,7 +48,7 @@ def least_in_ball(records: ClassRecords, radius: float) -> Least:
     low, lower, upper = min(low, high), 0.0, math.inf
     for _ in range(_MOST):
         mu = math.exp(0.5 * (low + high))
-        found = minimise_ellipsoids(Objective(records, mu))
+        found = minimise_ellipsoids(MulticlassObjective(records, mu))
         length = float(np.linalg.norm(found.weights[0]))
         inside = found.weights * min(1.0, radius / length) if length else found.weights
         lower = max(lower, (float(found.values[0] - found.gaps[0]) - 0.5 * mu * radius**2) / records.n)

@@ -25,7 +25,7 @@ from ...audit.certificates import lower_bound
 from ...audit.objective_worst_pair import pair_plan, worst_for_gamma, worst_for_gaussian
 from ...audit.report import Verdict
 from ...core.arrays import Array
-from ...core.cache import BoundedCache
+from ...core.cache import SharedCache
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.validation import integer, one_of
@@ -274,7 +274,7 @@ EXHIBITS: dict[str, Exhibit] = {
         printed_classifier,
     ),
 }
-_FINDINGS: BoundedCache[Finding] = BoundedCache(64)
+_FINDINGS: SharedCache[Finding] = SharedCache(64)
 
 
 def run_exhibit(key: str, *, runs: int | None = None, seed: int = 0) -> Finding:

@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import BoundedCache
+from ...core.cache import SharedCache
 from ...core.rng import generator
 from ...core.validation import integer, positive
-from ...solvers.multiclass.objective import ClassRecords, Objective, hinge_slope, huber_hinge, smat, svec
+from ...solvers.multiclass.objective import ClassRecords, MulticlassObjective, hinge_slope, huber_hinge, smat, svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from .pathak_raj import linear_terms, published_noise
 
@@ -35,7 +35,7 @@ from .pathak_raj import linear_terms, published_noise
 _GAP, _RANGE = 1e-10, 1e-8
 _STARTS, _STEPS = 6, 60
 
-_BETRAYALS: BoundedCache[Betrayal] = BoundedCache(16)
+_BETRAYALS: SharedCache[Betrayal] = SharedCache(16)
 
 
 def neighbours(n: int = 20) -> tuple[ClassRecords, ClassRecords]:
@@ -241,7 +241,7 @@ def decisions_without_noise(draws: int = 20, seed: int = 0, *, mu: float = 1.0, 
     noise = 0.5 * svec(published_noise(1, epsilon, draws, generator(seed, "as_printed", 2)))
     noise = np.concatenate([np.zeros_like(noise[:1]), noise])
     shared = np.repeat(noise[:, None], records.classes, axis=1)
-    weights = minimise_ellipsoids(Objective(records, mu, tau=0.5, noise=shared), distance=1e-10).weights
+    weights = minimise_ellipsoids(MulticlassObjective(records, mu, tau=0.5, noise=shared), distance=1e-10).weights
     mean = weights.mean(1, keepdims=True)
     centred, common = weights - mean, np.linalg.norm(np.repeat(mean - mean[:1], records.classes, 1), axis=(1, 2))
     moved = np.linalg.norm(centred - centred[:1], axis=(1, 2))

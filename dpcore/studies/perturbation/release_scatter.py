@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import data as records
 from ...core.arrays import Array
-from ...core.cache import BoundedCache
+from ...core.cache import SharedCache
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable, Plan
 from ...core.rng import generator
@@ -79,7 +79,7 @@ class Scene:
     walks: bool = False
 
 
-_CLOUDS: BoundedCache[Clouds] = BoundedCache(128)
+_CLOUDS: SharedCache[Clouds] = SharedCache(128)
 
 
 def clouds(scene: Scene) -> Clouds:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dpcore.audit.attack_success import Odds
+from dpcore.audit.attack_success import AttackSuccess
 from dpcore.core.validation import check_real, integer, one_of, positive, shown
 from dpcore.data import Source
 from dpcore.figures import FAMILIES
@@ -44,7 +44,7 @@ class Interval:
 
 
 @dc.dataclass(frozen=True)
-class Curve:
+class LossCurve:
     """Points lost, of 100, along epsilon, with their interval; [K] each.
 
     mean: as measured. smooth: made non-increasing, the line that is drawn; low <= smooth <= high.
@@ -125,12 +125,12 @@ class Briefing:
     n: int
     promise: Promise
     at_most: float
-    curve: Curve
+    curve: LossCurve
     reference: float
     score: float
     floor: float
     budget: Interval
-    odds: Odds
+    odds: AttackSuccess
     people: People
     needed: Interval
     assumptions: tuple[str, ...]

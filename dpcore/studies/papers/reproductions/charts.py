@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ....core.arrays import Array
-from ....experiments.summary import Measured
+from ....experiments.summary import Summary
 from ...geometry import AgainstOrder
 from ...multiclass import Accuracies
 
@@ -46,7 +46,7 @@ class ExcessOfMechanisms:
     """
 
     epsilon: Array
-    measured: Mapping[str, tuple[str, Measured]]
+    measured: Mapping[str, tuple[str, Summary]]
     nothing: float
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....core.validation import integer
-from ....data import Declared, PrivateRecords, Sheet, get_source, read_libsvm_sheet, read_sheet
+from ....data import Declared, RawTable, UploadedRecords, get_source, read_libsvm_sheet, read_sheet
 from ...decide.compare_mechanisms import compared, ranked
 from .base import Claim, Outcome, Reproduction
 from .charts import ScoresOfMechanisms
@@ -128,7 +128,7 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-def _held(path: Path) -> PrivateRecords:
+def _held(path: Path) -> UploadedRecords:
     """The records of a file, with values in [0, 1] as published: a promise, which is checked and not repaired."""
     if not path.is_file():
         raise ValueError(f"--data must name a file, got {str(path)!r}")
@@ -138,13 +138,13 @@ def _held(path: Path) -> PrivateRecords:
     return _declared(sheet, path.name)
 
 
-def _declared(sheet: Sheet, name: str) -> PrivateRecords:
+def _declared(sheet: RawTable, name: str) -> UploadedRecords:
     if len(sheet.values) != 2:
         raise ValueError(f"the label of {name} must take two values, got {len(sheet.values)}")
     columns = len(sheet.columns)
     # Which of two labels counts as +1 changes no accuracy.
     said = Declared(sheet.columns, (0.0,) * columns, (1.0,) * columns, positive=sheet.values[1])
-    held = PrivateRecords(sheet, said, name)
+    held = UploadedRecords(sheet, said, name)
     beyond = {column: count for column, count in held.report.clipped.items() if count}
     if beyond:
         column, count = next(iter(beyond.items()))

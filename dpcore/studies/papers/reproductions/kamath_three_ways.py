@@ -17,7 +17,7 @@ from ....core.validation import integer
 from ....experiments.cell import reference_of, spec_of
 from ....experiments.experiment import Axis, Experiment
 from ....experiments.run import run as run_experiment
-from ....experiments.summary import LEAST_BANDED, Measured
+from ....experiments.summary import LEAST_BANDED, Summary
 from ....mechanisms import make_mechanism
 from ...perturbation.published_rates import lecture_bound
 from .base import Claim, Outcome, Reproduction
@@ -59,7 +59,7 @@ class ThreeWays:
     source: str
     n: int
     epsilon: Array
-    ways: dict[str, Measured]
+    ways: dict[str, Summary]
     spent: Array
     factor: Array
     nothing: float
@@ -90,7 +90,7 @@ def three_ways(
     }
     table[["q10", "q90"]] = table[["q10", "q90"]].where(table.repetitions >= LEAST_BANDED, axis=0)
     ways = {
-        name: Measured(*(found[c].to_numpy(float) for c in ("mean", "se", "q10", "q90", "noiseless")))
+        name: Summary(*(found[c].to_numpy(float) for c in ("mean", "se", "q10", "q90", "noiseless")))
         for name, found in rows.items()
     }
     cell = next(dc.replace(asked, mechanisms=(made[GRADIENT],)).cells())

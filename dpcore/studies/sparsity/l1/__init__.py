@@ -4,7 +4,7 @@ Records are those of the source "synthetic_sparse", known by their moments alone
 or T costs no pass over them. Excess is F(theta) - F* on the training records, F* over the L1 ball.
 """
 
-from .curves import NS, PS, TS, AgainstN, AgainstP, AgainstT, Curve, against_n, against_p, against_T
+from .curves import NS, PS, TS, AgainstN, AgainstP, AgainstT, ExcessCurve, against_n, against_p, against_T
 from .data import LOSS, SOURCE, Instance, Spread, instances, sampling_term, spreads, stored_columns, truth
 from .single_run import Path, path
 
@@ -17,7 +17,7 @@ __all__ = [
     "AgainstN",
     "AgainstP",
     "AgainstT",
-    "Curve",
+    "ExcessCurve",
     "Instance",
     "Path",
     "Spread",

@@ -14,11 +14,11 @@ import numpy as np
 
 from .... import theory
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.cancel import never
 from ....core.privacy import Budget, NotApplicable, Plan
 from ....core.rng import generator
-from ....experiments.summary import Measured, measured_of
+from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.step_count import terrain
@@ -32,19 +32,19 @@ NS = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_
 PS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 _MOST_HARD_COLUMNS, SHARES = 256, 8
 
-_AGAINST_T: BoundedCache[AgainstT] = BoundedCache(64)
-_AGAINST_N: BoundedCache[AgainstN] = BoundedCache(32)
-_AGAINST_P: BoundedCache[AgainstP] = BoundedCache(32)
+_AGAINST_T: SharedCache[AgainstT] = SharedCache(64)
+_AGAINST_N: SharedCache[AgainstN] = SharedCache(32)
+_AGAINST_P: SharedCache[AgainstP] = SharedCache(32)
 
 
 @dc.dataclass(frozen=True)
-class Curve:
+class ExcessCurve:
     """A mechanism's excess risk along K points; all arrays are [K].
 
     T: theta_T is released. bound: on the mean. spent: epsilon that is proved. reasons: why a point has no values (nan).
     """
 
-    measured: Measured
+    measured: Summary
     T: Array
     bound: Array
     spent: Array
@@ -61,7 +61,7 @@ class AgainstT:
     """
 
     T: Array
-    private: Curve
+    private: ExcessCurve
     plain: Array
     plain_bound: Array
     nothing: float
@@ -82,7 +82,7 @@ class AgainstN:
     """
 
     n: Array
-    private: Curve
+    private: ExcessCurve
     hardest: Array
     nothing: Array
     packing: Array
@@ -101,8 +101,8 @@ class AgainstP:
     """
 
     p: Array
-    private: Curve
-    whole: Curve
+    private: ExcessCurve
+    whole: ExcessCurve
     nothing: Array
     stored: Array
     accounting: str
@@ -272,7 +272,7 @@ def _curve(
     seed: int,
     repetitions: int,
     cancelled: Callable[[], bool],
-) -> Curve:
+) -> ExcessCurve:
     """Points on one instance advance together."""
     draws = np.full((len(points), repetitions), np.nan)
     bound, spent = np.full(len(points), np.nan), np.full(len(points), np.nan)
@@ -291,7 +291,7 @@ def _curve(
         draws[ks] = here.risk.values(thetas) - here.best
     T = np.array([_T(plan) or math.nan for _, plan in points], float)
     reasons = tuple("" if isinstance(plan, Plan) else plan for _, plan in points)
-    return Curve(measured_of(draws, np.full(len(points), np.nan)), T, bound, spent, reasons)
+    return ExcessCurve(measured_of(draws, np.full(len(points), np.nan)), T, bound, spent, reasons)
 
 
 def private_models(

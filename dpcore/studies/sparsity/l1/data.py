@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .... import data as records
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.records import Data
 from ....core.sets import L1Ball
 from ....core.specification import Domain, Spec
@@ -26,8 +26,8 @@ LOSS = "squared"
 # Columns that are filled at most, and values of the table that they are counted from.
 MAX_COLUMNS, MAX_FILLED = 512, 25_600_000
 
-_MOMENTS: BoundedCache[dict[int, Quadratic]] = BoundedCache(16)
-_BEST: BoundedCache[float] = BoundedCache(256)
+_MOMENTS: SharedCache[dict[int, Quadratic]] = SharedCache(16)
+_BEST: SharedCache[float] = SharedCache(256)
 
 
 @dc.dataclass(frozen=True)

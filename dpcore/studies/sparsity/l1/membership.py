@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.cancel import never
 from ....core.losses import get_loss
 from ....core.privacy import Budget
@@ -39,7 +39,7 @@ _MAX_COLUMNS = 1_024
 _KAPPA = 1.1
 _GAP = 1e-10
 
-_TRACINGS: BoundedCache[Tracing] = BoundedCache(16)
+_TRACINGS: SharedCache[Tracing] = SharedCache(16)
 
 
 @dc.dataclass(frozen=True)

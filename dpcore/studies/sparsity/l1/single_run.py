@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.privacy import Budget, Plan
 from ....core.rng import generator
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
@@ -16,7 +16,7 @@ from ....mechanisms.frank_wolfe.vertex_runs import descend
 from ....solvers.frank_wolfe import vertices as fw
 from .data import instances, stored_columns, truth
 
-_PATHS: BoundedCache[Path] = BoundedCache(64)
+_PATHS: SharedCache[Path] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from .... import data as records
 from .... import solvers
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.losses import Loss, get_loss
 from ....core.records import Data
 from ....core.specification import LamRule, Spec
@@ -21,7 +21,7 @@ SOURCE = "synthetic_mixture"
 MAX_FILLED = 2_560_000
 _FEW = 0.1  # of the columns
 
-_REFERENCES: BoundedCache[solvers.SimplexMinimum] = BoundedCache(64)
+_REFERENCES: SharedCache[solvers.SimplexMinimum] = SharedCache(64)
 
 
 def stored_columns(n: int, p: int, most: int = MAX_FILLED) -> int:

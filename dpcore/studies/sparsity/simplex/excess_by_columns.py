@@ -10,13 +10,13 @@ import numpy as np
 
 from .... import data as records
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.cancel import never
 from ....core.losses import get_loss
 from ....core.privacy import Budget, NotApplicable, Unconverged
 from ....core.rng import generator
 from ....core.specification import Spec
-from ....experiments.summary import Measured, measured_of
+from ....experiments.summary import Summary, measured_of
 from ....mechanisms import make_mechanism
 from ....mechanisms.base import SampledMechanism
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
@@ -26,7 +26,7 @@ from .data import SOURCE, minimum_of, risks_of, spec_of, split_of, stored_column
 _MAX_SWEPT = 640_000
 PS = (8, 32, 128, 512, 4_096, 65_536)
 
-_PRICES: BoundedCache[PriceOfColumns] = BoundedCache(32)
+_PRICES: SharedCache[PriceOfColumns] = SharedCache(32)
 
 
 @dc.dataclass(frozen=True)
@@ -42,9 +42,9 @@ class PriceOfColumns:
 
     p: Array
     stored: Array
-    sampling: Measured
-    objective: Measured
-    projected: Measured
+    sampling: Summary
+    objective: Summary
+    projected: Summary
     nothing: Array
     m: Array
     lam: Array

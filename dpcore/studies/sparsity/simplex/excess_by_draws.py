@@ -12,7 +12,7 @@ import numpy as np
 
 from .... import theory
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.cancel import never
 from ....core.losses import Loss, get_loss
 from ....core.privacy import Budget, Plan, Unconverged
@@ -20,7 +20,7 @@ from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import LamRule, Spec
 from ....core.validation import integer
-from ....experiments.summary import Measured, measured_of
+from ....experiments.summary import Summary, measured_of
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from ....solvers import minimise_entropic
 from .data import minimum_of, risks_of, spec_of, split_of, stored_columns
@@ -31,7 +31,7 @@ On = Literal["training", "fresh"]
 # Of the solver, in units of ln w: weights are right to about a thousandth, which no picture shows.
 _DISPLAY_RESIDUAL = 1e-3
 
-_VALLEYS: BoundedCache[tuple[Measured, Measured, tuple[str, ...]]] = BoundedCache(64)
+_VALLEYS: SharedCache[tuple[Summary, Summary, tuple[str, ...]]] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Valley:
     bias: Array
     stability: Array
     affordable: np.ndarray
-    training: Measured
-    fresh: Measured
+    training: Summary
+    fresh: Summary
     reasons: tuple[str, ...]
     lam_is_free: bool
     stored: int
@@ -62,7 +62,7 @@ class Valley:
     epsilon: float
     repetitions: int
 
-    def measured(self, on: On) -> Measured:
+    def measured(self, on: On) -> Summary:
         return self.training if on == "training" else self.fresh
 
     def bound(self, on: On) -> Array:
@@ -177,7 +177,7 @@ def _measure(
     repetitions: int,
     wanted: tuple[tuple[int, float | None], ...],
     cancelled: Callable[[], bool],
-) -> tuple[Measured, Measured, tuple[str, ...]]:
+) -> tuple[Summary, Summary, tuple[str, ...]]:
     """Excess on the training and on the test records for pairs of m and lam, and why there is none."""
     loss, split = get_loss(loss_key), split_of(n, p, stored, seed)
     failures = [""] * len(wanted)

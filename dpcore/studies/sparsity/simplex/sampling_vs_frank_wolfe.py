@@ -9,11 +9,11 @@ from typing import cast
 import numpy as np
 
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.losses import get_loss
 from ....core.privacy import Budget
 from ....core.rng import generator
-from ....experiments.summary import Measured, measured_of
+from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.vertex_runs import polytope_models
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
@@ -24,7 +24,7 @@ NS = (500, 1_000, 2_000, 5_000)
 # Fewer values than for one n alone, because there are several.
 _MAX_SWEPT = 640_000
 
-_FOUND: BoundedCache[BesideSampling] = BoundedCache(32)
+_FOUND: SharedCache[BesideSampling] = SharedCache(32)
 
 
 @dc.dataclass(frozen=True)
@@ -36,8 +36,8 @@ class BesideSampling:
     """
 
     n: Array
-    frank_wolfe: Measured
-    sampling: Measured
+    frank_wolfe: Summary
+    sampling: Summary
     T: Array
     m: Array
     stored: int

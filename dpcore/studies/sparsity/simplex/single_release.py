@@ -9,14 +9,14 @@ from typing import Literal, cast
 import numpy as np
 
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.privacy import Budget, Plan
 from ....core.rng import generator
 from ....core.specification import LamRule
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from .data import spec_of, split_of, stored_columns
 
-_SUPPORTS: BoundedCache[Support] = BoundedCache(64)
+_SUPPORTS: SharedCache[Support] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)

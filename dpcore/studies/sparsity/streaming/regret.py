@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .... import theory
 from ....core.arrays import Array
-from ....core.cache import BoundedCache
+from ....core.cache import SharedCache
 from ....core.cancel import never
 from ....core.privacy import Budget, NotApplicable, Plan
 from ....core.records import Data
@@ -80,8 +80,8 @@ class Play:
     one_run: float
 
 
-_CURVES: BoundedCache[RegretCurve] = BoundedCache(256)
-_PLAYS: BoundedCache[Play] = BoundedCache(32)
+_CURVES: SharedCache[RegretCurve] = SharedCache(256)
+_PLAYS: SharedCache[Play] = SharedCache(32)
 
 
 def regret_curves(
