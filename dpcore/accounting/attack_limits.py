@@ -24,6 +24,7 @@ def attack_cap(budget: Budget) -> float:
 def gaussian_attack_limit(mu: float) -> float:
     """How often the best attacker is right at 50:50 against mu-GDP noise: Phi(mu / 2), attained by a threshold.
 
+    >>> from dpcore.accounting.gaussian import gaussian_mu
     >>> [round(100 * gaussian_attack_limit(gaussian_mu(Budget(e, 1e-5))), 1) for e in (0.5, 1.0, 2.0)]
     [52.8, 55.3, 59.9]
     """

@@ -132,8 +132,8 @@ def curves_chart(
     depth: float = _DEPTH,
 ) -> Figure:
     """Measured curves (name, label, MetricCurve or Summary, ink, symbol, dash) over lines (name, label, x, y, ink,
-    width, dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and what
-    begins there. must, may: what the vertical axis holds in any case, and where there is room; depth: see
+    width, dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and
+    what begins there. must, may: what the vertical axis holds in any case, and where there is room; depth: see
     `powers_of`."""
     powers = powers_of(must, may, depth)
     floor, muted = 10.0 ** powers[0], MUTED[theme]

@@ -104,7 +104,7 @@ class GeometryState:
     @property
     def words(self) -> str:
         """
-        >>> GeometryState("2", 8, 100, 1.0, 1e-6, 0).words, Here("1.5", 8, 100, 1.0, 1e-6, 0).words
+        >>> GeometryState("2", 8, 100, 1.0, 1e-6, 0).words, GeometryState("1.5", 8, 100, 1.0, 1e-6, 0).words
         ('p = 2 (Euclid)', 'p = 1.5')
         """
         text = f"p = {order_text(self.p_norm)}"
@@ -333,7 +333,7 @@ figures.learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light",
 
 def _order_code(here: GeometryState) -> str:
     """
-    >>> _order_code(GeometryState("∞", 8, 100, 1.0, 1e-6, 0)), _order_code(Here("1.5", 8, 100, 1.0, 1e-6, 0))
+    >>> _order_code(GeometryState("∞", 8, 100, 1.0, 1e-6, 0)), _order_code(GeometryState("1.5", 8, 100, 1.0, 1e-6, 0))
     ('float("inf")', '1.5')
     """
     return 'float("inf")' if here.p_norm == math.inf else repr(here.p_norm)
