@@ -98,7 +98,7 @@ ADDRESSES = (
 
 def test_texts_of_a_file_that_look_like_addresses_are_no_links(tmp_path: Path, page: Page):
     (tmp_path / "app.py").write_text(
-        "import streamlit as st\nfrom pages.ui.numbers import literal\n"
+        "import streamlit as st\nfrom pages.ui.html import literal\n"
         f"st.markdown({ADDRESSES!r})\nst.caption(literal({ADDRESSES!r}))\nst.error(literal({ADDRESSES!r}))"
     )
     with serve(tmp_path / "app.py") as server:
