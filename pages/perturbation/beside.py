@@ -20,7 +20,7 @@ from pages.perturbation.zero import show_door_zero
 from pages.ui.live_figure import live_figure
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Cloud", "Path", "λ valley", "Bounds", "DescentCost", "Door zero")
+SIDES = ("Cloud", "Path", "λ valley", "Bounds", "Work", "Door zero")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 WORK_PEOPLE = 100  # all records in each of n^2 steps are n^3 gradients
@@ -48,7 +48,7 @@ def show_beside(
         _show_valley(experiment, controls, here, theme, height)
     elif side == "Bounds":
         _show_bounds(experiment, controls, theme, height)
-    elif side == "DescentCost":
+    elif side == "Work":
         done = work(experiment.source, min(controls.n, WORK_PEOPLE), controls.p, controls.seed)
         said = captions.work_caption(done, dpcore.data.get_source(experiment.source))
         live_figure(figures.work_figure(done, theme=theme, height=height), key="work", alt=said, height=height)

@@ -33,7 +33,7 @@ st.title("Where should the noise go: the answer, the question, or every step?", 
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source, people = pick_source("synthetic", "records", FIRST_PEOPLE)
-    noise = switch("NoiseSource", words.PICKED_NOISES, "gaussian", key="noise")
+    noise = switch("Noise", words.PICKED_NOISES, "gaussian", key="noise")
 controls = sidebar(
     people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), people})),
     default_people=people,

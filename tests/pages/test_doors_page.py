@@ -212,7 +212,7 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
 
 
 def test_work_counts_gradients():
-    page = open_page(side="DescentCost")
+    page = open_page(side="Work")
     done = work("synthetic", WORK_PEOPLE, 8, 7)
     assert captions_of.work_caption(done, PEOPLE) in captions(page)
     assert f"n³ = {WORK_PEOPLE**3:,} gradients" in captions(page) and f"n² = {WORK_PEOPLE**2:,} to" in captions(page)

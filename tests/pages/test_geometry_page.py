@@ -109,7 +109,7 @@ def test_wide_tables_are_drawn_narrower_and_the_caption_says_so():
     [
         ("Ball", "different models. Corners hide noise."),
         ("Rates", "Orders of growth without constants"),
-        ("NoiseSource", "the paper's generalised Gaussian is never shorter"),
+        ("Noise", "the paper's generalised Gaussian is never shorter"),
         ("Tracing", "the exact model tells them from strangers"),
     ],
 )
