@@ -156,7 +156,7 @@ def run_audit(
     Power: docs/formulas.md, "What an audit sees". At epsilon = 20 half the Gamma noise is not seen: every rate is too
     near 1.
 
-    Released numbers are rounded to a grid (`dpcore.mechanisms.noise.spherical.on_grid`), and the audit sees the rounded
+    Released numbers are rounded to a grid (`dpcore.mechanisms.noise.rounding.on_grid`), and the audit sees the rounded
     ones. Not looked for: what is left of the leak of floating-point noise (Mironov 2012), and running time. Nor are
     faults seen that leave the score's law alone: Gaussian noise that is missing at a right angle to the pair's shift,
     or one seed for all runs whose noise saturates the score or that draws the same columns from both laws.

@@ -19,7 +19,7 @@ def unsigned(indices):
 
 @njit(**_OPTIONS)
 def kink_sweep(pointers, columns, values, offset, turn, low, squares, step, order, alpha, theta):
-    """Maximise the dual of `solvers.kinked` over one multiplier after the other, for the rows in `order`.
+    """Maximise the dual of `solvers.erm.nonsmooth` over one multiplier after the other, for the rows in `order`.
 
     alpha [n] in [low, 1] and theta [r] = step * sum_i alpha_i turn_i x_i, step = 1 / (n lam), are updated in place;
     squares: ||x_i||^2. A row of zeros gets the multiplier that its offset, the t of the module, asks for.

@@ -1,4 +1,4 @@
-"""Passes over the margins of many models with several classes: the rounded hinge of `solvers.ellipsoids`.
+"""Passes over the margins of many models with several classes: the rounded hinge of `solvers.multiclass`.
 
 scores [R, C, n] hold a model's scores of record i in class c; the margin is m = scores[r, c, i] - scores[r, y_i, i].
 Sums go over the classes first, record by record, so that every inner loop runs along the records.

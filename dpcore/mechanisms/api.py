@@ -131,7 +131,7 @@ def solve(
     what only the records together show would itself tell neighbours apart.
 
     The numbers of theta are rounded to a grid of about a millionth of their noise
-    (`dpcore.mechanisms.noise.spherical.on_grid`).
+    (`dpcore.mechanisms.noise.rounding.on_grid`).
 
     Raises ValueError, NotApplicable, and Unconverged where the solver cannot certify what the proof needs; warns as
     `calibrate` does.

@@ -154,7 +154,7 @@ class Mechanism(abc.ABC):
         return self.release_many(plan, prepared, rngs)
 
     def resolution(self, plan: Plan) -> float:
-        """The size of the noise in a released number, from which `spherical.grid_of` makes the grid of releases.
+        """The size of the noise in a released number, from which `rounding.grid_of` makes the grid of releases.
 
         0 where a release tells choices and nothing else.
         """

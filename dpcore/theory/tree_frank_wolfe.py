@@ -18,7 +18,7 @@ def tree_frank_wolfe_bound(
     noise: float,
     smooth: float = 1.0,
 ) -> float:
-    """E F(x) - min F for Frank-Wolfe on trees of gradient estimates (`solvers.gradient_tree`), K = 2^(T + 1) - 2 steps.
+    """E F(x) - min F for Frank-Wolfe on trees of gradients (`solvers.frank_wolfe.tree`), K = 2^(T + 1) - 2 steps.
 
     2 L1 D^2 / (K + 1) + D sqrt(kappa (4 L0^2 + 16 L1^2 D^2) / b)
         + D A / b min{sqrt(smooth (4 L0^2 + 16 T L1^2 D^2)), 2 L0 + 4 T L1 D},  A = `noise`.

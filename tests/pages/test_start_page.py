@@ -28,7 +28,7 @@ def open_page(**state) -> AppTest:
     return open_app(**state)
 
 
-def table_of(**changes) -> "dpcore.experiments.experiment.pd.DataFrame":
+def table_of(**changes):
     fields = {"delta": 1e-6, "repetitions": 100, "seed": 7} | changes
     return dpcore.run(dpcore.Experiment(**fields))
 

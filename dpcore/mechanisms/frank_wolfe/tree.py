@@ -35,7 +35,7 @@ _LOWEST_P, _HIGHEST_P = 1.001, 2.0
 
 @dc.dataclass(frozen=True)
 class TreeFrankWolfe(ReadingMechanism):
-    """Release the last iterate of Frank-Wolfe on the trees of `solvers.gradient_tree`, from theta = 0.
+    """Release the last iterate of Frank-Wolfe on the trees of `solvers.frank_wolfe.tree`, from theta = 0.
 
     Each node that reads m records adds noise to what it finds: a mean gradient at a root, m = b, the mean difference of
     the gradients at its iterate and its parent's at a right child. With L0 and L1 in the norms of the set and its dual
