@@ -44,13 +44,16 @@ from dpcore.studies.decide.repeated_releases import several
 from dpcore.studies.papers.errata import recomputed
 from dpcore.studies.papers.exhibits import EXHIBITS
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
+from tests.harness import ROOT
+from tests.page_driver import SCRIPTS, turn_to
 
 # Old name -> new one, of mechanisms, losses, knobs, controls and fields, for stores made before they were renamed.
 RENAMED: dict[str, str] = {}
 
 # Where the dashboard's main script is, and what a session holds of it: key -> (control, value) of the last run, who
 # watches work in the background, and how the keys of such work end.
-MAIN = Path(__file__).resolve().parents[1] / "pages" / "main.py"
+MAIN = ROOT / "pages" / "main.py"
+PAGES = tuple(SCRIPTS.values())  # in the order of the navigation
 CONTROLS, WATCHER, BACKGROUND = "controls in the link", "watcher", " in the background"
 
 DEFAULT = ".golden"
@@ -204,7 +207,7 @@ def reproductions() -> Entries:
 
 def pages(place: int) -> Entries:
     """One page, by its place in the navigation: as it opens, and in random states."""
-    script = page_scripts()[place]
+    script = PAGES[place]
     page = _opened(script, {})
     controls = _controls(page)
     yield f"{place}/default", _seen(page)
@@ -219,15 +222,9 @@ def pages(place: int) -> Entries:
         yield f"{place}/{number}", _seen(page)
 
 
-def page_scripts() -> list[str]:
-    """The pages' files, in the order of the navigation."""
-    return re.findall(r'"(\w+/\w+\.py)"', MAIN.read_text())
-
-
 def _opened(script: str, state: dict[str, Any]) -> AppTest:
     page = AppTest.from_file(str(MAIN), default_timeout=LONGEST_SECONDS)
-    if script != page_scripts()[0]:
-        page.switch_page(script)
+    turn_to(page, script)
     for key, value in state.items():
         page.session_state[key] = value
     return page.run()
@@ -342,7 +339,7 @@ FAMILIES: dict[str, Callable[..., Entries]] = {
 
 def tasks(family: str) -> list[tuple[Any, ...]]:
     """(family,), or (family, place) for each page."""
-    return [(family, place) for place in range(len(page_scripts()))] if family == "pages" else [(family,)]
+    return [(family, place) for place in range(len(PAGES))] if family == "pages" else [(family,)]
 
 
 def computed(task: tuple[Any, ...]) -> dict[str, Any]:
