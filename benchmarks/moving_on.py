@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 import dpcore
-from dpcore import Axis, Budget, Experiment, figures
+from dpcore import Axis, Budget, Experiment, Problem, figures
 from dpcore.audit.all_versions import TrialsQuestion
 from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
@@ -39,18 +39,20 @@ LAMBDAS = Axis("lam", tuple(float(lam) for lam in np.geomspace(1e-4, 1.0, 13)))
 
 
 def _doors(seed: int) -> Job:
-    asked = Experiment(source="synthetic", mechanisms=DOORS, n=N, repetitions=50, seed=seed)
+    asked = Experiment(Problem("synthetic", n=N, seed=seed), mechanisms=DOORS, repetitions=50)
     return join(TableQuestion(asked), WATCHER)
 
 
 def _bounds(seed: int) -> Job:
     sweep = Axis("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
-    asked = Experiment(source="synthetic", mechanisms=RULES, n=N, sweep=sweep, repetitions=20, seed=seed)
+    asked = Experiment(Problem("synthetic", n=N, seed=seed), mechanisms=RULES, sweep=sweep, repetitions=20)
     return join(TableQuestion(asked), WATCHER)
 
 
 def _valley(seed: int) -> Job:
-    asked = Experiment(source="synthetic", mechanisms=DOORS, n=N, epsilon=1.0, sweep=LAMBDAS, repetitions=20, seed=seed)
+    asked = Experiment(
+        Problem("synthetic", n=N, seed=seed), mechanisms=DOORS, epsilon=1.0, sweep=LAMBDAS, repetitions=20
+    )
     return join(TableQuestion(asked), WATCHER)
 
 
@@ -59,7 +61,7 @@ def _attack(mechanism: str) -> Callable[[int], Job]:
 
 
 def _decision(question: Callable[[Setting], Question]) -> Callable[[int], Job]:
-    return lambda seed: join(question(Setting("synthetic", "objective_gaussian", n=N, seed=seed)), WATCHER)
+    return lambda seed: join(question(Setting(Problem("synthetic", n=N, seed=seed), "objective_gaussian")), WATCHER)
 
 
 def _classes(seed: int) -> Job:
@@ -79,7 +81,7 @@ JOBS: dict[str, Callable[[int], Job]] = {
     "decide, budget": _decision(lambda setting: setting),
     "decide, price": _decision(PriceQuestion),
     "decide, people": _decision(lambda setting: PeopleQuestion(setting, 1.0, 1.0)),
-    "decide, all mechanisms": _decision(lambda it: CompareQuestion(it.source, N, 8, 1.0, DELTA, "auto", it.seed)),
+    "decide, all mechanisms": _decision(lambda it: CompareQuestion(it.problem, 1.0)),
 }
 
 

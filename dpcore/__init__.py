@@ -22,6 +22,7 @@ _HOMES = {
     "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment"),
     "experiments.run": ("run",),
     "audit.attack_success": ("AttackSuccess", "odds_of"),
+    "mechanisms.problem": ("Problem",),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "audit.report": ("AuditReport",),
     "core.privacy": (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from .mechanisms import list_mechanisms, make_mechanism
     from .mechanisms.api import bounds_of, calibrate, solve
     from .mechanisms.estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
+    from .mechanisms.problem import Problem
     from .studies.papers.exhibits import Finding, run_exhibit
 
 

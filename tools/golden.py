@@ -86,11 +86,8 @@ def experiments() -> Entries:
 def _table(key: str, loss: str, source: Any) -> Any:
     return dpcore.run(
         dpcore.Experiment(
-            source=source.key,
+            dpcore.Problem(source.key, n=100, p=source.p, loss=loss),
             mechanisms=(key,),
-            n=100,
-            p=source.p,
-            loss=loss,
             sweep=dpcore.Axis("epsilon", (0.5, 2.0)),
             repetitions=3,
             population=source.size is None and source.set == "ball" and source.task != "location",

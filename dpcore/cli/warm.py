@@ -15,6 +15,7 @@ from ..experiments.experiment import Axis, Experiment
 from ..experiments.run import run
 from ..mechanisms import list_mechanisms, mechanism_class
 from ..mechanisms.noise.spherical import NOISES
+from ..mechanisms.problem import Problem
 from ..solvers import minimise
 from ..solvers.descent.noisy_sgd import noisy_descent
 from ..solvers.descent.phased_sgd import Descender, Phase
@@ -68,11 +69,11 @@ def _pieces() -> Iterator[str]:
             if source is None:  # costs come as a stream, not as a table
                 continue
             sweep = Axis("epsilon", _EPSILONS)
-            run(Experiment(source=source, n=50, mechanisms=(key,), loss=loss, sweep=sweep, repetitions=2))
+            run(Experiment(Problem(source, n=50, loss=loss), (key,), sweep=sweep, repetitions=2))
             yield f"{key} with {loss}"
     NOISES["gaussian"].direction(1_000, 1_000, np.random.default_rng(0))
     yield "noise for many columns"
-    work("synthetic", n=4, p=2, seed=0)
+    work(Problem("synthetic", n=4, p=2))
     yield "descent record by record"
     table = scipy.sparse.eye_array(MAX_FACTOR + 1, format="csr")
     minimise(get_loss("hinge"), Data(table, np.ones(MAX_FACTOR + 1)), 1.0, tol=1e-3)

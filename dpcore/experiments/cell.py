@@ -7,7 +7,6 @@ sweep, 20 repetitions are a prefix of 50, and a cell does not depend on the expe
 from __future__ import annotations
 
 import dataclasses as dc
-import math
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
@@ -16,7 +15,6 @@ from typing import Any, cast
 import numpy as np
 
 from .. import data as records
-from .. import solvers
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
 from ..core.cancel import never
@@ -24,11 +22,10 @@ from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NotApplicable, Plan
 from ..core.records import Data
 from ..core.rng import generator
-from ..core.sets import get_set
-from ..core.specification import Spec
 from ..mechanisms import Mechanism
 from ..mechanisms.base import AdditiveMechanism, Prepared, SampledMechanism
-from ..solvers.frank_wolfe import vertices
+from ..mechanisms.problem import Problem
+from ..solvers import Minimum
 from . import metrics
 
 
@@ -41,24 +38,13 @@ class Cell:
 
     mechanism: Mechanism
     epsilons: tuple[float, ...]
-    source: str
-    n: int
-    p: int
-    delta: float
-    loss: str
-    lam: float | str
-    theta_norm: float
-    radius: float | None
+    problem: Problem
     repetitions: int
-    seed: int
     population: bool = False
     fresh: bool = False
 
 
 _CELLS: SharedCache[list[dict[str, Any]]] = SharedCache(60_000, len)  # rows
-_REFERENCES: SharedCache[solvers.BallMinimum] = SharedCache(64)
-_ON_SIMPLEX: SharedCache[solvers.SimplexMinimum] = SharedCache(64)
-_ON_L1_BALL: SharedCache[solvers.SetMinimum] = SharedCache(64)
 
 
 def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str, Any]]:
@@ -66,69 +52,18 @@ def run_cell(cell: Cell, cancelled: Callable[[], bool] = never) -> list[dict[str
 
     cancelled is asked before each solve; when it says yes, CancelledError is raised and nothing is kept.
     """
-    kept = records.kept_with(cell.source, _CELLS)
+    kept = records.kept_with(cell.problem.source, _CELLS)
     return [dict(row) for row in kept.get_unless(cancelled, cell, lambda: _compute(cell, cancelled))]
 
 
 def is_cached(cell: Cell) -> bool:
     """Whether `run_cell` has the rows at hand."""
-    return cell in records.kept_with(cell.source, _CELLS)
+    return cell in records.kept_with(cell.problem.source, _CELLS)
 
 
 def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
     """What stands in the table for a cell that has no numbers: one row per point."""
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
-
-
-def spec_of(cell: Cell) -> Spec:
-    """The problem that a cell's mechanism is given: its source's promise, in the norm that the mechanism asks for."""
-    domain = records.load(cell.source, cell.n, cell.p, cell.seed).domain.implied(cell.mechanism.q, cell.p)
-    problem = (cell.loss, cell.n, cell.p, cell.lam, domain, cell.radius, cell.theta_norm, cell.mechanism.set)
-    return Spec(*problem)  # type: ignore[arg-type]
-
-
-def reference_of(cell: Cell) -> solvers.Minimum:
-    """What excess risk is measured from: the best model in the ball, or in the set that the source names."""
-    problem = (cell.source, cell.n, cell.p, cell.seed, cell.loss)
-    named = records.get_source(cell.source).set
-    if named == "simplex":
-        return simplex_minimum(*problem, cell.radius or 1.0)
-    if named == "l1_ball" and math.isfinite(get_loss(cell.loss).curvature_bound):
-        return l1_ball_minimum(*problem, cell.radius or cell.theta_norm)
-    ball = min(cell.theta_norm, cell.radius or math.inf)
-    return reference_minimum(cell.source, cell.n, cell.p, cell.seed, cell.loss, ball)
-
-
-def simplex_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.SimplexMinimum:
-    """F* of a source's training records over the simplex of `radius`, certified, from a cache."""
-
-    def compute() -> solvers.SimplexMinimum:
-        return solvers.minimise_on_simplex(get_loss(loss), records.load(source, n, p, seed).train, radius)
-
-    return records.kept_with(source, _ON_SIMPLEX).get((source, n, p, seed, loss, radius), compute)
-
-
-def l1_ball_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.SetMinimum:
-    """F* of a source's training records over the L1 ball of `radius`, certified, from a cache."""
-
-    def compute() -> solvers.SetMinimum:
-        risk = vertices.risk_of(get_loss(loss), records.load(source, n, p, seed).train)
-        return solvers.minimise_on_set(risk, get_set("l1_ball"), radius)
-
-    return records.kept_with(source, _ON_L1_BALL).get((source, n, p, seed, loss, radius), compute)
-
-
-def reference_minimum(source: str, n: int, p: int, seed: int, loss: str, radius: float) -> solvers.BallMinimum:
-    """F* of a source's training records over the L2 ball of `radius`, certified, from a cache.
-
-    Idle columns change no risk: one reference serves every p beyond the source's own columns.
-    """
-    p = records.get_source(source).p or p
-
-    def compute() -> solvers.BallMinimum:
-        return solvers.minimise_in_ball(get_loss(loss), records.load(source, n, p, seed).train, radius)
-
-    return records.kept_with(source, _REFERENCES).get((source, n, p, seed, loss, radius), compute)
 
 
 def _unless(cancelled: Callable[[], bool]) -> None:
@@ -138,15 +73,14 @@ def _unless(cancelled: Callable[[], bool]) -> None:
 
 def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     started = time.perf_counter()
-    split = records.load(cell.source, cell.n, cell.p, cell.seed)
-    spec = spec_of(cell)
-    reference = reference_of(cell)
+    problem = cell.problem
+    split, spec, reference = problem.load(), problem.spec(cell.mechanism), problem.reference()
 
     plans: list[Plan] = []
     rows: list[dict[str, Any]] = []
     for epsilon in cell.epsilons:
         try:
-            plans.append(cell.mechanism.calibrate(spec, Budget(epsilon, cell.delta)))
+            plans.append(cell.mechanism.calibrate(spec, Budget(epsilon, problem.delta)))
         except NotApplicable as error:
             rows.append(_public(cell, epsilon) | {"status": "not applicable", "reason": str(error)})
     if not plans:
@@ -158,7 +92,7 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
-    comparable = cell.mechanism.set in ("ball", records.get_source(cell.source).set)
+    comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
     larger = metrics.larger_class(split.test)
     for k, plan in enumerate(plans):
         bounds = plan.mechanism.bounds(plan) if comparable else ()
@@ -176,19 +110,19 @@ def _curves(
     prepared: list[Prepared],
     train: Data,
     test: Data,
-    reference: solvers.Minimum,
+    reference: Minimum,
     population: records.Population | None,
     cancelled: Callable[[], bool],
 ) -> tuple[metrics.MetricCurve, ...]:
     """The metrics of a cell along its plans; the population's only where it is known."""
-    loss, mechanism, key = get_loss(cell.loss), cell.mechanism, cell.mechanism.key
+    loss, mechanism, key = get_loss(cell.problem.loss), cell.mechanism, cell.mechanism.key
     if isinstance(mechanism, AdditiveMechanism):
-        rngs = [generator(cell.seed, key, r) for r in range(cell.repetitions)]
+        rngs = [generator(cell.problem.seed, key, r) for r in range(cell.repetitions)]
         releases = metrics.Additive(
             np.stack([p.theta for p in prepared]),
             scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([mechanism.law.direction(cell.p, train.active, rng) for rng in rngs]),
-            spread=mechanism.law.spread(cell.p),
+            directions=np.stack([mechanism.law.direction(cell.problem.p, train.active, rng) for rng in rngs]),
+            spread=mechanism.law.spread(cell.problem.p),
         )
         exact = metrics.additive_curves(loss, train, test, reference, releases)
         if cell.fresh:
@@ -197,7 +131,7 @@ def _curves(
             return exact
         return (*exact, metrics.population_curve(loss, population, reference.radius, releases))
     # Draws come in pairs, and a standard error needs two pairs.
-    rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
+    rngs = [generator(cell.problem.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
     drawn = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
     measured = metrics.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
     if cell.fresh:
@@ -215,10 +149,10 @@ def _public(cell: Cell, epsilon: float) -> dict[str, Any]:
         "rule": getattr(cell.mechanism, "rule", ""),
         "repetitions": cell.repetitions,
         "epsilon": epsilon,
-        "delta": cell.delta,
-        "n": cell.n,
-        "p": cell.p,
-        "attack_cap": attack_cap(Budget(epsilon, cell.delta)),
+        "delta": cell.problem.delta,
+        "n": cell.problem.n,
+        "p": cell.problem.p,
+        "attack_cap": attack_cap(Budget(epsilon, cell.problem.delta)),
     }
 
 

@@ -7,14 +7,13 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from .. import data as records
-from ..core.losses import LOSSES, get_loss
 from ..core.privacy import Budget
-from ..core.specification import Spec
-from ..core.validation import check_real, integer, one_of, positive, shown
+from ..core.validation import check_real, integer, one_of, shown
 from ..mechanisms import Mechanism, make_mechanism
+from ..mechanisms.problem import Problem
 from .cell import Cell
 
 EPSILON_GRID = (
@@ -24,6 +23,7 @@ EPSILON_GRID = (
 
 _AXES = ("epsilon", "delta", "n", "p", "lam")
 _MAX_REPETITIONS = 100_000
+_TUMOURS = Problem()
 _MAX_MARGINS = 200_000_000  # repetitions times n: they are in memory together
 
 
@@ -71,95 +71,68 @@ class Axis:
 class Experiment:
     """One chart's worth of runs.
 
-    source: key of a data set (`dpcore.data.SOURCES`). mechanisms: keys or mechanism objects (which carry knobs).
-    n: training records, p: columns, theta_norm: as in `dpcore.solve`; None takes the source's own. epsilon, delta,
-    loss, lam, radius: as in `dpcore.solve`; a loss goes with the sources of its own task (classification, regression
-    or location). The reference risk F* is taken over the L2 ball of radius theta_norm, or of `radius` where
-    that is smaller. sweep: replaces one of epsilon, delta, n, p and lam by a list of values. repetitions: releases per
-    point, from 2 to 100,000 and at most 2 * 10^8 / n. seed: of the data and the noise. population: also the
-    excess population risk, for synthetic sources, whose law is known.
+    problem: what is learned from which records. mechanisms: keys or mechanism objects (which carry knobs). epsilon: as
+    in `dpcore.solve`. sweep: replaces epsilon, or delta, n, p or lam of the problem, by a list of values. repetitions:
+    releases per point, from 2 to 100,000 and at most 2 * 10^8 / n. population: also the excess population risk, for
+    synthetic sources, whose law is known.
 
-    >>> Experiment(n=200).digest() == Experiment.from_json(Experiment(n=200).to_json()).digest()
+    >>> small = Experiment(Problem(n=200))
+    >>> small.digest() == Experiment.from_json(small.to_json()).digest()
     True
     """
 
-    source: str = "breast_cancer"
+    problem: Problem = _TUMOURS
     mechanisms: tuple[Mechanism | str, ...] = ("output_gaussian",)
-    n: int | None = None
-    p: int | None = None
     epsilon: float = 1.0
-    delta: float = 1e-6
-    loss: str = "logistic"
-    lam: float | str = "auto"
-    theta_norm: float | None = None
-    radius: float | None = None
     sweep: Axis = Axis("epsilon", EPSILON_GRID)
     repetitions: int = 50
-    seed: int = 0
     population: bool = False
 
     def __post_init__(self) -> None:
-        info = records.get_source(self.source)
-        if get_loss(self.loss).task != info.task:
-            fitting = [loss.key for loss in LOSSES.values() if loss.task == info.task]
-            raise ValueError(
-                f"loss must be a {info.task} loss ({', '.join(fitting)}) for source {self.source!r}, "
-                f"got {shown(self.loss)}"
-            )
+        if not isinstance(self.problem, Problem):
+            raise ValueError(f"problem must be a Problem, got {shown(self.problem)}")
+        source, info = self.problem.source, records.get_source(self.problem.source)
         if not isinstance(self.population, bool):
             raise ValueError(f"population must be true or false, got {shown(self.population)}")
         if self.population and info.size is not None:
-            raise ValueError(f"population must be false for source {self.source!r}: nobody knows its law")
+            raise ValueError(f"population must be false for source {source!r}: nobody knows its law")
         if self.population and info.task == "location":
-            raise ValueError(f"population must be false for source {self.source!r}: nobody worked out its risks")
+            raise ValueError(f"population must be false for source {source!r}: nobody worked out its risks")
         if self.population and info.set != "ball":
-            raise ValueError(f"population must be false for source {self.source!r}: its risks are sums over all signs")
+            raise ValueError(f"population must be false for source {source!r}: its risks are sums over all signs")
         set_field = object.__setattr__
         set_field(self, "mechanisms", _mechanisms(self.mechanisms))
         if not isinstance(self.sweep, Axis):
             raise ValueError(f"sweep must be an Axis, got {shown(self.sweep)}")
-        set_field(self, "n", integer("n", info.people if self.n is None else self.n, at_least=2))
-        set_field(self, "p", integer("p", info.p or 8 if self.p is None else self.p, at_least=1))
-        B = info.theta_norm if self.theta_norm is None else self.theta_norm
-        set_field(self, "theta_norm", positive("theta_norm", B))
         set_field(self, "repetitions", integer("repetitions", self.repetitions, at_least=2))
         if self.repetitions > _MAX_REPETITIONS:
             raise ValueError(f"repetitions must be at most {_MAX_REPETITIONS:,}, got {self.repetitions:,}")
-        set_field(self, "seed", integer("seed", self.seed, at_least=0))
-        # Own fields and every value of the sweep meet the rules of solve; plain numbers make equal digests.
-        budget = Budget(self.epsilon, self.delta)
-        set_field(self, "epsilon", budget.epsilon)
-        set_field(self, "delta", budget.delta + 0.0)  # -0.0 becomes 0.0, which it equals but is not written like
-        spec = Spec(self.loss, 2, 1, self.lam, radius=self.radius)  # type: ignore[arg-type]
-        set_field(self, "lam", spec.lam)
-        set_field(self, "radius", spec.radius)
+        set_field(self, "epsilon", Budget(self.epsilon).epsilon)
+        # Every value of the sweep meets the rules of the problem and of solve.
         for cell in self.cells():
             for epsilon in cell.epsilons:
-                Budget(epsilon, cell.delta)
-            Spec(cell.loss, cell.n, cell.p, cell.lam, theta_norm=cell.theta_norm)  # type: ignore[arg-type]
-            if cell.repetitions * cell.n > _MAX_MARGINS:
+                Budget(epsilon)
+            if cell.repetitions * cell.problem.n > _MAX_MARGINS:
                 raise ValueError(
                     f"repetitions times n must be at most {_MAX_MARGINS:,} to fit into memory, "
-                    f"got {cell.repetitions:,} times {cell.n:,}"
+                    f"got {cell.repetitions:,} times {cell.problem.n:,}"
                 )
 
     def cells(self) -> Iterator[Cell]:
         """The independent pieces of work, mechanism by mechanism along the sweep."""
-        for mechanism in self.mechanisms:
-            if self.sweep.name == "epsilon":
-                yield self._cell(mechanism, epsilons=self.sweep.values)
-            else:
-                for value in self.sweep.values:
-                    yield self._cell(mechanism, epsilons=(self.epsilon,), **{self.sweep.name: value})
-
-    def _cell(self, mechanism: Any, epsilons: tuple[float, ...], **changed: Any) -> Cell:
-        own = ("mechanism", "epsilons", "fresh")
-        shared = {f.name: getattr(self, f.name) for f in dc.fields(Cell) if f.name not in own}
-        return Cell(mechanism=mechanism, epsilons=tuple(map(float, epsilons)), **(shared | changed))
+        if self.sweep.name == "epsilon":
+            points = [(self.sweep.values, self.problem)]
+        else:
+            own = [dc.replace(self.problem, **{self.sweep.name: value}) for value in self.sweep.values]  # type: ignore[arg-type]
+            points = [((self.epsilon,), problem) for problem in own]
+        for mechanism in cast("tuple[Mechanism, ...]", self.mechanisms):
+            for epsilons, problem in points:
+                yield Cell(mechanism, tuple(map(float, epsilons)), problem, self.repetitions, self.population)
 
     def to_json(self) -> str:
         """Canonical JSON: equal experiments give equal text."""
         plain = {f.name: getattr(self, f.name) for f in dc.fields(self)}
+        plain["problem"] = dc.asdict(self.problem)
         plain["mechanisms"] = [{"key": m.key, **_knobs(m)} for m in self.mechanisms]  # type: ignore[union-attr]
         plain["sweep"] = {"name": self.sweep.name, "values": list(self.sweep.values)}
         return json.dumps(plain, sort_keys=True, allow_nan=False)
@@ -178,10 +151,9 @@ class Experiment:
             raise ValueError(f"an experiment must have numbers of at most {digits} digits, got a longer one") from None
         if not isinstance(plain, dict):
             raise ValueError(f"an experiment must be a JSON object, got {type(plain).__name__}")
-        known = [f.name for f in dc.fields(cls)]
-        for name in plain:
-            if name not in known:
-                raise ValueError(f"an experiment has no field {name!r}; it has {', '.join(known)}")
+        _check_fields("an experiment", cls, plain)
+        if "problem" in plain:
+            plain["problem"] = _problem_from(plain["problem"])
         if "mechanisms" in plain:
             plain["mechanisms"] = _mechanisms_from(plain["mechanisms"])
         if "sweep" in plain:
@@ -209,6 +181,20 @@ def _mechanisms(chosen: object) -> tuple[Mechanism, ...]:
 
 def _knobs(mechanism: Any) -> dict[str, Any]:
     return {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init}
+
+
+def _check_fields(what: str, cls: type, plain: dict[str, Any]) -> None:
+    known = [field.name for field in dc.fields(cls)]
+    for name in plain:
+        if name not in known:
+            raise ValueError(f"{what} has no field {name!r}; it has {', '.join(known)}")
+
+
+def _problem_from(plain: object) -> Problem:
+    if not isinstance(plain, dict):
+        raise ValueError(f"problem must be an object with the fields of a problem, got {shown(plain)}")
+    _check_fields("a problem", Problem, plain)
+    return Problem(**plain)
 
 
 def _mechanisms_from(plain: object) -> tuple[Mechanism, ...]:

@@ -56,8 +56,8 @@ def run(
 
     Raises RuntimeError when the executor gives a cell up that nobody cancelled.
 
-    >>> from dpcore import Axis
-    >>> table = run(Experiment(source="synthetic", n=200, sweep=Axis("epsilon", (1.0,)), repetitions=2))
+    >>> from dpcore import Axis, Problem
+    >>> table = run(Experiment(Problem("synthetic", n=200), sweep=Axis("epsilon", (1.0,)), repetitions=2))
     >>> list(table.metric)
     ['accuracy', 'excess_empirical_risk']
     """
@@ -68,7 +68,7 @@ def run(
     def add(place: int, points: list[dict[str, Any]]) -> None:
         axis = experiment.sweep.name
         for point in points:
-            x = point["epsilon"] if axis == "epsilon" else getattr(cells[place], axis)
+            x = point["epsilon"] if axis == "epsilon" else getattr(cells[place].problem, axis)
             row = {"axis": axis, "x": x, **point}
             rows.setdefault(place, []).append({column: row.get(column) for column in COLUMNS})
             if on_row is not None:

@@ -18,6 +18,7 @@ from ..mechanisms import Mechanism, list_mechanisms, make_mechanism, mechanism_c
 from ..mechanisms.base import AdditiveMechanism
 from ..mechanisms.gradient.base import GradientPerturbation
 from ..mechanisms.gradient.schedules import RULES
+from ..mechanisms.problem import Problem
 from .experiment import Axis, Experiment
 from .run import run
 
@@ -128,11 +129,12 @@ def regret_at(experiment: Experiment, epsilon: float) -> float:
 
     Raises NotApplicable where the mechanism releases nothing, ValueError for a source whose records are not predicted.
 
-    >>> regret_at(Experiment(source="synthetic", n=300, lam=1e-4), 1.0) > 1.0
+    >>> regret_at(Experiment(Problem("synthetic", n=300, lam=1e-4)), 1.0) > 1.0
     True
     """
-    if records.get_source(experiment.source).task == "location":
-        raise ValueError(f"source must be one whose records are predicted, got {experiment.source!r}")
+    source = experiment.problem.source
+    if records.get_source(source).task == "location":
+        raise ValueError(f"source must be one whose records are predicted, got {source!r}")
     exact = all(isinstance(mechanism, AdditiveMechanism) for mechanism in experiment.mechanisms)
     repetitions = 2 if exact else experiment.repetitions
     here = dc.replace(experiment, epsilon=epsilon, sweep=Axis("epsilon", (epsilon,)), repetitions=repetitions)
@@ -174,17 +176,14 @@ def _takes(key: str, loss: str) -> bool:
 
 def _quality(source: str, loss: str, choice: Choice, seeds: int) -> Array:
     """Mean quality on fresh records, [seeds, epsilons]; NaN where nothing is released."""
+    n = records.get_source(source).size or _SYNTHETIC_PEOPLE
     tables = (
         run(
             Experiment(
-                source=source,
-                mechanisms=(choice.mechanism,),
-                n=records.get_source(source).size or _SYNTHETIC_PEOPLE,
-                loss=loss,
-                lam=choice.lam,
+                Problem(source, n, loss=loss, lam=choice.lam, seed=seed),
+                (choice.mechanism,),
                 sweep=Axis("epsilon", EPSILONS),
                 repetitions=2 if isinstance(choice.mechanism, AdditiveMechanism) else _REPETITIONS,
-                seed=seed,
             )
         )
         for seed in range(seeds)

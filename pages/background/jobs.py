@@ -49,8 +49,9 @@ def join(question: Question, watcher: Hashable) -> Job:
     Equal questions have one answer, kept while the process lives; but what is asked of private records is kept by
     those who ask, and by nobody else.
 
+    >>> from dpcore import Problem
     >>> from dpcore.studies.decide.loss_curve import Setting
-    >>> job = join(Setting("synthetic", n=100, splits=3), "me")
+    >>> job = join(Setting(Problem("synthetic", n=100), splits=3), "me")
     >>> job.wait(60)
     >>> job.complete, job.snapshot.splits
     (True, 3)

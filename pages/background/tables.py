@@ -42,7 +42,7 @@ class TableQuestion:
 
     @property
     def source(self) -> str:
-        return self.experiment.source
+        return self.experiment.problem.source
 
     def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[pd.DataFrame]:
         """The table, once it is there; CancelledError as soon as `cancelled` says yes."""
@@ -86,8 +86,8 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
     and lam) took at most AT_ONCE_SECONDS or GAIN times a coarse one; and where `first` repetitions (>= 2) took so
     little that in proportion the full number stays within AT_ONCE_SECONDS. Else it has `first` repetitions.
 
-    >>> from dpcore import Axis
-    >>> few = Experiment(source="synthetic", n=50, sweep=Axis("epsilon", (1.0,)), repetitions=10)
+    >>> from dpcore import Axis, Problem
+    >>> few = Experiment(Problem("synthetic", n=50), sweep=Axis("epsilon", (1.0,)), repetitions=10)
     >>> table, full = first_table(few, first=10)
     >>> full, set(table.repetitions)
     (True, {10})
@@ -107,7 +107,8 @@ def first_table(experiment: Experiment, first: int) -> tuple[pd.DataFrame, bool]
 
 def _shape(experiment: Experiment) -> Experiment:
     """What the time of a table depends on most."""
-    return dc.replace(experiment, seed=0, epsilon=1.0, delta=0.0, lam="auto")
+    problem = dc.replace(experiment.problem, seed=0, delta=0.0, lam="auto")
+    return dc.replace(experiment, problem=problem, epsilon=1.0)
 
 
 def _timed(experiment: Experiment, cancelled: Callable[[], bool] = never) -> tuple[pd.DataFrame, float]:

@@ -77,9 +77,9 @@ def assumption_lines(state: State) -> list[str]:
         f"Records: {source.label}; {readable(source.scaling)}.",
         f"Unit: any one {source.record} replaced by another; who has several records is protected less.",
         f"Trust: one keeper sees the records; only the released model leaves, with fresh noise. "
-        f"δ = {delta_text(setting.delta)}.",
+        f"δ = {delta_text(setting.problem.delta)}.",
         f"Points lost: counted on held-out {source.records}, against the best model with ‖θ‖ ≤ "
-        f"{setting.theta_norm:g}; {setting.splits} splits and noises, the same for every ε.",
+        f"{setting.problem.theta_norm:g}; {setting.splits} splits and noises, the same for every ε.",
         "Intervals: of the mean over splits and noise, at 95%; a single release is off by more.",
         "Price in people: against a learner with the same records and no noise, which takes the better of no "
         "regularisation and the same λ.",
@@ -110,15 +110,14 @@ def table(state: State) -> pd.DataFrame:
 
 def snippet(state: State) -> str:
     """Python that answers the budget question and redraws the chart from an empty file."""
-    s = state.setting
-    imports, records, source = _file(s.source)
-    knobs = {"n": s.n, "p": s.p, "delta": s.delta, "lam": s.lam, "seed": s.seed, "splits": s.splits}
-    arguments = ", ".join(f"{name}={value!r}" for name, value in knobs.items())
-    return f"""{imports}from dpcore import figures
+    imports, records, source = _file(state.setting.source)
+    problem = repr(state.setting.problem).replace(repr(state.setting.source), source)
+    return f"""{imports}from dpcore import Problem, figures
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.loss_curve import Setting, lost_curve
 
-{records}curve = lost_curve(Setting({source}, {state.way!r}, {arguments}))
+{records}problem = {problem}
+curve = lost_curve(Setting(problem, {state.way!r}, splits={state.setting.splits}))
 found = smallest_budget(curve, at_most={state.at_most!r})
 print(found)
 low, high = curve.band()

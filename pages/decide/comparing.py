@@ -20,8 +20,7 @@ NAME = "compare"
 
 def question(setting: Setting, controls: Controls) -> CompareQuestion:
     """What the view asks for."""
-    asked = (controls.n, controls.p, controls.epsilon, controls.delta, controls.lam, controls.seed)
-    return CompareQuestion(setting.source, *asked)
+    return CompareQuestion(setting.problem, controls.epsilon)
 
 
 def show(state: State) -> None:

@@ -8,9 +8,8 @@ from typing import cast
 
 import streamlit as st
 
-from dpcore import Budget, NotApplicable, figures
+from dpcore import NotApplicable, figures
 from dpcore.data import MAX_VALUES, Source, is_private
-from dpcore.experiments.cell import spec_of
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.attack_success_job import OddsQuestion
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, Error, PriceQuestion
@@ -41,7 +40,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
     asked: dict[str, Question] = {"curve": setting}
     cell = setting.cell(0)
     try:
-        plan = cell.mechanism.calibrate(spec_of(cell), Budget(controls.epsilon, controls.delta))
+        plan = cell.problem.plan(cell.mechanism, controls.epsilon)
         asked["odds"] = OddsQuestion(plan, controls.seed)
     except NotApplicable:
         pass  # the curve ends above the cursor
@@ -70,7 +69,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
         )
 
     def setting_at(controls: Controls) -> Setting:
-        return Setting(source=source.key, mechanism=way, splits=loss_curve.SPLITS, **controls.learner)
+        return Setting(controls.problem(source.key), way, splits=loss_curve.SPLITS)
 
     setting = setting_at(controls)
     questions, no_price = questions_of(setting, controls, at_most, view)

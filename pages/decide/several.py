@@ -9,7 +9,6 @@ import streamlit as st
 
 from dpcore import Budget, NotApplicable, figures
 from dpcore.accounting.ledger import EpsilonCurve, Kind
-from dpcore.experiments.cell import spec_of
 from dpcore.studies.decide.repeated_releases import Several, budget_each, several
 from pages.decide.state import State
 from pages.ui import url_controls
@@ -78,9 +77,9 @@ def each(state: State, after: Several) -> str:
     """Which budget each release may have if the whole is to keep the label."""
     if after.releases == after.records == 1:
         return "One release, one record a person: the label means what it says."
-    cell, total = state.setting.cell(0), Budget(state.epsilon, state.setting.delta)
+    cell, total = state.setting.cell(0), Budget(state.epsilon, state.setting.problem.delta)
     try:
-        one = budget_each(cell.mechanism, spec_of(cell), total, after.releases, after.records)
+        one = budget_each(cell.mechanism, cell.problem.spec(cell.mechanism), total, after.releases, after.records)
     except NotApplicable as reason:
         return f"No smaller budget keeps the label: {readable(str(reason))}."
     return f"To keep it for all of them, each may have ε = {rounded(one.epsilon, 2)}."

@@ -85,7 +85,7 @@ def briefing_of(state: State, address: str) -> Briefing:
         mechanism=words.MECHANISMS[state.way],
         family=state.family,
         n=state.n,
-        promise=Promise(state.epsilon, state.setting.delta, spent.epsilon, spent.delta),
+        promise=Promise(state.epsilon, state.setting.problem.delta, spent.epsilon, spent.delta),
         at_most=state.at_most,
         curve=LossCurve(
             *(tuple(map(float, column)) for column in (curve.epsilons, curve.mean, curve.smooth, low, high))

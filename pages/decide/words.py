@@ -200,7 +200,7 @@ def people_told(state: State) -> str:
 
 def _levels_off(state: State) -> str:
     """Why no budget brings all the people back where λ follows the noise."""
-    if state.setting.lam == "auto" and state.way.startswith("output"):
+    if state.setting.problem.lam == "auto" and state.way.startswith("output"):
         return " With λ = auto the noise in a prediction has one size at every ε, so no ε brings all of them back."
     return ""
 

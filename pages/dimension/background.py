@@ -53,8 +53,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         "**Earlier theory** is published without constants: a shape, anchored at the damage at the smallest p.",
         f"**One λ for all:** so only the shape of the noise differs. {own_lam_line(experiment)}",
         f"**p = {int(table.x.min())}:** {small_p_line(experiment, int(table.n.iloc[0]))}",
-        f"**The corner:** {experiment.n:,} records x = (1, …, 1)/√p with y = 0, Huber loss, θ ≥ 0; noise as the "
-        "Gaussian mechanisms calibrate it for this n, ε, δ and λ without the corner.",
+        f"**The corner:** {experiment.problem.n:,} records x = (1, …, 1)/√p with y = 0, Huber loss, θ ≥ 0; noise as "
+        "the Gaussian mechanisms calibrate it for this n, ε, δ and λ without the corner.",
         "**n** stops at a size for which the whole sweep over p is computed at once.",
         "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
         "promise.",
@@ -65,8 +65,9 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
 def own_lam_line(experiment: Experiment) -> str:
     """What Gamma noise would reach at the largest p if its λ grew along, as its own rule has it."""
     p = int(experiment.sweep.values[-1])
+    problem = dc.replace(experiment.problem, lam="auto")
     alone = dc.replace(
-        experiment, mechanisms=("output_gamma",), lam="auto", sweep=dpcore.Axis("p", (p,)), repetitions=2
+        experiment, problem=problem, mechanisms=("output_gamma",), sweep=dpcore.Axis("p", (p,)), repetitions=2
     )
     run = dpcore.run(alone)
     row = run[run.metric == "accuracy"].iloc[0]
@@ -82,15 +83,15 @@ def small_p_line(experiment: Experiment, n: int) -> str:
 
     def size(key: str, epsilon: float) -> float:
         """How far the noise moves a prediction, root mean square."""
-        mechanism, budget = dpcore.make_mechanism(key), dpcore.Budget(epsilon, experiment.delta)
-        plan = mechanism.calibrate(dpcore.Spec("logistic", n, p, experiment.lam), budget)  # type: ignore[arg-type]
+        mechanism, budget = dpcore.make_mechanism(key), dpcore.Budget(epsilon, experiment.problem.delta)
+        plan = mechanism.calibrate(dpcore.Spec("logistic", n, p, experiment.problem.lam), budget)  # type: ignore[arg-type]
         return plan.scale * math.sqrt(mechanism.law.reach(p)[1])
 
     smaller = [size("output_gamma", epsilon) < size("output_gaussian", epsilon) for epsilon in dpcore.EPSILON_GRID]
     count = "every" if all(smaller) else f"{sum(smaller)} of {len(smaller)}"
     return (
         "there Gamma noise in the answer, the stronger promise, moves predictions less than Gaussian noise for "
-        f"{count} ε of the slider, at δ = {delta_text(experiment.delta)}."
+        f"{count} ε of the slider, at δ = {delta_text(experiment.problem.delta)}."
     )
 
 
@@ -101,16 +102,13 @@ from dpcore import figures
 from dpcore.studies.dimension import noise_growth, orthant
 
 ps = {experiment.sweep.values!r}
+problem = dpcore.{experiment.problem!r}
 experiment = dpcore.Experiment(
-    source={experiment.source!r},
+    problem,
     mechanisms={MECHANISMS[noise_in]!r},
-    n={experiment.n},
     epsilon={experiment.epsilon!r},
-    delta={experiment.delta!r},
-    lam={experiment.lam!r},
     sweep=dpcore.Axis("p", ps),
     repetitions={experiment.repetitions},
-    seed={experiment.seed},
 )
 figures.dimension_figure(
     dpcore.run(experiment),
@@ -123,11 +121,11 @@ figures.dimension_figure(
 ).show()
 corner = orthant.corner(
     ps,
-    n={experiment.n},
+    n=problem.n,
     epsilon={experiment.epsilon!r},
-    delta={experiment.delta!r},
-    lam={experiment.lam!r},
-    seed={experiment.seed},
+    delta=problem.delta,
+    lam=problem.lam,
+    seed=problem.seed,
 )
 figures.orthant_figure(corner, p={p}, theme="light", height=400).show()
 """

@@ -68,15 +68,11 @@ def lam_at(controls: Controls) -> float:
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(
-        source=source.key,
-        mechanisms=words.MECHANISMS[noise_in],
-        n=controls.n,
+        controls.problem(source.key, p=None, lam=lam_at(controls)),
+        words.MECHANISMS[noise_in],
         epsilon=controls.epsilon,
-        delta=controls.delta,
-        lam=lam_at(controls),
         sweep=dpcore.Axis("p", columns_at(controls)),
         repetitions=20,
-        seed=controls.seed,
     )
 
 

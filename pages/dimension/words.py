@@ -163,8 +163,8 @@ def caption(experiment: Experiment, grown: Mapping[str, Growth], asked: float | 
     rule = f" ({lam_text(asked)}, as Gaussian noise in the answer takes it)" if isinstance(asked, str) else ""
     said = [
         f"**Same promise? No.** Gamma noise promises ε = {experiment.epsilon:g}; Gaussian noise "
-        f"({experiment.epsilon:g}, {delta_text(experiment.delta)}), which may fail with that small chance.",
-        f"One λ = {experiment.lam:.3g}{rule} for every p and both noises.",
+        f"({experiment.epsilon:g}, {delta_text(experiment.problem.delta)}), which may fail with that small chance.",
+        f"One λ = {experiment.problem.lam:.3g}{rule} for every p and both noises.",
     ]
     even = break_even(grown)
     if even is not None:

@@ -11,7 +11,6 @@ import streamlit as st
 import dpcore
 from dpcore import figures
 from dpcore.core.cancel import never
-from dpcore.experiments.cell import spec_of
 from dpcore.experiments.metrics import smallest_epsilon
 from pages.overview import words
 from pages.server import prefetch
@@ -52,10 +51,9 @@ with question:
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(
-        source=source.key,
+        controls.problem(source.key),
         mechanisms=(dpcore.make_mechanism("output_gaussian", accounting=proof),),
         repetitions=100 if controls.n <= 10_000 else 40,  # keeps a move of n within half a second
-        **controls.learner,
     )
 
 
@@ -104,7 +102,7 @@ sentences = [sentence_of(table, controls)]
 here = accuracy[accuracy.x == controls.epsilon]
 if len(here):
     cell = next(experiment.cells())
-    plan = cell.mechanism.calibrate(spec_of(cell), dpcore.Budget(controls.epsilon, controls.delta))
+    plan = cell.problem.plan(cell.mechanism, controls.epsilon)
     found = dpcore.odds_of(plan, seed=controls.seed)
     sentences.append(words.answer(found))
     if told := words.larger_class(here.iloc[0], source):

@@ -75,10 +75,10 @@ def answer(found: AttackSuccess) -> str:
 def caption(experiment: Experiment) -> str:
     """What the curves are, in small print below the chart."""
     said = (
-        f"Best model, without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}. "
+        f"Best model, without privacy: the smallest training loss with ‖θ‖ ≤ {experiment.problem.theta_norm:g}. "
         f"Averages are exact; the band holds the middle 80% of {experiment.repetitions} releases."
     )
-    if isinstance(experiment.lam, str):
+    if isinstance(experiment.problem.lam, str):
         said += " λ is set without a look at the records; *Assumptions* says what the best λ would win."
     return said
 
@@ -171,8 +171,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
         f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on; always "
         f"answering with the larger class is right on {100 * table.larger_class.max():.1f} of 100 of them.",
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
-        f"all models with ‖θ‖ ≤ {experiment.theta_norm:g} (certified within {max(row.reference_gap, 1e-15):.0e}). "
-        "That model is also the line without privacy.",
+        f"all models with ‖θ‖ ≤ {experiment.problem.theta_norm:g} (certified within "
+        f"{max(row.reference_gap, 1e-15):.0e}). That model is also the line without privacy.",
         "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
         f"{experiment.repetitions} releases, which share their noise along ε.",
         "**The bound** holds for every data set and model of that norm, on average over the noise. "
@@ -194,7 +194,7 @@ def lam_line(experiment: Experiment, epsilon: float) -> str:
     told = {
         "auto": "**λ = auto** gives the noise in a prediction one size, whatever ε and n are; no record is seen.",
         "population": "**λ = theory** minimises the proved bound for fresh records at that norm; no record is seen.",
-    }.get(str(experiment.lam), "**λ** is set by hand.")
+    }.get(str(experiment.problem.lam), "**λ** is set by hand.")
     try:
         lost = regret_at(experiment, epsilon)
     except NotApplicable:
@@ -210,14 +210,9 @@ def snippet(experiment: Experiment, proof: str, epsilon: float, source: Source) 
 from dpcore import figures
 
 experiment = dpcore.Experiment(
-    source={experiment.source!r},
+    dpcore.{experiment.problem!r},
     mechanisms=(dpcore.make_mechanism("output_gaussian", accounting={proof!r}),),
-    n={experiment.n},
-    p={experiment.p},
-    delta={experiment.delta!r},
-    lam={experiment.lam!r},
     repetitions={experiment.repetitions},
-    seed={experiment.seed},
 )
 table = dpcore.run(experiment)
 figure = figures.cost_figure(

@@ -33,7 +33,7 @@ def first_repetitions(experiment: Experiment) -> int:
     """How many releases come at once."""
     stepping = sum(isinstance(mechanism, NoisyGD) for mechanism in experiment.mechanisms)
     curves = len(experiment.mechanisms) + STEPPING * stepping
-    return experiment.repetitions if (experiment.n or 0) * curves <= QUICK else FIRST_REPETITIONS
+    return experiment.repetitions if experiment.problem.n * curves <= QUICK else FIRST_REPETITIONS
 
 
 def show_beside(
@@ -49,8 +49,9 @@ def show_beside(
     elif side == "Bounds":
         _show_bounds(experiment, controls, theme, height)
     elif side == "Work":
-        done = work(experiment.source, min(controls.n, WORK_PEOPLE), controls.p, controls.seed)
-        said = captions.work_caption(done, dpcore.data.get_source(experiment.source))
+        problem = experiment.problem
+        done = work(dc.replace(problem, n=min(problem.n, WORK_PEOPLE)))
+        said = captions.work_caption(done, dpcore.data.get_source(problem.source))
         live_figure(figures.work_figure(done, theme=theme, height=height), key="work", alt=said, height=height)
         st.caption(said)
     else:
@@ -60,8 +61,7 @@ def show_beside(
 def _show_cloud(
     mechanisms: tuple[Mechanism, ...], walks: bool, controls: Controls, theme: figures.Theme, height: int
 ) -> None:
-    facts = (controls.n, controls.epsilon, controls.delta, controls.lam, controls.seed)
-    made = clouds(Scene(mechanisms, *facts, walks=walks))
+    made = clouds(Scene(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks))
     said = captions.path_caption(made, controls.n) if walks else captions.cloud_caption(made, controls.n)
     live_figure(figures.cloud_figure(made, theme=theme, height=height), key="cloud", alt=said, height=height)
     st.caption(said)
@@ -71,7 +71,10 @@ def _show_valley(
     experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: figures.Theme, height: int
 ) -> None:
     sweep = dpcore.Axis("lam", tuple(lam for lam in LAMBDAS if not isinstance(lam, str)))
-    swept = dc.replace(experiment, epsilon=controls.epsilon, lam="auto", sweep=sweep, repetitions=VALLEY_REPETITIONS)
+    problem = dc.replace(experiment.problem, lam="auto")
+    swept = dc.replace(
+        experiment, problem=problem, epsilon=controls.epsilon, sweep=sweep, repetitions=VALLEY_REPETITIONS
+    )
     valley, progress = refined(swept, first=first_repetitions(swept), key="valley")
     lam = captions.lam_at(here) if isinstance(controls.lam, str) else controls.lam
     said = captions.valley_caption(valley, here)
@@ -84,10 +87,11 @@ def _show_valley(
 def _show_bounds(experiment: Experiment, controls: Controls, theme: figures.Theme, height: int) -> None:
     rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
     sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
-    ruled = dc.replace(experiment, mechanisms=rules, lam="auto", sweep=sweep, repetitions=BOUND_REPETITIONS)
+    problem = dc.replace(experiment.problem, lam="auto")
+    ruled = dpcore.Experiment(problem, rules, sweep=sweep, repetitions=BOUND_REPETITIONS)
     table, progress = refined(ruled, first=FEWEST, key="bounds")
     lecture = lecture_bound(next(ruled.cells()))
     picture = figures.bounds_figure(table, lecture=lecture, epsilon=controls.epsilon, theme=theme, height=height)
-    said = captions.bounds_caption(table, lecture, worst=2.0 * (ruled.theta_norm or 0.0))
+    said = captions.bounds_caption(table, lecture, worst=2.0 * problem.theta_norm)
     live_figure(picture, key="proved", alt=said, height=height)
     st.caption(" ".join(filter(None, (said, progress))))

@@ -61,12 +61,7 @@ mechanisms = tuple(dpcore.make_mechanism(key) for key in keys)
 
 
 def experiment_at(controls: Controls) -> dpcore.Experiment:
-    return dpcore.Experiment(
-        source=source.key,
-        mechanisms=mechanisms,
-        repetitions=REPETITIONS,
-        **controls.learner,
-    )
+    return dpcore.Experiment(controls.problem(source.key), mechanisms, repetitions=REPETITIONS)
 
 
 def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:

@@ -177,7 +177,8 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
 def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     """What the curves are, in small print below the chart."""
     sampled = table[(table.metric == "excess_empirical_risk") & (table.se > 0.0) & (table.x == epsilon)]
-    said = f"Excess over the smallest training loss with ‖θ‖ ≤ {experiment.theta_norm:g}, on average over the noise"
+    B = experiment.problem.theta_norm
+    said = f"Excess over the smallest training loss with ‖θ‖ ≤ {B:g}, on average over the noise"
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
         said += f": exact for the answer, else from {draws}"
@@ -210,13 +211,13 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         f"auto gives it none; its steps go on until their noise has {AUTO_CLASSES:g} times that size. No record is "
         "seen.",
         "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
-    }.get(str(experiment.lam), "**λ** is the same at all doors.")
+    }.get(str(experiment.problem.lam), "**λ** is the same at all doors.")
     lines = [
         f"**Records:** {source.label}; {readable(source.scaling)}. That keeps ‖x‖ ≤ 1; a record beyond it would "
         "be refused.",
         f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
-        f"all models with ‖θ‖ ≤ {experiment.theta_norm:g}"
+        f"all models with ‖θ‖ ≤ {experiment.problem.theta_norm:g}"
         + (f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})." if len(ok) else "."),
         "**Means:** integrals over the noise for the answer. Elsewhere noise is drawn in pairs of opposite sign and "
         "shared along ε; through the question every draw is a minimisation of its own.",
@@ -256,14 +257,9 @@ def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
 from dpcore import figures{load}
 
 experiment = dpcore.Experiment(
-    source={experiment.source!r},
+    dpcore.{experiment.problem!r},
     mechanisms={keys!r},
-    n={experiment.n},
-    p={experiment.p},
-    delta={experiment.delta!r},
-    lam={experiment.lam!r},
     repetitions={experiment.repetitions},
-    seed={experiment.seed},
 )
 table = dpcore.run(experiment)
 figure = figures.doors_figure(

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import streamlit as st
 
-from dpcore import EPSILON_GRID
+from dpcore import EPSILON_GRID, Problem
 from pages.ui import share_link, url_controls
 
 DELTAS = tuple(10.0**-k for k in range(10, 2, -1))
@@ -46,10 +46,10 @@ class Controls:
     m: int | str
     seed: int
 
-    @property
-    def learner(self) -> dict[str, Any]:
-        """Arguments of whatever draws its curve along epsilon."""
-        return {"n": self.n, "p": self.p, "delta": self.delta, "lam": self.lam, "seed": self.seed}
+    def problem(self, source: str, **more: Any) -> Problem:
+        """What is learned from this source. more: other fields, or others in the place of the sidebar's."""
+        facts = {"n": self.n, "p": self.p, "delta": self.delta, "lam": self.lam, "seed": self.seed}
+        return Problem(source, **(facts | more))
 
 
 @dc.dataclass(frozen=True)

@@ -269,18 +269,22 @@ def test_the_losses_of_linear_predictions_are_offered(capsys, csv):
 
 
 def test_run_writes_the_table(capsys, tmp_path):
-    chosen = dpcore.Experiment(source="synthetic", n=100, sweep=dpcore.Axis("epsilon", (0.5, 1.0)), repetitions=2)
+    chosen = dpcore.Experiment(
+        dpcore.Problem("synthetic", n=100), sweep=dpcore.Axis("epsilon", (0.5, 1.0)), repetitions=2
+    )
     (tmp_path / "e.json").write_text(chosen.to_json())
     code, out, _ = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv", "--json")
     assert code == 0 and json.loads(out)["rows"] == 4 and json.loads(out)["digest"] == chosen.digest()
     written, table = pd.read_csv(tmp_path / "out.csv"), dpcore.run(chosen)
     assert np.allclose(written["mean"], table["mean"], rtol=1e-12)
-    (tmp_path / "e.json").write_text('{"source": "moon"}')
+    (tmp_path / "e.json").write_text('{"problem": {"source": "moon"}}')
     code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")
     assert code == 2 and "source must be one of" in err
 
 
-@pytest.mark.parametrize("text", ['{"sweep": {"name": "epsilon"}}', '{"sweep": 3}', '{"mechanisms": 3}', '{"n": "x"}'])
+@pytest.mark.parametrize(
+    "text", ['{"sweep": {"name": "epsilon"}}', '{"sweep": 3}', '{"mechanisms": 3}', '{"problem": {"n": "x"}}']
+)
 def test_malformed_experiments_end_in_one_sentence(capsys, tmp_path, text):
     (tmp_path / "e.json").write_text(text)
     code, _, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv")
@@ -292,7 +296,7 @@ def files(folder) -> list[str]:
 
 
 def test_run_replaces_its_output_only_when_it_is_whole(capsys, tmp_path, monkeypatch):
-    chosen = dpcore.Experiment(source="synthetic", n=100, sweep=dpcore.Axis("epsilon", (0.5,)), repetitions=2)
+    chosen = dpcore.Experiment(dpcore.Problem("synthetic", n=100), sweep=dpcore.Axis("epsilon", (0.5,)), repetitions=2)
     (tmp_path / "e.json").write_bytes(b"\xef\xbb\xbf" + chosen.to_json().encode())
     out = tmp_path / "out.csv"
     out.write_text("precious")
@@ -322,7 +326,7 @@ def test_run_replaces_its_output_only_when_it_is_whole(capsys, tmp_path, monkeyp
 
 
 def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsys, tmp_path, monkeypatch):
-    chosen = dpcore.Experiment(source="synthetic", n=100, sweep=dpcore.Axis("epsilon", (0.5,)), repetitions=2)
+    chosen = dpcore.Experiment(dpcore.Problem("synthetic", n=100), sweep=dpcore.Axis("epsilon", (0.5,)), repetitions=2)
     (tmp_path / "e.json").write_text(chosen.to_json())
     (tmp_path / "real.csv").write_text("old")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
@@ -338,7 +342,7 @@ def test_run_follows_a_link_and_refuses_what_is_no_file_before_it_computes(capsy
 
 
 def test_an_output_that_cannot_be_written_is_named_as_it_was_given(capsys, tmp_path, monkeypatch):
-    (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
+    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(dpcore.experiments.run, "run", None)  # calling it would be another error
     nowhere = call(capsys, "run", "e.json", "-o", "nowhere/out.csv")
@@ -358,7 +362,7 @@ def test_an_output_that_cannot_be_written_is_named_as_it_was_given(capsys, tmp_p
 def test_a_run_warns_of_a_large_delta_once_for_each_setting(capsys, tmp_path):
     keys, people = ("output_gaussian", "objective_gaussian", "output_gamma"), (50, 100, 200)
     asked = dpcore.Experiment(
-        source="synthetic", mechanisms=keys, sweep=dpcore.Axis("n", people), delta=0.01, repetitions=4, lam=0.1
+        dpcore.Problem("synthetic", delta=0.01, lam=0.1), mechanisms=keys, sweep=dpcore.Axis("n", people), repetitions=4
     )
     (tmp_path / "e.json").write_text(asked.to_json())
     code, out, err = call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv", "--json")
@@ -374,7 +378,7 @@ def test_a_run_warns_of_a_large_delta_once_for_each_setting(capsys, tmp_path):
 
 
 def test_an_interrupted_run_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
-    (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
+    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
 
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
@@ -399,7 +403,7 @@ def test_a_process_of_its_own_fails_with_one_line_and_code_2(tmp_path):
 
 @pytest.mark.parametrize("module", ["click", "threadpoolctl"])
 def test_an_interrupt_while_a_module_is_imported_is_no_traceback(tmp_path, module):
-    (tmp_path / "e.json").write_text(dpcore.Experiment(source="synthetic", n=100).to_json())
+    (tmp_path / "e.json").write_text(dpcore.Experiment(dpcore.Problem("synthetic", n=100)).to_json())
     (tmp_path / "sitecustomize.py").write_text(
         "import os, signal, sys\n\n"
         "class Interrupt:\n"

@@ -50,7 +50,7 @@ def table(path: Path) -> pd.DataFrame:
 def folder(tmp_path: Path) -> Path:
     sweep = dpcore.Axis("epsilon", (0.1, 1.0))
     chosen = ("output_gaussian", "output_gamma", "objective_gaussian")
-    experiment = dpcore.Experiment(source="synthetic", n=100, sweep=sweep, repetitions=4, mechanisms=chosen)
+    experiment = dpcore.Experiment(dpcore.Problem("synthetic", n=100), mechanisms=chosen, sweep=sweep, repetitions=4)
     (tmp_path / "e.json").write_text(experiment.to_json(), encoding="utf-8")
     return tmp_path
 

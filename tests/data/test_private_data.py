@@ -14,16 +14,17 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import data
+from dpcore import Problem, data
 from dpcore.core.cache import SharedCache
 from dpcore.data import BUNDLED, Declared, UploadedRecords, bundled, sheets
-from dpcore.experiments.cell import reference_of
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.perturbation.non_private_descent import work
 from pages.background import jobs, tables
 from pages.background.jobs import join
 from pages.background.tables import TableQuestion
 from tests.upload_page import people
+
+from ..flat_fields import experiment_of
 
 SAID = Declared(("age", "dose"), (0.0, 0.0), (100.0, 1.0), "yes")
 
@@ -34,7 +35,7 @@ def hold(content: bytes = b"", declared: Declared = SAID) -> UploadedRecords:
 
 def asked(records: UploadedRecords, **changed) -> dpcore.Experiment:
     axis = dpcore.Axis("epsilon", (0.5, 1.0))
-    return dpcore.Experiment(**({"source": records.key, "n": 42, "sweep": axis, "repetitions": 2} | changed))
+    return experiment_of(**({"source": records.key, "n": 42, "sweep": axis, "repetitions": 2} | changed))
 
 
 # Reading
@@ -308,7 +309,12 @@ def test_nothing_that_is_computed_from_the_records_outlives_them():
     job = join(TableQuestion(dc.replace(experiment, repetitions=4)), "me")
     until(job._finished.is_set)
     assert job.snapshot is not None
-    made = [data.load(key, 42, 3, 7), data.load(key, 100, 3, 7), reference_of(cell), work(key, 20, 3, 7)]
+    made = [
+        data.load(key, 42, 3, 7),
+        data.load(key, 100, 3, 7),
+        cell.problem.reference(),
+        work(Problem(key, 20, 3, seed=7)),
+    ]
     held = [weakref.ref(thing) for thing in (records._X, records._y, records, *made)]
     held += [weakref.ref(part.X) for split in made[:2] for part in (split.train, split.test)]
     assert len(records._caches) == 4, "records, cells, references and descents"
@@ -373,10 +379,10 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
 
 def test_an_answer_about_private_records_is_kept_by_those_who_ask_and_by_nobody_else():
     records = hold()
-    question = Setting(records.key, n=42, splits=2)
+    question = Setting(Problem(records.key, n=42), splits=2)
     mine = join(question, "me")
     assert join(question, "somebody else") is not mine
     until(lambda: mine.watch("me") or mine.finished)
     assert mine.complete and question not in jobs._KNOWN
-    public = Setting("iris", n=42, splits=2)
+    public = Setting(Problem("iris", n=42), splits=2)
     assert join(public, "me") is join(public, "somebody else")

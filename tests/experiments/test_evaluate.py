@@ -22,6 +22,8 @@ from dpcore.experiments.metrics import (
 from dpcore.solvers import minimise_in_ball
 from tests.problems import LINEAR, PROBLEMS, for_loss, random_records
 
+from ..flat_fields import experiment_of
+
 ONE = (np.ones(1), np.ones(1))  # the spread of Gaussian noise
 TEST = {name: random_records(60, data.p, seed=9) for name, data in PROBLEMS.items()}
 every_noise = pytest.mark.parametrize("noise", ["output_gaussian", "output_gamma"])
@@ -287,13 +289,13 @@ def test_the_population_bound_holds(noise, source, loss, epsilon):
 
 def test_population_risk_comes_on_request_and_for_known_laws_only():
     facts = dict(source="synthetic", n=200, p=3, repetitions=4, sweep=dpcore.Axis("epsilon", (1.0,)))
-    table = dpcore.run(dpcore.Experiment(**facts, population=True))
+    table = dpcore.run(experiment_of(**facts, population=True))
     assert list(table.metric) == ["accuracy", "excess_empirical_risk", "excess_population_risk"]
     row = table.iloc[2]
     assert row.bound >= row["mean"] > 0 and not row.exact and row.se > 0
-    assert list(dpcore.run(dpcore.Experiment(**facts)).metric) == ["accuracy", "excess_empirical_risk"]
+    assert list(dpcore.run(experiment_of(**facts)).metric) == ["accuracy", "excess_empirical_risk"]
     with pytest.raises(ValueError, match="population must be false for source 'iris'"):
-        dpcore.Experiment(source="iris", population=True)
+        dpcore.Experiment(dpcore.Problem("iris"), population=True)
 
 
 def test_the_table_carries_the_one_run_band():

@@ -30,8 +30,10 @@ from dpcore.experiments.executors import executor_of
 from dpcore.experiments.run import COLUMNS
 from tests.harness import ROOT
 
+from ..flat_fields import changed
+
 SWEEP = dpcore.Experiment(
-    source="synthetic",
+    dpcore.Problem("synthetic"),
     mechanisms=("output_gaussian", "objective_gaussian"),
     sweep=Axis("n", tuple(range(100, 112))),
     repetitions=3,
@@ -84,7 +86,7 @@ def test_rows_of_an_executor_come_as_they_are_done_and_stand_in_their_order(monk
     compute = dpcore.experiments.cell._compute
 
     def slow(cell, cancelled):
-        assert cell.n != 100 or last_came.wait(30), "the last cell comes before the first is done"
+        assert cell.problem.n != 100 or last_came.wait(30), "the last cell comes before the first is done"
         return compute(cell, cancelled)
 
     came: list[int] = []
@@ -129,7 +131,7 @@ def test_a_killed_run_goes_on_where_it_was(executor, tmp_path, capsys, monkeypat
     computed = []
     compute = dpcore.experiments.cell._compute
     monkeypatch.setattr(
-        dpcore.experiments.cell, "_compute", lambda cell, *more: computed.append(cell.n) or compute(cell, *more)
+        dpcore.experiments.cell, "_compute", lambda cell, *more: computed.append(cell.problem.n) or compute(cell, *more)
     )
     call(command(tmp_path, "--resume", experiment=LONG))
     assert json.loads(capsys.readouterr().out)["cells_reused"] == len(kept)
@@ -233,7 +235,7 @@ def test_a_journal_is_only_for_its_own_run(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="go on with it by --resume, or delete it"):
         Journal(place, SWEEP)
     with pytest.raises(ValueError, match="must belong to this experiment, got the cells of another one"):
-        Journal(place, replace(SWEEP, seed=1), resume=True)
+        Journal(place, changed(SWEEP, seed=1), resume=True)
     for other in (b"a,b\n1,2\n", b"precious", b"[]\n", b'{"kind": "x"}\n', b"\xff\n", 100_000 * b"[" + b"\n"):
         place.write_bytes(other)
         with pytest.raises(ValueError, match="must be what an unfinished run left"):
@@ -320,7 +322,7 @@ def test_stopping_by_hand_says_what_is_kept(tmp_path, capsys, monkeypatch):
     compute = dpcore.experiments.cell._compute
 
     def interrupted(cell, cancelled):
-        if cell.n == 102:
+        if cell.problem.n == 102:
             raise KeyboardInterrupt
         return compute(cell, cancelled)
 

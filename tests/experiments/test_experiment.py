@@ -15,17 +15,20 @@ import pytest
 from scipy import stats
 
 import dpcore
-from dpcore import Axis, Experiment, data
+from dpcore import Axis, Experiment, Problem, data
 from dpcore.core.cache import SharedCache
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.experiments import cell as cells
 from dpcore.experiments.run import COLUMNS
+from dpcore.mechanisms import problem
 from dpcore.mechanisms.output.gaussian import OutputGaussian
 from dpcore.solvers import minimise_in_ball
 from tests.problems import ADDING, LEARNING
 
-SMALL = Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (0.1, 1.0, 10.0)), repetitions=6)
+from ..flat_fields import changed, experiment_of
+
+SMALL = Experiment(Problem("synthetic", n=150), sweep=Axis("epsilon", (0.1, 1.0, 10.0)), repetitions=6)
 VARYING = ["seconds"]
 
 
@@ -47,8 +50,10 @@ def test_the_epsilon_grid_is_frozen():
 
 def test_json_and_pickle_round_trip():
     mechanisms = (dpcore.make_mechanism("output_gaussian", accounting="published"), "output_gaussian")
-    rich = Experiment(mechanisms=mechanisms, lam=0.3, sweep=Axis("n", (100, 200)), epsilon=2.0, seed=4, radius=3.0)
-    both = Experiment(mechanisms=tuple(LEARNING), lam="population")
+    rich = Experiment(
+        Problem(lam=0.3, radius=3.0, seed=4), mechanisms=mechanisms, sweep=Axis("n", (100, 200)), epsilon=2.0
+    )
+    both = Experiment(Problem(lam="population"), mechanisms=tuple(LEARNING))
     for one in (SMALL, rich, both):
         assert Experiment.from_json(one.to_json()) == one
         assert pickle.loads(pickle.dumps(one)) == one
@@ -71,7 +76,7 @@ def test_json_and_pickle_round_trip():
     ],
 )
 def test_the_digest_sees_every_change(change):
-    assert replace(SMALL, **change).digest() != SMALL.digest()
+    assert changed(SMALL, **change).digest() != SMALL.digest()
 
 
 def test_the_table_has_a_row_per_point_and_metric():
@@ -101,12 +106,12 @@ def test_a_cell_is_computed_once():
 )
 def test_caches_tell_apart_what_differs_in_one_field(change):
     """Fixed lam, so that theta_norm enters through the reference and the bound only."""
-    base = Experiment(source="synthetic", n=150, lam=0.1, sweep=Axis("epsilon", (1.0,)), repetitions=4)
+    base = Experiment(Problem("synthetic", n=150, lam=0.1), sweep=Axis("epsilon", (1.0,)), repetitions=4)
     dpcore.run(base)
-    beside = dpcore.run(replace(base, **change))
+    beside = dpcore.run(changed(base, **change))
     cells._CELLS.clear()
-    cells._REFERENCES.clear()
-    same(beside, dpcore.run(replace(base, **change)))
+    problem._REFERENCES.clear()
+    same(beside, dpcore.run(changed(base, **change)))
     assert not np.array_equal(beside["mean"], dpcore.run(base)["mean"])
 
 
@@ -118,7 +123,7 @@ def test_fewer_repetitions_are_a_prefix_and_noise_is_shared_along_epsilon():
     assert not np.array_equal(one[0], generator(4, "output_gaussian", 0).standard_normal(4))
     assert not np.array_equal(one[0], generator(3, "output_gamma", 0).standard_normal(4))
     full = dpcore.run(SMALL)
-    part = dpcore.run(Experiment(source="synthetic", n=150, sweep=Axis("epsilon", (1.0,)), repetitions=6))
+    part = dpcore.run(Experiment(Problem("synthetic", n=150), sweep=Axis("epsilon", (1.0,)), repetitions=6))
     shared = [c for c in COLUMNS if c not in VARYING]
     pd.testing.assert_frame_equal(
         full[full.x == 1.0][shared].reset_index(drop=True), part[shared], check_exact=False, rtol=1e-9
@@ -133,7 +138,7 @@ def test_the_noise_of_a_cell_knows_neither_its_data_nor_its_length(monkeypatch):
     for n, lam, delta, repetitions, grid in ((100, 0.1, 1e-6, 5, (1.0,)), (200, 0.3, 1e-5, 3, (0.1, 2.0))):
         sweep = Axis("epsilon", grid)
         dpcore.run(
-            Experiment(source="synthetic", n=n, lam=lam, delta=delta, repetitions=repetitions, sweep=sweep, seed=8)
+            Experiment(Problem("synthetic", n=n, delta=delta, lam=lam, seed=8), repetitions=repetitions, sweep=sweep)
         )
     assert seen[0].shape == (5, 8) and np.array_equal(seen[0][:3], seen[1])
 
@@ -174,7 +179,7 @@ def test_serial_and_processes_agree_after_the_parent_has_computed(method):
 def test_a_cell_equals_its_parts_put_together_by_hand(change):
     """Every number of a row, rebuilt from the public pieces; runs in one process, so that caches may confuse them."""
     facts = {"source": "synthetic", "n": 150, "loss": "logistic", "delta": 1e-6, "theta_norm": 10.0, "seed": 3} | change
-    table = dpcore.run(Experiment(sweep=Axis("epsilon", (0.3, 3.0)), repetitions=7, lam=0.05, **facts))
+    table = dpcore.run(experiment_of(sweep=Axis("epsilon", (0.3, 3.0)), repetitions=7, lam=0.05, **facts))
     split = data.load("synthetic", facts["n"], 8, 3)
     loss = get_loss(facts["loss"])
     reference = minimise_in_ball(loss, split.train, facts["theta_norm"])
@@ -217,7 +222,7 @@ def test_rows_arrive_as_they_are_made():
     "axis", [Axis("n", (100, 400)), Axis("delta", (1e-8, 1e-4)), Axis("lam", (0.01, 0.1)), Axis("p", (2, 5))]
 )
 def test_other_axes(axis):
-    table = dpcore.run(Experiment(source="synthetic", n=150, lam=0.05, sweep=axis, repetitions=3))
+    table = dpcore.run(Experiment(Problem("synthetic", n=150, lam=0.05), sweep=axis, repetitions=3))
     assert list(table.x) == [v for v in axis.values for _ in range(2)]
     assert list(table[axis.name]) == list(table.x)
     assert table["mean"].nunique() == 4
@@ -229,7 +234,9 @@ def test_more_people_need_less_noise_at_the_same_lam():
     by_hand = {"noisy_gd": {"steps": 30}, "noisy_sgd": {"steps": 30, "batch": 100}}
     for key in ADDING:
         mechanism = dpcore.make_mechanism(key, **by_hand.get(key, {}))
-        table = dpcore.run(Experiment(source="synthetic", mechanisms=(mechanism,), lam=0.1, sweep=sweep, repetitions=2))
+        table = dpcore.run(
+            Experiment(Problem("synthetic", lam=0.1), mechanisms=(mechanism,), sweep=sweep, repetitions=2)
+        )
         # Objective perturbation also saves on the volume element; secret batches hide a little more than their share.
         rel = 1e-6 if key.startswith("output") else 0.03
         assert table.scale.iloc[0] == pytest.approx(4 * table.scale.iloc[-1], rel=rel)
@@ -238,7 +245,7 @@ def test_more_people_need_less_noise_at_the_same_lam():
 def test_lam_takes_the_names_of_rules():
     """Each rule reaches the plan: the table shows the number that the mechanism resolves it to."""
     for rule in ("auto", "published", "population"):
-        table = dpcore.run(replace(SMALL, lam=rule))
+        table = dpcore.run(changed(SMALL, lam=rule))
         spec = dpcore.Spec("logistic", 150, 8, rule)
         plans = [dpcore.make_mechanism("output_gaussian").calibrate(spec, dpcore.Budget(e, 1e-6)) for e in (0.1, 1, 10)]
         assert list(table.lam[::2]) == [plan.spec.lam for plan in plans]
@@ -250,10 +257,12 @@ def test_the_radius_reaches_the_plan_and_the_reference(monkeypatch):
     engine = dpcore.make_mechanism("output_gaussian").__class__
     calibrate = engine.calibrate
     monkeypatch.setattr(engine, "calibrate", lambda self, spec, b: specs.append(spec) or calibrate(self, spec, b))
-    base = Experiment(source="synthetic", n=150, lam=10.0, theta_norm=4.0, sweep=Axis("epsilon", (1.0,)), repetitions=2)
+    base = Experiment(
+        Problem("synthetic", n=150, lam=10.0, theta_norm=4.0), sweep=Axis("epsilon", (1.0,)), repetitions=2
+    )
     train, loss = data.load("synthetic", 150, 8, 0).train, get_loss("logistic")
     for radius, ball in ((None, 4.0), (2.0, 2.0), (9.0, 4.0)):
-        row = dpcore.run(replace(base, radius=radius)).iloc[1]
+        row = dpcore.run(changed(base, radius=radius)).iloc[1]
         assert row.metric == "excess_empirical_risk" and specs[-1].radius == radius
         best = minimise_in_ball(loss, train, ball)
         mechanism = dpcore.make_mechanism("output_gaussian")
@@ -276,27 +285,29 @@ def test_a_constrained_model_lies_in_its_ball():
 def test_what_does_not_apply_is_a_row_with_its_reason():
     classical = dpcore.make_mechanism("output_gaussian", accounting="classical")
     table = dpcore.run(
-        Experiment(source="synthetic", n=150, mechanisms=(classical,), sweep=Axis("epsilon", (0.5, 2.0)), repetitions=2)
+        Experiment(
+            Problem("synthetic", n=150), mechanisms=(classical,), sweep=Axis("epsilon", (0.5, 2.0)), repetitions=2
+        )
     )
     refused = table[table.x == 2.0].iloc[0]
     assert refused.status == "not applicable" and "epsilon < 1" in refused.reason and pd.isna(refused["mean"])
     assert (table[table.x == 0.5].status == "ok").all()
-    nothing = dpcore.run(Experiment(source="synthetic", n=150, delta=0.0, sweep=Axis("epsilon", (0.5, 2.0))))
+    nothing = dpcore.run(Experiment(Problem("synthetic", n=150, delta=0.0), sweep=Axis("epsilon", (0.5, 2.0))))
     assert (nothing.status == "not applicable").all() and len(nothing) == 2
 
 
 def test_a_mechanism_that_does_not_apply_does_not_disturb_the_others():
     keys = ("output_gaussian", "output_gamma")
-    table = dpcore.run(replace(SMALL, mechanisms=keys, delta=0.0))
+    table = dpcore.run(changed(replace(SMALL, mechanisms=keys), delta=0.0))
     gaussian, gamma = (table[table.mechanism == key].reset_index(drop=True) for key in keys)
     assert (gaussian.status == "not applicable").all() and gaussian.reason.str.contains("delta > 0").all()
     assert list(gaussian.x) == [0.1, 1.0, 10.0]
-    same(gamma, dpcore.run(replace(SMALL, mechanisms=("output_gamma",), delta=0.0)))
+    same(gamma, dpcore.run(changed(replace(SMALL, mechanisms=("output_gamma",)), delta=0.0)))
     swept = dpcore.run(replace(SMALL, mechanisms=keys, sweep=Axis("delta", (0.0, 1e-6))))
     assert list(swept.status) == ["not applicable", *["ok"] * 6]
 
 
-MANY = replace(SMALL, lam=0.1, sweep=Axis("n", (60, 70, 80, 90)))
+MANY = replace(changed(SMALL, lam=0.1), sweep=Axis("n", (60, 70, 80, 90)))
 
 
 def after(calls: int):
@@ -375,8 +386,8 @@ def test_a_cancelled_run_leaves_its_threads_nothing_to_begin(monkeypatch):
     compute = cells._compute
 
     def watched(cell, cancelled):
-        begun.append(cell.n)
-        if cell.n == 70:
+        begun.append(cell.problem.n)
+        if cell.problem.n == 70:
             second.set()
             deadline = time.monotonic() + 10
             while not cancelled() and time.monotonic() < deadline:
@@ -462,7 +473,7 @@ def test_an_error_in_the_caller_s_hands_cancels_what_is_pending():
 )
 def test_bad_fields_are_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Experiment(**arguments)
+        experiment_of(**arguments)
 
 
 def test_bad_axes_and_bad_json_are_refused():
@@ -483,6 +494,12 @@ def test_bad_axes_and_bad_json_are_refused():
     assert Axis("n", (100.0, 200)).values == (100, 200)
     with pytest.raises(ValueError, match="has no field 'epsilom'"):
         Experiment.from_json(json.dumps({"epsilom": 1}))
+    with pytest.raises(ValueError, match="a problem has no field 'm'; it has source, n, p, delta"):
+        Experiment.from_json(json.dumps({"problem": {"m": 1}}))
+    with pytest.raises(ValueError, match="problem must be an object with the fields of a problem, got 3"):
+        Experiment.from_json(json.dumps({"problem": 3}))
+    with pytest.raises(ValueError, match="problem must be a Problem, got 'synthetic'"):
+        Experiment("synthetic")
     with pytest.raises(ValueError, match="must be a JSON object, got text"):
         Experiment.from_json("{")
     with pytest.raises(ValueError, match="must be a JSON object, got text"):
@@ -490,13 +507,16 @@ def test_bad_axes_and_bad_json_are_refused():
     with pytest.raises(ValueError, match="must be a JSON object, got list"):
         Experiment.from_json("[]")
     with pytest.raises(ValueError, match="p must be at least 31 for source 'breast_cancer', got 8"):
-        dpcore.run(Experiment(p=8))
+        dpcore.run(Experiment(Problem(p=8)))
 
 
 def test_equal_experiments_have_equal_digests():
-    assert Experiment(lam=1).digest() == Experiment(lam=1.0).digest()
-    assert Experiment(radius=2).digest() == Experiment(radius=2.0).digest() != Experiment().digest()
-    assert Experiment(lam=np.float64(0.5), seed=np.int64(3)).digest() == Experiment(lam=0.5, seed=3).digest()
+    assert Experiment(Problem(lam=1)).digest() == Experiment(Problem(lam=1.0)).digest()
+    assert Experiment(Problem(radius=2)).digest() == Experiment(Problem(radius=2.0)).digest() != Experiment().digest()
+    assert (
+        Experiment(Problem(lam=np.float64(0.5), seed=np.int64(3))).digest()
+        == Experiment(Problem(lam=0.5, seed=3)).digest()
+    )
 
 
 def test_readers_cannot_change_the_cache():
@@ -552,7 +572,7 @@ def test_the_cache_is_bounded_computes_once_and_forgets_errors():
 @pytest.mark.parametrize("source", ["diabetes", "synthetic_regression"])
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_regression_losses_run_on_regression_sources(source, loss):
-    table = dpcore.run(Experiment(source=source, loss=loss, n=100, mechanisms=tuple(ADDING), repetitions=2))
+    table = dpcore.run(Experiment(Problem(source, n=100, loss=loss), mechanisms=tuple(ADDING), repetitions=2))
     excess = table[table.metric == "excess_empirical_risk"]
     refused = table[table.status == "not applicable"]
     assert (excess["mean"] <= excess.bound).all() and len(excess) + len(refused) == 19 * len(ADDING)
@@ -561,7 +581,7 @@ def test_regression_losses_run_on_regression_sources(source, loss):
 
 
 def test_a_negative_zero_is_zero_in_the_digest_too():
-    plain, signed = Experiment(delta=0.0), Experiment(delta=-0.0)
+    plain, signed = Experiment(Problem(delta=0.0)), Experiment(Problem(delta=-0.0))
     assert plain == signed and plain.digest() == signed.digest()
     plain, signed = (replace(SMALL, sweep=Axis("delta", (zero, 1e-6))) for zero in (0.0, -0.0))
     assert plain == signed and plain.digest() == signed.digest()
@@ -581,27 +601,27 @@ def test_json_is_text_with_numbers_that_can_be_read():
     for odd in (None, 3, {}, b"{}"):
         with pytest.raises(ValueError, match=r"^an experiment must be the text of a JSON object, got "):
             Experiment.from_json(odd)
-    for text in ('{"n": %s}', '{"sweep": {"name": "n", "values": [%s]}}', "[%s]"):
+    for text in ('{"problem": {"n": %s}}', '{"sweep": {"name": "n", "values": [%s]}}', "[%s]"):
         with pytest.raises(
             ValueError, match=r"^an experiment must have numbers of at most 4300 digits, got a longer one$"
         ):
             Experiment.from_json(text % ("9" * 5000))
     with pytest.raises(ValueError, match=r"n must be at most 10.15, got an integer of 4000 digits"):
-        Experiment.from_json('{"n": %s}' % ("9" * 4000))
+        Experiment.from_json('{"problem": {"n": %s}}' % ("9" * 4000))
 
 
 def test_what_memory_does_not_hold_is_refused():
     """Constructed only: nothing is computed."""
     facts = {"source": "synthetic", "lam": 0.1}
-    assert Experiment(**facts, n=2_000, repetitions=100_000).n == 2_000
+    assert experiment_of(**facts, n=2_000, repetitions=100_000).problem.n == 2_000
     with pytest.raises(
         ValueError, match=r"^repetitions times n must be at most 200,000,000 to fit .* 100,000 times 2,001$"
     ):
-        Experiment(**facts, n=2_001, repetitions=100_000)
+        experiment_of(**facts, n=2_001, repetitions=100_000)
     sweep = Axis("n", (100, 2_000_001))
     with pytest.raises(ValueError, match=r"^repetitions times n must be at most 200,000,000 .* 100 times 2,000,001$"):
-        Experiment(**facts, sweep=sweep, repetitions=100)
-    assert Experiment(**facts, sweep=sweep, n=10**9, repetitions=99).sweep == sweep, "n is replaced by the sweep"
+        experiment_of(**facts, sweep=sweep, repetitions=100)
+    assert experiment_of(**facts, sweep=sweep, n=10**9, repetitions=99).sweep == sweep, "n is replaced by the sweep"
 
 
 def test_a_bound_over_the_simplex_is_not_shown_where_better_models_lie_outside_it():
@@ -611,7 +631,7 @@ def test_a_bound_over_the_simplex_is_not_shown_where_better_models_lie_outside_i
         mechanisms=("simplex_sampling", "objective_gaussian"), loss="huber", n=2_000, repetitions=20, sweep=sweep
     )
     for source in ("synthetic_mixture", "synthetic_regression"):
-        table = dpcore.run(Experiment(source=source, **shared))
+        table = dpcore.run(experiment_of(source=source, **shared))
         excess = table[table.metric == "excess_empirical_risk"].set_index("mechanism")
         assert (table.status == "ok").all() and (excess.loc["objective_gaussian"].bound > 0.0).all()
         drawn = excess.loc["simplex_sampling"]
@@ -624,12 +644,8 @@ def test_a_bound_over_the_simplex_is_not_shown_where_better_models_lie_outside_i
 def test_excess_over_the_l1_ball_is_measured_from_its_own_best_model():
     """Frank-Wolfe's models lie in the ball, so none is better; a bound over the L2 ball holds over the smaller set."""
     chosen = Experiment(
+        Problem("synthetic_sparse", n=500, p=12, loss="squared", theta_norm=1.0),
         mechanisms=("frank_wolfe_polytope", "output_gaussian"),
-        source="synthetic_sparse",
-        loss="squared",
-        n=500,
-        p=12,
-        theta_norm=1.0,
         sweep=Axis("epsilon", (0.3, 3.0)),
         repetitions=8,
     )
@@ -641,7 +657,7 @@ def test_excess_over_the_l1_ball_is_measured_from_its_own_best_model():
     assert (ours["q10"] >= -1e-8).all() and (ours["mean"] > 0.0).all()
     assert (excess["mean"] <= excess.bound).all() and (excess.bound_form == "upper").all()
     train = data.load("synthetic_sparse", 500, 12, 0).train
-    best = cells.l1_ball_minimum("synthetic_sparse", 500, 12, 0, "squared", 1.0)
+    best = Problem("synthetic_sparse", n=500, p=12, loss="squared", theta_norm=1.0).reference()
     assert np.abs(best.theta).sum() <= 1.0 + 1e-12 and best.gap <= 1e-9
     assert best.risk > minimise_in_ball(get_loss("squared"), train, 1.0).risk + 1e-6
     assert (excess.reference_gap == best.gap).all()

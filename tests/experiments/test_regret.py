@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment
+from dpcore import Axis, Experiment, Problem
 from dpcore.experiments import tuning_gap
 from dpcore.experiments.tuning_gap import (
     EPSILONS,
@@ -18,30 +18,32 @@ from dpcore.experiments.tuning_gap import (
 )
 from dpcore.mechanisms.gradient.schedules import RULES
 
+from ..flat_fields import experiment_of
+
 SMALL = dict(source="synthetic", n=200, p=3)
 BY_LAM = ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma")
 
 
 def test_regret_at_is_the_best_of_the_grid_minus_the_own_lam():
-    own = dpcore.run(Experiment(**SMALL, lam=0.5, sweep=Axis("epsilon", (1.0,)), repetitions=2))
+    own = dpcore.run(experiment_of(**SMALL, lam=0.5, sweep=Axis("epsilon", (1.0,)), repetitions=2))
     qualities = [
-        dpcore.run(Experiment(**SMALL, lam=lam, sweep=Axis("epsilon", (1.0,)), repetitions=2)).iloc[0]["mean"]
+        dpcore.run(experiment_of(**SMALL, lam=lam, sweep=Axis("epsilon", (1.0,)), repetitions=2)).iloc[0]["mean"]
         for lam in LAMS
     ]
     expected = 100 * (max(qualities) - own.iloc[0]["mean"])
-    assert regret_at(Experiment(**SMALL, lam=0.5, repetitions=50), 1.0) == pytest.approx(expected, abs=1e-6)
+    assert regret_at(experiment_of(**SMALL, lam=0.5, repetitions=50), 1.0) == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_bad_lam_is_seen_and_a_lam_of_the_grid_loses_nothing_to_itself_at_best():
-    bad = regret_at(Experiment(**SMALL, lam=1e-5), 1.0)
+    bad = regret_at(experiment_of(**SMALL, lam=1e-5), 1.0)
     assert bad > 10
-    assert min(regret_at(Experiment(**SMALL, lam=lam), 1.0) for lam in LAMS) == pytest.approx(0.0, abs=1e-6)
+    assert min(regret_at(experiment_of(**SMALL, lam=lam), 1.0) for lam in LAMS) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_no_release_is_no_regret():
     with pytest.raises(dpcore.NotApplicable, match="no release at epsilon = 2"):
         regret_at(
-            Experiment(**SMALL, mechanisms=(dpcore.make_mechanism("output_gaussian", accounting="classical"),)), 2.0
+            experiment_of(**SMALL, mechanisms=(dpcore.make_mechanism("output_gaussian", accounting="classical"),)), 2.0
         )
 
 
@@ -58,7 +60,7 @@ def test_the_table_has_a_row_per_case_and_epsilon(monkeypatch):
     def quality(lam, seed):
         sweep = Axis("epsilon", (row.epsilon,))
         facts = dict(mechanisms=("output_gamma",), lam=lam, sweep=sweep, repetitions=2, seed=seed)
-        return dpcore.run(Experiment(source="iris", **facts)).iloc[0]["mean"]
+        return dpcore.run(experiment_of(source="iris", **facts)).iloc[0]["mean"]
 
     ours, grid = (np.array([[quality(lam, s) for s in range(3)] for lam in lams]) for lams in (("auto",), (1e-3, 1e-1)))
     best = grid[grid.mean(axis=1).argmax()]
@@ -97,7 +99,7 @@ def test_sampled_means_take_more_than_two_releases(monkeypatch):
 
     monkeypatch.setattr(tuning_gap, "run", watched)
     for key in ("objective_gaussian", "output_gaussian"):
-        regret_at(Experiment(**SMALL, mechanisms=(key,), repetitions=6), 1.0)
+        regret_at(experiment_of(**SMALL, mechanisms=(key,), repetitions=6), 1.0)
     assert asked == {"objective_gaussian": {6}, "output_gaussian": {2}}
     asked.clear()
     regret_table(("iris",), seeds=2, mechanisms=("objective_gamma", "output_gamma"))
@@ -129,7 +131,7 @@ def test_the_regret_of_gradient_perturbation_is_against_the_best_schedule(monkey
     def quality(seed, **knobs):
         sweep = Axis("epsilon", (row.epsilon,))
         mechanism = dpcore.make_mechanism("noisy_gd", **knobs)
-        run = Experiment(source="iris", mechanisms=(mechanism,), sweep=sweep, repetitions=6, seed=seed)
+        run = Experiment(Problem("iris", seed=seed), mechanisms=(mechanism,), sweep=sweep, repetitions=6)
         return dpcore.run(run).iloc[0]["mean"]
 
     settings = [{"steps": 5, "step": step} for step in (1e-3, 2.0)]

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment, NotApplicable, data, figures, theory
+from dpcore import Axis, Experiment, NotApplicable, Problem, data, figures, theory
 from dpcore.accounting import lecture
 from dpcore.core.losses import get_loss
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
+
+from ..flat_fields import experiment_of
 
 EPSILONS = (0.1, 1.0, 10.0)
 HEIGHT = 390
@@ -20,7 +22,7 @@ HEIGHT = 390
 def ruled(**changes) -> Experiment:
     rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
     fields = {"source": "synthetic", "n": 200, "repetitions": 4, "seed": 1} | changes
-    return Experiment(mechanisms=rules, sweep=Axis("epsilon", EPSILONS), **fields)
+    return experiment_of(mechanisms=rules, sweep=Axis("epsilon", EPSILONS), **fields)
 
 
 def named(figure, name):
@@ -70,7 +72,7 @@ def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_acc
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_work_shows_both_descents_over_the_gradients_they_took(theme):
-    made = work("synthetic", 30, 3, 4)
+    made = work(Problem("synthetic", 30, 3, seed=4))
     figure = figures.work_figure(made, theme=theme, height=HEIGHT)
     for progress, name in ((made.full, "all records a step"), (made.single, "one record a step")):
         curve, proved = named(figure, name), named(figure, f"{name}: bound")
@@ -81,7 +83,8 @@ def test_work_shows_both_descents_over_the_gradients_they_took(theme):
 
 
 def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
-    scene = Scene((dpcore.make_mechanism("noisy_gd"),), 300, 1.0, 1e-6, "auto", 3, walks=True)
+    problem = Problem("synthetic", n=300, p=2, seed=3)
+    scene = Scene((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True)
     made = clouds(scene)
     (cloud,) = made.clouds
     first = cloud.plan.descent.first
@@ -98,14 +101,16 @@ def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
     figure = figures.cloud_figure(made, theme="light", height=HEIGHT)
     assert np.array_equal(named(figure, "one run, step by step").x, cloud.path[:, 0])
     assert np.array_equal(named(figure, "the same without noise").y, cloud.quiet_path[:, 1])
-    still = clouds(Scene(scene.mechanisms, 300, 1.0, 1e-6, "auto", 3))
+    still = clouds(Scene(scene.mechanisms, problem, 1.0))
     assert still.clouds[0].path is None and np.array_equal(still.clouds[0].thetas, cloud.thetas)
 
 
 def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
-    table = dpcore.run(Experiment(source="synthetic", n=200, mechanisms=("output_gaussian", "noisy_gd"), repetitions=4))
+    table = dpcore.run(
+        Experiment(Problem("synthetic", n=200), mechanisms=("output_gaussian", "noisy_gd"), repetitions=4)
+    )
     wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
-    exhibit = dpcore.run(Experiment(source="synthetic", n=200, mechanisms=(wasteful,), repetitions=4))
+    exhibit = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms=(wasteful,), repetitions=4))
     look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT, "bounds": False}
     figure = figures.doors_figure(table, **look, exhibits={"n-fold": exhibit})
     curve = named(figure, "n-fold")

@@ -11,6 +11,8 @@ import dpcore
 from dpcore import figures
 from dpcore.studies.dimension import noise_growth, orthant
 
+from ..flat_fields import experiment_of
+
 PS = (8, 128, 4096, 2**20)
 ANSWER = ("output_gaussian", "output_gamma")
 BOTH = (*ANSWER, "objective_gaussian", "objective_gamma")
@@ -18,7 +20,7 @@ BOTH = (*ANSWER, "objective_gaussian", "objective_gamma")
 
 def draw(mechanisms=ANSWER, p=128, lower="distance", theme="light", **changes):
     fields = {"source": "synthetic_padded", "n": 300, "lam": 0.05, "repetitions": 4} | changes
-    experiment = dpcore.Experiment(mechanisms=mechanisms, sweep=dpcore.Axis("p", PS), **fields)
+    experiment = experiment_of(mechanisms=mechanisms, sweep=dpcore.Axis("p", PS), **fields)
     table, grown = dpcore.run(experiment), noise_growth.growth_of(experiment.cells())
     figure = figures.dimension_figure(
         table, grown, p=p, lower=lower, accuracy_title="people classified correctly, %", theme=theme, height=420

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment, data, figures
+from dpcore import Axis, Problem, data, figures
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
+
+from ..flat_fields import experiment_of
 
 KEYS = ("output_gaussian", "objective_gaussian", "output_gamma", "objective_gamma")
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 10.0)
@@ -21,7 +23,7 @@ HEIGHT = 430
 
 def table_of(keys=KEYS[:2], sweep=None, **changes):
     fields = {"source": "synthetic", "n": 300, "lam": 0.05, "repetitions": 10, "seed": 1} | changes
-    return dpcore.run(Experiment(mechanisms=keys, sweep=sweep or Axis("epsilon", EPSILONS), **fields))
+    return dpcore.run(experiment_of(mechanisms=keys, sweep=sweep or Axis("epsilon", EPSILONS), **fields))
 
 
 def draw(table, epsilon=1.0, theme="light", **changes):
@@ -173,7 +175,7 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
 @pytest.fixture(scope="module")
 def made():
     mechanisms = tuple(dpcore.make_mechanism(key) for key in KEYS[:2])
-    return clouds(Scene(mechanisms, n=300, epsilon=1.0, delta=1e-6, lam=0.05, seed=1))
+    return clouds(Scene(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0))
 
 
 def test_the_cloud_draws_releases_centres_and_the_best_model(made):
@@ -190,7 +192,8 @@ def test_the_cloud_draws_releases_centres_and_the_best_model(made):
 
 @pytest.mark.parametrize("lam, epsilon, seed", [(0.05, 1.0, 1), (0.001, 3.0, 2), (0.01, 0.3, 3), ("auto", 10.0, 4)])
 def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed):
-    made = clouds(Scene((dpcore.make_mechanism(KEYS[0]),), 300, epsilon, 1e-6, lam, seed))
+    problem = Problem("synthetic", n=300, p=2, lam=lam, seed=seed)
+    made = clouds(Scene((dpcore.make_mechanism(KEYS[0]),), problem, epsilon))
     figure = figures.cloud_figure(made, theme="light", height=HEIGHT)
     ground, labels = figure.data[0], figure.layout.annotations
     assert ground.contours.size == 1.0 and ground.contours.start == round(ground.contours.start)

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Experiment, figures
+from dpcore import Experiment, Problem, figures
 from dpcore.figures.style import LABEL_HEIGHT, end_labels
+
+from ..flat_fields import experiment_of
 
 LARGE_TEXT_CONTRAST = 3.0
 LEAST_DIFFERENCE = 15.9
@@ -97,7 +99,7 @@ def test_the_palette_is_readable_and_distinct(theme):
 
 
 def draw(epsilon=1.0, theme="light", decision=None, **changes):
-    table = dpcore.run(Experiment(**({"source": "synthetic", "n": 400, "repetitions": 10} | changes)))
+    table = dpcore.run(experiment_of(**({"source": "synthetic", "n": 400, "repetitions": 10} | changes)))
     title = "people classified correctly, %"
     figure = figures.cost_figure(
         table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision
@@ -199,7 +201,7 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     private = next(t for t in figure.data if t.name == "private, on average")
     assert max(private.x) < 1.0
     assert all(len(t.x) == 0 for t in figure.data if t.mode == "markers"), "no dot where nothing is released"
-    nothing = dpcore.run(Experiment(source="synthetic", n=400, delta=0.0))
+    nothing = dpcore.run(Experiment(Problem("synthetic", n=400, delta=0.0)))
     figures.cost_figure(nothing, epsilon=1.0, accuracy_title="", theme="light", height=500)
 
 

@@ -268,7 +268,7 @@ def test_a_delta_of_one_over_n_or_more_warns_at_the_line_that_asked(times, warne
     assert told(lambda: dpcore.calibrate("output_gaussian", n=DATA.n, p=DATA.p, **facts)) == told_here
     assert told(lambda: dpcore.solve("output_gaussian", DATA.X, DATA.y, **facts)) == told_here
     assert told(lambda: dpcore.solve("output_gamma", DATA.X, DATA.y, **facts)) == [], "its guarantee is pure"
-    curve = dpcore.Experiment(n=DATA.n, delta=facts["delta"], repetitions=2)
+    curve = dpcore.Experiment(dpcore.Problem(n=DATA.n, delta=facts["delta"]), repetitions=2)
     assert told(lambda: dpcore.run(curve)) == [], "a curve is many calibrations"
 
 

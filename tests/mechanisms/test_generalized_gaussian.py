@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse, stats
 
 import dpcore
-from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Spec
+from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Problem, Spec
 from dpcore.accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
@@ -123,7 +123,10 @@ def test_an_experiment_measures_what_the_bound_says(law):
     mechanism = make_mechanism(KEY, noise=law)
     table = dpcore.run(
         Experiment(
-            "synthetic_location", (mechanism,), n=80, loss="mean", sweep=Axis("epsilon", (0.5, 5.0)), repetitions=400
+            Problem("synthetic_location", n=80, loss="mean"),
+            mechanisms=(mechanism,),
+            sweep=Axis("epsilon", (0.5, 5.0)),
+            repetitions=400,
         )
     )
     assert (table.status == "ok").all() and set(table.metric) == {"excess_empirical_risk"}

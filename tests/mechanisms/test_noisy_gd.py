@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import ndtr
 
 import dpcore
-from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Spec
+from dpcore import Axis, Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
@@ -19,6 +19,8 @@ from dpcore.mechanisms.gradient.gd import NoisyGD, schedule_of
 from dpcore.solvers import minimise_in_ball
 from tests.problems import BALL, LOCATION, PROBLEMS, for_loss
 from tests.solvers.test_descent import plain_gradient
+
+from ..flat_fields import experiment_of
 
 BUDGET = Budget(1.0, 1e-5)
 RULES = ("auto", "smooth", "averaging", "last_iterate")
@@ -318,7 +320,7 @@ def test_a_hundred_thousand_columns_cost_what_the_stored_ones_do():
 
     def excess(p, radius, rule):
         table = dpcore.run(
-            Experiment(mechanisms=(NoisyGD(rule=rule, steps=50, step=1.0),), p=p, radius=radius, **facts)
+            experiment_of(mechanisms=(NoisyGD(rule=rule, steps=50, step=1.0),), p=p, radius=radius, **facts)
         )
         assert set(table.status) == {"ok"}
         return float(table[table.metric == "excess_empirical_risk"]["mean"].iloc[0])

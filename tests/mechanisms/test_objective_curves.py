@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Budget, Experiment, Spec, solvers
+from dpcore import Axis, Budget, Experiment, Problem, Spec, solvers
 from dpcore.core.cancel import never
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.data import load
-from dpcore.experiments import cell
+
+from ..flat_fields import experiment_of
 
 N, P, SEED = 400, 6, 2
 EPSILONS = (0.3, 1.0, 10.0)
@@ -40,11 +41,11 @@ def exact_draws(key: str, loss: str, lam: float | str, pairs: int) -> tuple[np.n
 def test_a_cell_equals_exact_solves_put_together_by_hand(key, loss, lam):
     """To display accuracy: means of the excess within 0.5%, of the accuracy within a tenth of a point."""
     facts = dict(source="synthetic", n=N, p=P, loss=loss, lam=lam, sweep=Axis("epsilon", EPSILONS), seed=SEED)
-    table = dpcore.run(Experiment(mechanisms=(key,), repetitions=12, population=True, **facts))
+    table = dpcore.run(experiment_of(mechanisms=(key,), repetitions=12, population=True, **facts))
     assert (table.repetitions == 12).all() and not table.exact.any()
     thetas, centres = exact_draws(key, loss, lam, pairs=6)
     split, found = load("synthetic", N, P, SEED), get_loss(loss)
-    best = cell.reference_minimum("synthetic", N, P, SEED, loss, 10.0)
+    best = Problem("synthetic", N, P, loss=loss, seed=SEED).reference()
 
     def check(metric: str, values: np.ndarray, noiseless: np.ndarray, rel: float, absolute: float) -> None:
         rows = table[table.metric == metric]
@@ -102,18 +103,18 @@ def test_draws_come_in_pairs_and_few_are_the_beginning_of_many(key):
 @pytest.mark.parametrize("asked, drawn", [(2, 4), (3, 4), (4, 4), (5, 6), (20, 20)])
 def test_the_table_says_how_many_releases_it_holds(key, asked, drawn):
     sweep = Axis("epsilon", (1.0,))
-    table = dpcore.run(Experiment(source="synthetic", n=60, p=2, mechanisms=(key,), repetitions=asked, sweep=sweep))
+    table = dpcore.run(Experiment(Problem("synthetic", n=60, p=2), mechanisms=(key,), repetitions=asked, sweep=sweep))
     assert set(table.repetitions) == {drawn} and (table.se > 0.0).all()
 
 
 @every_key
 def test_points_below_the_smallest_lam_say_so_and_the_others_stand(key):
     facts = dict(source="synthetic", n=300, p=3, mechanisms=(key,), repetitions=4)
-    table = dpcore.run(Experiment(lam=0.005, **facts))
+    table = dpcore.run(experiment_of(lam=0.005, **facts))
     refused = table[table.status == "not applicable"]
     assert 0 < len(refused) < 19 and refused.x.max() < table[table.status == "ok"].x.min()
     assert refused.reason.str.startswith(f"{key} needs lam > ").all()
-    whole = dpcore.run(Experiment(lam="auto", **facts))
+    whole = dpcore.run(experiment_of(lam="auto", **facts))
     assert (whole.status == "ok").all() and len(whole) == 2 * 19
-    hinge = dpcore.run(Experiment(loss="hinge", **facts))
+    hinge = dpcore.run(experiment_of(loss="hinge", **facts))
     assert (hinge.status == "not applicable").all() and hinge.reason.str.contains("needs a loss without kinks").all()

@@ -179,7 +179,7 @@ def test_the_table_has_the_curves():
 
 
 def test_the_code_computes_the_picture_again(monkeypatch, capsys):
-    experiment = dpcore.Experiment(source="breast_cancer", n=200, repetitions=4, seed=3)
+    experiment = dpcore.Experiment(dpcore.Problem("breast_cancer", n=200, seed=3), repetitions=4)
     shown: list[figures.Figure] = []
     monkeypatch.setattr(figures.Figure, "show", lambda figure: shown.append(figure))
     exec(experiment_snippet(experiment, at_most=20.0, epsilon=1.0), {})

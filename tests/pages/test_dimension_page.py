@@ -19,6 +19,8 @@ from tests.harness import ROOT
 from tests.nights import each
 from tests.page_driver import headline, open_script, texts
 
+from ..flat_fields import experiment_of
+
 SOURCE = data.get_source("synthetic_padded")
 PS = (8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 2**20)
 
@@ -27,18 +29,19 @@ def open_page(**state) -> AppTest:
     return open_script("dimension/page.py", **state)
 
 
-def experiment_of(noise_in="answer", ps=PS, **changes) -> dpcore.Experiment:
+def experiment_at(noise_in="answer", ps=PS, **changes) -> dpcore.Experiment:
     fields = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, "lam": "auto", "seed": 7} | changes
     fields["lam"] = words.one_lam(fields["n"], fields["epsilon"], fields["delta"], fields["lam"])
     mechanisms, sweep = words.MECHANISMS[noise_in], dpcore.Axis("p", ps)
-    return dpcore.Experiment(source=SOURCE.key, mechanisms=mechanisms, sweep=sweep, repetitions=20, **fields)
+    return experiment_of(source=SOURCE.key, mechanisms=mechanisms, sweep=sweep, repetitions=20, **fields)
 
 
 def computed(**changes):
-    experiment = experiment_of(**changes)
+    experiment = experiment_at(**changes)
     table, grown = dpcore.run(experiment), noise_growth.growth_of(experiment.cells())
-    public = {name: getattr(experiment, name) for name in ("n", "epsilon", "delta", "lam", "seed")}
-    return experiment, table, grown, orthant.corner(experiment.sweep.values, **public)
+    public = {name: getattr(experiment.problem, name) for name in ("n", "delta", "lam", "seed")}
+    corner = orthant.corner(experiment.sweep.values, epsilon=experiment.epsilon, **public)
+    return experiment, table, grown, corner
 
 
 def test_the_default_state_teaches_without_a_click():
@@ -146,7 +149,7 @@ def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
 
 @pytest.mark.parametrize("delta, count", [(1e-6, "every ε"), (1e-3, "of 19 ε")])
 def test_the_assumptions_count_the_budgets_at_which_gamma_noise_is_smaller(delta, count):
-    said = background.small_p_line(experiment_of(delta=delta), 1000)
+    said = background.small_p_line(experiment_at(delta=delta), 1000)
     assert count in said
     smaller = 0
     for epsilon in dpcore.EPSILON_GRID:
@@ -181,12 +184,10 @@ def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
 
 
 def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy():
-    said = background.own_lam_line(experiment_of())
+    said = background.own_lam_line(experiment_at())
     own = dpcore.Experiment(
-        source=SOURCE.key,
+        dpcore.Problem(SOURCE.key, n=1000, seed=7),
         mechanisms=("output_gamma",),
-        n=1000,
-        seed=7,
         sweep=dpcore.Axis("p", (2**20,)),
         repetitions=2,
     )

@@ -26,6 +26,8 @@ from pages.ui.pickers import SHOWN
 from tests.nights import each
 from tests.page_driver import captions, headline, open_app, texts
 
+from ..flat_fields import experiment_of
+
 PEOPLE = data.SOURCES["synthetic"]
 
 
@@ -43,7 +45,7 @@ def mechanisms_of(noise="gaussian"):
 
 def table_of(noise="gaussian", **changes) -> pd.DataFrame:
     fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "repetitions": 50, "seed": 7} | changes
-    return dpcore.run(dpcore.Experiment(mechanisms=mechanisms_of(noise), **fields))
+    return dpcore.run(experiment_of(mechanisms=mechanisms_of(noise), **fields))
 
 
 def rows(answer, question, *step, se=0.001, noise="gaussian", **more) -> pd.DataFrame:
@@ -128,7 +130,7 @@ def test_the_default_state_teaches_without_a_click():
     assert said == plain(words.takeaway(here, PEOPLE))
     assert "noise in every step leaves" in said and "times less" in said
     assert "Same promise: (1, 10⁻⁶)" in texts(page)
-    made = clouds(Scene(mechanisms_of(), 1000, 1.0, 1e-6, "auto", 7))
+    made = clouds(Scene(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, seed=7), 1.0))
     assert captions_of.cloud_caption(made, 1000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
     named = "; ".join(f"{door}: {rounded(d, 2)}" for door, d in zip(("answer", "question", "step"), away, strict=True))
@@ -187,7 +189,8 @@ def test_the_valley_s_floor_is_the_table_s():
 
 
 def test_the_path_says_how_far_noise_led_it():
-    (cloud,) = clouds(Scene((dpcore.make_mechanism("noisy_gd"),), 300, 1.0, 1e-6, "auto", 7, walks=True)).clouds
+    problem = dpcore.Problem("synthetic", n=300, p=2, seed=7)
+    (cloud,) = clouds(Scene((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True)).clouds
     said = captions(open_page(side="Path"))
     assert f"{cloud.plan.steps} noisy steps from 0" in said
     assert f"lies {rounded(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]), 2)} from where" in said
@@ -199,11 +202,13 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
     sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
     tables = [
         dpcore.run(
-            dpcore.Experiment(source="synthetic", mechanisms=rules, n=300, sweep=sweep, repetitions=repetitions, seed=5)
+            dpcore.Experiment(
+                dpcore.Problem("synthetic", n=300, seed=5), mechanisms=rules, sweep=sweep, repetitions=repetitions
+            )
         )
         for repetitions in (FEWEST, BOUND_REPETITIONS)
     ]
-    lecture = lecture_bound(next(dpcore.Experiment(source="synthetic", n=300, sweep=sweep).cells()))
+    lecture = lecture_bound(next(dpcore.Experiment(dpcore.Problem("synthetic", n=300), sweep=sweep).cells()))
     said = captions(page)
     assert any(captions_of.bounds_caption(table, lecture, 20.0) in said for table in tables)
     assert "n² = 90,000 steps exceeds 20" in said and "it needs ε < 2√ln(1/δ)" in said
@@ -213,7 +218,7 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
 
 def test_work_counts_gradients():
     page = open_page(side="Work")
-    done = work("synthetic", WORK_PEOPLE, 8, 7)
+    done = work(dpcore.Problem("synthetic", WORK_PEOPLE, 8, seed=7))
     assert captions_of.work_caption(done, PEOPLE) in captions(page)
     assert f"n³ = {WORK_PEOPLE**3:,} gradients" in captions(page) and f"n² = {WORK_PEOPLE**2:,} to" in captions(page)
 
@@ -221,7 +226,7 @@ def test_work_counts_gradients():
 def test_n_fold_noise_says_what_it_costs_and_what_it_promises():
     page = open_page(layers=["lemma"], epsilon=0.5)
     wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
-    table = dpcore.run(dpcore.Experiment(source="synthetic", mechanisms=(wasteful,), n=300, seed=7))
+    table = dpcore.run(dpcore.Experiment(dpcore.Problem("synthetic", n=300, seed=7), mechanisms=(wasteful,)))
     row = table[(table.x == 0.5) & (table.metric == "excess_empirical_risk")].iloc[0]
     said = captions(page)
     assert "its noise is 300 times larger" in said and f"leaves {rounded(row['mean'])} and really" in said
@@ -298,7 +303,7 @@ def test_the_code_redraws_the_chart(monkeypatch, layers):
     monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "lam": 0.01, "repetitions": 50, "seed": 7}
-    experiment = dpcore.Experiment(mechanisms=mechanisms_of("both"), **fields)
+    experiment = experiment_of(mechanisms=mechanisms_of("both"), **fields)
     table = dpcore.run(experiment)
     published = [published_output_rate(1.0, 1.0, 300, 10.0, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
     expected = figures.doors_figure(

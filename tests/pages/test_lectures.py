@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import Budget, Experiment, figures
+from dpcore import Budget, Experiment, Problem, figures
 from dpcore.accounting.lecture import lecture_multiplier
 from dpcore.accounting.ledger import Run, ledger_of
 from dpcore.studies import geometry, multiclass
@@ -25,6 +25,8 @@ from pages.lectures.stories import STORIES
 from pages.ui import share_link
 from tests.harness import ROOT
 from tests.page_driver import SCRIPTS, said, texts, turn_to
+
+from ..flat_fields import experiment_of
 
 STEPS = [
     pytest.param(story, number, id=f"{story.name} {number}")
@@ -126,7 +128,7 @@ def release(name: str, step: int, *mechanisms: str, **more: Any) -> Any:
     s = state(name, step)
     setting = {key: s[key] for key in ("n", "p", "delta", "lam", "seed")} | {"repetitions": 20}
     setting["sweep"] = dpcore.Axis("epsilon", (s["epsilon"],))
-    return dpcore.run(Experiment(mechanisms=tuple(map(dpcore.make_mechanism, mechanisms)), **(setting | more)))
+    return dpcore.run(experiment_of(mechanisms=tuple(map(dpcore.make_mechanism, mechanisms)), **(setting | more)))
 
 
 def points_lost(step: int) -> tuple[float, float]:
@@ -347,7 +349,7 @@ def test_only_what_a_step_names_stays_on_the_screen():
 
 
 def test_an_enlarged_figure_has_large_text_titles_and_lines_and_leaves_the_other_alone():
-    table = dpcore.run(Experiment(source="breast_cancer", mechanisms=(dpcore.make_mechanism("output_gaussian"),)))
+    table = dpcore.run(Experiment(Problem("breast_cancer"), mechanisms=(dpcore.make_mechanism("output_gaussian"),)))
     small = figures.cost_figure(table, epsilon=1.0, accuracy_title="right, %", theme="light", height=420)
     spec = small.to_dict()
     spec["layout"]["legend"] = {"font": {"size": 10}}

@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import data, figures
-from dpcore.experiments.cell import spec_of
 from dpcore.experiments.tuning_gap import regret_at
 from pages.overview import words
 from pages.ui import sidebar
@@ -21,6 +20,8 @@ from pages.ui.numbers import points
 from tests.nights import each
 from tests.page_driver import headline, open_app, texts
 
+from ..flat_fields import experiment_of
+
 SHOWN = ["breast_cancer", "digits", "wine", "iris", "synthetic", "synthetic_correlated"]
 
 
@@ -30,15 +31,15 @@ def open_page(**state) -> AppTest:
 
 def table_of(**changes):
     fields = {"delta": 1e-6, "repetitions": 100, "seed": 7} | changes
-    return dpcore.run(dpcore.Experiment(**fields))
+    return dpcore.run(experiment_of(**fields))
 
 
 def odds_at_cursor(epsilon: float = 1.0, proof: str = "tight", seed: int = 7, **changes) -> dpcore.AttackSuccess:
     """Of the default state, or of a changed one."""
     mechanism = dpcore.make_mechanism("output_gaussian", accounting=proof)
     fields = {"source": "breast_cancer", "delta": 1e-6, "seed": seed} | changes
-    cell = next(dpcore.Experiment(mechanisms=(mechanism,), **fields).cells())
-    return dpcore.odds_of(mechanism.calibrate(spec_of(cell), dpcore.Budget(epsilon, fields["delta"])), seed=seed)
+    cell = next(experiment_of(mechanisms=(mechanism,), **fields).cells())
+    return dpcore.odds_of(cell.problem.plan(mechanism, epsilon), seed=seed)
 
 
 def test_the_default_state_teaches_without_a_click():
@@ -210,7 +211,9 @@ def test_words_for_costs():
 def test_the_assumptions_say_what_the_best_lam_would_win(lam):
     page = open_page(behind="Assumptions", lam=lam, source="iris", n=200, epsilon=3.0)
     assert not page.exception and not page.error
-    lost = regret_at(dpcore.Experiment(source="iris", n=200, lam=lam, delta=1e-6, repetitions=100, seed=7), 3.0)
+    lost = regret_at(
+        dpcore.Experiment(dpcore.Problem("iris", n=200, delta=1e-6, lam=lam, seed=7), repetitions=100), 3.0
+    )
     said = f"would win {points(lost)}" if lost >= 0.05 else "no λ of a grid does better"
     assert said in texts(page)
     name = {"auto": "λ = auto", "population": "λ = theory"}.get(lam, "set by hand")

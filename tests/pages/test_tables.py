@@ -19,13 +19,15 @@ from pages.background.polling import POLL_SECONDS
 from pages.background.tables import TableQuestion
 from tests import slow
 
+from ..flat_fields import experiment_of
+
 SWEEP = dpcore.Axis("epsilon", (0.1, 1.0, 10.0))
 
 
 def experiment(name: str, **changes) -> dpcore.Experiment:
     """A small one that no other test has in the cache: three solves."""
     fields = {"source": "synthetic", "n": 60, "sweep": SWEEP, "repetitions": 20} | changes
-    return dpcore.Experiment(mechanisms=(slow.Slow(name=name),), **fields)
+    return experiment_of(mechanisms=(slow.Slow(name=name),), **fields)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -236,8 +238,7 @@ def page() -> None:
     n = st.select_slider("n", [60, 70, 80], key="n")
     name = st.session_state["name"]
     experiment = dpcore.Experiment(
-        source="synthetic",
-        n=n,
+        dpcore.Problem("synthetic", n=n),
         mechanisms=(slow.Slow(name=name),),
         sweep=dpcore.Axis("epsilon", (0.1, 1.0, 10.0)),
         repetitions=20,

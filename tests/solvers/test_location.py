@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
 import dpcore
-from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Spec, data
+from dpcore import Axis, Budget, Data, Domain, Experiment, NotApplicable, Problem, Spec, data
 from dpcore.core.losses import SMOOTHING, get_loss
 from dpcore.experiments.metrics import released_curves, risk
 from dpcore.experiments.tuning_gap import cases, regret_at, regret_table
@@ -16,6 +16,8 @@ from dpcore.mechanisms.worst_pairs import opposite_labels
 from dpcore.solvers import minimise_in_ball
 from dpcore.theory.lower_bounds import hardest_data
 from tests.problems import BALL, LINEAR, LOCATION
+
+from ..flat_fields import experiment_of
 
 every_location_loss = pytest.mark.parametrize("key", LOCATION)
 MEDIAN, SMOOTH, MEAN = map(get_loss, ("geometric_median", "smooth_median", "mean"))
@@ -182,7 +184,9 @@ def test_outliers_pull_the_mean_and_leave_the_median(p):
 def test_an_experiment_says_why_mechanisms_of_linear_predictions_have_no_numbers(key):
     keys = ("output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma")
     sweep = Axis("epsilon", (0.1, 1.0))
-    table = dpcore.run(Experiment("synthetic_location", keys, n=50, p=3, loss=key, sweep=sweep, repetitions=2))
+    table = dpcore.run(
+        Experiment(Problem("synthetic_location", n=50, p=3, loss=key), mechanisms=keys, sweep=sweep, repetitions=2)
+    )
     assert len(table) == 8 and set(table.status) == {"not applicable"} and not table.metric.notna().any()
     assert table[table.mechanism.str.startswith("output")].reason.str.contains("linear prediction").all()
     assert table[table.mechanism.str.startswith("objective")].reason.str.contains("full rank").all()
@@ -203,7 +207,9 @@ def test_releases_of_a_point_are_measured_by_their_excess_risk_alone(key):
 @every_location_loss
 def test_an_experiment_with_points_measures_excess_risk_and_nothing_else(key):
     sweep = Axis("epsilon", (0.5, 5.0))
-    experiment = Experiment("synthetic_location", ("noisy_gd",), n=200, p=3, loss=key, sweep=sweep, repetitions=8)
+    experiment = Experiment(
+        Problem("synthetic_location", n=200, p=3, loss=key), mechanisms=("noisy_gd",), sweep=sweep, repetitions=8
+    )
     table = dpcore.run(experiment)
     assert list(table.metric) == ["excess_empirical_risk"] * 2 and set(table.status) == {"ok"}
     assert (table["mean"] > -1e-9).all() and (table["reference_gap"] <= 1e-9).all()
@@ -223,7 +229,7 @@ def test_regret_has_no_points_to_count_where_nothing_is_predicted():
     with pytest.raises(ValueError, match="sources must name one whose records are predicted, got synthetic_location"):
         regret_table(["synthetic_location"], seeds=2)
     with pytest.raises(ValueError, match="source must be one whose records are predicted, got 'synthetic_location'"):
-        regret_at(Experiment("synthetic_location", loss="mean"), 1.0)
+        regret_at(Experiment(Problem("synthetic_location", loss="mean")), 1.0)
 
 
 def test_the_pages_do_not_offer_points():
@@ -243,7 +249,7 @@ def test_the_pages_do_not_offer_points():
 )
 def test_losses_and_sources_must_be_of_one_kind(fields, message):
     with pytest.raises(ValueError, match=message):
-        Experiment(**{"source": "synthetic_location"} | fields)
+        experiment_of(**{"source": "synthetic_location"} | fields)
 
 
 @every_location_loss

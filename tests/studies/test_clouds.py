@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dpcore import Axis, Experiment, NotApplicable, data, make_mechanism
+from dpcore import Axis, Experiment, NotApplicable, Problem, data, make_mechanism
 from dpcore.core.losses import get_loss
 from dpcore.core.privacy import Budget
 from dpcore.core.rng import generator
-from dpcore.experiments.cell import reference_minimum
 from dpcore.experiments.metrics import risk
 from dpcore.studies.perturbation.published_rates import rate_shape
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
@@ -18,8 +17,9 @@ KEYS = ("output_gaussian", "objective_gaussian", "output_gamma", "objective_gamm
 
 
 def scene(keys=KEYS, **changes) -> Scene:
-    fields = {"n": 300, "epsilon": 1.0, "delta": 1e-6, "lam": 0.05, "seed": 3} | changes
-    return Scene(tuple(make_mechanism(key) for key in keys), **fields)
+    own = {name: changes.pop(name) for name in ("epsilon", "releases", "walks") if name in changes}
+    problem = Problem("synthetic", **({"n": 300, "p": 2, "lam": 0.05, "seed": 3} | changes))
+    return Scene(tuple(make_mechanism(key) for key in keys), problem, **({"epsilon": 1.0} | own))
 
 
 def test_dots_are_releases_of_the_mechanism_and_fewer_are_a_prefix():
@@ -50,7 +50,7 @@ def test_the_answers_cloud_has_the_plans_scale(factor, accepted):
 
 def test_the_landscape_is_the_risk_above_the_best_model():
     made, train = clouds(scene()), data.load("synthetic", 300, 2, 3).train
-    best = reference_minimum("synthetic", 300, 2, 3, "logistic", made.theta_norm)
+    best = scene().problem.reference()
     assert np.array_equal(made.best, best.theta)
     loss = get_loss("logistic")
     for i, j in ((0, 0), (4, 20), (32, 7)):
@@ -90,7 +90,7 @@ def test_a_closed_door_leaves_its_reason_and_the_others_their_cloud():
 @pytest.mark.parametrize("key", KEYS)
 def test_a_rate_has_its_published_shape(key):
     epsilons = (0.1, 1.0, 10.0)
-    (cell,) = Experiment(n=200, mechanisms=(key,), sweep=Axis("epsilon", epsilons)).cells()
+    (cell,) = Experiment(Problem(n=200), mechanisms=(key,), sweep=Axis("epsilon", epsilons)).cells()
     source, values = rate_shape(cell)
     assert "20" in source and (np.diff(values) < 0).all()
     if key == "output_gaussian":
@@ -99,9 +99,11 @@ def test_a_rate_has_its_published_shape(key):
 
 
 def test_a_mechanism_without_rate_or_promise_is_refused():
-    (cell,) = Experiment(n=200, mechanisms=("output_gamma",), loss="hinge", sweep=Axis("epsilon", (1.0,))).cells()
+    (cell,) = Experiment(
+        Problem(n=200, loss="hinge"), mechanisms=("output_gamma",), sweep=Axis("epsilon", (1.0,))
+    ).cells()
     with pytest.raises(ValueError, match="mechanism must have a published rate, got output_gamma"):
         rate_shape(cell)
-    (cell,) = Experiment(n=200, delta=0.0, sweep=Axis("epsilon", (1.0,))).cells()
+    (cell,) = Experiment(Problem(n=200, delta=0.0), sweep=Axis("epsilon", (1.0,))).cells()
     with pytest.raises(NotApplicable):
         rate_shape(cell)

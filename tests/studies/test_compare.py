@@ -1,18 +1,22 @@
 """The table of every mechanism: nobody is missing, nobody is there without numbers or a reason."""
 
+import dataclasses as dc
 import math
 
 import pytest
 
-from dpcore import Axis, Experiment, list_mechanisms, run
+from dpcore import Axis, Problem, list_mechanisms, run
 from dpcore.studies.decide import compare_mechanisms as table
 
-SMALL = {"n": 300, "p": 4, "splits": 2, "repetitions": 4}
+from ..flat_fields import experiment_of
+
+PROBLEM = Problem("synthetic", n=300, p=4)
+SMALL = {"splits": 2, "repetitions": 4}
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return list(table.compared("synthetic", **SMALL))
+    return list(table.compared(PROBLEM, **SMALL))
 
 
 def test_every_registered_mechanism_has_a_row_with_numbers_or_a_reason(rows):
@@ -34,7 +38,7 @@ def test_numbers_are_those_of_the_experiment(rows):
     experiment = {"n": 300, "p": 4, "repetitions": 4, "sweep": Axis("epsilon", (1.0,))}
     means, best = [], []
     for seed in (0, 1):
-        found = run(Experiment(source="synthetic", mechanisms=("objective_gamma",), seed=seed, **experiment))
+        found = run(experiment_of(source="synthetic", mechanisms=("objective_gamma",), seed=seed, **experiment))
         accuracy = found[found.metric == "accuracy"].iloc[0]
         means.append(accuracy["mean"])
         best.append(accuracy["reference"])
@@ -45,7 +49,7 @@ def test_numbers_are_those_of_the_experiment(rows):
 
 
 def test_the_best_and_those_as_good_come_first():
-    found = table.compare("synthetic", **SMALL | {"splits": 4})
+    found = table.compare(PROBLEM, **SMALL | {"splits": 4})
     known = found[found.status == "ok"]
     assert list(known.lost) == sorted(known.lost) and len(found) == len(list_mechanisms())
     assert found.best.iloc[0] and not found.best[found.status != "ok"].any()
@@ -62,7 +66,7 @@ def test_as_good_is_decided_on_the_same_splits():
 
 def test_rows_come_one_by_one_until_cancelled():
     asked = iter([False] * 8)
-    arriving = table.compared("synthetic", **SMALL | {"seed": 77}, cancelled=lambda: next(asked, True))
+    arriving = table.compared(dc.replace(PROBLEM, seed=77), **SMALL, cancelled=lambda: next(asked, True))
     assert next(arriving).status == "ok"
     rest = list(arriving)
     assert len(rest) == len(list_mechanisms()) - 1
@@ -72,13 +76,13 @@ def test_rows_come_one_by_one_until_cancelled():
 
 
 def test_pure_budgets_leave_pure_mechanisms():
-    found = {row.mechanism: row for row in table.compared("synthetic", **SMALL, delta=0.0)}
+    found = {row.mechanism: row for row in table.compared(dc.replace(PROBLEM, delta=0.0), **SMALL)}
     assert {row.promise for row in found.values() if row.status == "ok"} == {"pure"}
     assert "delta" in found["output_gaussian"].reason and found["objective_gamma"].status == "ok"
 
 
 def test_who_is_not_proved_for_the_loss_shows_another_and_says_so():
-    found = {row.mechanism: row for row in table.compared("synthetic", **SMALL, loss="hinge")}
+    found = {row.mechanism: row for row in table.compared(dc.replace(PROBLEM, loss="hinge"), **SMALL)}
     refused = found["objective_gaussian"]
     assert (refused.status, refused.loss) == ("ok", "logistic") and "hinge" in refused.reason
     assert (found["output_gaussian"].loss, found["output_gaussian"].reason) == ("hinge", "")
@@ -86,6 +90,6 @@ def test_who_is_not_proved_for_the_loss_shows_another_and_says_so():
 
 def test_sources_and_words_are_checked_before_anything_is_computed():
     with pytest.raises(ValueError, match="epsilon must be"):
-        table.compared("synthetic", epsilon=0.0)
+        table.compared(PROBLEM, epsilon=0.0)
     with pytest.raises(ValueError, match="splits must be an integer >= 2"):
-        table.compared("synthetic", splits=1)
+        table.compared(PROBLEM, splits=1)

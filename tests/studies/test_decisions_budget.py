@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 import math
 
 import numpy as np
 import pytest
 
-from dpcore import EPSILON_GRID, NotApplicable, make_mechanism
+from dpcore import EPSILON_GRID, NotApplicable, Problem, make_mechanism
 from dpcore.data import load
 from dpcore.experiments.experiment import Experiment
 from dpcore.experiments.run import run
@@ -16,6 +15,8 @@ from dpcore.studies.decide.loss_curve import LostCurve, Setting, lost_curve
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.threshold_interval import answer, band, crossing, falling, limits
 from tests.decisions import covered, kept, thirds
+
+from ..flat_fields import changed
 
 # 17 curves with three thresholds each are 51 questions.
 CURVES = (
@@ -45,7 +46,7 @@ def coverage(curves, splits: int, epsilons: tuple[float, ...]) -> tuple[float, f
     whole: list[bool] = []
     half: list[bool] = []
     for source, mechanism, n in curves:
-        curve = lost_curve(Setting(source, mechanism, n=n, seed=5, splits=splits, epsilons=epsilons))
+        curve = lost_curve(Setting(Problem(source, n=n, seed=5), mechanism, splits=splits, epsilons=epsilons))
         for at_most in thirds(curve.lost):
             whole += covered(curve.epsilons, curve.lost, at_most)
             half += covered(curve.epsilons, curve.lost, at_most, share=0.5)
@@ -96,45 +97,50 @@ def test_intervals_cover_on_50_made_up_curves():
 
 
 def test_a_curve_is_the_experiments_of_its_seeds():
-    setting = Setting("breast_cancer", "objective_gaussian", n=150, seed=3, splits=3)
+    setting = Setting(Problem("breast_cancer", n=150, seed=3), "objective_gaussian", splits=3)
     curve = lost_curve(setting)
     for split, seed in enumerate(setting.seeds):
-        table = run(Experiment("breast_cancer", ("objective_gaussian",), n=150, repetitions=4, seed=seed))
+        table = run(
+            Experiment(Problem("breast_cancer", n=150, seed=seed), mechanisms=("objective_gaussian",), repetitions=4)
+        )
         rows = table[table.metric == "accuracy"]
         assert np.array_equal(curve.lost[split], 100.0 * (rows.reference - rows["mean"]).to_numpy(float))
         assert np.array_equal(curve.lam, rows.lam.to_numpy(float))
 
 
 def test_splits_are_shared_and_the_first_are_the_beginning():
-    few, many = (lost_curve(Setting("synthetic", n=100, splits=k)) for k in (3, 5))
+    few, many = (lost_curve(Setting(Problem("synthetic", n=100), splits=k)) for k in (3, 5))
     assert np.array_equal(few.lost, many.lost[:3])
     assert len(set(few.setting.seeds)) == 3
-    others = (Setting("synthetic", "output_gamma", n=300), Setting("synthetic", "noisy_gd", delta=1e-8))
-    assert {other.seeds for other in others} == {Setting("synthetic").seeds}, "common random numbers"
-    assert Setting("synthetic", seed=1).seeds != Setting("synthetic").seeds
-    grown = [curve.splits for curve in Setting("synthetic", n=100, splits=4).snapshots()]
+    others = (
+        Setting(Problem("synthetic", n=300), "output_gamma"),
+        Setting(Problem("synthetic", delta=1e-8), "noisy_gd"),
+    )
+    assert {other.seeds for other in others} == {Setting(Problem("synthetic")).seeds}, "common random numbers"
+    assert Setting(Problem("synthetic", seed=1)).seeds != Setting(Problem("synthetic")).seeds
+    grown = [curve.splits for curve in Setting(Problem("synthetic", n=100), splits=4).snapshots()]
     assert grown == [2, 3, 4]
 
 
 def test_what_refuses_is_left_out_with_its_reason():
-    curve = lost_curve(Setting("breast_cancer", "objective_gaussian", n=300, lam=1e-3, splits=2))
+    curve = lost_curve(Setting(Problem("breast_cancer", n=300, lam=1e-3), "objective_gaussian", splits=2))
     assert 0 < len(curve.epsilons) < len(EPSILON_GRID)
     assert set(curve.epsilons) | set(curve.refused) == set(EPSILON_GRID)
     assert all("lam" in reason for reason in curve.refused.values())
-    never = lost_curve(Setting("synthetic", n=100, delta=0.0, splits=2))
+    never = lost_curve(Setting(Problem("synthetic", n=100, delta=0.0), splits=2))
     assert not len(never.epsilons) and len(never.refused) == len(EPSILON_GRID)
     with pytest.raises(NotApplicable, match="delta"):
         smallest_budget(never, 5.0)
 
 
 def test_regression_counts_explained_variance():
-    curve = lost_curve(Setting("synthetic_regression", loss="squared", n=3_000, splits=3))
+    curve = lost_curve(Setting(Problem("synthetic_regression", n=3_000, loss="squared"), splits=3))
     assert curve.setting.metric == "r_squared" and curve.smooth[-1] < curve.smooth[0]
     assert 0.5 < curve.reference.mean() < 1.0 and curve.learnable == 100 * curve.reference.mean()
 
 
 def test_the_floor_is_the_larger_class_of_each_split_s_own_test_records():
-    curve = lost_curve(Setting("wine", splits=3))
+    curve = lost_curve(Setting(Problem("wine"), splits=3))
     shares = [(load("wine", 125, 14, seed).test.y < 0).mean() for seed in curve.setting.seeds]
     assert curve.floor == pytest.approx(shares) and len(set(shares)) > 1
     assert curve.learnable == pytest.approx(100 * (curve.reference.mean() - np.mean(shares)))
@@ -142,7 +148,7 @@ def test_the_floor_is_the_larger_class_of_each_split_s_own_test_records():
 
 def made_up(lost) -> LostCurve:
     """A curve with these points lost on the grid of epsilons."""
-    setting = Setting("synthetic", n=100)
+    setting = Setting(Problem("synthetic", n=100))
     ones, zeros = np.ones(np.shape(lost)[1]), np.zeros(len(lost))
     return LostCurve(setting, np.array(EPSILON_GRID), -0.01 * np.array(lost), zeros, zeros, ones, ones, {})
 
@@ -204,20 +210,20 @@ def test_limits_do_not_hang_on_rounding_where_values_repeat():
 
 def test_settings_are_checked_as_experiments_are():
     with pytest.raises(ValueError, match="source must be one of"):
-        Setting("nobody")
+        Setting(Problem("nobody"))
     with pytest.raises(ValueError, match="splits must be an integer >= 2"):
-        Setting(splits=1)
+        Setting(Problem(), splits=1)
     with pytest.raises(ValueError, match="splits must be at most"):
-        Setting(splits=10**6)
+        Setting(Problem(), splits=10**6)
     with pytest.raises(ValueError, match="loss must be one of a prediction"):
-        Setting("synthetic_location", loss="mean")
+        Setting(Problem("synthetic_location", loss="mean"))
     with pytest.raises(ValueError, match="classification loss"):
-        Setting(loss="squared")
+        Setting(Problem(loss="squared"))
     with pytest.raises(ValueError, match="at_most must be a number of points > 0"):
         smallest_budget(made_up(np.ones((3, 19))), 0.0)
     with pytest.raises(ValueError, match="confidence must be"):
         smallest_budget(made_up(np.ones((3, 19))), 1.0, confidence=1.0)
     with pytest.raises(ValueError, match="splits must be at least 2"):
         smallest_budget(made_up(np.ones((1, 19))), 1.0)
-    named = Setting(mechanism=make_mechanism("output_gaussian"))
-    assert named == Setting() and hash(named) == hash(Setting()) and dc.replace(named, seed=1) != named
+    named = Setting(Problem(), make_mechanism("output_gaussian"))
+    assert named == Setting(Problem()) and hash(named) == hash(Setting(Problem())) and changed(named, seed=1) != named

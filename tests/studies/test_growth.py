@@ -9,15 +9,16 @@ from dpcore import data
 from dpcore.core.privacy import Budget
 from dpcore.core.records import Data
 from dpcore.core.specification import Spec
-from dpcore.experiments import cell
 from dpcore.studies.dimension import noise_growth
+
+from ..flat_fields import experiment_of
 
 PS = (8, 64, 4096, 2**20)
 
 
 def grown(*keys, **changes):
     fields = {"source": "synthetic_padded", "n": 300, "lam": 0.05, "sweep": dpcore.Axis("p", PS)} | changes
-    return noise_growth.growth_of(dpcore.Experiment(mechanisms=keys, **fields).cells())
+    return noise_growth.growth_of(experiment_of(mechanisms=keys, **fields).cells())
 
 
 @pytest.mark.parametrize("key, exponent", [("output_gaussian", 0.5), ("output_gamma", 1.0)])
@@ -76,10 +77,8 @@ def test_theory_s_curves_are_the_mechanisms_bounds():
 
 def test_the_measured_damage_stays_below_its_bound():
     experiment = dpcore.Experiment(
-        source="synthetic_padded",
+        dpcore.Problem("synthetic_padded", n=300, lam=0.05),
         mechanisms=("output_gaussian", "output_gamma"),
-        n=300,
-        lam=0.05,
         sweep=dpcore.Axis("p", PS),
         repetitions=2,
     )
@@ -111,7 +110,7 @@ def test_cells_with_a_curve_over_epsilon_are_refused():
 
 def test_one_reference_serves_every_number_of_idle_columns_and_no_other_columns():
     def reference(source, p):
-        return cell.reference_minimum(source, 300, p, 0, "logistic", 10.0)
+        return dpcore.Problem(source, n=300, p=p).reference()
 
     assert reference("synthetic_padded", 8) is reference("synthetic_padded", 2**20)
     assert reference("synthetic", 8) is not reference("synthetic", 16)

@@ -1,27 +1,28 @@
 """Descent without privacy, by all records a step and by one: counts, risks and Theorem 2."""
 
+import dataclasses as dc
 import math
 
 import numpy as np
 import pytest
 
-from dpcore import data, theory
+from dpcore import Problem, data, theory
 from dpcore.core.losses import get_loss
-from dpcore.experiments.cell import reference_minimum
 from dpcore.experiments.metrics import risk
 from dpcore.solvers.descent.noisy_sgd import noisy_descent
 from dpcore.studies.perturbation.non_private_descent import work
 
 N, P, SEED = 30, 3, 4
+PROBLEM = Problem("synthetic", N, P, seed=SEED)
 
 
 def test_n_steps_squared_cost_n_cubed_gradients_or_n_squared():
-    made = work("synthetic", N, P, SEED)
+    made = work(PROBLEM)
     assert made.full.gradients[-1] == N**3 and made.single.gradients[-1] == N**2
     assert made.full.steps[-1] == made.single.steps[-1] == N**2 and made.n == N
     assert np.array_equal(made.full.gradients, N * made.full.steps)
-    assert work("synthetic", N, P, SEED) is made, "kept"
-    assert work("synthetic", N, P, SEED + 1) is not made
+    assert work(PROBLEM) is made, "kept"
+    assert work(dc.replace(PROBLEM, seed=SEED + 1)) is not made
 
 
 def test_all_records_a_step_is_plain_projected_descent():
@@ -32,13 +33,13 @@ def test_all_records_a_step_is_plain_projected_descent():
         theta = theta - 20.0 / math.sqrt(t) * (loss.derivative(train.X @ theta, train.y) @ train.X) / N
         theta *= min(1.0, 10.0 / np.linalg.norm(theta))
         risks[t] = risk(loss, theta, train)
-    made = work("synthetic", N, P, SEED)
+    made = work(PROBLEM)
     assert made.full.risks == pytest.approx([risks[t] for t in made.full.steps], abs=1e-12)
 
 
 def test_theorem_2_bounds_both_and_the_reference_is_the_ball_s():
-    made = work("synthetic", N, P, SEED)
-    assert made.best == reference_minimum("synthetic", N, P, SEED, "logistic", 10.0).risk
+    made = work(PROBLEM)
+    assert made.best == PROBLEM.reference().risk
     assert made.bound == pytest.approx([theory.last_iterate_bound(20.0, 1.0, int(t)) for t in made.full.steps])
     for progress in (made.full, made.single):
         assert (progress.risks - made.best <= made.bound).all()
@@ -47,7 +48,7 @@ def test_theorem_2_bounds_both_and_the_reference_is_the_ball_s():
 def test_one_record_a_step_reaches_the_same_on_average():
     """The mean of 40 runs of n^2 single steps lies within five standard errors below Theorem 2, and above F*."""
     train, loss = data.load("synthetic", N, P, SEED).train, get_loss("logistic")
-    best = work("synthetic", N, P, SEED).best
+    best = work(PROBLEM).best
     ends = [
         noisy_descent(
             loss, train, steps=N**2, step=20.0, decaying=True, sigma=0.0, radius=10.0, rng=np.random.default_rng(seed)

@@ -15,13 +15,14 @@ import numpy as np
 from ...accounting.tradeoff import ZcdpCurve
 from ...core.cancel import never
 from ...core.losses import get_loss
-from ...core.privacy import Budget, Unconverged
+from ...core.privacy import Unconverged
 from ...core.sets import get_set
 from ...core.validation import integer
 from ...data import get_source
-from ...experiments.cell import Cell, run_cell, spec_of
+from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import Axis, Experiment
 from ...mechanisms import Mechanism, list_mechanisms, make_mechanism
+from ...mechanisms.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,13 +69,12 @@ class Row:
 class CompareQuestion:
     """What does every registered mechanism cost on these records? Fields as the arguments of `compared`."""
 
-    source: str
-    n: int
-    p: int
+    problem: Problem
     epsilon: float
-    delta: float
-    lam: float | str
-    seed: int
+
+    @property
+    def source(self) -> str:
+        return self.problem.source
 
     def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[tuple[Row, ...]]:
         """The rows by now, one more each time.
@@ -82,8 +82,7 @@ class CompareQuestion:
         cancelled: asked between solves; when it says yes, CancelledError is raised.
         """
         rows: tuple[Row, ...] = ()
-        asked = {name: value for name, value in dc.asdict(self).items() if name != "source"}
-        for row in compared(self.source, **asked, cancelled=cancelled):
+        for row in compared(self.problem, self.epsilon, cancelled=cancelled):
             if row.status == "cancelled":
                 raise CancelledError
             rows = (*rows, row)
@@ -91,59 +90,43 @@ class CompareQuestion:
 
 
 def compared(
-    source: str,
-    *,
-    n: int | None = None,
-    p: int | None = None,
+    problem: Problem,
     epsilon: float = 1.0,
-    delta: float = 1e-6,
-    loss: str | None = None,
-    lam: float | str = "auto",
-    seed: int = 0,
+    *,
     splits: int = SPLITS,
     repetitions: int = REPETITIONS,
     cancelled: Callable[[], bool] = never,
 ) -> Iterator[Row]:
     """A row for every registered mechanism, in the registry's order, each as it is computed.
 
-    Arguments as in `Experiment`. loss: None is logistic loss, or squared for regression; a mechanism that is not proved
-    for it shows its own usual loss of the same task, and says so. splits: >= 2, seeds from `seed` on. cancelled: asked
-    between solves; once it says yes all further rows have the status "cancelled". Raises ValueError for sources whose
-    outcomes are not predicted.
+    A mechanism that is not proved for the problem's loss shows its own usual loss of the same task, and says so.
+    splits: >= 2, seeds from the problem's on. repetitions: as in `Experiment`. cancelled: asked between solves; once it
+    says yes all further rows have the status "cancelled". Raises ValueError for sources whose outcomes are not
+    predicted.
 
-    >>> rows = compared("synthetic", n=300, p=4, splits=2, repetitions=4)
+    >>> rows = compared(Problem("synthetic", n=300, p=4), splits=2, repetitions=4)
     >>> next(rows).promise
     'approximate'
     """
-    task = get_source(source).task
+    task = get_source(problem.source).task
     if task not in _USUAL:
-        raise ValueError(f"source must be one whose outcomes are predicted, got {source!r}, a {task} problem")
-    asked = Experiment(
-        source=source,
-        n=n,
-        p=p,
-        delta=delta,
-        loss=_USUAL[task] if loss is None else loss,
-        lam=lam,
-        seed=seed,
-        sweep=Axis("epsilon", (epsilon,)),
-        repetitions=repetitions,
-    )
-    seeds = range(asked.seed, asked.seed + integer("splits", splits, at_least=2))
+        raise ValueError(f"source must be one whose outcomes are predicted, got {problem.source!r}, a {task} problem")
+    asked = Experiment(problem, sweep=Axis("epsilon", (epsilon,)), repetitions=repetitions)
+    seeds = range(problem.seed, problem.seed + integer("splits", splits, at_least=2))
     return (_best_row(make_mechanism(key), asked, seeds, cancelled) for key in list_mechanisms())
 
 
-def compare(source: str, **asked: Any) -> pd.DataFrame:
+def compare(problem: Problem, epsilon: float = 1.0, **asked: Any) -> pd.DataFrame:
     """The table of `compared`, with the same arguments: one row for each mechanism, those with numbers best first.
 
     best: True for the mechanism that loses least, and for all that lose more by less than two standard errors of the
     difference on the same splits.
 
-    >>> table = compare("synthetic", n=300, p=4, splits=2, repetitions=4)
+    >>> table = compare(Problem("synthetic", n=300, p=4), splits=2, repetitions=4)
     >>> len(table), sorted(table.status.unique())
     (15, ['not applicable', 'ok'])
     """
-    return ranked(list(compared(source, **asked)))
+    return ranked(list(compared(problem, epsilon, **asked)))
 
 
 def ranked(rows: Sequence[Row]) -> pd.DataFrame:
@@ -167,14 +150,14 @@ def _best_row(mechanism: Mechanism, asked: Experiment, seeds: range, cancelled: 
     try:
         cell = next(dc.replace(asked, mechanisms=(mechanism,)).cells())
     except ValueError as error:  # what is asked for is in order, so this is about the mechanism
-        return dc.replace(_blank(mechanism, asked.loss), status="not applicable", reason=str(error))
+        return dc.replace(_blank(mechanism, asked.problem.loss), status="not applicable", reason=str(error))
     first = _row(cell, seeds, cancelled)
     if first.status != "not applicable":
         return first
-    task = get_loss(asked.loss).task
+    problem, task = asked.problem, get_loss(asked.problem.loss).task
     for loss in dict.fromkeys((mechanism.usual_loss, _USUAL[task])):
-        if loss != cell.loss and get_loss(loss).task == task:
-            row = _row(dc.replace(cell, loss=loss), seeds, cancelled)
+        if loss != problem.loss and get_loss(loss).task == task:
+            row = _row(dc.replace(cell, problem=dc.replace(problem, loss=loss)), seeds, cancelled)
             if row.status != "not applicable":
                 return dc.replace(row, reason=first.reason if row.status == "ok" else row.reason)
     return first
@@ -186,16 +169,16 @@ def _blank(mechanism: Mechanism, loss: str) -> Row:
 
 
 def _row(cell: Cell, seeds: range, cancelled: Callable[[], bool]) -> Row:
-    started, mechanism = time.perf_counter(), cell.mechanism
-    known = _blank(mechanism, cell.loss)
+    started, mechanism, problem = time.perf_counter(), cell.mechanism, cell.problem
+    known = _blank(mechanism, problem.loss)
     found: list[dict[str, Any]] = []
     try:
         for seed in seeds:
-            rows = run_cell(dc.replace(cell, seed=seed), cancelled)
+            rows = run_cell(dc.replace(cell, problem=dc.replace(problem, seed=seed)), cancelled)
             if rows[0]["status"] != "ok":
                 return dc.replace(known, status=rows[0]["status"], reason=rows[0]["reason"])
             found.append(next(row for row in rows if row["metric"] in _METRICS))
-        plan = mechanism.calibrate(spec_of(cell), Budget(cell.epsilons[0], cell.delta))
+        plan = problem.plan(mechanism, cell.epsilons[0])
     except CancelledError:
         return known
     except Unconverged as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import functools
-import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from typing import Literal
@@ -23,11 +22,9 @@ from ...core.cancel import never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.records import Data
-from ...core.sets import get_set
 from ...core.validation import one_of
 from ...experiments import metrics
 from ...experiments.cell import Cell
-from ...solvers.frank_wolfe import vertices
 from .loss_curve import LostCurve, Setting, check_applicable
 from .threshold_interval import CONFIDENCE, RESAMPLES, Answer, answer
 
@@ -49,7 +46,7 @@ class PriceQuestion:
     setting: Setting
 
     def __post_init__(self) -> None:
-        n, source = self.setting.n or 0, records.get_source(self.setting.source)
+        n, source = self.setting.problem.n, records.get_source(self.setting.source)
         if source.size is not None and n > source.size:
             raise NotApplicable(
                 f"the price in people needs n <= {source.size:,} for {source.label}, got {n:,}: more are copies of the "
@@ -63,7 +60,7 @@ class PriceQuestion:
     @property
     def sizes(self) -> tuple[int, ...]:
         """n' of the learning curve, up to n: 6 in each decade."""
-        n = int(self.setting.n or 0)
+        n = self.setting.problem.n
         steps = [round(step * _FEWEST * 10**power) for power in range(len(str(n))) for step in _STEPS]
         return (*(size for size in steps if size < n), n)
 
@@ -81,7 +78,8 @@ class PriceQuestion:
 
     def _learned(self, cell: Cell, lams: Array, cancelled: Callable[[], bool]) -> tuple[Array, Array]:
         """`Price.best` [2, G] and `Price.same` [2, G, K'] of one split."""
-        split = records.load(cell.source, cell.n, cell.p, cell.seed)
+        problem = cell.problem
+        split, loss = problem.load(), get_loss(problem.loss)
         # A lam is that of a squared norm where models live in a ball; other sets have regularisers of their own.
         path = np.argsort(-lams) if cell.mechanism.set == "ball" and lams.all() else lams[:0].astype(int)
         best, same = np.empty((2, len(self.sizes))), np.empty((2, len(self.sizes), len(path)))
@@ -89,28 +87,18 @@ class PriceQuestion:
             if cancelled():
                 raise CancelledError
             first = Data(split.train.X[:size], split.train.y[:size], split.train.p)
-            best[:, g] = self._errors(_best_model(cell, first), split.test)
+            best[:, g] = self._errors(problem.best(first).theta, split.test)
             theta: Array | None = None
             for k in path:  # lam falls, so that each search begins close to its end
-                tol = _DISTANCE * cell.theta_norm
-                theta = solvers.minimise(get_loss(cell.loss), first, float(lams[k]), tol=tol, start=theta).theta
+                tol = _DISTANCE * problem.theta_norm
+                theta = solvers.minimise(loss, first, float(lams[k]), tol=tol, start=theta).theta
                 same[:, g, k] = self._errors(theta, split.test)
         return best, same
 
     def _errors(self, theta: Array, test: Data) -> tuple[float, float]:
         """As ERRORS names them."""
         right = metrics.accuracy if self.setting.metric == "accuracy" else metrics.r_squared
-        return metrics.risk(get_loss(self.setting.loss), theta, test), -right(theta, test)
-
-
-def _best_model(cell: Cell, data: Data) -> Array:
-    """What `cell.reference_of` finds on a cell's own records."""
-    loss, named = get_loss(cell.loss), records.get_source(cell.source).set
-    if named == "simplex":
-        return solvers.minimise_on_simplex(loss, data, 1.0).theta
-    if named == "l1_ball" and math.isfinite(loss.curvature_bound):
-        return solvers.minimise_on_set(vertices.risk_of(loss, data), get_set(named), cell.theta_norm).theta
-    return solvers.minimise_in_ball(loss, data, cell.theta_norm).theta
+        return metrics.risk(get_loss(self.setting.problem.loss), theta, test), -right(theta, test)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -160,7 +148,7 @@ class Price:
 
     def _worth(self, more: list[Array], confidence: float, resamples: int) -> Answer:
         """more: by how much each learner's error exceeds the private one, [S, G]."""
-        n, seed = float(self.sizes[-1]), self.question.setting.seed
+        n, seed = float(self.sizes[-1]), self.question.setting.problem.seed
         meets = functools.partial(answer, at_most=0.0, confidence=confidence, resamples=resamples, seed=seed)
         found = [meets(self.sizes, errors) for errors in more]
         value = min(n, *(a.value for a in found))
@@ -174,7 +162,8 @@ def price_in_people(setting: Setting, cancelled: Callable[[], bool] = never) -> 
     cancelled: see `Setting.snapshots`. Raises NotApplicable where the mechanism has no guarantee at any epsilon, and
     where n exceeds a source's records.
 
-    >>> price = price_in_people(Setting("synthetic", n=300, splits=8))
+    >>> from dpcore import Problem
+    >>> price = price_in_people(Setting(Problem("synthetic", n=300), splits=8))
     >>> people = [worth.value for worth in price.worth("loss")]
     >>> people[0] < 30, 30 < people[-1] <= 300
     (True, True)

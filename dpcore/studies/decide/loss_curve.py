@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -20,69 +21,61 @@ from ...core.validation import integer
 from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import EPSILON_GRID, Axis, Experiment
 from ...mechanisms import Mechanism
+from ...mechanisms.problem import Problem
 from .threshold_interval import CONFIDENCE, RESAMPLES, band, falling
 
 SPLITS, _MOST_SPLITS = 20, 1_000
-_SHARED = ("source", "n", "p", "delta", "loss", "lam", "theta_norm", "seed")  # with an experiment
 _REPETITIONS = 4  # two pairs of releases a split where means over the noise are no integrals
 
 
 @dc.dataclass(frozen=True)
 class Setting:
-    """What is decided about: records, a learner and its promise, without a budget.
+    """What is decided about: a problem and a mechanism, without a budget.
 
-    source, mechanism, n, p, delta, loss, lam, theta_norm, seed: as in `dpcore.Experiment`, with the same defaults and
-    checks. splits: how often records are split and noise is drawn anew, from 2 to 1,000. epsilons: the grid,
-    increasing.
+    splits: how often records are split and noise is drawn anew, from 2 to 1,000. epsilons: the grid, increasing.
 
     Raises ValueError as `Experiment` does, and for losses of a point, of which nothing can be counted as right.
 
-    >>> Setting("synthetic").n, Setting("synthetic").seeds[:2] == Setting("synthetic", n=300).seeds[:2]
-    (5000, True)
+    >>> Setting(Problem("synthetic")).seeds[:2] == Setting(Problem("synthetic", n=300)).seeds[:2]
+    True
     """
 
-    source: str = "breast_cancer"
+    problem: Problem
     mechanism: Mechanism | str = "output_gaussian"
-    n: int | None = None
-    p: int | None = None
-    delta: float = 1e-6
-    loss: str = "logistic"
-    lam: float | str = "auto"
-    theta_norm: float | None = None
-    seed: int = 0
     splits: int = SPLITS
     epsilons: tuple[float, ...] = EPSILON_GRID
 
     def __post_init__(self) -> None:
-        shared = {name: getattr(self, name) for name in _SHARED}
         along = Axis("epsilon", self.epsilons)
-        checked = Experiment(mechanisms=(self.mechanism,), sweep=along, repetitions=_REPETITIONS, **shared)
-        values = {name: getattr(checked, name) for name in _SHARED}
-        values["mechanism"], values["epsilons"] = checked.mechanisms[0], along.values
-        values["splits"] = integer("splits", self.splits, at_least=2)
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        checked = Experiment(self.problem, (self.mechanism,), sweep=along, repetitions=_REPETITIONS)
+        object.__setattr__(self, "mechanism", checked.mechanisms[0])
+        object.__setattr__(self, "epsilons", along.values)
+        object.__setattr__(self, "splits", integer("splits", self.splits, at_least=2))
         if self.splits > _MOST_SPLITS:
             raise ValueError(f"splits must be at most {_MOST_SPLITS:,}, got {self.splits:,}")
-        if not get_loss(self.loss).linear:
-            raise ValueError(f"loss must be one of a prediction that can be right or wrong, got {self.loss!r}")
+        if not get_loss(self.problem.loss).linear:
+            raise ValueError(f"loss must be one of a prediction that can be right or wrong, got {self.problem.loss!r}")
+
+    @property
+    def source(self) -> str:
+        return self.problem.source
 
     @property
     def metric(self) -> str:
         """What points are counted of: "accuracy", or "r_squared" for regression."""
-        return "accuracy" if get_loss(self.loss).classification else "r_squared"
+        return "accuracy" if get_loss(self.problem.loss).classification else "r_squared"
 
     @property
     def seeds(self) -> tuple[int, ...]:
         """Of the data and the noise of each split."""
         return tuple(
-            int(np.random.SeedSequence([self.seed, split]).generate_state(1)[0]) for split in range(self.splits)
+            int(np.random.SeedSequence([self.problem.seed, split]).generate_state(1)[0]) for split in range(self.splits)
         )
 
     def cell(self, split: int) -> Cell:
         """What one split measures."""
-        shared = {name: getattr(self, name) for name in (*_SHARED, "mechanism", "epsilons")}
-        return Cell(**(shared | {"seed": self.seeds[split]}), radius=None, repetitions=_REPETITIONS, fresh=True)
+        problem = dc.replace(self.problem, seed=self.seeds[split])
+        return Cell(cast(Mechanism, self.mechanism), self.epsilons, problem, _REPETITIONS, fresh=True)
 
     def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[LostCurve]:
         """The curve of the first splits, from the second on; the last one is that of all.
@@ -142,13 +135,13 @@ class LostCurve:
 
     def band(self, confidence: float = CONFIDENCE, resamples: int = RESAMPLES) -> tuple[Array, Array]:
         """Confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
-        return band(self.lost, confidence=confidence, resamples=resamples, seed=self.setting.seed)
+        return band(self.lost, confidence=confidence, resamples=resamples, seed=self.setting.problem.seed)
 
 
 def lost_curve(setting: Setting, cancelled: Callable[[], bool] = never) -> LostCurve:
     """The points lost by a setting, all of its splits; single splits come from the cache of cells.
 
-    >>> curve = lost_curve(Setting("synthetic", n=500, splits=4))
+    >>> curve = lost_curve(Setting(Problem("synthetic", n=500), splits=4))
     >>> curve.lost.shape, bool(curve.smooth[0] > 20.0 > 5.0 > curve.smooth[-1])
     ((4, 19), True)
     """

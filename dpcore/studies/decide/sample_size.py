@@ -32,7 +32,8 @@ class PeopleQuestion:
         epsilon = positive("epsilon", self.epsilon)
         object.__setattr__(self, "epsilon", epsilon)
         # Equal questions have equal settings, wherever the sliders of n and epsilon stand.
-        object.__setattr__(self, "setting", dc.replace(self.setting, n=None, epsilons=(epsilon,)))
+        problem = dc.replace(self.setting.problem, n=records.get_source(self.setting.source).people)
+        object.__setattr__(self, "setting", dc.replace(self.setting, problem=problem, epsilons=(epsilon,)))
         at_most = check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0.0)
         object.__setattr__(self, "at_most", at_most)
 
@@ -43,8 +44,8 @@ class PeopleQuestion:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Those of `PEOPLE` whose records fit into memory."""
-        source, p = records.get_source(self.setting.source), self.setting.p
-        return tuple(n for n in PEOPLE if n * (source.p or p or 1) <= records.MAX_VALUES)
+        columns = records.get_source(self.setting.source).p or self.setting.problem.p
+        return tuple(n for n in PEOPLE if n * columns <= records.MAX_VALUES)
 
     def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[LostByPeople]:
         """What is lost by the first sizes that are not refused, from the first on; the last one holds the answer."""
@@ -53,7 +54,7 @@ class PeopleQuestion:
         refused: dict[int, str] = {}
         enough = 0
         for n in self.sizes:
-            setting = dc.replace(self.setting, n=n)
+            setting = dc.replace(self.setting, problem=dc.replace(self.setting.problem, n=n))
             rows = [run_cell(setting.cell(split), cancelled) for split in range(setting.splits)]
             if rows[0][0]["status"] != "ok":
                 refused[n] = rows[0][0]["reason"]
@@ -86,7 +87,7 @@ class LostByPeople:
 
     def answer(self, confidence: float = CONFIDENCE, resamples: int = RESAMPLES) -> Answer:
         """How many people are needed, as far as was looked."""
-        at_most, seed = self.question.at_most, self.question.setting.seed
+        at_most, seed = self.question.at_most, self.question.setting.problem.seed
         return answer(self.people, self.lost, at_most, confidence=confidence, resamples=resamples, seed=seed)
 
 
@@ -101,7 +102,8 @@ def people_needed(
 
     Raises NotApplicable where the mechanism has no guarantee at any size.
 
-    >>> found = people_needed(Setting("synthetic", splits=8), epsilon=1.0, at_most=5.0).answer()
+    >>> from dpcore import Problem
+    >>> found = people_needed(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).answer()
     >>> 300 < found.low < found.value < found.high < 1_200
     True
     """

@@ -18,15 +18,16 @@ def smallest_budget(
 
     Raises NotApplicable where the mechanism has no guarantee at any epsilon.
 
+    >>> from dpcore import Problem
     >>> from dpcore.studies.decide.loss_curve import Setting, lost_curve
-    >>> curve = lost_curve(Setting("synthetic", n=2_000))
+    >>> curve = lost_curve(Setting(Problem("synthetic", n=2_000)))
     >>> found = smallest_budget(curve, at_most=5.0)
     >>> 0.2 < found.low < found.value < found.high < 0.6
     True
-    >>> smallest_budget(lost_curve(Setting("breast_cancer", n=100, splits=5)), at_most=1.0).reachable
+    >>> smallest_budget(lost_curve(Setting(Problem(n=100), splits=5)), at_most=1.0).reachable
     False
     """
     at_most = check_real("at_most", at_most, "a number of points > 0", lambda v: v > 0.0)
     check_applicable(curve)
-    seed = curve.setting.seed
+    seed = curve.setting.problem.seed
     return answer(curve.epsilons, curve.lost, at_most, confidence=confidence, resamples=resamples, seed=seed)

@@ -12,10 +12,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ... import data as records
 from ...core.arrays import Array
-from ...core.privacy import Bound, Budget, NotApplicable, Plan
-from ...experiments.cell import Cell, spec_of
+from ...core.privacy import Bound, NotApplicable, Plan
+from ...experiments.cell import Cell
 from ...mechanisms.base import Mechanism
 from ...mechanisms.objective.base import ObjectivePerturbation
 
@@ -46,8 +45,8 @@ def growth_of(cells: Iterable[Cell]) -> dict[str, Growth]:
     cells: `Experiment.cells()`. Where a mechanism does not apply its values are nan.
     Raises ValueError for cells with several epsilons, and Unconverged like `prepare`.
 
-    >>> from dpcore import Axis, Experiment
-    >>> swept = Experiment(source="synthetic_padded", n=200, lam=0.1, sweep=Axis("p", (8, 32)))
+    >>> from dpcore import Axis, Experiment, Problem
+    >>> swept = Experiment(Problem("synthetic_padded", n=200, lam=0.1), sweep=Axis("p", (8, 32)))
     >>> far = growth_of(swept.cells())["output_gaussian"].distance
     >>> round(float(far[1] / far[0]), 9)
     2.0
@@ -80,17 +79,16 @@ def noise_length(mechanism: Mechanism, plan: Plan) -> float:
 
 
 def _growth(key: str, cells: list[Cell]) -> Growth:
-    p = np.array([cell.p for cell in cells], float)
+    p = np.array([cell.problem.p for cell in cells], float)
     distance, damage, length = np.full(len(p), np.nan), np.full(len(p), np.nan), math.nan
     rates: dict[str, Array] = {}
     for k, cell in enumerate(cells):
-        split = records.load(cell.source, cell.n, cell.p, cell.seed)
         try:
-            plan = cell.mechanism.calibrate(spec_of(cell), Budget(cell.epsilons[0], cell.delta))
+            plan = cell.problem.plan(cell.mechanism, cell.epsilons[0])
         except NotApplicable:
             continue
         if math.isnan(length):
-            length = float(np.linalg.norm(cell.mechanism.prepare(plan, split.train).theta))
+            length = float(np.linalg.norm(cell.mechanism.prepare(plan, cell.problem.load().train).theta))
         distance[k] = noise_length(cell.mechanism, plan)
         bounds = cell.mechanism.bounds(plan)
         damage[k] = _damage_bound(bounds)

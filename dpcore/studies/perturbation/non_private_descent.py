@@ -13,7 +13,7 @@ from ...core.cache import SharedCache
 from ...core.losses import get_loss
 from ...core.rng import generator
 from ...core.specification import Spec
-from ...experiments.cell import reference_minimum
+from ...mechanisms.problem import Problem
 from ...solvers.descent.non_private import Progress, projected_gd, projected_sgd
 
 
@@ -35,27 +35,27 @@ class DescentCost:
 _WORK: SharedCache[DescentCost] = SharedCache(32)
 
 
-def work(source: str, n: int, p: int, seed: int, loss: str = "logistic") -> DescentCost:
-    """Both descents on n records of a source, over the L2 ball of its theta_norm; from a cache.
+def work(problem: Problem) -> DescentCost:
+    """Both descents on a problem's n records, over the L2 ball of its theta_norm; from a cache.
 
     Algorithm 1 of the lecture computes n gradients of one record a step, n^3 in all, Algorithm 2 one, n^2 in all; the
     bound on what they reach is the same.
 
     Source: Kamath, CS 860 (2020), Lecture 13, Algorithms 1 and 2 and Theorem 2.
 
-    >>> made = work("synthetic", n=20, p=2, seed=0)
+    >>> made = work(Problem("synthetic", n=20, p=2))
     >>> int(made.full.gradients[-1]), int(made.single.gradients[-1])
     (8000, 400)
     """
-    found = records.kept_with(source, _WORK)
-    return found.get((source, n, p, seed, loss), lambda: _compute(source, n, p, seed, loss))
+    return records.kept_with(problem.source, _WORK).get(problem, lambda: _compute(problem))
 
 
-def _compute(source: str, n: int, p: int, seed: int, loss: str) -> DescentCost:
-    B = records.get_source(source).theta_norm
-    split = records.load(source, n, p, seed)
-    G = get_loss(loss).largest_gradient(Spec(loss, n, p, 0.0, split.domain, B, B))
-    full = projected_gd(get_loss(loss), split.train, B, steps=n**2, G=G)
-    single = projected_sgd(get_loss(loss), split.train, B, steps=n**2, G=G, rng=generator(seed, "projected_sgd", 0))
+def _compute(problem: Problem) -> DescentCost:
+    n, p, B, loss = problem.n, problem.p, problem.theta_norm, get_loss(problem.loss)
+    split = problem.load()
+    G = loss.largest_gradient(Spec(problem.loss, n, p, 0.0, split.domain, B, B))
+    full = projected_gd(loss, split.train, B, steps=n**2, G=G)
+    rng = generator(problem.seed, "projected_sgd", 0)
+    single = projected_sgd(loss, split.train, B, steps=n**2, G=G, rng=rng)
     bound = np.array([theory.last_iterate_bound(2.0 * B, G, int(steps)) for steps in full.steps])
-    return DescentCost(full, single, reference_minimum(source, n, p, seed, loss, B).risk, bound, n)
+    return DescentCost(full, single, problem.reference().risk, bound, n)

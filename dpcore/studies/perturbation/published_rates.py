@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 
-from ... import data as records
 from ... import theory
 from ...accounting.lecture import lecture_multiplier
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable
 from ...core.specification import Spec
-from ...experiments.cell import Cell, spec_of
+from ...experiments.cell import Cell
 
 
 def rate_shape(cell: Cell) -> tuple[str, Array]:
@@ -22,16 +21,15 @@ def rate_shape(cell: Cell) -> tuple[str, Array]:
     A rate bounds the excess population risk up to a constant; only how it changes along the cell means anything.
     Raises NotApplicable where the mechanism does, and ValueError where it has no rate.
 
-    >>> from dpcore import Axis, Experiment
-    >>> (cell,) = Experiment(n=200, sweep=Axis("epsilon", (0.1, 1.0))).cells()
+    >>> from dpcore import Axis, Experiment, Problem
+    >>> (cell,) = Experiment(Problem(n=200), sweep=Axis("epsilon", (0.1, 1.0))).cells()
     >>> source, values = rate_shape(cell)
     >>> source, round(float(values[0] / values[1]), 2)
     ('Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)', 9.69)
     """
-    spec = spec_of(cell)
     found = []
     for epsilon in cell.epsilons:
-        plan = cell.mechanism.calibrate(spec, Budget(epsilon, cell.delta))
+        plan = cell.problem.plan(cell.mechanism, epsilon)
         rates = [bound for bound in cell.mechanism.bounds(plan) if bound.form == "rate"]
         if not rates:
             raise ValueError(f"mechanism must have a published rate, got {cell.mechanism.key}")
@@ -45,20 +43,21 @@ def lecture_bound(cell: Cell) -> Array:
     In averages: D sqrt(G^2 + p sigma^2) times the last-iterate factor of n^2 steps, D = 2 theta_norm, with sigma / G by
     `lecture.lecture_multiplier`; nan where the lecture's accounting does not apply.
 
-    >>> from dpcore import Experiment
-    >>> bound = lecture_bound(next(Experiment(source="synthetic", n=2000).cells()))  # delta = 1e-6, epsilon to 10
+    >>> from dpcore import Experiment, Problem
+    >>> bound = lecture_bound(next(Experiment(Problem("synthetic", n=2000)).cells()))  # delta = 1e-6, epsilon to 10
     >>> bool(bound[-2] > 5.0), bool(np.isnan(bound[-1]))
     (True, True)
     """
-    domain = records.load(cell.source, cell.n, cell.p, cell.seed).domain
-    B = min(cell.theta_norm, cell.radius or math.inf)
-    G = get_loss(cell.loss).largest_gradient(Spec(cell.loss, cell.n, cell.p, 0.0, domain, B, B))
+    problem = cell.problem
+    B = min(problem.theta_norm, problem.radius or math.inf)
+    spec = Spec(problem.loss, problem.n, problem.p, 0.0, problem.load().domain, B, B)
+    G = get_loss(problem.loss).largest_gradient(spec)
     found = []
     for epsilon in cell.epsilons:
         try:
-            z = lecture_multiplier(cell.n, Budget(epsilon, cell.delta))
+            z = lecture_multiplier(problem.n, Budget(epsilon, problem.delta))
         except NotApplicable:
             found.append(math.nan)
         else:
-            found.append(theory.last_iterate_bound(2.0 * B, G * math.sqrt(1.0 + cell.p * z**2), cell.n**2))
+            found.append(theory.last_iterate_bound(2.0 * B, G * math.sqrt(1.0 + problem.p * z**2), problem.n**2))
     return np.array(found)

@@ -6,17 +6,16 @@ import dataclasses as dc
 
 import numpy as np
 
-from ... import data as records
 from ...core.arrays import Array
 from ...core.cache import SharedCache
 from ...core.losses import get_loss
-from ...core.privacy import Budget, NotApplicable, Plan
+from ...core.privacy import NotApplicable, Plan
+from ...core.records import Data
 from ...core.rng import generator
-from ...core.specification import Spec
-from ...experiments.cell import reference_minimum
 from ...mechanisms import Mechanism
 from ...mechanisms.gradient.base import schedule_of
 from ...mechanisms.gradient.gd import NoisyGD
+from ...mechanisms.problem import Problem
 
 _SOURCE, _COLUMNS = "synthetic", 2
 _GRID = 33
@@ -62,19 +61,14 @@ class Clouds:
 
 @dc.dataclass(frozen=True)
 class Scene:
-    """What is released: `releases` times each of the mechanisms on n synthetic records with two columns.
+    """What is released: `releases` times each of the mechanisms, of a problem with two columns, at epsilon.
 
-    epsilon, delta, lam, loss: as in `dpcore.solve`. seed: of records and noise, as in an `Experiment`. walks: also
-    where descents go step by step, in a window that holds the way.
+    walks: also where descents go step by step, in a window that holds the way.
     """
 
     mechanisms: tuple[Mechanism, ...]
-    n: int
+    problem: Problem
     epsilon: float
-    delta: float
-    lam: float | str
-    seed: int
-    loss: str = "logistic"
     releases: int = 50
     walks: bool = False
 
@@ -87,8 +81,9 @@ def clouds(scene: Scene) -> Clouds:
 
     Randomness: that of `dpcore.experiments.cell`: from (seed, mechanism key, number of the release) alone.
 
-    >>> from dpcore import make_mechanism
-    >>> made = clouds(Scene((make_mechanism("output_gamma"),), n=200, epsilon=1.0, delta=0.0, lam=0.1, seed=0))
+    >>> from dpcore import Problem, make_mechanism
+    >>> problem = Problem("synthetic", n=200, p=2, delta=0.0, lam=0.1)
+    >>> made = clouds(Scene((make_mechanism("output_gamma"),), problem, epsilon=1.0))
     >>> made.clouds[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
     ((50, 2), (33, 33), True)
     """
@@ -96,32 +91,30 @@ def clouds(scene: Scene) -> Clouds:
 
 
 def _compute(scene: Scene) -> Clouds:
-    B = records.get_source(_SOURCE).theta_norm
-    split = records.load(_SOURCE, scene.n, _COLUMNS, scene.seed)
-    spec = Spec(scene.loss, scene.n, _COLUMNS, scene.lam, split.domain, None, B)  # type: ignore[arg-type]
-    best = reference_minimum(_SOURCE, scene.n, _COLUMNS, scene.seed, scene.loss, B)
-    made = tuple(_release(mechanism, spec, scene, split.train) for mechanism in scene.mechanisms)
+    problem = scene.problem
+    train, best = problem.load().train, problem.reference()
+    made = tuple(_release(mechanism, scene, train) for mechanism in scene.mechanisms)
 
     x, y = _window(best.theta, [cloud for cloud in made if cloud.plan])
-    loss = get_loss(scene.loss)
+    loss = get_loss(problem.loss)
     excess = np.empty((_GRID, _GRID))
     for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
-        z = loss.predictions(split.train, np.column_stack([x, np.full(_GRID, height)]))
-        excess[i] = loss.row_means(np.zeros(scene.n), z, 1.0, split.train.y) - best.risk
-    return Clouds(made, best.theta, x, y, excess, B)
+        z = loss.predictions(train, np.column_stack([x, np.full(_GRID, height)]))
+        excess[i] = loss.row_means(np.zeros(train.n), z, 1.0, train.y) - best.risk
+    return Clouds(made, best.theta, x, y, excess, problem.theta_norm)
 
 
-def _release(mechanism: Mechanism, spec: Spec, scene: Scene, train: records.Data) -> Cloud:
+def _release(mechanism: Mechanism, scene: Scene, train: Data) -> Cloud:
     try:
-        plan = mechanism.calibrate(spec, Budget(scene.epsilon, scene.delta))
+        plan = scene.problem.plan(mechanism, scene.epsilon)
     except NotApplicable as error:
         return Cloud(mechanism.key, np.empty((0, _COLUMNS)), np.full(_COLUMNS, np.nan), None, str(error))
     prepared = mechanism.prepare(plan, train)
-    rngs = [generator(scene.seed, mechanism.key, r) for r in range(scene.releases)]
+    rngs = [generator(scene.problem.seed, mechanism.key, r) for r in range(scene.releases)]
     thetas = mechanism.release_many(plan, prepared, rngs)
     if not isinstance(mechanism, NoisyGD):
         return Cloud(mechanism.key, thetas, prepared.theta, plan)
-    path, quiet = mechanism.paths(plan, prepared, generator(scene.seed, mechanism.key, 0))
+    path, quiet = mechanism.paths(plan, prepared, generator(scene.problem.seed, mechanism.key, 0))
     made = Cloud(mechanism.key, thetas, quiet[schedule_of(plan).first :].mean(axis=0), plan)
     return dc.replace(made, path=path, quiet_path=quiet) if scene.walks else made
 

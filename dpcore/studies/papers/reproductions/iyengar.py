@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....core.validation import integer
-from ....data import Declared, RawTable, UploadedRecords, get_source, read_libsvm_sheet, read_sheet
+from ....data import Declared, RawTable, UploadedRecords, read_libsvm_sheet, read_sheet
+from ....mechanisms.problem import Problem
 from ...decide.compare_mechanisms import compared, ranked
 from .base import Claim, Outcome, Reproduction
 from .charts import ScoresOfMechanisms
@@ -41,13 +43,12 @@ def every_mechanism(
 
     if integer("runs", runs, at_least=4) % 2:
         raise ValueError(f"runs must be even, two on each split, got {runs}")
-    delta = 1.0 / (get_source(source).people if n is None else n) ** 2
+    problem = Problem(source, n, p, seed=seed)  # type: ignore[arg-type]
+    problem = dc.replace(problem, delta=1.0 / problem.n**2)
     tables = []
     for epsilon in epsilons:
-        rows = compared(
-            source, n=n, p=p, epsilon=epsilon, delta=delta, seed=seed, splits=runs // 2, repetitions=_ON_EACH_SPLIT
-        )
-        tables.append(ranked(list(rows)).assign(epsilon=epsilon, delta=delta))
+        rows = compared(problem, epsilon, splits=runs // 2, repetitions=_ON_EACH_SPLIT)
+        tables.append(ranked(list(rows)).assign(epsilon=epsilon, delta=problem.delta))
         told(f"epsilon = {epsilon:.3g} is done")
     return pd.concat(tables, ignore_index=True).drop(columns=["losses", "seconds"])
 

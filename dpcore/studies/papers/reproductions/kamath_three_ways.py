@@ -14,11 +14,11 @@ from ....core.arrays import Array
 from ....core.losses import get_loss
 from ....core.power_law import power_law
 from ....core.validation import integer
-from ....experiments.cell import reference_of, spec_of
 from ....experiments.experiment import Axis, Experiment
 from ....experiments.run import run as run_experiment
 from ....experiments.summary import LEAST_BANDED, Summary
 from ....mechanisms import make_mechanism
+from ....mechanisms.problem import Problem
 from ...perturbation.published_rates import lecture_bound
 from .base import Claim, Outcome, Reproduction
 from .charts import ExcessOfMechanisms
@@ -81,7 +81,8 @@ def three_ways(
     made = {name: make_mechanism(key) for name, key in _KEYS.items() if name != LECTURE}
     made[LECTURE] = make_mechanism("output_gaussian", accounting="lecture")
     axis = Axis("epsilon", tuple(epsilons))
-    asked = Experiment(source, tuple(made.values()), n, p, delta=_DELTA, sweep=axis, repetitions=runs, seed=seed)
+    problem = Problem(source, n, p, _DELTA, seed=seed)  # type: ignore[arg-type]
+    asked = Experiment(problem, tuple(made.values()), sweep=axis, repetitions=runs)
     table = run_experiment(asked)
     table = table[table.metric == "excess_empirical_risk"]
     rows = {
@@ -96,12 +97,12 @@ def three_ways(
     cell = next(dc.replace(asked, mechanisms=(made[GRADIENT],)).cells())
     return ThreeWays(
         source,
-        cell.n,
+        problem.n,
         np.array(epsilons, float),
         ways,
         rows[LECTURE].spent_epsilon.to_numpy(float),
         rows[LECTURE].scale.to_numpy(float) / rows[OUTPUT].scale.to_numpy(float),
-        get_loss(cell.loss).at_zero(spec_of(cell)) - reference_of(cell).risk,
+        get_loss(problem.loss).at_zero(problem.spec(cell.mechanism)) - problem.reference().risk,
         lecture_bound(cell),
         *_looked(dc.replace(asked, mechanisms=(made[OBJECTIVE],), sweep=Axis("lam", _LAMS)), epsilons),
     )

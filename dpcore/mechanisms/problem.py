@@ -1,0 +1,109 @@
+"""What is learned from which records: one value that experiments, studies and pages hand on."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+
+from .. import data as records
+from .. import solvers
+from ..core.cache import SharedCache
+from ..core.losses import LOSSES, get_loss
+from ..core.privacy import Budget, Plan
+from ..core.records import Data
+from ..core.sets import SetName, get_set
+from ..core.specification import Spec
+from ..core.validation import integer, positive, shown
+from ..solvers.frank_wolfe import vertices
+from .base import Mechanism
+
+
+@dc.dataclass(frozen=True)
+class Problem:
+    """Records, a loss, and what else is public of a run: all but the mechanism and epsilon.
+
+    source: key of a data set (`dpcore.data.SOURCES`). n: training records, >= 2. p: columns, >= 1. theta_norm: as in
+    `dpcore.solve`. n, p and theta_norm are the source's own where None is given. delta, lam, radius: as in
+    `dpcore.solve`. loss: of the source's own task (classification, regression or location). seed: of the data and the
+    noise, >= 0. Frozen, hashable and picklable. Raises ValueError for values outside these rules.
+
+    >>> Problem("synthetic").n, Problem().p
+    (5000, 30)
+    """
+
+    source: str = "breast_cancer"
+    n: int = None  # type: ignore[assignment]  # a number from here on, like p and theta_norm
+    p: int = None  # type: ignore[assignment]
+    delta: float = 1e-6
+    loss: str = "logistic"
+    lam: float | str = "auto"
+    theta_norm: float = None  # type: ignore[assignment]
+    radius: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        info = records.get_source(self.source)
+        if get_loss(self.loss).task != info.task:
+            fitting = [loss.key for loss in LOSSES.values() if loss.task == info.task]
+            raise ValueError(
+                f"loss must be a {info.task} loss ({', '.join(fitting)}) for source {self.source!r}, "
+                f"got {shown(self.loss)}"
+            )
+        set_field = object.__setattr__
+        set_field(self, "n", integer("n", info.people if self.n is None else self.n, at_least=2))
+        set_field(self, "p", integer("p", info.p or 8 if self.p is None else self.p, at_least=1))
+        B = info.theta_norm if self.theta_norm is None else self.theta_norm
+        set_field(self, "theta_norm", positive("theta_norm", B))
+        set_field(self, "seed", integer("seed", self.seed, at_least=0))
+        # -0.0 becomes 0.0, which it equals but is not written like: equal problems are written alike.
+        set_field(self, "delta", Budget(1.0, self.delta).delta + 0.0)
+        spec = Spec(self.loss, self.n, self.p, self.lam, radius=self.radius)  # type: ignore[arg-type]
+        set_field(self, "lam", spec.lam)
+        set_field(self, "radius", spec.radius)
+
+    def load(self) -> records.Split:
+        """The training and test records, from a cache; they must not be changed."""
+        return records.load(self.source, self.n, self.p, self.seed)
+
+    def spec(self, mechanism: Mechanism) -> Spec:
+        """What a mechanism is told: the source's promise about records, in the norm that the mechanism asks for."""
+        domain = self.load().domain.implied(mechanism.q, self.p)
+        facts = (self.n, self.p, self.lam, domain, self.radius, self.theta_norm, mechanism.set)
+        return Spec(self.loss, *facts)  # type: ignore[arg-type]
+
+    def plan(self, mechanism: Mechanism, epsilon: float) -> Plan:
+        """The mechanism's plan at this epsilon; raises NotApplicable with the reason where there is none."""
+        return mechanism.calibrate(self.spec(mechanism), Budget(epsilon, self.delta))
+
+    def reference(self) -> solvers.Minimum:
+        """What excess risk is measured from: `best` on the training records, from a cache."""
+        where, radius = self._models()
+        # Idle columns change no risk in a ball: one reference serves every p beyond the source's own columns.
+        p = (where == "ball" and records.get_source(self.source).p) or self.p
+        key = (self.source, self.n, p, self.seed, self.loss, where, radius)
+        kept = records.kept_with(self.source, _REFERENCES)
+        return kept.get(key, lambda: self.best(records.load(self.source, self.n, p, self.seed).train))
+
+    def best(self, data: Data) -> solvers.Minimum:
+        """F* over the L2 ball of theta_norm (of `radius` where that is smaller), or over the set where the source's
+        good models live, and the model that attains it, certified.
+
+        data: any records of this problem.
+        """
+        loss, (where, radius) = get_loss(self.loss), self._models()
+        if where == "simplex":
+            return solvers.minimise_on_simplex(loss, data, radius)
+        if where == "l1_ball":
+            return solvers.minimise_on_set(vertices.risk_of(loss, data), get_set(where), radius)
+        return solvers.minimise_in_ball(loss, data, radius)
+
+    def _models(self) -> tuple[SetName, float]:
+        named = records.get_source(self.source).set
+        if named == "simplex":
+            return named, self.radius or 1.0
+        if named == "l1_ball" and math.isfinite(get_loss(self.loss).curvature_bound):
+            return named, self.radius or self.theta_norm
+        return "ball", min(self.theta_norm, self.radius or math.inf)
+
+
+_REFERENCES: SharedCache[solvers.Minimum] = SharedCache(64)
