@@ -213,7 +213,13 @@ def on_disk(log: Path) -> list[str]:
 
 
 def master(folder: Path) -> int:
-    return int((folder / "pid").read_text())
+    """nginx's first process, once it has its worker: connections are accepted before that."""
+    pid = int((folder / "pid").read_text())
+    deadline = time.monotonic() + 30
+    while len(processes(pid)) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return pid
 
 
 @needs_strace
