@@ -16,15 +16,15 @@ from ..core.cache import SharedCache
 from ..core.records import Data
 from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
-from .bundled import BUNDLED, load_bundled
+from .bundled import load_bundled
 from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
 from .gaussian_classes import Mixture
 from .lines import Format, sniff
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .population_risk import Population
 from .sheets import RawTable, read_libsvm_sheet, read_sheet, sheet_columns
-from .sources import Source, Split
-from .synthetic import RECIPES, TEST_RECORDS, draw_recipe
+from .sources import SOURCES, Source, Split
+from .synthetic import TEST_RECORDS, draw_recipe
 from .uploads import Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
 
 __all__ = [
@@ -64,7 +64,6 @@ __all__ = [
     "sniff",
 ]
 
-SOURCES = BUNDLED | RECIPES
 MAX_VALUES = 50_000_000  # of a stored table: 400 MB
 
 
@@ -118,7 +117,7 @@ def _load(source: str, n: int, p: int, seed: int) -> Split:
         split = held(source).draw(n, seed)
     else:
         rng = np.random.default_rng([seed, *source.encode()])
-        split = load_bundled(source, n, rng) if source in BUNDLED else draw_recipe(source, n, p, rng)
+        split = load_bundled(source, n, rng) if SOURCES[source].size else draw_recipe(source, n, p, rng)
     split.train.check_domain(split.domain)
     split.test.check_domain(split.domain)
     return split

@@ -112,8 +112,8 @@ def upload_source() -> Source | None:
 def done(report: Report, source: Source) -> str:
     """What was read, left out and clipped, as Markdown.
 
-    >>> from dpcore.data import BUNDLED
-    >>> done(Report(150, 0, {"width": 0}), BUNDLED["iris"])
+    >>> from dpcore.data import SOURCES
+    >>> done(Report(150, 0, {"width": 0}), SOURCES["iris"])
     'Read 150 rows; nothing was left out or clipped. 105 records to learn from, 45 to measure with.'
     """
     told = [f"Read {report.read:,} rows"]

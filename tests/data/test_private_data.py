@@ -16,7 +16,8 @@ import pytest
 import dpcore
 from dpcore import data
 from dpcore.core.cache import SharedCache
-from dpcore.data import BUNDLED, Declared, UploadedRecords, bundled, sheets
+from dpcore.data import SOURCES, Declared, UploadedRecords, bundled, sheets
+from dpcore.data.sources import declared
 from dpcore.experiments.cell import reference_of
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.perturbation.non_private_descent import work
@@ -247,12 +248,12 @@ def test_the_scaling_is_the_bundled_sets_own():
     raw, positive = bundled._raw("iris")
     lines = [",".join(map(repr, [*row.tolist(), int(y)])) for row, y in zip(raw, positive, strict=True)]
     content = "\n".join(["a,b,c,d,y", *lines]).encode()
-    ranges = bundled.RANGES["iris"]
-    said = Declared(("a", "b", "c", "d"), ranges.low, ranges.high, "1")
+    low, high = (tuple(declared("iris", end)) for end in ("low", "high"))
+    said = Declared(("a", "b", "c", "d"), low, high, "1")
     records = UploadedRecords(data.read_sheet(content, "iris.csv", "y"), said, "iris.csv")
     X, y = bundled._records("iris")
     assert np.array_equal(records._X, X) and np.array_equal(records._y, y)
-    assert (records.source.size, records.source.p) == (BUNDLED["iris"].size, BUNDLED["iris"].p)
+    assert (records.source.size, records.source.p) == (SOURCES["iris"].size, SOURCES["iris"].p)
     split = data.load(records.key, records.source.size, records.source.p, 0)
     rows = np.concatenate([split.train.X, split.test.X])
     assert np.array_equal(rows[np.lexsort(rows.T)], X[np.lexsort(X.T)]), "every record on one side of the split"
