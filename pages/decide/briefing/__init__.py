@@ -3,7 +3,6 @@
 from pages.decide.briefing.content import UNCOUNTED, Briefing, Interval, LossCurve, People, Promise
 from pages.decide.briefing.page import html_page
 from pages.decide.briefing.slides import powerpoint, slides_available
-from pages.decide.briefing.snippets import experiment_snippet
 
 __all__ = [
     "UNCOUNTED",
@@ -12,7 +11,6 @@ __all__ = [
     "LossCurve",
     "People",
     "Promise",
-    "experiment_snippet",
     "html_page",
     "powerpoint",
     "slides_available",
