@@ -19,10 +19,10 @@ from dpcore.solvers.multiclass.objective import (
     MulticlassObjective,
     classify,
     features,
-    matrix_of,
     svec,
 )
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
+from tests.ellipsoids import matrix_of
 from tests.harness import ROOT
 
 REAL = ("iris", "wine", "digits")

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.decide.equivalent_sample_size import PriceQuestion, price_in_people
+from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve
-from dpcore.studies.decide.sample_size import PeopleQuestion, people_needed
+from dpcore.studies.decide.sample_size import PeopleQuestion
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, Outcome, get_reproduction
 from pages.background import jobs
 from pages.background.jobs import Job, join
 from pages.sources.short_run import ShortRun
 
+from ..decisions import last
 from ..page_driver import open_script
 
 NOTHING = Outcome("nothing", None, None, ())
@@ -63,9 +64,9 @@ def test_answers_are_those_of_the_functions():
     curve = answered(join(setting, "me"))
     assert curve.complete and np.array_equal(curve.snapshot.lost, lost_curve(setting).lost)
     price = answered(join(PriceQuestion(setting), "me"))
-    assert price.snapshot.worth("loss") == price_in_people(setting).worth("loss")
+    assert price.snapshot.worth("loss") == last(PriceQuestion(setting)).worth("loss")
     needed = answered(join(PeopleQuestion(setting, 1.0, 10.0), "me"))
-    assert needed.snapshot.answer() == people_needed(setting, 1.0, 10.0).answer()
+    assert needed.snapshot.answer() == last(PeopleQuestion(setting, 1.0, 10.0)).answer()
     assert join(setting, "you") is curve, "known answers are kept"
 
 
