@@ -17,12 +17,12 @@ from ..core.records import Data
 from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
 from .bundled import load_bundled
-from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
+from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
 from .gaussian_classes import Mixture
 from .lines import Format, sniff
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .population_risk import Population
-from .sheets import RawTable, read_libsvm_sheet, read_sheet, sheet_columns
+from .sheets import RawTable, read_sheet, sheet_columns
 from .sources import SOURCES, Source, Split
 from .synthetic import TEST_RECORDS, draw_recipe
 from .uploads import Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
@@ -33,7 +33,6 @@ __all__ = [
     "SOURCES",
     "ClassSource",
     "ClassSplit",
-    "ClassTable",
     "Declared",
     "Format",
     "Mixture",
@@ -53,11 +52,8 @@ __all__ = [
     "kept_with",
     "load",
     "load_classes",
-    "number_classes",
-    "read_classes",
     "read_csv",
     "read_libsvm",
-    "read_libsvm_sheet",
     "read_sheet",
     "scale",
     "sheet_columns",

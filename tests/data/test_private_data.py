@@ -50,7 +50,7 @@ def test_a_sheet_is_the_file_s_cells_with_their_gaps_counted():
 
 
 def test_a_libsvm_sheet_holds_what_is_not_written_as_0():
-    sheet = data.read_libsvm_sheet(b"-1 1:0.5 3:2 # one\n1234567 2:1\n1234568 1:1\n", "people.txt")
+    sheet = data.read_sheet(b"-1 1:0.5 3:2 # one\n1234567 2:1\n1234568 1:1\n", "people.txt")
     assert sheet.columns == ("1", "2", "3") and sheet.numbers.tolist() == [[0.5, 0, 2], [0, 1, 0], [1, 0, 0]]
     assert sheet.values == ("-1", "1234567", "1234568"), "labels of many digits stay apart"
 
@@ -91,9 +91,9 @@ def test_a_sheet_of_too_many_cells_is_refused(monkeypatch):
     with pytest.raises(ValueError, match=r"^people.csv must have at most 100 cells, got more; leave columns out$"):
         data.read_sheet(people(), "people.csv", "sick")
     with pytest.raises(ValueError, match=r"^a.txt must have at most 100 cells, got more; leave columns out$"):
-        data.read_libsvm_sheet(b"1 1:1\n" * 101 + b"-1 1:1\n", "a.txt")
+        data.read_sheet(b"1 1:1\n" * 101 + b"-1 1:1\n", "a.txt")
     with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000 columns beside the label, got 1,001$"):
-        data.read_libsvm_sheet(b"1 1001:1\n1 1:1\n", "a.txt")
+        data.read_sheet(b"1 1001:1\n1 1:1\n", "a.txt")
 
 
 MISSING = ["NA", "NaN", "?", "null", "N/A", "n/a", "", "-", "none", "None", "#N/A", "<NA>", " nan "]
@@ -207,7 +207,7 @@ def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored()
     finally:
         tracemalloc.stop()
     with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000,000 lines, got 1,250,000; "):
-        data.read_libsvm_sheet(b"1 1:1\n" * 1_250_000, "a.txt")
+        data.read_sheet(b"1 1:1\n" * 1_250_000, "a.txt")
 
 
 # What is declared

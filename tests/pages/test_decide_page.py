@@ -13,7 +13,7 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import list_mechanisms
-from dpcore.data import Declared, UploadedRecords, get_source, read_libsvm_sheet, read_sheet
+from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
 from dpcore.figures import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import DEPLOYMENTS
@@ -243,7 +243,7 @@ LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for 
 def test_the_code_for_an_upload_reads_the_file_by_its_name_and_finds_the_page_s_number(
     name, content, said_of_it, tmp_path, monkeypatch
 ):
-    sheet = read_sheet(content, name, "sick") if name.endswith("csv") else read_libsvm_sheet(content, name)
+    sheet = read_sheet(content, name, "sick")
     held = UploadedRecords(sheet, said_of_it, name)
     monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
     page = finished(open_script(PAGE, give_up=20.0), "curve")
