@@ -18,7 +18,6 @@ from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
 from .bundled import load_bundled
 from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
-from .gaussian_classes import Mixture
 from .lines import Format, sniff
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .population_risk import Population
@@ -26,39 +25,6 @@ from .sheets import RawTable, read_sheet, sheet_columns
 from .sources import SOURCES, Source, Split
 from .synthetic import TEST_RECORDS, draw_recipe
 from .uploads import Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
-
-__all__ = [
-    "CLASS_SOURCES",
-    "MAX_VALUES",
-    "SOURCES",
-    "ClassSource",
-    "ClassSplit",
-    "Declared",
-    "Format",
-    "Mixture",
-    "Population",
-    "RawTable",
-    "Report",
-    "Source",
-    "Split",
-    "Table",
-    "UploadedRecords",
-    "check_learnable",
-    "check_records",
-    "clip_rows",
-    "get_source",
-    "is_gone",
-    "is_private",
-    "kept_with",
-    "load",
-    "load_classes",
-    "read_csv",
-    "read_libsvm",
-    "read_sheet",
-    "scale",
-    "sheet_columns",
-    "sniff",
-]
 
 MAX_VALUES = 50_000_000  # of a stored table: 400 MB
 
