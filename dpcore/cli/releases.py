@@ -204,7 +204,7 @@ def _read(path: Path, label: str | None, p: int | None, names: list[str] | None)
             raise ValueError("--label must name the column of y in a CSV file, got none")
         if p is not None:
             raise ValueError(f"--p must be left out for a CSV file, whose header line has the columns, got {p}")
-        return read_csv(path, label, names)
+        return read_csv(path, label, names=names)
     if suffix in (".libsvm", ".svm", ".txt"):
         if label is not None:
             raise ValueError(f"--label must be left out for a LIBSVM file, whose lines begin with y, got {label!r}")

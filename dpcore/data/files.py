@@ -51,7 +51,7 @@ class Table:
     names: tuple[str, ...] = ()
 
 
-def read_csv(path: Path, label: str, names: Sequence[str | float] | None = None, form: Format | None = None) -> Table:
+def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence[str | float] | None = None) -> Table:
     """Numeric records from a CSV file; `label` names the column of y. form: how it is written, else `sniff` guesses.
 
     names: where labels are classes, as text or as numbers (1 and 1.0 are one class), the public list of all of them, in
@@ -62,7 +62,7 @@ def read_csv(path: Path, label: str, names: Sequence[str | float] | None = None,
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "flowers.csv").write_text("width,kind\\n0.2,setosa\\n1.3,virginica\\n")
-    ...     table = read_csv(Path(folder) / "flowers.csv", "kind", ("setosa", "versicolor", "virginica"))
+    ...     table = read_csv(Path(folder) / "flowers.csv", "kind", names=("setosa", "versicolor", "virginica"))
     >>> table.columns, table.data.y.tolist()
     (('width',), [0.0, 2.0])
     """

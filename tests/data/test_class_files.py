@@ -27,7 +27,7 @@ def written(tmp_path: Path, content: str) -> Path:
 )
 def test_a_file_s_classes_are_numbered_as_declared(tmp_path, names, cells):
     path = written(tmp_path, "width,kind,length\n" + "".join(f"{i},{cell},-{i}.5\n" for i, cell in enumerate(cells)))
-    table = data.read_csv(path, "kind", names)
+    table = data.read_csv(path, "kind", names=names)
     assert table.data.y.tolist() == [1.0, 0.0, 2.0, 1.0] and table.columns == ("width", "length")
     assert table.data.X.tolist() == [[0, -0.5], [1, -1.5], [2, -2.5], [3, -3.5]]
     assert table.names == tuple(map(str, names))
@@ -39,7 +39,7 @@ def test_a_file_gives_back_the_wines(tmp_path):
     names = ("one", "two", "three")
     lines = [",".join([names[t], *map(repr, map(float, x))]) for x, t in zip(raw, target, strict=True)]
     path = written(tmp_path, "\n".join([",".join(["grower", *map(str, range(13))]), *lines]))
-    table = data.read_csv(path, "grower", list(names))
+    table = data.read_csv(path, "grower", names=list(names))
     assert np.array_equal(table.data.X, raw) and np.array_equal(table.data.y, target)
 
 
@@ -72,4 +72,4 @@ BAD_FILES = [
 @pytest.mark.parametrize("names, content, message", BAD_FILES)
 def test_a_bad_file_of_classes_ends_in_one_sentence(tmp_path, names, content, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        data.read_csv(written(tmp_path, content), "kind", names)
+        data.read_csv(written(tmp_path, content), "kind", names=names)
