@@ -12,19 +12,10 @@ import pytest
 
 import dpcore
 from dpcore.data import SOURCES
-from pages.decide.briefing import (
-    UNCOUNTED,
-    Interval,
-    LossCurve,
-    People,
-    Promise,
-    html_page,
-    page,
-    powerpoint,
-    slides,
-    slides_available,
-    words,
-)
+from pages.decide.briefing import page, slides, words
+from pages.decide.briefing.content import UNCOUNTED, Interval, LossCurve, People, Promise
+from pages.decide.briefing.page import html_page
+from pages.decide.briefing.slides import powerpoint, slides_available
 
 from ..briefings import EPSILONS, EVIL, MEAN, Reader, evil, example, plain, untrue
 
