@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcore import AttackSuccess
 from dpcore.data import SOURCES, Source
-from pages.decide.briefing import Briefing, Interval, LossCurve, People, Promise
+from pages.decide.briefing.content import Briefing, Interval, LossCurve, People, Promise
 from pages.decide.briefing.words import look_up, shown_as
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

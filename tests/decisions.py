@@ -1,8 +1,9 @@
-"""How often the intervals of decisions cover what many other splits say: brute force for tests of coverage."""
+"""Answers to questions of Decide, and how often their intervals cover what many other splits say, by brute force."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,12 @@ from dpcore.core.arrays import Array
 from dpcore.studies.decide.threshold_interval import Answer, answer, crossing, falling
 
 GROUP = 20  # splits of one interval, as on the page
+
+
+def last(question: Any) -> Any:
+    """What a question knows in the end."""
+    *_, found = question.snapshots()
+    return found
 
 
 def covered(grid: Array, samples: Array, at_most: float, share: float = 1.0) -> list[bool]:

@@ -67,3 +67,20 @@ def slopes_at(objective, weights):
     slopes = hinge_slope(r.margins(r.scores(weights)), r.half_width)
     slopes[:, r.labels, np.arange(r.n)] = 0.0
     return slopes
+
+
+def matrix_of(ellipsoid, R=1.0):
+    """Phi [..., p, p] with x~' Phi x~ equal to the ellipsoid's value at x.
+
+    Phi = T [[P, -P c], [-c' P, c' P c + offset]] T with the diagonal T that makes (x, 1) of x~. Its eigenvalues are
+    >= 0 exactly if those of the precision P are and the offset is.
+    """
+    P, c = np.asarray(ellipsoid.precision, float), np.asarray(ellipsoid.centre, float)
+    d = c.shape[-1]
+    Phi = np.empty((*c.shape[:-1], d + 1, d + 1))
+    column = -np.einsum("...ij,...j->...i", P, c)
+    Phi[..., :d, :d] = P
+    Phi[..., :d, d] = Phi[..., d, :d] = column
+    Phi[..., d, d] = ellipsoid.offset - np.einsum("...i,...i->...", column, c)
+    t = np.sqrt(2.0) * np.append(np.full(d, R), 1.0)
+    return t[:, None] * Phi * t

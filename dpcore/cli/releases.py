@@ -18,7 +18,7 @@ import click
 from ..core.losses import LOSSES, Loss, get_loss
 from ..core.privacy import LargeDelta, Release
 from ..core.specification import LAM_RULES
-from ..data import ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
+from ..data import Table, check_learnable, read_csv, read_libsvm
 from ..mechanisms import api, list_mechanisms, mechanism_class
 from ..solvers.multiclass.objective import ellipsoid_of
 from .options import JSON
@@ -155,7 +155,7 @@ def solve(
         "steps": plan.steps,
         "n": plan.spec.n,
         "p": plan.spec.p,
-        **({"classes": records.names} if isinstance(records, ClassTable) else {}),
+        **({"classes": records.names} if records.names else {}),
     }
     if as_json:
         click.echo(json.dumps(facts))
@@ -165,7 +165,7 @@ def solve(
     click.echo(f"noise scale = {plan.scale:.6g}, lam = {plan.spec.lam:.6g}, n = {plan.spec.n}, p = {plan.spec.p}")
     if release.clipped:
         click.echo(f"{release.clipped} rows were scaled down to norm R; this count is not private")
-    if isinstance(records, ClassTable):
+    if records.names:
         _show_classes(records.names, columns, release)
         return
     for column, value in zip(columns, release.theta, strict=True):
@@ -197,19 +197,18 @@ def _names(listed: str | None, key: str, loss: Loss) -> list[str] | None:
 
 
 def _read(path: Path, label: str | None, p: int | None, names: list[str] | None) -> Table:
-    """The records of a file, by its suffix; a `ClassTable` where classes are named."""
+    """The records of a file, by its suffix."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix == ".csv":
         if label is None:
             raise ValueError("--label must name the column of y in a CSV file, got none")
         if p is not None:
             raise ValueError(f"--p must be left out for a CSV file, whose header line has the columns, got {p}")
-        return read_csv(path, label) if names is None else read_classes(path, label, names)
+        return read_csv(path, label, names=names)
     if suffix in (".libsvm", ".svm", ".txt"):
         if label is not None:
             raise ValueError(f"--label must be left out for a LIBSVM file, whose lines begin with y, got {label!r}")
-        table = read_libsvm(path, p)
-        return table if names is None else number_classes(table, names)
+        return read_libsvm(path, p, names)
     raise ValueError(
         f"--data must be a .csv, .libsvm, .svm or .txt file (the last three also as .gz), got {path.name!r}"
     )

@@ -16,55 +16,16 @@ from ..core.cache import SharedCache
 from ..core.records import Data
 from ..core.scaling import check_records, clip_rows, scale
 from ..core.validation import integer, one_of
-from .bundled import BUNDLED, load_bundled
-from .files import MAX_COLUMNS, ClassTable, Table, check_learnable, number_classes, read_classes, read_csv, read_libsvm
-from .gaussian_classes import Mixture
+from .bundled import load_bundled
+from .files import MAX_COLUMNS, Table, check_learnable, read_csv, read_libsvm
 from .lines import Format, sniff
 from .multiclass import CLASS_SOURCES, ClassSource, ClassSplit, load_classes
 from .population_risk import Population
-from .sheets import RawTable, read_libsvm_sheet, read_sheet, sheet_columns
-from .sources import Source, Split
-from .synthetic import RECIPES, TEST_RECORDS, draw_recipe
+from .sheets import RawTable, read_sheet, sheet_columns
+from .sources import SOURCES, Source, Split
+from .synthetic import TEST_RECORDS, draw_recipe
 from .uploads import Declared, Report, UploadedRecords, held, is_gone, is_private, kept_with
 
-__all__ = [
-    "CLASS_SOURCES",
-    "MAX_VALUES",
-    "SOURCES",
-    "ClassSource",
-    "ClassSplit",
-    "ClassTable",
-    "Declared",
-    "Format",
-    "Mixture",
-    "Population",
-    "RawTable",
-    "Report",
-    "Source",
-    "Split",
-    "Table",
-    "UploadedRecords",
-    "check_learnable",
-    "check_records",
-    "clip_rows",
-    "get_source",
-    "is_gone",
-    "is_private",
-    "kept_with",
-    "load",
-    "load_classes",
-    "number_classes",
-    "read_classes",
-    "read_csv",
-    "read_libsvm",
-    "read_libsvm_sheet",
-    "read_sheet",
-    "scale",
-    "sheet_columns",
-    "sniff",
-]
-
-SOURCES = BUNDLED | RECIPES
 MAX_VALUES = 50_000_000  # of a stored table: 400 MB
 
 
@@ -118,7 +79,7 @@ def _load(source: str, n: int, p: int, seed: int) -> Split:
         split = held(source).draw(n, seed)
     else:
         rng = np.random.default_rng([seed, *source.encode()])
-        split = load_bundled(source, n, rng) if source in BUNDLED else draw_recipe(source, n, p, rng)
+        split = load_bundled(source, n, rng) if SOURCES[source].size else draw_recipe(source, n, p, rng)
     split.train.check_domain(split.domain)
     split.test.check_domain(split.domain)
     return split

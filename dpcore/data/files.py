@@ -11,6 +11,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from .lines import (
     in_ascii,
     number_in,
     numbered_lines,
-    numbers_in,
+    numbers_of,
     opened,
     place_of,
     sniff,
@@ -40,84 +41,32 @@ _USE_LIBSVM = "write such records in the LIBSVM format and use read_libsvm"
 
 @dc.dataclass(frozen=True)
 class Table:
-    """Records read from a file, with the names of the feature columns that are stored."""
+    """Records read from a file, with the names of the feature columns that are stored.
+
+    names: of the classes, if y counts them: 0.0 for the first, 1.0 for the second, and so on.
+    """
 
     data: Data
     columns: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
-@dc.dataclass(frozen=True)
-class ClassTable(Table):
-    """Records with classes for y: 0.0 for the first of `names`, 1.0 for the second, and so on."""
-
-    names: tuple[str, ...]
-
-
-def read_csv(path: Path, label: str, form: Format | None = None) -> Table:
+def read_csv(path: Path, label: str, form: Format | None = None, names: Sequence[str | float] | None = None) -> Table:
     """Numeric records from a CSV file; `label` names the column of y. form: how it is written, else `sniff` guesses.
 
-    Cells may be in quotes. Raises ValueError, naming the line and column, where a field is missing or is no finite
-    number or a quote is never closed, and for files beyond 100 MB or 10,000 columns, before they are read.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "people.csv").write_text("age,sick\\n0.5,1\\n0.2,-1\\n")
-    ...     read_csv(Path(folder) / "people.csv", "sick").columns
-    ('age',)
-    """
-    return Table(*_read_dense(path, label, form))
-
-
-def read_classes(path: Path, label: str, names: Sequence[str | float], form: Format | None = None) -> ClassTable:
-    """Records with classes from a CSV file as `read_csv` takes it; features must be numbers and stay as they stand.
-
-    label: the column of classes, as text, in quotes or without, or as numbers: 1 and 1.0 are one class. names: the
-    public list of all classes, in order, at least two; those that occur would depend on the records. Raises ValueError,
-    naming the line and the value, for a class that is not in the list, and for what `read_csv` refuses.
+    names: where labels are classes, as text or as numbers (1 and 1.0 are one class), the public list of all of them, in
+    order, at least two; those that occur would depend on the records. Cells may be in quotes. Raises ValueError, naming
+    the line and column, where a field is missing or is no finite number or no class of the list, or a quote is never
+    closed, and for files beyond 100 MB or 10,000 columns, before they are read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "flowers.csv").write_text("width,kind\\n0.2,setosa\\n1.3,virginica\\n")
-    ...     read_classes(Path(folder) / "flowers.csv", "kind", ("setosa", "versicolor", "virginica")).data.y.tolist()
-    [0.0, 2.0]
+    ...     table = read_csv(Path(folder) / "flowers.csv", "kind", names=("setosa", "versicolor", "virginica"))
+    >>> table.columns, table.data.y.tolist()
+    (('width',), [0.0, 2.0])
     """
-    return ClassTable(*_read_dense(path, label, form, _numbers(names)), tuple(str(name).strip() for name in names))
-
-
-def number_classes(table: Table, names: Sequence[str | float]) -> ClassTable:
-    """Records whose labels are numbers, as classes: 0.0 for the first of `names`, and so on.
-
-    names: as for `read_classes`, all of them numbers. Raises ValueError for a label that is not in the list.
-
-    >>> number_classes(Table(Data(np.eye(2), np.array([7.0, 1.0])), ("a", "b")), ("1", "3", "7")).data.y.tolist()
-    [2.0, 0.0]
-    """
-    numbers = _numbers(names)
-    text = next((name for name in numbers if math.isnan(number_in(name))), None)
-    if text is not None:
-        raise ValueError(f"names must be numbers where labels are, got {shown(text)}")
-    y = np.array([numbers.get(word_of(label), math.nan) for label in table.data.y.tolist()])
-    if np.isnan(y).any():
-        wrong = table.data.y[np.isnan(y)][0]
-        raise ValueError(f"labels must be one of the {len(numbers)} declared classes in every record, got {wrong:g}")
-    return ClassTable(dc.replace(table.data, y=y), table.columns, tuple(str(name).strip() for name in names))
-
-
-def _numbers(names: Sequence[str | float]) -> dict[str, float]:
-    """The number of each class."""
-    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) < 2:
-        raise ValueError(f"names must be a list of at least two classes, got {shown(names)}")
-    numbers: dict[str, float] = {}
-    for number, name in enumerate(names):
-        if numbers.setdefault(class_in(str(name)), float(number)) != number:
-            raise ValueError(f"names must differ from each other, got {shown(name)} twice")
-    return numbers
-
-
-def _read_dense(
-    path: Path, label: str, form: Format | None, classes: dict[str, float] | None = None
-) -> tuple[Data, tuple[str, ...]]:
-    """Records of a CSV file and the names of its features; the label is looked up in `classes` where there are any."""
+    classes = _classes(names)
     path = existing_file(path)
     if path.stat().st_size > _CSV_BYTES:
         raise ValueError(
@@ -126,39 +75,42 @@ def _read_dense(
         )
     content = path.read_bytes()
     form = form or sniff(content, path.name)
-    columns, rows = csv_table(content, path.name, form)
+    columns, records = csv_table(content, path.name, form)
     if len(columns) > _CSV_COLUMNS:
         raise ValueError(
             f"{path.name} must have at most {_CSV_COLUMNS:,} columns as a dense table, "
             f"got {len(columns):,}; {_USE_LIBSVM}"
         )
-    at = place_of(label, columns, path.name, form)
-    values, records = array("d"), 0
-    for number, cells in rows:
-        row = numbers_in(cells, form.decimal)
-        if classes is not None:
-            row[at] = classes.get(class_in(cells[at], form.decimal), math.nan)
-            if math.isnan(row[at]):
-                raise ValueError(
-                    f"column {label!r} of {path.name} must hold one of the {len(classes)} declared classes in every "
-                    f"row, got {shown(cells[at].strip())} in line {number}"
-                )
-        if not all(map(math.isfinite, row)):
-            raise ValueError(_no_number(path, columns, label, number, cells, row))
-        values.extend(row)
-        records += 1
-    _at_least_two(path.name, records)
-    table = np.frombuffer(values).reshape(records, len(columns))
-    return Data(np.delete(table, at, axis=1), table[:, at]), columns[:at] + columns[at + 1 :]
+    at, decimal = place_of(label, columns, path.name, form), form.decimal
+
+    def refuse(column: str, cell: str, line: int) -> NoReturn:
+        found = cell.strip()
+        rule = "a number"
+        advice = _text_label_advice(found) if column == label and found else ""
+        if has_thousands(found):
+            advice = "; write numbers without separators of thousands"
+        if classes and column == label:
+            rule, advice = f"one of the {len(classes)} declared classes", ""
+        raise ValueError(
+            f"column {column!r} of {path.name} must hold {rule} in every row, got {shown(found)} in line {line}{advice}"
+        )
+
+    def label_of(cell: str, line: int) -> float:
+        number = classes.get(class_in(cell, decimal), math.nan) if classes else number_in(cell, decimal)
+        return number if math.isfinite(number) else refuse(label, cell, line)
+
+    X, y = numbers_of(records, columns, at, decimal, label_of, refuse)
+    _at_least_two(path.name, len(y))
+    return Table(Data(X, y), columns[:at] + columns[at + 1 :], _spelled(names))
 
 
-def read_libsvm(path: Path, p: int | None = None) -> Table:
+def read_libsvm(path: Path, p: int | None = None, names: Sequence[str | float] | None = None) -> Table:
     """Sparse records from a LIBSVM file, plain or .gz: "label index:value index:value ..." on each line.
 
-    Indices start at 1 and increase along a line; what follows a # is a comment; labels stay as they stand. p: columns
-    of the problem; without it the largest index that occurs, which depends on the records, so that a private release
-    should name it. X is CSR and ends with the largest index. Raises ValueError, naming the line, for anything else,
-    "qid" included.
+    Indices start at 1 and increase along a line; what follows a # is a comment; labels stay as they stand, or are
+    classes of the list `names`, as for `read_csv`, all of them numbers. p: columns of the problem; without it the
+    largest index that occurs, which depends on the records, so that a private release should name it. X is CSR and ends
+    with the largest index. Raises ValueError, naming the line, for anything else, "qid" included.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -169,16 +121,39 @@ def read_libsvm(path: Path, p: int | None = None) -> Table:
     """
     if p is not None and integer("p", p, at_least=1) > MAX_COLUMNS:
         raise ValueError(f"p must be at most {MAX_COLUMNS:,}, got {p:,}")
-    path = existing_file(path)
-    return libsvm_table(path.name, numbered_lines(path.name, opened(path)), p)
+    path, classes = existing_file(path), _classes(names)
+    text = next((name for name in classes if math.isnan(number_in(name))), None)
+    if text is not None:
+        raise ValueError(f"names must be numbers where labels are, got {shown(text)}")
+    table = libsvm_table(path.name, numbered_lines(path.name, opened(path)), p)
+    if not classes:
+        return table
+    y = np.array([classes.get(word_of(label), math.nan) for label in table.data.y.tolist()])
+    if np.isnan(y).any():
+        wrong = table.data.y[np.isnan(y)][0]
+        raise ValueError(f"labels must be one of the {len(classes)} declared classes in every record, got {wrong:g}")
+    return Table(dc.replace(table.data, y=y), table.columns, _spelled(names))
+
+
+def _classes(names: Sequence[str | float] | None) -> dict[str, float]:
+    """The number of each class, none where labels are no classes."""
+    if names is None:
+        return {}
+    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) < 2:
+        raise ValueError(f"names must be a list of at least two classes, got {shown(names)}")
+    numbers: dict[str, float] = {}
+    for number, name in enumerate(names):
+        if numbers.setdefault(class_in(str(name)), float(number)) != number:
+            raise ValueError(f"names must differ from each other, got {shown(name)} twice")
+    return numbers
+
+
+def _spelled(names: Sequence[str | float] | None) -> tuple[str, ...]:
+    return tuple(str(name).strip() for name in names or ())
 
 
 def libsvm_table(name: str, lines: Iterable[tuple[int, str]], p: int | None = None) -> Table:
-    """What `read_libsvm` returns, from numbered lines; `name` is what messages call the file.
-
-    >>> libsvm_table("people", [(1, "-1 1:0.5"), (2, "+1 2:0.25")]).data.y.tolist()
-    [-1.0, 1.0]
-    """
+    """The records of numbered lines as `read_libsvm` has them; `name` is what messages call the file."""
     from scipy.sparse import csr_array
 
     labels, indices, values, starts = array("d"), array("i"), array("d"), array("i", [0])
@@ -214,23 +189,11 @@ def check_learnable(table: Table, classification: bool) -> None:
     """
     X, y = table.data.X, table.data.y
     if classification and (y == y[0]).all():
-        only = repr(table.names[int(y[0])]) if isinstance(table, ClassTable) else f"{y[0]:g}"
+        only = repr(table.names[int(y[0])]) if table.names else f"{y[0]:g}"
         raise ValueError(f"y must hold two classes, got {only} in every row")
     low, high = (edge if isinstance(edge, np.ndarray) else edge.toarray() for edge in (X.min(axis=0), X.max(axis=0)))
     if (low == high).all():
         raise ValueError(f"X must have a column that varies, got {X.shape[1]} constant columns")
-
-
-def _no_number(
-    path: Path, columns: tuple[str, ...], label: str, number: int, cells: list[str], row: list[float]
-) -> str:
-    """The sentence for the first cell of a line that holds no finite number."""
-    wrong = next(i for i, value in enumerate(row) if not math.isfinite(value))
-    name, found = columns[wrong], cells[wrong].strip()
-    sentence = f"column {name!r} of {path.name} must hold a number in every row, got {shown(found)} in line {number}"
-    if has_thousands(found):
-        return f"{sentence}; write numbers without separators of thousands"
-    return sentence + (_text_label_advice(found) if name == label and found else "")
 
 
 def _text_label_advice(found: str) -> str:

@@ -14,11 +14,15 @@ import itertools
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
+from ..core.arrays import Array
 from ..core.validation import one_of, shown
 
 ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
@@ -128,6 +132,32 @@ def place_of(label: str, columns: Sequence[str], name: str, form: Format) -> int
             f"label must be a column of {name} ({known}), got {shown(label)}{'' if form.header else advice}"
         )
     return columns.index(label)
+
+
+def numbers_of(
+    records: Iterable[tuple[int, list[str]]],
+    columns: Sequence[str],
+    at: int,
+    decimal: str,
+    label_of: Callable[[str, int], float],
+    gap: Callable[[str, str, int], None],
+) -> tuple[Array, Array]:
+    """Features [records, columns - 1] and labels [records] of a CSV file whose labels stand in column `at`.
+
+    label_of: makes a label of a cell and its line. gap: is told the column, cell and line of what is no finite number.
+    """
+    features = [*columns[:at], *columns[at + 1 :]]
+    numbers, labels = array("d"), array("d")
+    for line, cells in records:
+        labels.append(label_of(cells[at], line))
+        cells = cells[:at] + cells[at + 1 :]
+        row = numbers_in(cells, decimal)
+        if not all(map(math.isfinite, row)):
+            for column, cell, number in zip(features, cells, row, strict=True):
+                if not math.isfinite(number):
+                    gap(column, cell, line)
+        numbers.extend(row)
+    return np.frombuffer(numbers).reshape(len(labels), len(features)), np.frombuffer(labels)
 
 
 def existing_file(path: Path) -> Path:

@@ -9,23 +9,25 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.cache import SharedCache
+from ..core.facts import facts_beside
 from ..core.records import Data
 from ..core.scaling import clip_rows
 from ..core.specification import Domain
 from ..core.validation import integer, one_of
-from .bundled import BUNDLED
 from .gaussian_classes import Mixture, crossing_ellipses, draw_within
 from .sklearn_files import packaged
+from .sources import SOURCES, declared, feature_names
 from .synthetic import TEST_RECORDS
 
 MAX_RECORDS = 1_000_000
 MAX_CLASSES, MAX_COORDINATES = 10, 16  # of drawn classes
-_DRAWN, _PICTURES = "gaussian_classes", "digits"
+_PICTURES = "digits"
 _COMPONENTS = 10
 
 
@@ -50,7 +52,7 @@ class ClassSource:
     d: int | None
     features: tuple[str, ...]
     scaling: str
-    public: str = ""
+    public: str
 
 
 @dc.dataclass(frozen=True)
@@ -65,92 +67,20 @@ class ClassSplit:
     truth: Mixture | None = None
 
 
-@dc.dataclass(frozen=True)
-class ClassSummary:
-    """Mean and standard deviation of each feature as the public description of the data set prints them."""
-
-    mean: tuple[float, ...]
-    deviation: tuple[float, ...]
-
-
-SUMMARIES = {
-    # Iris (Fisher), in cm.
-    "iris": ClassSummary((5.84, 3.05, 3.76, 1.20), (0.83, 0.43, 1.76, 0.76)),
-    # Wine recognition (UCI).
-    "wine": ClassSummary(
-        (13.0, 2.34, 2.36, 19.5, 99.7, 2.29, 2.03, 0.36, 1.59, 5.1, 0.96, 2.61, 746.0),
-        (0.8, 1.12, 0.27, 3.3, 14.3, 0.63, 1.00, 0.12, 0.57, 2.3, 0.23, 0.71, 315.0),
-    ),
-}
 _STANDARDISED = 1.5  # standardised rows are divided by this times sqrt(d)
 _PROJECTED = 2.5  # projected pictures are divided by this
-_CLIPPED = "; a row longer than 1 is divided by its length"
-_PRINTED = "The means and deviations are those that the public description prints, which come from these very records."
 
-_FLOWERS = ClassSource(
-    "iris",
-    "iris, three species (real)",
-    record="flower",
-    records="flowers",
-    things="irises",
-    names=("setosa", "versicolor", "virginica"),
-    size=BUNDLED["iris"].size,
-    d=4,
-    features=("sepal length", "sepal width", "petal length", "petal width"),
-    scaling="4 measurements less their published means, over their published deviations and 1.5 sqrt(4)" + _CLIPPED,
-    public=_PRINTED,
-)
 
-CLASS_SOURCES = {
-    source.key: source
-    for source in (
-        ClassSource(
-            _DRAWN,
-            "drawn Gaussian classes",
-            record="record",
-            records="records",
-            things="records",
-            names=(),
-            size=None,
-            d=None,
-            features=(),
-            scaling="Gaussian classes around 0 with small declared spreads; a record longer than 1 is drawn again",
-        ),
-        _FLOWERS,
-        dc.replace(
-            _FLOWERS,
-            key="wine",
-            label="wine, three growers (real)",
-            record="wine",
-            records="wines",
-            things="wines",
-            names=("first grower", "second grower", "third grower"),
-            size=BUNDLED["wine"].size,
-            d=13,
-            features=(
-                *("alcohol", "malic acid", "ash", "alcalinity of ash", "magnesium", "total phenols", "flavanoids"),
-                *("nonflavanoid phenols", "proanthocyanins", "colour intensity", "hue", "OD280/OD315", "proline"),
-            ),
-            scaling="13 measurements less their published means, over their published deviations and 1.5 sqrt(13)"
-            + _CLIPPED,
-        ),
-        ClassSource(
-            _PICTURES,
-            "digits, all ten (real)",
-            record="picture",
-            records="pictures",
-            things="digits",
-            names=tuple("0123456789"),
-            size=BUNDLED["digits"].size,
-            d=_COMPONENTS,
-            features=tuple(f"component {k}" for k in range(1, _COMPONENTS + 1)),
-            scaling="64 pixels over 16, less the mean picture, projected on 10 principal components, over 2.5"
-            + _CLIPPED,
-            public="The mean picture and the principal components are computed from all 1,797 pictures and declared "
-            "public; with private pictures this would leak.",
-        ),
-    )
-}
+def _source(row: dict[str, Any]) -> ClassSource:
+    """Sizes are those of the sources with two classes, names of features those of the columns that are kept."""
+    key, names, d = row["key"], row["names"], row["d"]
+    features = tuple(f"component {k}" for k in range(1, _COMPONENTS + 1)) if key == _PICTURES else feature_names(key)
+    size = SOURCES[key].size if key in SOURCES else None
+    facts = {"size": size, "d": int(d) if d else None, "features": features}
+    return ClassSource(**row | facts | {"names": tuple(names.split("; ")) if names else ()})
+
+
+CLASS_SOURCES = {source.key: source for source in map(_source, facts_beside(__file__, "class_sources.csv"))}
 
 
 def load_classes(source: str, n: int, *, d: int | None = None, classes: int | None = None, seed: int) -> ClassSplit:
@@ -220,8 +150,7 @@ def _records(key: str) -> tuple[Array, Array]:
     if key == _PICTURES:
         scaled = _projected(raw / 16.0) / _PROJECTED
     else:
-        published = SUMMARIES[key]
-        scaled = (raw - published.mean) / published.deviation / (_STANDARDISED * math.sqrt(raw.shape[1]))
+        scaled = (raw - declared(key, "mean")) / declared(key, "deviation") / (_STANDARDISED * math.sqrt(raw.shape[1]))
     clipped, _ = clip_rows(Data(scaled, target), 1.0)
     return clipped.X, clipped.y
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses as dc
 import io
 import math
-from array import array
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from .lines import (
     has_thousands,
     is_missing,
     numbered_lines,
-    numbers_in,
+    numbers_of,
     place_of,
     sniff,
     word_of,
@@ -80,56 +79,54 @@ def sheet_columns(content: bytes, name: str, form: Format | None = None) -> tupl
     return columns
 
 
-def read_sheet(content: bytes, name: str, label: str, form: Format | None = None) -> RawTable:
-    """A CSV file in memory; `label` names the column of labels. form: how it is written, else `sniff` guesses.
+def read_sheet(content: bytes, name: str, label: str = "", form: Format | None = None) -> RawTable:
+    """A file in memory, as CSV where its name says so, else as LIBSVM.
 
-    A cell without a finite number is nan, and a label that is empty or a word like NA, null or ? is missing. Labels
-    that are equal as numbers are one. Lines with nothing in them are skipped. Raises ValueError for what
-    `sheet_columns` refuses, for lines of another length than the first, for a quote that is never closed, for more than
-    `MAX_LABELS` different labels, `MAX_SHEET_LINES` lines or `MAX_SHEET_CELLS` cells, and for fewer than two rows.
+    A CSV file has its labels in the column `label` and is written as `form` says, else as `sniff` guesses. A cell
+    without a finite number is nan, and a label that is empty or a word like NA, null or ? is missing. Labels that are
+    equal as numbers are one. Lines with nothing in them are skipped. Columns of a LIBSVM file are named by their
+    indices, and what is not written is 0.
+
+    Raises ValueError for what `sheet_columns` and `read_libsvm` refuse, for lines of another length than the first, for
+    a quote that is never closed, for more than `MAX_LABELS` different labels, `MAX_SHEET_LINES` lines or
+    `MAX_SHEET_CELLS` cells, and for fewer than two rows.
 
     >>> sheet = read_sheet(b"age,sick\\n50,yes\\n,no\\n", "people.csv", "sick")
     >>> sheet.numbers.tolist(), sheet.values, sheet.labels.tolist()
     ([[50.0], [nan]], ('no', 'yes'), [1, 0])
+    >>> read_sheet(b"-1 2:0.5\\n+1 1:0.25\\n", "people.txt").numbers.tolist()
+    [[0.0, 0.5], [0.25, 0.0]]
     """
     _at_most_lines(content, name)
+    return _csv(content, name, label, form) if name.lower().endswith(".csv") else _libsvm(content, name)
+
+
+def _csv(content: bytes, name: str, label: str, form: Format | None) -> RawTable:
     form = form or sniff(content, name)
-    columns, rows = csv_table(content, name, form)
+    columns, records = csv_table(content, name, form)
     _at_most_columns(name, len(columns) - 1)
     at = place_of(label, columns, name, form)
     features = columns[:at] + columns[at + 1 :]
     unnamed = {NO_NAME.format(place) for place in range(1, len(columns) + 1)}
     suspects = {column: "has no name" for column in features if column in unnamed}
-    numbers, labels = array("d"), array("h")
     spellings: dict[str, int] = {}
-    for _, cells in rows:
-        labels.append(spellings.setdefault(cells[at], len(spellings)))
-        cells = cells[:at] + cells[at + 1 :]
-        row = numbers_in(cells, form.decimal)
-        numbers.extend(row)
-        if any(map(math.isnan, row)):
-            for column, cell, value in zip(features, cells, row, strict=True):
-                if math.isnan(value) and has_thousands(cell):
-                    suspects.setdefault(column, "has separators of thousands")
+
+    def place(cell: str, line: int) -> int:
         if len(spellings) > _MAX_SPELLINGS:
             raise ValueError(_MANY_LABELS.format(name))
-        _at_most_cells(name, len(numbers))
-    table = np.frombuffer(numbers).reshape(len(labels), len(features))
+        return spellings.setdefault(cell, len(spellings))
+
+    def suspect(column: str, cell: str, line: int) -> None:
+        if has_thousands(cell):
+            suspects.setdefault(column, "has separators of thousands")
+
+    numbers, places = numbers_of(records, columns, at, form.decimal, place, suspect)
+    _at_most_cells(name, numbers.size)
     words = [class_in(spelling, form.decimal) for spelling in spellings]
-    sheet = _sheet(name, features, table, np.frombuffer(labels, np.int16), words, suspects)
-    return dc.replace(sheet, label=label, form=form)
+    return dc.replace(_sheet(name, features, numbers, places.astype(np.int16), words, suspects), label=label, form=form)
 
 
-def read_libsvm_sheet(content: bytes, name: str) -> RawTable:
-    """A LIBSVM file in memory as a table: columns are named by their indices, what is not written is 0.
-
-    Raises ValueError for what `read_libsvm` and `sheet_columns` refuse, and for more than `MAX_LABELS` different
-    labels, `MAX_SHEET_LINES` lines or `MAX_SHEET_CELLS` cells.
-
-    >>> read_libsvm_sheet(b"-1 2:0.5\\n+1 1:0.25\\n", "people.txt").numbers.tolist()
-    [[0.0, 0.5], [0.25, 0.0]]
-    """
-    _at_most_lines(content, name)
+def _libsvm(content: bytes, name: str) -> RawTable:
     if content.startswith(GZIP):
         raise ValueError(f"{name} must be a plain text file, got a compressed one")
     table = libsvm_table(name, numbered_lines(name, io.BytesIO(content)))

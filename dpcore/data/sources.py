@@ -1,13 +1,14 @@
-"""What is publicly known of a data set, and what loading one returns."""
+"""What is publicly known of the data sets, from `sources.csv` and `features.csv`, and what loading one returns."""
 
 from __future__ import annotations
 
 import dataclasses as dc
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ..core.arrays import Array
+from ..core.facts import facts_beside
 from ..core.records import Data
 from ..core.sets import SetName
 from ..core.specification import Domain
@@ -88,3 +89,27 @@ def draw_split(X: Array, y: Array, n: int, rng: np.random.Generator) -> Split:
     train, test = order[:size], order[size:]
     chosen = rng.choice(train, n, replace=True) if n > size else train[:n]
     return Split(Data(X[chosen], y[chosen]), Data(X[test], y[test]), Domain())
+
+
+def _source(row: dict[str, Any]) -> Source:
+    records, p = row.pop("all_records"), row["p"]
+    size = training_records(int(records)) if records else None
+    return Source(**row | {"size": size, "p": int(p) if p else None, "theta_norm": float(row["theta_norm"])})
+
+
+SOURCES = {source.key: source for source in map(_source, facts_beside(__file__, "sources.csv"))}
+_FEATURES = facts_beside(__file__, "features.csv")
+
+
+def feature_names(source: str) -> tuple[str, ...]:
+    """Of a real source, in the order of its columns."""
+    return tuple(row["feature"] for row in _FEATURES if row["source"] == source)
+
+
+def declared(source: str, what: str) -> Array:
+    """A constant for each feature of a real source: "low" or "high", where values end; "mean" or "deviation".
+
+    >>> declared("iris", "high")
+    array([8. , 4.5, 7. , 3. ])
+    """
+    return np.array([float(row[what]) for row in _FEATURES if row["source"] == source])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 import math
 
 import numpy as np
@@ -11,7 +10,7 @@ from ..core.arrays import Array
 from ..core.records import Data
 from ..core.specification import Domain
 from .population_risk import Population, reflect
-from .sources import Source, Split
+from .sources import SOURCES, Split
 
 TEST_RECORDS = 4_000
 _LOGISTIC_NORM = 6.0
@@ -21,81 +20,6 @@ _CENTRE_NORM, _OUTLIER_NORM, _OUTLIER_SHARE, _SPREAD = 0.4, 0.9, 0.2, 0.1
 # Of a linear law with signs for features: weights, largest noise.
 _FEW = {"synthetic_mixture": ((0.4, 0.3, 0.2, 0.1), 0.25), "synthetic_sparse": ((0.25, 0.25, 0.25, 0.25), 0.1)}
 
-_PEOPLE = Source(
-    "synthetic",
-    "synthetic people",
-    record="person",
-    records="people",
-    things="people",
-    outcome="classified correctly",
-    size=None,
-    p=None,
-    theta_norm=10.0,
-    scaling="features drawn uniformly on the unit sphere",
-)
-
-RECIPES = {
-    source.key: source
-    for source in (
-        _PEOPLE,
-        dc.replace(
-            _PEOPLE,
-            key="synthetic_padded",
-            label="synthetic people, idle columns",
-            p=8,
-            scaling="8 features drawn uniformly on the unit sphere; every further column is zero",
-        ),
-        dc.replace(
-            _PEOPLE,
-            key="synthetic_correlated",
-            label="synthetic people, correlated columns",
-            scaling="factors drawn uniformly on the unit sphere, the j-th divided by j, and mixed by a reflection",
-        ),
-        dc.replace(
-            _PEOPLE,
-            key="synthetic_regression",
-            label="synthetic people, a number to predict",
-            outcome="put on the right side of 0",
-            theta_norm=1.0,
-            scaling="features drawn uniformly on the unit sphere; y is a linear score of at most 0.8 plus noise of at "
-            "most 0.2",
-            task="regression",
-        ),
-        dc.replace(
-            _PEOPLE,
-            key="synthetic_location",
-            label="synthetic people, a point each",
-            outcome="close to the centre",
-            theta_norm=1.0,
-            scaling="four of five points within 0.1 of a centre of norm 0.4, the others within 0.1 of a place of norm "
-            "0.9 on the other side of 0",
-            task="location",
-        ),
-        dc.replace(
-            _PEOPLE,
-            key="synthetic_mixture",
-            label="synthetic people, a mixture of few features",
-            outcome="put on the right side of 0",
-            theta_norm=1.0,
-            scaling="features are -1 or +1, each as likely; y is a mixture of four of the first eight features plus "
-            "noise of at most 0.25",
-            task="regression",
-            set="simplex",
-        ),
-        dc.replace(
-            _PEOPLE,
-            key="synthetic_sparse",
-            label="synthetic people, few features that matter",
-            outcome="put on the right side of 0",
-            theta_norm=1.0,
-            scaling="features are -1 or +1, each as likely; y adds or subtracts a quarter of four of the first eight "
-            "features, plus noise of at most 0.1",
-            task="regression",
-            set="l1_ball",
-        ),
-    )
-}
-
 
 def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     """n training and 4,000 test records of a recipe with p columns, and their population where its risk is known.
@@ -103,7 +27,7 @@ def draw_recipe(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     Randomness: the truth first; then streams of their own, so that the first records, their labels and the test set do
     not change when n does.
     """
-    if RECIPES[key].task == "location":
+    if SOURCES[key].task == "location":
         return _draw_points(n, p, rng)
     if key in _FEW:
         return _draw_few(key, n, p, rng)
@@ -148,7 +72,7 @@ def _draw_few(key: str, n: int, p: int, rng: np.random.Generator) -> Split:
     places = rng.permutation(min(p, 8))[: len(weights)]
     truth = np.zeros(p)
     truth[places] = np.array(weights[: len(places)]) / sum(weights[: len(places)])
-    if RECIPES[key].set == "l1_ball":
+    if SOURCES[key].set == "l1_ball":
         truth[places] *= rng.choice([-1.0, 1.0], len(places))
     streams = rng.spawn(4)
 
@@ -169,7 +93,7 @@ def _population(key: str, r: int, rng: np.random.Generator) -> Population:
         # A power law, and a truth that lies along the strong factors, as far as they are strong.
         spectrum = 1.0 / np.arange(1.0, r + 1.0)
         truth = reflect(spectrum * truth)
-    regression = RECIPES[key].task == "regression"
+    regression = SOURCES[key].task == "regression"
     truth *= (_REGRESSION_NORM if regression else _LOGISTIC_NORM) / np.linalg.norm(truth)
     return Population(truth, spectrum, _REGRESSION_NOISE if regression else None)
 

@@ -143,16 +143,14 @@ def _file(source: str) -> tuple[str, str, str]:
     if not is_private(source):
         return "", "", repr(source)
     own = held(source)
-    names, how = ("UploadedRecords, read_libsvm_sheet", "read_libsvm_sheet(content, name)")
-    if own.form is not None:
-        names, how = ("Format, UploadedRecords, read_sheet", f"read_sheet(content, name, {own.label!r}, {own.form!r})")
+    written = f", {own.label!r}, {own.form!r}" if own.form else ""
     imports = f"""from pathlib import Path
 
-from dpcore.data import Declared, {names}
+from dpcore.data import Declared, {"Format, " if own.form else ""}UploadedRecords, read_sheet
 """
     records = f"""name = {own.file!r}  # in the folder where this runs
 content = Path(name).read_bytes()
-sheet = {how}
+sheet = read_sheet(content, name{written})
 declared = {own.declared!r}
 records = UploadedRecords(sheet, declared, name)
 """

@@ -6,8 +6,6 @@ import dataclasses as dc
 from collections.abc import Mapping
 from typing import Any
 
-MOST_WORDS, MOST_KEPT = 25, 3
-
 
 @dc.dataclass(frozen=True)
 class Question:

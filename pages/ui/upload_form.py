@@ -33,7 +33,6 @@ STAYS = (
 _HELD = "upload held"
 _CHOSEN = "upload"
 _LIBSVM = ("txt", "svm", "libsvm")
-_LABEL = "label"
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "|"}
 _DECIMALS = {".": "decimal points", ",": "decimal commas"}
 _ENCODINGS = {
@@ -112,8 +111,8 @@ def upload_source() -> Source | None:
 def done(report: Report, source: Source) -> str:
     """What was read, left out and clipped, as Markdown.
 
-    >>> from dpcore.data import BUNDLED
-    >>> done(Report(150, 0, {"width": 0}), BUNDLED["iris"])
+    >>> from dpcore.data import SOURCES
+    >>> done(Report(150, 0, {"width": 0}), SOURCES["iris"])
     'Read 150 rows; nothing was left out or clipped. 105 records to learn from, 45 to measure with.'
     """
     told = [f"Read {report.read:,} rows"]
@@ -173,7 +172,7 @@ def _kept(held: _Upload, name: str, key: Hashable, make: Callable[[], Value]) ->
 
 def _records(held: _Upload) -> UploadedRecords | None:
     """The records as declared by the controls; None while something is left to declare."""
-    form, label, place = None, _LABEL, 0
+    form, label, place = None, "", 0
     if held.name.lower().endswith(".csv"):
         form = _format(held)
         columns = data.sheet_columns(held.content, held.name, form)
@@ -184,13 +183,8 @@ def _records(held: _Upload) -> UploadedRecords | None:
             return None
         label, place = chosen, columns.index(chosen)
 
-    def read() -> RawTable:
-        if form is None:
-            return data.read_libsvm_sheet(held.content, held.name)
-        return data.read_sheet(held.content, held.name, label, form)
-
     def sheet() -> RawTable:
-        return _kept(held, "sheet", (label, form), read)
+        return _kept(held, "sheet", (label, form), lambda: data.read_sheet(held.content, held.name, label, form))
 
     facts = _kept(held, "facts", (label, form), lambda: _facts(sheet(), form.decimal if form else "."))
     declared = _declared(facts, f"{place} {form}")

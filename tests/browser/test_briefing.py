@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, BrowserType, Page
 
-from pages.decide.briefing import Briefing, html_page
+from pages.decide.briefing.content import Briefing
+from pages.decide.briefing.page import html_page
 
 from ..briefings import evil, example, fullest
 from ..harness import FLAGS, find_browser

@@ -12,16 +12,17 @@ from sklearn.linear_model import LogisticRegression
 
 from dpcore import data
 from dpcore.data import multiclass as module
+from dpcore.data.sources import declared
 from dpcore.solvers.multiclass.objective import (
     ClassRecords,
     Ellipsoid,
     MulticlassObjective,
     classify,
     features,
-    matrix_of,
     svec,
 )
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
+from tests.ellipsoids import matrix_of
 from tests.harness import ROOT
 
 REAL = ("iris", "wine", "digits")
@@ -208,7 +209,7 @@ def test_constants_are_those_of_the_public_description(key):
     printed = re.findall(r"^([A-Za-z][\w/ ]*):((?: +[\d.]+){4})", description.split(":Missing")[0], re.M)
     names, numbers = zip(*printed, strict=True)
     _, _, mean, deviation = zip(*(map(float, row.split()) for row in numbers), strict=True)
-    assert module.SUMMARIES[key] == module.ClassSummary(mean, deviation)
+    assert declared(key, "mean").tolist() == [*mean] and declared(key, "deviation").tolist() == [*deviation]
     features = [name.lower() for name in data.CLASS_SOURCES[key].features]
     assert features == [name.lower().removesuffix(" of diluted wines") for name in names]
 
@@ -216,8 +217,8 @@ def test_constants_are_those_of_the_public_description(key):
 @pytest.mark.parametrize("key", ["iris", "wine"])
 def test_measurements_are_scaled_as_declared(key):
     raw, target = getattr(datasets, f"load_{key}")(return_X_y=True)
-    info, summary = data.CLASS_SOURCES[key], module.SUMMARIES[key]
-    expected = (raw - np.array(summary.mean)) / np.array(summary.deviation) / (1.5 * math.sqrt(info.d))
+    info = data.CLASS_SOURCES[key]
+    expected = (raw - declared(key, "mean")) / declared(key, "deviation") / (1.5 * math.sqrt(info.d))
     norms = np.linalg.norm(expected, axis=1)
     expected = np.where(norms[:, None] > 1.0, expected / norms[:, None], expected)
     split = data.load_classes(key, info.size, seed=1)

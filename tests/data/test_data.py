@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from dpcore import Data, Spec, data
 from dpcore.core.cache import SharedCache
 from dpcore.data import bundled
+from dpcore.data.sources import declared, feature_names
 
 # How many records the public descriptions count, and how many of them are called +1.
 COUNTS = {
@@ -50,8 +51,7 @@ def test_the_features_are_the_declared_map_of_the_raw_ones(key):
     """The scaling undone gives back scikit-learn's numbers: nothing was measured, moved or dropped."""
     raw, _ = bundled._raw(key)
     X, _ = bundled._records(key)
-    ranges = bundled.RANGES[key]
-    low, high = np.array(ranges.low), np.array(ranges.high)
+    low, high = declared(key, "low"), declared(key, "high")
     back = (X[:, :-1] * np.sqrt(X.shape[1]) + 1) / 2 * (high - low) + low
     assert np.allclose(back, raw, rtol=1e-12, atol=1e-12 * np.abs(high))
     assert (low <= raw.min(axis=0)).all() and (raw.max(axis=0) <= high).all()
@@ -60,8 +60,15 @@ def test_the_features_are_the_declared_map_of_the_raw_ones(key):
 @pytest.mark.parametrize("key", COUNTS)
 def test_declared_ranges_are_round_numbers(key):
     """At most two significant digits: nobody measured them on the records."""
-    edges = [edge for side in (bundled.RANGES[key].low, bundled.RANGES[key].high) for edge in side]
+    edges = [*declared(key, "low"), *declared(key, "high")]
     assert all(edge == float(f"{edge:.2g}") for edge in edges)
+
+
+def test_ranges_stand_beside_the_features_they_are_of():
+    from sklearn.datasets import load_breast_cancer
+
+    assert list(feature_names("breast_cancer")) == load_breast_cancer().feature_names.tolist()
+    assert len(feature_names("digits")) == 64 and feature_names("diabetes")[:2] == ("age", "sex")
 
 
 def test_y_of_the_regression_set_is_the_declared_map():

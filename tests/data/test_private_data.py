@@ -16,7 +16,8 @@ import pytest
 import dpcore
 from dpcore import Problem, data
 from dpcore.core.cache import SharedCache
-from dpcore.data import BUNDLED, Declared, UploadedRecords, bundled, sheets
+from dpcore.data import SOURCES, Declared, UploadedRecords, bundled, sheets
+from dpcore.data.sources import declared
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.perturbation.non_private_descent import work
 from pages.background import jobs, tables
@@ -50,7 +51,7 @@ def test_a_sheet_is_the_file_s_cells_with_their_gaps_counted():
 
 
 def test_a_libsvm_sheet_holds_what_is_not_written_as_0():
-    sheet = data.read_libsvm_sheet(b"-1 1:0.5 3:2 # one\n1234567 2:1\n1234568 1:1\n", "people.txt")
+    sheet = data.read_sheet(b"-1 1:0.5 3:2 # one\n1234567 2:1\n1234568 1:1\n", "people.txt")
     assert sheet.columns == ("1", "2", "3") and sheet.numbers.tolist() == [[0.5, 0, 2], [0, 1, 0], [1, 0, 0]]
     assert sheet.values == ("-1", "1234567", "1234568"), "labels of many digits stay apart"
 
@@ -91,9 +92,9 @@ def test_a_sheet_of_too_many_cells_is_refused(monkeypatch):
     with pytest.raises(ValueError, match=r"^people.csv must have at most 100 cells, got more; leave columns out$"):
         data.read_sheet(people(), "people.csv", "sick")
     with pytest.raises(ValueError, match=r"^a.txt must have at most 100 cells, got more; leave columns out$"):
-        data.read_libsvm_sheet(b"1 1:1\n" * 101 + b"-1 1:1\n", "a.txt")
+        data.read_sheet(b"1 1:1\n" * 101 + b"-1 1:1\n", "a.txt")
     with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000 columns beside the label, got 1,001$"):
-        data.read_libsvm_sheet(b"1 1001:1\n1 1:1\n", "a.txt")
+        data.read_sheet(b"1 1001:1\n1 1:1\n", "a.txt")
 
 
 MISSING = ["NA", "NaN", "?", "null", "N/A", "n/a", "", "-", "none", "None", "#N/A", "<NA>", " nan "]
@@ -207,7 +208,7 @@ def test_lines_and_labels_beyond_the_limits_are_refused_before_they_are_stored()
     finally:
         tracemalloc.stop()
     with pytest.raises(ValueError, match=r"^a.txt must have at most 1,000,000 lines, got 1,250,000; "):
-        data.read_libsvm_sheet(b"1 1:1\n" * 1_250_000, "a.txt")
+        data.read_sheet(b"1 1:1\n" * 1_250_000, "a.txt")
 
 
 # What is declared
@@ -248,12 +249,12 @@ def test_the_scaling_is_the_bundled_sets_own():
     raw, positive = bundled._raw("iris")
     lines = [",".join(map(repr, [*row.tolist(), int(y)])) for row, y in zip(raw, positive, strict=True)]
     content = "\n".join(["a,b,c,d,y", *lines]).encode()
-    ranges = bundled.RANGES["iris"]
-    said = Declared(("a", "b", "c", "d"), ranges.low, ranges.high, "1")
+    low, high = (tuple(declared("iris", end)) for end in ("low", "high"))
+    said = Declared(("a", "b", "c", "d"), low, high, "1")
     records = UploadedRecords(data.read_sheet(content, "iris.csv", "y"), said, "iris.csv")
     X, y = bundled._records("iris")
     assert np.array_equal(records._X, X) and np.array_equal(records._y, y)
-    assert (records.source.size, records.source.p) == (BUNDLED["iris"].size, BUNDLED["iris"].p)
+    assert (records.source.size, records.source.p) == (SOURCES["iris"].size, SOURCES["iris"].p)
     split = data.load(records.key, records.source.size, records.source.p, 0)
     rows = np.concatenate([split.train.X, split.test.X])
     assert np.array_equal(rows[np.lexsort(rows.T)], X[np.lexsort(X.T)]), "every record on one side of the split"
@@ -379,10 +380,10 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
 
 def test_an_answer_about_private_records_is_kept_by_those_who_ask_and_by_nobody_else():
     records = hold()
-    question = Setting(Problem(records.key, n=42), splits=2)
+    question = Setting(Problem(Problem(records.key, n=42)), splits=2)
     mine = join(question, "me")
     assert join(question, "somebody else") is not mine
     until(lambda: mine.watch("me") or mine.finished)
     assert mine.complete and question not in jobs._KNOWN
-    public = Setting(Problem("iris", n=42), splits=2)
+    public = Setting(Problem(Problem("iris", n=42)), splits=2)
     assert join(public, "me") is join(public, "somebody else")

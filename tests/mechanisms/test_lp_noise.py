@@ -8,13 +8,13 @@ from scipy import integrate, special, stats
 
 from dpcore import Budget, NotApplicable
 from dpcore.accounting.gaussian import hockey_stick
+from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.sets import kappa_lq, kappa_of_order, length, quoted_kappa
 from dpcore.mechanisms.noise.generalized_gaussian import (
     LpNoise,
     lp_noise,
-    quoted_kappa_exhibit,
     quoted_noise,
-    shift_delta,
+    shift_shares,
 )
 
 DRAWS = 100_000
@@ -273,13 +273,26 @@ def test_multipliers(epsilon, multiplier, exact):
 # The quoted kappa
 
 
+def shift_delta(noise, shift, scale, epsilon, draws, rng):
+    """delta at epsilon of scale z against shift + scale z, z of the law `noise`: a mean of draws and its error."""
+    seen = shift_shares(noise, shift, scale, epsilon, draws=draws, rng=rng)
+    return float(seen.mean()), float(seen.std(ddof=1) / math.sqrt(draws))
+
+
+def delta_of_ones(noise, share, asked, draws, seed):
+    """delta at the asked epsilon where all entries move by the sensitivity, and `share` of the proved rho is asked."""
+    d = noise.d
+    scale = noise.multiplier(asked) * noise.widening / math.sqrt(share)
+    return shift_delta(noise, np.ones(d), scale, asked.epsilon, draws, np.random.default_rng([seed, d]))
+
+
 @pytest.mark.parametrize("d", [1, 50])
 def test_the_delta_of_a_shift_is_that_of_the_curve_for_gaussian_noise(d):
     """Within five standard errors, false alarm 1e-6."""
     noise, rng = lp_noise("gaussian", 2.0, d), np.random.default_rng(d)
     shift = rng.standard_normal(d)
     mu = float(np.linalg.norm(shift)) / 2.5
-    found, error = shift_delta(noise, shift, 2.5, 0.3, draws=50_000, rng=rng)
+    found, error = shift_delta(noise, shift, 2.5, 0.3, 50_000, rng)
     assert abs(found - hockey_stick(0.3, mu)) < 5.0 * error < 0.1
 
 
@@ -287,13 +300,13 @@ def test_the_delta_of_a_shift_is_that_of_the_curve_for_gaussian_noise(d):
 def test_the_quoted_kappa_breaks_its_promise_and_the_exact_one_keeps_it(d, draws, measured):
     """Deltas within five standard errors of long runs; by four the quoted one is above what was promised."""
     asked = Budget(1.0, 1e-2)
-    found = quoted_kappa_exhibit(d, asked, draws=draws, seed=1)
-    value, error = found.quoted
+    quoted, share = quoted_noise(math.inf, d)
+    value, error = delta_of_ones(quoted, share, asked, draws, seed=1)
     assert abs(value - measured) < 5.0 * error
     assert value - 4.0 * error > asked.delta
-    value, error = found.proved
+    value, error = delta_of_ones(lp_noise("generalized_gaussian", math.inf, d), 1.0, asked, draws, seed=1)
     assert value > 0.0 and value + 10.0 * error < 0.3 * asked.delta
-    assert found.spent > 1.7 * asked.epsilon
+    assert zcdp_epsilon(share * zcdp_rho(asked), asked.delta) > 1.7 * asked.epsilon
 
 
 def test_what_is_proved_of_noise_as_quoted():
@@ -309,5 +322,5 @@ def test_what_is_proved_of_noise_as_quoted():
 @pytest.mark.nightly
 @pytest.mark.parametrize("d, measured", [(100, 1.25e-2), (1000, 2.23e-2)])
 def test_the_violation_to_three_digits(d, measured):
-    found = quoted_kappa_exhibit(d, Budget(1.0, 1e-2), draws=200_000, seed=2)
-    assert abs(found.quoted[0] - measured) < 5.0 * found.quoted[1] < 1.5e-3
+    value, error = delta_of_ones(*quoted_noise(math.inf, d), Budget(1.0, 1e-2), draws=200_000, seed=2)
+    assert abs(value - measured) < 5.0 * error < 1.5e-3

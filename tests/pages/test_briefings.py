@@ -8,27 +8,14 @@ import importlib.util
 import io
 import json
 
-import numpy as np
 import pytest
 
 import dpcore
-from dpcore import figures
 from dpcore.data import SOURCES
-from dpcore.experiments.metrics import smallest_epsilon
-from pages.decide.briefing import (
-    UNCOUNTED,
-    Interval,
-    LossCurve,
-    People,
-    Promise,
-    experiment_snippet,
-    html_page,
-    page,
-    powerpoint,
-    slides,
-    slides_available,
-    words,
-)
+from pages.decide.briefing import page, slides, words
+from pages.decide.briefing.content import UNCOUNTED, Interval, LossCurve, People, Promise
+from pages.decide.briefing.page import html_page
+from pages.decide.briefing.slides import powerpoint, slides_available
 
 from ..briefings import EPSILONS, EVIL, MEAN, Reader, evil, example, plain, untrue
 
@@ -176,20 +163,6 @@ def test_the_table_has_the_curves():
         ("worth_low", briefing.people.low),
     ):
         assert [float(row[name]) if row[name] else None for row in rows] == plain(values), name
-
-
-def test_the_code_computes_the_picture_again(monkeypatch, capsys):
-    experiment = dpcore.Experiment(dpcore.Problem("breast_cancer", n=200, seed=3), repetitions=4)
-    shown: list[figures.Figure] = []
-    monkeypatch.setattr(figures.Figure, "show", lambda figure: shown.append(figure))
-    exec(experiment_snippet(experiment, at_most=20.0, epsilon=1.0), {})
-    table = dpcore.run(experiment)
-    accuracy = table[table.metric == "accuracy"]
-    lost = 100 * (accuracy.reference - accuracy["mean"]).to_numpy(float)
-    assert np.array_equal(shown[0].data[3].x, accuracy.x) and np.array_equal(shown[0].data[3].y, lost)
-    assert f"smallest budget: {smallest_epsilon(accuracy.x.to_numpy(float), lost, 20.0)}" in capsys.readouterr().out
-    with pytest.raises(ValueError, match="experiment must sweep epsilon"):
-        experiment_snippet(dpcore.Experiment(sweep=dpcore.Axis("n", (100, 200))), at_most=5.0, epsilon=1.0)
 
 
 def test_slides_say_what_they_need(monkeypatch):

@@ -13,17 +13,18 @@ from scipy.special import expit
 from streamlit.testing.v1 import AppTest
 
 from dpcore import Problem, list_mechanisms
-from dpcore.data import Declared, UploadedRecords, get_source, read_libsvm_sheet, read_sheet
+from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
 from dpcore.figures import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import DEPLOYMENTS
-from dpcore.studies.decide.equivalent_sample_size import price_in_people
+from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import words
 from pages.ui import upload_form
 from pages.ui.pickers import OWN_FILE
+from tests.decisions import last
 from tests.page_driver import captions, charts, finished, open_app, open_script, said, texts
 from tests.upload_page import people
 
@@ -48,7 +49,7 @@ def readouts(page: AppTest) -> list[str]:
 
 def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     page = opened(give_up=5.0)
-    setting = Setting(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7), "output_gaussian", splits=FEW)
+    setting = Setting(Problem(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7)), "output_gaussian", splits=FEW)
     curve = lost_curve(setting)
     found = smallest_budget(curve, 5.0)
     assert found.reachable
@@ -59,7 +60,7 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
     at_one = curve.smooth[np.flatnonzero(curve.epsilons == 1.0)[0]]
     assert f"{at_one:.1f} points" in lost
-    worth = price_in_people(setting).worth("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
+    worth = last(PriceQuestion(setting)).worth("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
     assert (words.number(worth.value) if not worth.at_first else "or fewer") in price
     assert "people make ε = 1 cost 5.0 points or less" in needed
 
@@ -126,7 +127,7 @@ def rarely_sick(old_only: bool) -> bytes:
 def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, old_only, give_up, phrase):
     held = own_file(monkeypatch, 100.0, rarely_sick(old_only))
     page = finished(open_script(PAGE, at_hand=OWN_FILE, give_up=give_up, epsilon=0.3))
-    curve = lost_curve(Setting(Problem(held.key, n=1_400, p=3, seed=7), splits=FEW))
+    curve = lost_curve(Setting(Problem(Problem(held.key, n=1_400, p=3, seed=7)), splits=FEW))
     assert phrase in said(page) and f"{100 * curve.floor.mean():.1f}" in said(page)
     assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
     if curve.learnable >= 0.05:
@@ -242,7 +243,7 @@ LIBSVM = "".join(f"{'+1' if i % 3 else '-1'} 1:{i % 3 / 2} 2:{i % 7 / 7}\n" for 
 def test_the_code_for_an_upload_reads_the_file_by_its_name_and_finds_the_page_s_number(
     name, content, said_of_it, tmp_path, monkeypatch
 ):
-    sheet = read_sheet(content, name, "sick") if name.endswith("csv") else read_libsvm_sheet(content, name)
+    sheet = read_sheet(content, name, "sick")
     held = UploadedRecords(sheet, said_of_it, name)
     monkeypatch.setattr("pages.ui.pickers.pick_source_or_file", lambda *_: get_source(held.key))
     page = finished(open_script(PAGE, give_up=20.0), "curve")

@@ -134,7 +134,7 @@ def test_a_spoilt_sheet_is_read_or_refused_in_one_sentence():
             sheet = answer(lambda content=content: data.read_sheet(content, "people.csv", "sick"))
         else:
             content = spoilt(LIBSVM, draw)
-            sheet = answer(lambda content=content: data.read_libsvm_sheet(content, "people.txt"))
+            sheet = answer(lambda content=content: data.read_sheet(content, "people.txt"))
         read, refused = read + (sheet is not None), refused + (sheet is None)
         if sheet is None:
             continue

@@ -20,7 +20,7 @@ from dpcore.studies import geometry, multiclass
 from dpcore.studies.dimension import orthant
 from dpcore.studies.sparsity import l1, simplex
 from pages.lectures.lecture import asked_for, verdict_on, whitelist
-from pages.lectures.steps import MOST_KEPT, MOST_WORDS, Step, Story
+from pages.lectures.steps import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui import share_link
 from tests.harness import ROOT
@@ -72,10 +72,10 @@ def test_a_story_has_six_to_ten_steps_on_its_own_page_and_ends_with_a_picture(st
 @pytest.mark.parametrize("story, number", STEPS)
 def test_a_step_has_few_words_without_typed_numbers_and_few_controls(story: Story, number: int):
     step = story.steps[number - 1]
-    assert 1 <= len(story.words(number).split()) <= MOST_WORDS
+    assert 1 <= len(story.words(number).split()) <= 25
     typed = "".join(literal for literal, *_ in string.Formatter().parse(step.words))
     assert not re.search(r"\d", typed)
-    assert len(step.kept) <= MOST_KEPT and set(step.kept) <= set(story.defaults)
+    assert len(step.kept) <= 3 and set(step.kept) <= set(story.defaults)
     assert set(step.state) <= set(story.defaults)
     if step.question:
         assert 2 <= len(step.question.options) <= 4 and len(set(step.question.options)) == len(step.question.options)

@@ -10,7 +10,7 @@ from dpcore import kernels
 from dpcore.solvers.multiclass import objective as E
 from dpcore.solvers.multiclass.objective import Ellipsoid, smat, svec
 from dpcore.solvers.multiclass.solver import loss_hessian
-from tests.ellipsoids import both_sets, plain_dual, plain_psi, plain_value, problem, records, slopes_at
+from tests.ellipsoids import both_sets, matrix_of, plain_dual, plain_psi, plain_value, problem, records, slopes_at
 
 
 @pytest.mark.parametrize("h", [0.1, 0.5, 2.0])
@@ -59,7 +59,7 @@ def test_ellipsoids_and_matrices_are_the_same_function(R):
     rng = np.random.default_rng(1)
     half = rng.standard_normal((5, 3, 3))
     ellipsoid = Ellipsoid(rng.standard_normal((5, 3)), half @ half.swapaxes(-1, -2), rng.random(5))
-    Phi = E.matrix_of(ellipsoid, R)
+    Phi = matrix_of(ellipsoid, R)
     assert np.linalg.eigvalsh(Phi).min() >= -1e-12
     x = rng.standard_normal((7, 3))
     for c in range(5):
@@ -73,10 +73,10 @@ def test_ellipsoids_and_matrices_are_the_same_function(R):
 
 def test_a_singular_precision_gets_the_centre_of_least_norm():
     ray = np.array([3.0, 4.0]) / 5
-    Phi = E.matrix_of(Ellipsoid(np.array([2.0, 0.0]), np.outer(ray, ray), np.array(0.5)))
+    Phi = matrix_of(Ellipsoid(np.array([2.0, 0.0]), np.outer(ray, ray), np.array(0.5)))
     back = E.ellipsoid_of(Phi)
     assert np.allclose(back.centre, 1.2 * ray) and float(back.offset) == pytest.approx(0.5)
-    assert np.allclose(E.matrix_of(back), Phi)
+    assert np.allclose(matrix_of(back), Phi)
 
 
 @both_sets

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ...accounting.gaussian import gaussian_mu
-from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
+from ...accounting.zcdp import zcdp_rho
 from ...core.arrays import Array
 from ...core.privacy import Budget, NoiseLaw
 from ...core.sets import kappa_lq, kappa_of_order, length, quoted_kappa, widening
@@ -167,51 +167,3 @@ def shift_shares(
         loss = noise.log_density(z) - noise.log_density(z + shift / scale)
         seen[start : start + step] = np.maximum(-np.expm1(np.minimum(epsilon - loss, 0.0)), 0.0)
     return seen
-
-
-def shift_delta(
-    noise: LpNoise, shift: Array, scale: float, epsilon: float, *, draws: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """delta at epsilon of scale z against shift + scale z, z of the law `noise`: a mean of draws, its standard error.
-
-    The mean of `shift_shares`. What is true of this pair is a lower bound on the mechanism's delta.
-
-    >>> rng = np.random.default_rng(0)
-    >>> found, error = shift_delta(lp_noise("gaussian", 2.0, 1), np.ones(1), 1.0, 1.0, draws=40_000, rng=rng)
-    >>> abs(found - 0.12693674) < 4.0 * error  # hockey_stick(1.0, mu=1.0)
-    True
-    """
-    seen = shift_shares(noise, shift, scale, epsilon, draws=draws, rng=rng)
-    return float(seen.mean()), float(seen.std(ddof=1) / math.sqrt(draws))
-
-
-@dc.dataclass(frozen=True)
-class QuotedKappa:
-    """What noise with the quoted kappa does against what was asked for, in l_inf on R^d.
-
-    asked: the budget. quoted, proved: delta at epsilon where all entries of the released vector move by the
-    sensitivity, with the quoted kappa and with `kappa_lq`; each a mean of draws and its standard error. spent: epsilon
-    at delta that is proved of the noise as quoted.
-    """
-
-    asked: Budget
-    quoted: tuple[float, float]
-    proved: tuple[float, float]
-    spent: float
-
-
-def quoted_kappa_exhibit(d: int, asked: Budget, *, draws: int = 100_000, seed: int = 0) -> QuotedKappa:
-    """The deltas that two calibrations really have at `asked`, both by the conversion of `zcdp_rho`.
-
-    Randomness: both use a stream of the seed. Raises ValueError for d = 1, NotApplicable for delta = 0.
-
-    >>> found = quoted_kappa_exhibit(100, Budget(1.0, 1e-2), draws=20_000)
-    >>> found.quoted[0] - 4 * found.quoted[1] > 1e-2 > 10 * found.proved[0]
-    True
-    """
-    quoted, share = quoted_noise(math.inf, d)
-    deltas = []
-    for noise, less in ((quoted, share), (lp_noise("generalized_gaussian", math.inf, d), 1.0)):
-        scale, rng = noise.multiplier(asked) * noise.widening / math.sqrt(less), np.random.default_rng([seed, d])
-        deltas.append(shift_delta(noise, np.ones(d), scale, asked.epsilon, draws=draws, rng=rng))
-    return QuotedKappa(asked, deltas[0], deltas[1], zcdp_epsilon(share * zcdp_rho(asked), asked.delta))

@@ -119,30 +119,14 @@ def _units(d: int, R: float) -> Array:
     return math.sqrt(2.0) * np.append(np.full(d, positive("R", R)), 1.0)
 
 
-def matrix_of(ellipsoid: Ellipsoid, R: float = 1.0) -> Array:
-    """Phi [..., p, p] with x~' Phi x~ equal to the ellipsoid's value at x.
-
-    Phi = T [[P, -P c], [-c' P, c' P c + offset]] T with the diagonal T that makes (x, 1) of x~. Its eigenvalues are
-    >= 0 exactly if those of the precision P are and the offset is.
-    """
-    P, c = np.asarray(ellipsoid.precision, float), np.asarray(ellipsoid.centre, float)
-    d = c.shape[-1]
-    Phi = np.empty((*c.shape[:-1], d + 1, d + 1))
-    column = -np.einsum("...ij,...j->...i", P, c)
-    Phi[..., :d, :d] = P
-    Phi[..., :d, d] = Phi[..., d, :d] = column
-    Phi[..., d, d] = ellipsoid.offset - np.einsum("...i,...i->...", column, c)
-    t = _units(d, R)
-    return t[:, None] * Phi * t
-
-
 def ellipsoid_of(Phi: Array, R: float = 1.0) -> Ellipsoid:
-    """The inverse of `matrix_of`: Phi [..., p, p]. A singular precision gets the centre of least norm.
+    """The ellipsoid with value x~' Phi x~ at x; Phi: [..., p, p]. A singular precision gets the centre of least norm.
 
-    Exact if the last column lies in the range of the precision, as it does where no eigenvalue is negative: the
-    precision is invertible or the ellipsoid unbounded.
+    Phi = T [[P, -P c], [-c' P, c' P c + offset]] T with the diagonal T that makes (x, 1) of x~. Exact if the last
+    column lies in the range of the precision, as it does where no eigenvalue is negative: the precision is invertible
+    or the ellipsoid unbounded.
 
-    >>> ellipsoid_of(matrix_of(Ellipsoid(np.array([0.5]), np.array([[4.0]]), np.array(0.25)))).centre.round(12)
+    >>> ellipsoid_of(np.array([[8.0, -4.0], [-4.0, 2.5]])).centre.round(12)
     array([0.5])
     """
     d = Phi.shape[-1] - 1

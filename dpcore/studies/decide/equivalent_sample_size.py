@@ -41,6 +41,12 @@ class PriceQuestion:
     """How many people without privacy have the same error as `setting` has with it?
 
     Raises NotApplicable where n exceeds a source's records.
+
+    >>> from dpcore import Problem
+    >>> *_, price = PriceQuestion(Setting(Problem("synthetic", n=300), splits=8)).snapshots()
+    >>> people = [worth.value for worth in price.worth("loss")]
+    >>> people[0] < 30, 30 < people[-1] <= 300
+    (True, True)
     """
 
     setting: Setting
@@ -154,19 +160,3 @@ class Price:
         value = min(n, *(a.value for a in found))
         low, high = min(n, *(a.low for a in found)), min(n, *(a.high for a in found))
         return Answer(value, low, high, float(self.sizes[0]), n)
-
-
-def price_in_people(setting: Setting, cancelled: Callable[[], bool] = never) -> Price:
-    """How many people without privacy have the same error as a setting's n with it, along epsilon: see `Price.worth`.
-
-    cancelled: see `Setting.snapshots`. Raises NotApplicable where the mechanism has no guarantee at any epsilon, and
-    where n exceeds a source's records.
-
-    >>> from dpcore import Problem
-    >>> price = price_in_people(Setting(Problem("synthetic", n=300), splits=8))
-    >>> people = [worth.value for worth in price.worth("loss")]
-    >>> people[0] < 30, 30 < people[-1] <= 300
-    (True, True)
-    """
-    *_, price = PriceQuestion(setting).snapshots(cancelled)
-    return price

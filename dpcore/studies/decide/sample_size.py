@@ -22,7 +22,17 @@ _ENOUGH = 2  # sizes in a row that surely suffice end the search: more people do
 
 @dc.dataclass(frozen=True)
 class PeopleQuestion:
-    """How many people make `epsilon` lose at most `at_most` points? setting: its n and epsilons take no part."""
+    """How many people make `epsilon` lose at most `at_most` points?
+
+    setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
+    again. The search goes up through `PEOPLE` and ends where two sizes in a row surely suffice; between sizes the loss
+    is linear in ln n.
+
+    >>> from dpcore import Problem
+    >>> *_, found = PeopleQuestion(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).snapshots()
+    >>> 300 < found.answer().low < found.answer().value < found.answer().high < 1_200
+    True
+    """
 
     setting: Setting
     epsilon: float
@@ -89,23 +99,3 @@ class LostByPeople:
         """How many people are needed, as far as was looked."""
         at_most, seed = self.question.at_most, self.question.setting.problem.seed
         return answer(self.people, self.lost, at_most, confidence=confidence, resamples=resamples, seed=seed)
-
-
-def people_needed(
-    setting: Setting, epsilon: float, at_most: float, cancelled: Callable[[], bool] = never
-) -> LostByPeople:
-    """The number of people from which on this epsilon is expected to lose at most `at_most` points.
-
-    setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
-    again. The search goes up through `PEOPLE` and ends where two sizes in a row surely suffice; between sizes the loss
-    is linear in ln n. cancelled: see `Setting.snapshots`.
-
-    Raises NotApplicable where the mechanism has no guarantee at any size.
-
-    >>> from dpcore import Problem
-    >>> found = people_needed(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).answer()
-    >>> 300 < found.low < found.value < found.high < 1_200
-    True
-    """
-    *_, found = PeopleQuestion(setting, epsilon, at_most).snapshots(cancelled)
-    return found

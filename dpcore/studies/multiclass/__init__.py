@@ -7,7 +7,6 @@ from ..papers.pathak_raj import (
     Excess,
     Quantiles,
     Share,
-    Theorem3,
     existence,
     lemma_4_fails,
     linear_terms,
@@ -15,7 +14,6 @@ from ..papers.pathak_raj import (
     published_noise,
     theorem_2_bound,
     theorem_2_violations,
-    theorem_3_terms,
 )
 from ..papers.pathak_raj_leak import (
     Betrayal,
@@ -60,7 +58,6 @@ __all__ = [
     "Runs",
     "Share",
     "Stillness",
-    "Theorem3",
     "Tuning",
     "accuracy_against",
     "accuracy_against_lam",
@@ -83,5 +80,4 @@ __all__ = [
     "split_budget",
     "theorem_2_bound",
     "theorem_2_violations",
-    "theorem_3_terms",
 ]

@@ -1,6 +1,7 @@
 """Published against corrected: what papers print and what is right, both computed anew each time they are asked for.
 
-Each erratum here can be computed in well under a second; docs/errata.md has all of them, with their evidence.
+The words are in `errata.csv`. Each erratum here can be computed in well under a second; docs/errata.md has all of
+them, with their evidence.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ...accounting import gaussian
 from ...accounting.lecture import lecture_multiplier
 from ...accounting.subsampled_rdp import subsampled_epsilon
 from ...audit.objective_worst_pair import pair_plan, worst_for_gamma, worst_for_gaussian
+from ...core.facts import facts_beside
 from ...core.privacy import Budget
 from ...core.specification import Domain, Spec
 from ...core.validation import integer, one_of
@@ -57,7 +59,7 @@ class Erratum:
     setting: str
     compute: Callable[..., tuple[float, float]]
     page: str
-    chance: bool = False
+    chance: bool
 
 
 @dc.dataclass(frozen=True)
@@ -208,163 +210,25 @@ def _textbook_gaussian() -> tuple[float, float]:
     return delta, gaussian.hockey_stick(epsilon, 1.0 / multiplier)
 
 
-_JT, _KAMATH = "Jain and Thakurta 2014", "Kamath's lecture"
-ERRATA: dict[str, Erratum] = {
-    "objective_gaussian": Erratum(
-        "Gaussian noise in the objective",
-        f"{_JT}, Theorem 2",
-        "broken",
-        "this noise is private, whatever the regularisation",
-        "it hides neither the gradient of a replaced record nor what that record does to the volume element",
-        "delta",
-        "epsilon = 1, delta = 1e-5, Huber loss in one column, the smallest published lam",
-        _objective_gaussian,
-        "trust?check=as+printed",
-    ),
-    "objective_gamma": Erratum(
-        "Gamma noise in the objective",
-        f"{_JT}, section 4",
-        "broken",
-        "noise and regularisation together cost epsilon",
-        "they cost epsilon + ln(1 + epsilon / 2), which Huber loss attains",
-        "epsilon",
-        "epsilon = 1, Huber loss in one column, the smallest published lam",
-        _objective_gamma,
-        "trust?check=as+printed",
-    ),
-    "simplex_draws": Erratum(
-        "Draws from the simplex",
-        f"{_JT}, Theorem 3",
-        "broken",
-        "so many draws are private, whatever L R is",
-        "a factor L R is missing: far too few draws where L R is small, far too many where it is large",
-        "delta",
-        "linear costs, n = 1,000, lam = 3, L R = 64, two columns, epsilon = 1, delta = 1e-3",
-        _simplex_draws,
-        "sparse?tab=Simplex",
-    ),
-    "stream_condition": Erratum(
-        "The regularised leader",
-        f"{_JT}, section 5.2",
-        "broken",
-        "it is private for lam >= R sqrt(8 T ln(1/delta)) / epsilon",
-        "two columns that are told apart 99 times cost more",
-        "delta",
-        "T = 100, two columns, epsilon = 10, delta = 1e-3",
-        _stream_condition,
-        "sparse?tab=Streaming&stream_lam=published+λ",
-    ),
-    "textbook_gaussian": Erratum(
-        "The textbook's Gaussian noise",
-        "Dwork and Roth 2014, Theorem A.1, beyond its condition epsilon < 1",
-        "broken",
-        "s = Delta sqrt(2 ln(1.25 / delta)) / epsilon, often used for every epsilon",
-        "it stops being private between epsilon = 8 and 9; here it is refused from 1 on",
-        "delta",
-        "epsilon = 9, delta = 1e-5",
-        _textbook_gaussian,
-        "?proof=textbook",
-    ),
-    "quoted_kappa": Erratum(
-        "Noise for the largest entry",
-        "Bassily, Guzman and Nandi 2021, section 3",
-        "broken",
-        "the constant kappa of the norm is 2 ln d",
-        "the least (r - 1) d^(2/r) of r >= 2, up to e times as much",
-        "kappa",
-        "d = 1,000",
-        _quoted_kappa,
-        "trust?check=as+printed",
-    ),
-    "lasso_noise": Erratum(
-        "Laplace noise of the private LASSO",
-        "Talwar, Thakurta and Zhang 2015, Algorithm 2",
-        "unproved",
-        "private by strong composition",
-        "replacing a record moves a score by twice as much, and scores move both ways",
-        "epsilon",
-        "epsilon = 1, delta = 1e-6, 200 choices",
-        _lasso_noise,
-        "sparse?vertex_noise=printed",
-    ),
-    "equation_12": Erratum(
-        "Regret of the regularised leader",
-        f"{_JT}, equation (12)",
-        "false",
-        "regret is of the order R sqrt(T ln p ln(1/delta)) / epsilon",
-        "the costs (-R, R, ..., R) force sqrt(8) ln p times as much",
-        "regret",
-        "T = 1,000,000, p = 1,000, epsilon = 10, delta = 1e-3",
-        _equation_12,
-        "sparse?tab=Streaming&stream_lam=published+λ",
-    ),
-    "classifier_minimiser": Erratum(
-        "The large-margin Gaussian classifier",
-        "Pathak and Raj 2010, (7) and (8)",
-        "false",
-        "its noisy objective has a minimiser",
-        "only where no eigenvalue of the regulariser and the noise together is negative",
-        "the chance of a minimiser",
-        "d = epsilon = lam = 1, 40,000 draws",
-        _classifier_minimiser,
-        "classes?classifier=as+printed",
-        chance=True,
-    ),
-    "lecture_lemma": Erratum(
-        "Noise in the answer",
-        f"{_KAMATH}, Lemma 1",
-        "wasteful",
-        "the minimiser moves by at most 2 n / lam when a record is replaced",
-        "2 L / lam: the noise is n times what is needed",
-        "epsilon",
-        "n = 2,000, epsilon = 1, delta = 1e-6",
-        _lecture_lemma,
-        "doors?layers=proved+bounds&layers=without+noise&layers=n-fold+noise",
-    ),
-    "lecture_descent": Erratum(
-        "Descent on single records",
-        f"{_KAMATH}, Algorithm 3",
-        "wasteful",
-        "n^2 steps with this noise cost epsilon",
-        "they cost far less",
-        "epsilon",
-        "n = 2,000, epsilon = 1, delta = 1/n^2",
-        _lecture_descent,
-        "trust?check=add+it+up",
-    ),
-    "minibatch_noise": Erratum(
-        "Minibatches over a polytope",
-        "Bassily, Guzman and Nandi 2021, Algorithm 2",
-        "wasteful",
-        "every step's noise counts for every record",
-        "a record fades by a factor in every step",
-        "epsilon",
-        "n = 1,000, d = 100, epsilon = 1, delta = 1e-6",
-        _minibatch_noise,
-        "geometry?view=people&variant=as+published",
-    ),
-    "gaussian_multiplier": Erratum(
-        "Gaussian noise in the answer",
-        f"{_JT}, Theorem 1",
-        "wasteful",
-        "s = 2 sqrt(ln(1/delta) + epsilon) / epsilon sensitivities of noise",
-        "the exact Gaussian mechanism needs about half of it",
-        "noise over sensitivity",
-        "epsilon = 1, delta = 1e-5",
-        _gaussian_multiplier,
-        "?proof=as+published",
-    ),
-    "gamma_noise": Erratum(
-        "Gamma noise in the answer",
-        f"{_JT}, section 3",
-        "wasteful",
-        "the kernel exp(-epsilon n lam ||b|| / (4 L R))",
-        "exp(-epsilon n lam ||b|| / (2 L R))",
-        "noise",
-        "n = 100, lam = 1, epsilon = 1, L R = 1",
-        _gamma_noise,
-        "doors?noise=Gamma",
-    ),
+_COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
+    "objective_gaussian": _objective_gaussian,
+    "objective_gamma": _objective_gamma,
+    "simplex_draws": _simplex_draws,
+    "stream_condition": _stream_condition,
+    "textbook_gaussian": _textbook_gaussian,
+    "quoted_kappa": _quoted_kappa,
+    "lasso_noise": _lasso_noise,
+    "equation_12": _equation_12,
+    "classifier_minimiser": _classifier_minimiser,
+    "lecture_lemma": _lecture_lemma,
+    "lecture_descent": _lecture_descent,
+    "minibatch_noise": _minibatch_noise,
+    "gaussian_multiplier": _gaussian_multiplier,
+    "gamma_noise": _gamma_noise,
+}
+_FACTS = {row.pop("name"): row for row in facts_beside(__file__, "errata.csv")}
+ERRATA = {
+    name: Erratum(**row | {"compute": _COMPUTE[name], "chance": row["chance"] == "yes"}) for name, row in _FACTS.items()
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....core.validation import integer
-from ....data import Declared, RawTable, UploadedRecords, read_libsvm_sheet, read_sheet
+from ....data import Declared, UploadedRecords, read_sheet
 from ....mechanisms.problem import Problem
 from ...decide.compare_mechanisms import compared, ranked
 from .base import Claim, Outcome, Reproduction
@@ -133,13 +133,8 @@ def _held(path: Path) -> UploadedRecords:
     """The records of a file, with values in [0, 1] as published: a promise, which is checked and not repaired."""
     if not path.is_file():
         raise ValueError(f"--data must name a file, got {str(path)!r}")
-    content = path.read_bytes()
-    csv = path.suffix.lower() == ".csv"
-    sheet = read_sheet(content, path.name, _LABEL) if csv else read_libsvm_sheet(content, path.name)
-    return _declared(sheet, path.name)
-
-
-def _declared(sheet: RawTable, name: str) -> UploadedRecords:
+    name = path.name
+    sheet = read_sheet(path.read_bytes(), name, _LABEL)
     if len(sheet.values) != 2:
         raise ValueError(f"the label of {name} must take two values, got {len(sheet.values)}")
     columns = len(sheet.columns)

@@ -20,7 +20,7 @@ from .accuracies import LAWS, MECHANISMS, NONE, Point, Protocol, epsilon_at, mea
 from .base import Claim, Outcome, Reproduction
 from .charts import RightAgainst
 from .cod_rna import FEATURES, CodRna, by_middle, by_range, by_row, cod_rna
-from .jain_thakurta_printed import PRINTED, mark_at
+from .jain_thakurta_printed import PRINTED
 
 RUNS = 20
 LINEAR = Protocol("huber_hinge", lam=1e-3, delta=1e-3)
@@ -129,7 +129,8 @@ def claims_b(means: pd.DataFrame, weak: pd.DataFrame, people: int, others: str =
 
 def _output_lags(means: pd.DataFrame, weak: pd.DataFrame) -> Claim:
     at = [0.1, 1.0, 5.0]
-    printed = [mark_at("b", "output_gaussian", epsilon) for epsilon in at]
+    marks = dict(PRINTED["b"]["output_gaussian"])
+    printed = [marks[epsilon] for epsilon in at]
     found, other = ([float(table["output_gaussian"].loc[e]) for e in at] for table in (means, weak))
 
     def said(values: Sequence[float]) -> str:

@@ -184,31 +184,6 @@ def scores(theta: Array, rows: Array, bias: Array) -> Array:
     return standard @ np.sign(theta[coded]) / math.sqrt(len(coded))
 
 
-def agreement_guaranteed(kappa: float, tau: float, spare: float | None = None) -> float:
-    """f >= 0 such that more than f p consensus signs agree with theta whenever n F(theta) < kappa tau w; Lemma 3.3.
-
-    For n F(theta) = k ||theta||^2 + sum_i (<x_i, theta> - 1)^2, the sum over w users, ||theta||_1 <= 1 and
-    tau = k / (w p). spare: the share of the p columns without consensus; None for tau, as in the paper. 0 says nothing.
-
-    Let a, b be the L1 norms of theta on the columns that agree, A of them, and on the spare ones. Columns that disagree
-    push every <x_i, theta> down, so <x_i, theta> <= a + b. By Cauchy's inequality ||theta||^2 >= (a + b)^2 / N, with
-    N = A + spare p. With s = a + b <= 1
-        n F(theta) >= k s^2 / N + w (1 - s)^2 >= 1 / (1/w + N/k) = tau w / (tau + N/p).
-    So n F(theta) < kappa tau w needs A/p > 1/kappa - tau - spare. With spare = 0 this is the largest such f: models
-    with equal sizes on A columns attain equality.
-
-    The paper bounds a and b one by one and needs 1 >= sqrt(kappa f) + 2 sqrt(kappa tau), a smaller f.
-
-    Source: Talwar, Thakurta and Zhang 2015, Lemma 3.3 (f = 3/4, kappa = 1.1, tau = 1/1000); constant derived here.
-
-    >>> round(agreement_guaranteed(1.1, 0.001), 4)
-    0.9071
-    """
-    kappa, tau = positive("kappa", kappa), positive("tau", tau)
-    share = tau if spare is None else check_real("spare", spare, "in [0, 1]", lambda v: 0 <= v <= 1)
-    return max(0.0, 1.0 / kappa - tau - share)
-
-
 def literal_size(tau: float = 0.001) -> Size:
     """The smallest size at which Theorem 3.1 can be built, and what it then proves; real numbers rounded up.
 

@@ -1,0 +1,13 @@
+"""Facts that are data and no code: CSV files beside the modules that read them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+
+def facts_beside(module: str, name: str) -> list[dict[str, Any]]:
+    """The rows of a CSV file in the folder of a module, as text by column. module: its `__file__`."""
+    with Path(module).with_name(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
