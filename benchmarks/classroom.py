@@ -31,8 +31,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pages.lectures.warming import explore
+from pages.server.headless_client import Broken, Visitor
 from tests.harness import ROOT, Server, serve
-from tools.headless_client import Broken, Visitor
 
 PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
 SLIDERS = ("epsilon", "n")  # those that most steps of the lectures leave to be moved
