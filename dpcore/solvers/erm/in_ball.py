@@ -18,7 +18,7 @@ from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 from .nonsmooth import duality_gap, kinks_of, minimise_kinked
-from .problem import Objective, Point, find_root
+from .objective import Objective, Point, find_root
 from .smooth import minimise_smooth
 
 _DECADE = 10.0

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.losses import Loss
-from .problem import Iterate, Objective, find_root, pull_single
+from .objective import Iterate, Objective, find_root, pull_single
 
 MEMORY = 10
 _FURTHEST, _LINE_STEPS = 2.0**60, 60

@@ -16,7 +16,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.privacy import Unconverged
 from ...core.validation import integer, positive
-from ..erm.problem import find_root
+from ..erm.objective import find_root
 from .objective import ClassRecords, MulticlassObjective, Spectrum, project_to_cone, smat, svec
 
 _MAX_ROUNDS, _FIRST_WEIGHT, _GROWTH = 40, 10.0, 5.0
