@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from dpcore import Data, Unconverged
 from dpcore.core.losses import get_loss
+from dpcore.core.roots import find_root
 from dpcore.solvers import erm, minimise, minimise_in_ball, tolerance
 from dpcore.solvers.erm import in_ball as ball
 from dpcore.solvers.erm import nonsmooth, smooth
@@ -240,7 +241,7 @@ def test_woodbury_keeps_its_digits_where_lam_is_tiny():
 def test_roots_are_found_where_one_end_of_the_bracket_would_stay(f):
     """Plain regula falsi needs hundreds of steps on each of these."""
     evaluations = []
-    x = erm.objective.find_root(lambda t: evaluations.append(t) or f(t), 0.0, f(0.0), 2.0, f(2.0), 1e-10, 200)
+    x = find_root(lambda t: evaluations.append(t) or f(t), 0.0, f(0.0), 2.0, f(2.0), 1e-10, 200)
     assert abs(f(x)) <= 1e-10
     assert len(evaluations) <= 60
 
