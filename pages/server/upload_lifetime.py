@@ -59,11 +59,6 @@ def _passes_on(header: str) -> bool:
     return header.lower() in _PASSED_ON or header.lower().startswith("x-forwarded-")
 
 
-def uploads_allowed() -> bool:
-    """Whether this server takes files from this visitor."""
-    return not why_off()
-
-
 def keep_in_memory() -> None:
     """Keep uploads off the disk: the server's form parser would write any beyond 1 MB to a temporary file.
 
