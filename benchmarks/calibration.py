@@ -1,6 +1,6 @@
 """How long it takes from a budget to the noise, for every mechanism, and dp-accounting for the same steps.
 
-    python -m benchmarks.calibration [--dp-accounting PYTHON]
+    python -m benchmarks calibration [--dp-accounting PYTHON]
 
 Each mechanism with its usual loss, n = 1,000 people (its own default knobs), at (epsilon, 1e-6); epsilon differs a
 little from call to call, so that nothing is remembered. dp-accounting 0.6.0 searches the noise multiplier by its Renyi
@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import dataclasses as dc
 import itertools
-import sys
 from collections.abc import Iterator
 
 import dpcore
-from benchmarks.guests import Guest, Interpreters
-from benchmarks.rows import Accuracy, Rival, Row, Work, compete
-from benchmarks.sizes import run_alone
+from benchmarks.guests import Invitation
+from benchmarks.runner import Accuracy, Rival, Work
 from dpcore.core.privacy import Plan
 
 DELTA = 1e-6
@@ -49,32 +47,20 @@ def multiplier(plan: Plan) -> Accuracy:
     return {"z": 2.0 * event.scale / event.sensitivity}
 
 
-def compare(key: str, sizes: Sizes, python: str | None) -> list[Row]:
+def compare(key: str, sizes: Sizes) -> Work:
     epsilons = (sizes.epsilon * (1.0 + 1e-6 * k) for k in itertools.count())
-    facts = {"n": sizes.n, "p": sizes.p, "epsilon": sizes.epsilon}
-    work = Work("calibration", key, facts, sizes.rounds, sizes == Sizes())
-    peered = key in GAUSSIAN_STEPS
-    mine = Rival(
-        "ours",
-        lambda: plan_of(key, sizes, next(epsilons)),
-        lambda plan: multiplier(plan) if peered else {},
-        ("calibration",),
-    )
-    if not peered:
-        return compete(work, mine)
-    if python is None:
-        return compete(work, mine, [Rival("dp-accounting", "--dp-accounting PYTHON")])
-    event = plan_of(key, sizes, sizes.epsilon).ledger[0]
-    rate = event.rate if key == "noisy_sgd" else 1.0
-    steps = {"rate": rate, "times": event.times, "epsilon": sizes.epsilon, "delta": DELTA}
-    with Guest(python, "dp_accounting_loop.py", steps) as guest:
-        return compete(work, mine, [Rival("dp-accounting", guest, lambda z: {"z": z})])
+    rivals = [Rival("ours", lambda: plan_of(key, sizes, next(epsilons)), target="cpu <= 0.005")]
+    if key in GAUSSIAN_STEPS:
+        event = plan_of(key, sizes, sizes.epsilon).ledger[0]
+        rate = event.rate if key == "noisy_sgd" else 1.0
+        steps = {"rate": rate, "times": event.times, "epsilon": sizes.epsilon, "delta": DELTA}
+        rivals = [
+            dc.replace(rivals[0], judge=multiplier),
+            Rival("dp-accounting", Invitation("dp-accounting", steps), lambda z: {"z": z}),
+        ]
+    return Work(key, {"n": sizes.n, "p": sizes.p, "epsilon": sizes.epsilon}, rivals)
 
 
-def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+def works(sizes: Sizes) -> Iterator[Work]:
     for key in dpcore.list_mechanisms():
-        yield from compare(key, sizes, interpreters.dp_accounting)
-
-
-if __name__ == "__main__":
-    run_alone(sys.modules[__name__])
+        yield compare(key, sizes)

@@ -1,6 +1,6 @@
 """A class of students at one dashboard: how long a move of a slider takes while all the others move theirs.
 
-    python -m benchmarks.classroom [--sessions 30] [--seconds 300] [--every 3 | --rate 20] [--servers 1] [--json OUT]
+    python -m benchmarks.classroom [--sessions 30] [--seconds 300] [--every 3 | --rate 20] [--servers 1]
 
 Starts the servers on free ports and opens that many sessions, shared over the servers and the eight pages. Each begins
 with its page as it opens, as if all had followed the same link, and moves epsilon or n by one place every so many
@@ -21,7 +21,6 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses as dc
-import json
 import os
 import random
 import statistics
@@ -31,8 +30,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pages.lectures.warming import explore
+from pages.server.headless_client import Broken, Visitor
 from tests.harness import ROOT, Server, serve
-from tools.headless_client import Broken, Visitor
 
 PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
 SLIDERS = ("epsilon", "n")  # those that most steps of the lectures leave to be moved
@@ -191,40 +190,20 @@ def main() -> None:
     parser.add_argument("--rate", type=float, help="moves a second of all together, in place of --every")
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--farthest", type=int, default=5, help="places that a slider is moved from where it stands")
-    parser.add_argument("--cold", action="store_true", help="nothing is computed before the class comes in")
-    parser.add_argument("--cores", help="those that all servers share, such as 0,1; the sessions take the others")
-    parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     every = asked.sessions / asked.rate if asked.rate else asked.every
-
-    others = os.sched_getaffinity(0)
     with contextlib.ExitStack() as stack:
-        if asked.cores:  # a process takes over those of the one that starts it
-            cores = {int(core) for core in asked.cores.split(",")}
-            others = others - cores or others
-            os.sched_setaffinity(0, cores)
         servers = [stack.enter_context(serve(ROOT / "app.py")) for _ in range(asked.servers)]
-        os.sched_setaffinity(0, others)
-        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest, not asked.cold))
+        lesson = asyncio.run(lesson_at(servers, asked.sessions, every, asked.seconds, asked.farthest, ready=True))
 
-    rows = table(lesson)
     print(f"{asked.sessions} sessions, a move every {every:g} s each, {asked.servers} server(s), {asked.seconds:g} s")
     print(f"{'ms':<12}" + "".join(f"{name:>8}" for name in ("moves", *QUANTILES)))
-    for row in rows:
+    for row in table(lesson):
         print(f"{row['part']:<12}" + "".join(f"{row[name]:>8}" for name in ("moves", *QUANTILES)))
     print(f"memory {lesson.memory[0]:.0f} MB, at last {lesson.memory[-1]:.0f} MB, growth {lesson.growth:+.1%}")
     busy = ", ".join(f"{cores:.2f}" for cores in lesson.cores[1:])
     print(f"cores busy: {lesson.cores[0]:.2f} with the sessions, {busy} with the servers")
     print(f"errors: {len(lesson.errors)}", *lesson.errors[:10], sep="\n")
-    if asked.json:
-        found = {
-            "rows": rows,
-            "cores": lesson.cores,
-            "memory_mb": lesson.memory,
-            "growth": lesson.growth,
-            "errors": lesson.errors,
-        }
-        asked.json.write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

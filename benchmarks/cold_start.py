@@ -1,6 +1,6 @@
 """From nothing to a picture: importing dpcore, compiling every kernel, and a server's first picture in a browser.
 
-    python -m benchmarks.cold_start [--starts 5] [--pages start,doors] [--json OUT]
+    python -m benchmarks.cold_start [--starts 5] [--pages start,doors]
 
 Compiling begins from an empty cache and a second process repeats it: that one must compile nothing. Seconds to a
 picture are those from the start of the server's process until the browser paints the page's first chart; the browser
@@ -10,7 +10,6 @@ knows the server's files from a visit before, the server knows nothing. Each pag
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -62,14 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--pages", default=",".join(PAGES))
-    parser.add_argument("--json", type=Path)
     words = parser.parse_args(arguments)
-    found: dict[str, object] = {"import": statistics.median(import_seconds() for _ in range(words.starts))}
-    print(f"import dpcore: {found['import']:.3f} s")
+    print(f"import dpcore: {statistics.median(import_seconds() for _ in range(words.starts)):.3f} s")
     with tempfile.TemporaryDirectory() as folder:
         first, files = warm_seconds(Path(folder))
         again, files_again = warm_seconds(Path(folder))
-    found |= {"warm": first, "warm again": again, "compiled again": files_again - files}
     print(f"warm: {first:.1f} s; again {again:.1f} s, {files_again - files} new files of {files_again}")
     print("| page | answers s | picture s, median | max |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
@@ -84,12 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         picture_seconds(context, "start", port)
         for page in words.pages.split(","):
             answers, painted = zip(*(picture_seconds(context, page, port) for _ in range(words.starts)), strict=True)
-            found[page] = {"answers": answers, "painted": painted}
             middle = statistics.median(painted)
             print(f"| {page} | {statistics.median(answers):.2f} | {middle:.2f} | {max(painted):.2f} |", flush=True)
         context.close()
-    if words.json:
-        words.json.write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

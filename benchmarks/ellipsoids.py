@@ -1,6 +1,6 @@
 """Ellipsoids for many classes against the loop one would write: scipy's L-BFGS-B on the same objective, draw by draw.
 
-    python -m benchmarks.ellipsoids
+    python -m benchmarks ellipsoids
 
 F as in docs/formulas.md, "Large-margin Gaussian classifier", without cone, for draws of the noise; our answers are
 certified to a relative duality gap of 1e-6. L-BFGS-B gets F and its gradient in plain numpy and is stopped, by its own
@@ -10,15 +10,12 @@ tolerance in steps of 10, where the same gap holds for every draw. The cone has 
 from __future__ import annotations
 
 import dataclasses as dc
-import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.guests import Interpreters
-from benchmarks.rows import Accuracy, Rival, Row, Work, compete
-from benchmarks.sizes import run_alone
+from benchmarks.runner import Accuracy, Rival, Work
 from dpcore.core.arrays import Array
 from dpcore.data import load_classes
 from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective
@@ -93,35 +90,30 @@ def peer(objective: MulticlassObjective) -> Callable[[], Array]:
     raise RuntimeError(f"L-BFGS-B does not reach a relative gap of {GAP:g}")
 
 
-def compare(sizes: Sizes, name: str, records: ClassRecords, mu: float, draws: int) -> list[Row]:
+def compare(name: str, records: ClassRecords, mu: float, draws: int) -> Work:
     C, q = records.classes, records.p * (records.p + 1) // 2
     noise = np.random.default_rng(0).standard_normal((draws, C, q)) * np.sqrt(mu)
     objective = MulticlassObjective(records, mu, noise=noise - noise.mean(axis=1, keepdims=True))
     cone = MulticlassObjective(records, mu, tau=1.0, noise=objective.noise, cone=True)
-    facts: dict[str, float] = {"n": records.n, "p": records.p, "classes": C, "mu": mu, "draws": draws}
-    work = Work("ellipsoids", name, facts, sizes.rounds, sizes == Sizes())
 
     def gap(weights: Array) -> Accuracy:
         gaps, values, _ = objective.gaps(weights)
         return {"relative gap": float((gaps / values).max())}
 
-    def over(problem: MulticlassObjective) -> Array:
-        return minimise_ellipsoids(problem, tol=GAP).weights
+    rivals = [
+        Rival("ours", lambda: minimise_ellipsoids(objective, tol=GAP).weights, gap),
+        Rival("scipy L-BFGS-B", peer(objective), gap),
+        Rival("ours, over the cone", lambda: minimise_ellipsoids(cone, tol=GAP).weights),
+    ]
+    return Work(name, {"n": records.n, "p": records.p, "classes": C, "mu": mu, "draws": draws}, rivals)
 
-    peers = [Rival("scipy L-BFGS-B", peer(objective), gap), Rival("ours, over the cone", lambda: over(cone))]
-    return compete(work, Rival("ours", lambda: over(objective), gap), peers)
 
-
-def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+def works(sizes: Sizes) -> Iterator[Work]:
     iris, digits = named_classes("iris", 105), named_classes("digits", sizes.digits)
     for mu in (10.0, 1.0):
         for draws in (1, sizes.draws):
-            yield from compare(sizes, "iris", iris, mu, draws)
-    yield from compare(sizes, "digits", digits, 10.0, sizes.draws // 4 or 1)
+            yield compare("iris", iris, mu, draws)
+    yield compare("digits", digits, 10.0, sizes.draws // 4 or 1)
     drawn = random_classes(sizes.random_n, sizes.random_d, 10)
     for mu in (50.0, 1.0):
-        yield from compare(sizes, "random classes", drawn, mu, 1)
-
-
-if __name__ == "__main__":
-    run_alone(sys.modules[__name__])
+        yield compare("random classes", drawn, mu, 1)

@@ -1,6 +1,6 @@
 """Private players on a stream against numpy.
 
-    python -m benchmarks.ftrl
+    python -m benchmarks ftrl
 
 Costs of -1 and 1. Plain numpy plays one run after the other, softmax and `rng.choice` in each step: one of the runs is
 timed and multiplied. Careful numpy makes one pass for all runs: weights once a step, their running sums, and one search
@@ -11,15 +11,11 @@ same arms: the share of steps on the best arm is shown for all three.
 from __future__ import annotations
 
 import dataclasses as dc
-import sys
 from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.guests import Interpreters
-from benchmarks.plans import mechanism_of
-from benchmarks.rows import Accuracy, Rival, Row, Work, compete
-from benchmarks.sizes import run_alone
+from benchmarks.runner import Accuracy, Rival, Work
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.core.arrays import Array
 from dpcore.mechanisms.simplex.ftrl import FTRL
@@ -61,11 +57,11 @@ def careful(X: Array, lam_sum: float, rngs: list[np.random.Generator]) -> Array:
     return arms.T
 
 
-def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
-    T, p, runs = sizes.steps, sizes.p, sizes.runs
-    plan = FTRL().calibrate(Spec("linear", T, p, domain=Domain(np.inf), set="simplex"), Budget(8.0, 1e-6))
+def works(sizes: Sizes) -> Iterator[Work]:
+    T, p, runs, mechanism = sizes.steps, sizes.p, sizes.runs, FTRL()
+    plan = mechanism.calibrate(Spec("linear", T, p, domain=Domain(np.inf), set="simplex"), Budget(8.0, 1e-6))
     data = Data(stream("random", steps=T, p=p), np.zeros(T))
-    X, lam_sum, prepared = np.asarray(data.X), T * plan.scale, mechanism_of(plan).prepare(plan, data)
+    X, lam_sum, prepared = np.asarray(data.X), T * plan.scale, mechanism.prepare(plan, data)
     best = int(X.sum(axis=0).argmin())
 
     def judge(arms: Array) -> Accuracy:
@@ -74,15 +70,9 @@ def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
     def rngs(count: int) -> list[np.random.Generator]:
         return [np.random.default_rng(run) for run in range(count)]
 
-    work = Work("ftrl", "players on a stream", {"steps": T, "p": p, "runs": runs}, sizes.rounds, sizes == Sizes())
-    peers = [
+    rivals = [
+        Rival("ours", lambda: mechanism.release_many(plan, prepared, rngs(runs)), judge),
         Rival("careful numpy", lambda: careful(X, lam_sum, rngs(runs)), judge),
         Rival("plain numpy", lambda: plain(X, lam_sum, rngs(1)), judge, times=runs, note="1 run timed"),
     ]
-    yield from compete(
-        work, Rival("ours", lambda: mechanism_of(plan).release_many(plan, prepared, rngs(runs)), judge), peers
-    )
-
-
-if __name__ == "__main__":
-    run_alone(sys.modules[__name__])
+    yield Work("players on a stream", {"steps": T, "p": p, "runs": runs}, rivals)

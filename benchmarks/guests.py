@@ -6,58 +6,50 @@ import dataclasses as dc
 import json
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from dpcore.core.arrays import Array
+PACKAGES = ("diffprivlib", "dp-accounting")
 
 
 @dc.dataclass(frozen=True)
-class Interpreters:
-    """Paths of interpreters that have the package; None where nobody named one."""
+class Invitation:
+    """Work for a package of `PACKAGES`: the arguments of its function in `peers.py`, as JSON holds them."""
 
-    diffprivlib: str | None = None
-    dp_accounting: str | None = None
+    package: str
+    arguments: dict[str, Any]
 
 
 class Guest:
-    """A process that does its work once for each line it is sent, and says what that took and what came out.
+    """A process that does its work once for each line it is sent, and says what that took and what came out."""
 
-    script: a file of this folder that does not import dpcore; it finds its arrays and its facts, as JSON, by its first
-    argument, and answers a line of JSON, [CPU seconds, wall seconds, answer], to each line.
-    """
-
-    def __init__(self, python: str, script: str, facts: dict[str, Any], **arrays: Array) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        file = f"{self.folder.name}/task.npz"
-        np.savez(file, facts=json.dumps(facts), **arrays)  # type: ignore[arg-type]
+    def __init__(self, python: str, invitation: Invitation) -> None:
         self.process = subprocess.Popen(
-            [python, str(Path(__file__).parent / script), file],
+            [python, str(Path(__file__).with_name("peers.py")), invitation.package],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         )
+        self._say(json.dumps(invitation.arguments))
 
     def turn(self) -> tuple[float, float, Any]:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
+        """CPU seconds, wall seconds and the answer."""
+        self._say("go")
+        assert self.process.stdout
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self.process.args} ended with code {self.process.wait()}")  # type: ignore[str-bytes-safe]
+            raise RuntimeError(f"{self.process.args!r} ended with code {self.process.wait()}")
         cpu, wall, answer = json.loads(line)
         return cpu, wall, answer
+
+    def _say(self, line: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
 
     def __enter__(self) -> Guest:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
-        self.folder.cleanup()
+        self.process.communicate()

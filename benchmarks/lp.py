@@ -1,31 +1,26 @@
 """Methods for l_p balls that read each record once against the plain loop one would write.
 
-    python -m benchmarks.lp
+    python -m benchmarks lp
 
 tree: logistic loss, dense records, p = 1.5, T and noise as `TreeFrankWolfe` chooses them for epsilon and delta = 1e-6.
 Ours makes all repetitions together, as they are released, and in single precision, as they are drawn for pictures. The
 loop is numpy, one repetition with the same T, batches, steps and law of noise; it is charged for each repetition. Risks
 on the same records are means over repetitions with their standard errors: they should agree.
 
-linear: gradients of single records and time of a release against n, for the mechanism of each norm, with fitted powers:
-the paper's title says linear time. Single releases, no peer.
+linear: gradients of single records and time of a release against n, for the mechanism of each norm: the paper's title
+says linear time. Single releases, no peer.
 """
 
 from __future__ import annotations
 
 import dataclasses as dc
 import math
-import sys
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 
 import dpcore
-from benchmarks.guests import Interpreters
-from benchmarks.plans import mechanism_of
-from benchmarks.rows import Rival, Row, Work, compete
-from benchmarks.sizes import run_alone
+from benchmarks.runner import Accuracy, Rival, Work
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.core.arrays import Array
 from dpcore.core.privacy import Plan
@@ -33,7 +28,7 @@ from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
 from dpcore.studies import geometry
 
-P_NORM, DELTA = 1.5, 1e-6
+P_NORM, DELTA, ONE_TIMED = 1.5, 1e-6, "1 repetition timed"
 
 
 @dc.dataclass(frozen=True)
@@ -91,65 +86,43 @@ def plain_tree(plan: Plan, data: Data, seed: int) -> Array:
     return x
 
 
-def risks(data: Data, thetas: Array) -> Mapping[str, float]:
+def risks(data: Data, thetas: Array) -> Accuracy:
     values = np.logaddexp(0.0, -data.y[:, None] * (data.X @ thetas.T)).mean(axis=0)
     return {"risk": float(values.mean()), "+-": float(values.std(ddof=1)) / len(values) ** 0.5}
 
 
-def tree(sizes: Sizes) -> list[Row]:
+def tree(sizes: Sizes) -> Work:
     n, d, repetitions, q = sizes.n, sizes.d, sizes.repetitions, dual_order(P_NORM)
-    data = records(n, d, q)
+    data, mechanism = records(n, d, q), TreeFrankWolfe()
     spec = Spec("logistic", n, d, 0.0, Domain(q), 1.0, set=norm_ball(P_NORM))
-    plan = TreeFrankWolfe().calibrate(spec, Budget(sizes.epsilon, DELTA))
-    prepared, runs = mechanism_of(plan).prepare(plan, data), runs_of(plan)
-    facts: dict[str, float] = {"n": n, "d": d, "p": P_NORM, "repetitions": repetitions, "epsilon": sizes.epsilon}
-    work = Work("lp", "tree Frank-Wolfe, logistic", facts, sizes.rounds, sizes == Sizes())
+    plan = mechanism.calibrate(spec, Budget(sizes.epsilon, DELTA))
+    prepared, runs = mechanism.prepare(plan, data), runs_of(plan)
 
     def rngs() -> list[np.random.Generator]:
         return [np.random.default_rng(k) for k in range(repetitions)]
 
     few = risks(data, np.array([plain_tree(plan, data, seed) for seed in range(3)]))
-    peers = [
+    rivals = [
+        Rival("ours", lambda: mechanism.release_many(plan, prepared, rngs()), lambda found: risks(data, found)),
         Rival("ours, for pictures", lambda: runs.models([plan.scale], data, rngs(), single=True)),
-        Rival(
-            "plain numpy", lambda: plain_tree(plan, data, 0), lambda _: few, times=repetitions,
-            note="1 repetition timed",
-        ),
-    ]  # fmt: skip
-    ours = Rival(
-        "ours", lambda: mechanism_of(plan).release_many(plan, prepared, rngs()), lambda found: risks(data, found)
-    )
-    return compete(work, ours, peers)
+        Rival("plain numpy", lambda: plain_tree(plan, data, 0), lambda _: few, times=repetitions, note=ONE_TIMED),
+    ]
+    facts = {"n": n, "d": d, "p": P_NORM, "repetitions": repetitions, "epsilon": sizes.epsilon}
+    return Work("tree Frank-Wolfe, logistic", facts, rivals)
 
 
-def linear(sizes: Sizes, p_norm: float) -> Iterator[Row]:
-    key, times = geometry.learner_key(p_norm), []
-    for k, n in enumerate(sizes.linear_n, 1):
-        spec = Spec("logistic", n, sizes.linear_d, 0.0, Domain(dual_order(p_norm)), 1.0, set=norm_ball(p_norm))
-        plan = dpcore.make_mechanism(key).calibrate(spec, Budget(sizes.epsilon, DELTA))
-        prepared = mechanism_of(plan).prepare(plan, geometry.people(p_norm, n, sizes.linear_d, 0))
-        facts: dict[str, float] = {"n": n, "d": sizes.linear_d, "1 / p": 1.0 / p_norm}
-        work = Work("lp", f"linear time, {key}", facts, sizes.rounds, sizes == Sizes())
-        gradients = {"gradients": float(mechanism_of(plan).gradients(plan))}
-        run = partial(mechanism_of(plan).release, plan, prepared, np.random.default_rng(0))
-        (row,) = compete(work, Rival("ours", run, partial(_same, gradients)))
-        assert row.cpu is not None
-        times.append(row.cpu)
-        if k > 1:
-            power = float(np.polyfit(np.log(sizes.linear_n[:k]), np.log(times), 1)[0])
-            row = dc.replace(row, accuracy=row.accuracy | {"power of n so far": power})
-        yield row
+def linear(sizes: Sizes, p_norm: float, n: int) -> Work:
+    mechanism, d = dpcore.make_mechanism(geometry.learner_key(p_norm)), sizes.linear_d
+    spec = Spec("logistic", n, d, 0.0, Domain(dual_order(p_norm)), 1.0, set=norm_ball(p_norm))
+    plan = mechanism.calibrate(spec, Budget(sizes.epsilon, DELTA))
+    prepared = mechanism.prepare(plan, geometry.people(p_norm, n, d, 0))
+    gradients = {"gradients": float(mechanism.gradients(plan))}
+    ours = Rival("ours", lambda: mechanism.release(plan, prepared, np.random.default_rng(0)), lambda _: gradients)
+    return Work(f"linear time, {mechanism.key}", {"n": n, "d": d, "1 / p": 1.0 / p_norm}, [ours])
 
 
-def _same(figures: dict[str, float], _: Array) -> dict[str, float]:
-    return figures
-
-
-def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
-    yield from tree(sizes)
+def works(sizes: Sizes) -> Iterator[Work]:
+    yield tree(sizes)
     for p_norm in (1.0, 1.5, 2.0, math.inf):
-        yield from linear(sizes, p_norm)
-
-
-if __name__ == "__main__":
-    run_alone(sys.modules[__name__])
+        for n in sizes.linear_n:
+            yield linear(sizes, p_norm, n)

@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import dpcore
-from dpcore import Axis, Budget, Experiment, Problem, figures
+from dpcore import Axis, Budget, Problem, figures
 from dpcore.audit.all_versions import TrialsQuestion
 from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
@@ -36,52 +37,39 @@ WATCHER, PAUSE_SECONDS, FIRST_SECONDS = "benchmark", 0.001, 6.0
 DOORS = ("output_gaussian", "objective_gaussian", "noisy_gd", "output_gamma", "objective_gamma")
 RULES = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
 LAMBDAS = Axis("lam", tuple(float(lam) for lam in np.geomspace(1e-4, 1.0, 13)))
+EPSILONS = Axis("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
+LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "split", "split_answer")
 
 
-def _doors(seed: int) -> Job:
-    asked = Experiment(Problem("synthetic", n=N, seed=seed), mechanisms=DOORS, repetitions=50)
-    return join(TableQuestion(asked), WATCHER)
+def _table(**asked: Any) -> Callable[[int], Question]:
+    return lambda seed: TableQuestion(Experiment(Problem("synthetic", n=N, seed=seed), **asked))
 
 
-def _bounds(seed: int) -> Job:
-    sweep = Axis("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
-    asked = Experiment(Problem("synthetic", n=N, seed=seed), mechanisms=RULES, sweep=sweep, repetitions=20)
-    return join(TableQuestion(asked), WATCHER)
+def _attack(mechanism: str) -> Callable[[int], Question]:
+    return lambda seed: TrialsQuestion(mechanism, Budget(1.0, DELTA), MOST_RUNS, seed)
 
 
-def _valley(seed: int) -> Job:
-    asked = Experiment(
-        Problem("synthetic", n=N, seed=seed), mechanisms=DOORS, epsilon=1.0, sweep=LAMBDAS, repetitions=20
-    )
-    return join(TableQuestion(asked), WATCHER)
+def _setting(seed: int) -> Setting:
+    return Setting(Problem("synthetic", n=N, seed=seed), "objective_gaussian")
 
 
-def _attack(mechanism: str) -> Callable[[int], Job]:
-    return lambda seed: join(TrialsQuestion(mechanism, Budget(1.0, DELTA), MOST_RUNS, seed), WATCHER)
-
-
-def _decision(question: Callable[[Setting], Question]) -> Callable[[int], Job]:
-    return lambda seed: join(question(Setting(Problem("synthetic", n=N, seed=seed), "objective_gaussian")), WATCHER)
-
-
-def _classes(seed: int) -> Job:
-    learners: tuple[LearnerKey, ...] = ("ellipsoids", "split", "split_answer")
+def _classes(seed: int) -> Question:
     records = Records("gaussian_classes", 2_000, seed, d=2)
-    asked = AccuracyQuestion("classes", (2, 3, 4, 5, 6, 8, 10), records, 1.0, DELTA, learners=learners)
-    return join(asked, WATCHER)
+    return AccuracyQuestion("classes", (2, 3, 4, 5, 6, 8, 10), records, 1.0, DELTA, learners=LEARNERS)
 
 
-JOBS: dict[str, Callable[[int], Job]] = {
-    "doors": _doors,
-    "doors, bounds": _bounds,
-    "doors, valley of lambda": _valley,
+# What is asked, by seed.
+QUESTIONS: dict[str, Callable[[int], Question]] = {
+    "doors": _table(mechanisms=DOORS, repetitions=50),
+    "doors, bounds": _table(mechanisms=RULES, sweep=EPSILONS, repetitions=20),
+    "doors, valley of lambda": _table(mechanisms=DOORS, epsilon=1.0, sweep=LAMBDAS, repetitions=20),
     "classes": _classes,
     "trust, noise in the question": _attack("objective_gaussian"),
     "trust, noisy SGD": _attack("noisy_sgd"),
-    "decide, budget": _decision(lambda setting: setting),
-    "decide, price": _decision(PriceQuestion),
-    "decide, people": _decision(lambda setting: PeopleQuestion(setting, 1.0, 1.0)),
-    "decide, all mechanisms": _decision(lambda it: CompareQuestion(it.problem, 1.0)),
+    "decide, budget": _setting,
+    "decide, price": lambda seed: PriceQuestion(_setting(seed)),
+    "decide, people": lambda seed: PeopleQuestion(_setting(seed), 1.0, 1.0),
+    "decide, all mechanisms": lambda seed: CompareQuestion(Problem("synthetic", n=N, seed=seed), 1.0),
 }
 
 
@@ -116,14 +104,14 @@ def give_up(work: Job) -> float:
     return 1e3 * (time.perf_counter() - started)
 
 
-def measured(job: Callable[[int], Job], moves: int) -> list[float]:
+def measured(question: Callable[[int], Question], moves: int) -> list[float]:
     """One for each move that met work that was not done yet."""
-    first = job(moves)
+    first = join(question(moves), WATCHER)
     wait(first, FIRST_SECONDS)  # kernels are loaded
     give_up(first)
     took = []
     for seed in range(moves):
-        work = job(seed)
+        work = join(question(seed), WATCHER)
         wait(work, 0.05 + 0.05 * seed)
         if not work.finished:
             took.append(give_up(work))
@@ -154,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     preload_imports.start()  # as the server does, whose garbage collector need not look through all that is imported
     preload_imports.wait()
     print("| work | moves | p50 ms | max ms |\n|---|---|---|---|")
-    jobs = {name: partial(measured, job) for name, job in JOBS.items()}
+    jobs = {name: partial(measured, question) for name, question in QUESTIONS.items()}
     jobs |= {f"ahead: {view}": partial(measured_ahead, view) for view in AHEAD}
     for name, job in jobs.items():
         took = job(words.moves)

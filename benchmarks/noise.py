@@ -1,6 +1,6 @@
 """One vector of Gamma-norm noise for a model with p columns, against numpy, and what it allocates.
 
-    python -m benchmarks.noise
+    python -m benchmarks noise
 
 Density proportional to exp(-||b||): Gamma(p) for the length, in a uniform direction. numpy as one would write it draws
 a normal vector, scales it to norm 1 and multiplies by the length. The peak is of what numpy allocates while the vector
@@ -10,15 +10,12 @@ is made, over the bytes of the vector; it is taken in a run that is not timed.
 from __future__ import annotations
 
 import dataclasses as dc
-import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from benchmarks.guests import Interpreters
-from benchmarks.rows import Accuracy, Rival, Row, Work, compete
-from benchmarks.sizes import run_alone
+from benchmarks.runner import Accuracy, Rival, Work
 from dpcore.core.arrays import Array
 from dpcore.mechanisms.noise.spherical import NOISES
 
@@ -52,18 +49,14 @@ def peak(make: Callable[[], Array]) -> float:
         tracemalloc.stop()
 
 
-def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+def works(sizes: Sizes) -> Iterator[Work]:
     p = sizes.p
-    work = Work("noise", "a Gamma-norm vector", {"p": p}, sizes.rounds, sizes == Sizes())
 
-    def rival(who: str, make: Callable[[int], Array], *targets: str) -> Rival:
+    def rival(who: str, make: Callable[[int], Array], target: str) -> Rival:
         def judge(vector: Array) -> Accuracy:
             return {"length / p": float(np.linalg.norm(vector)) / p, "peak / output": peak(lambda: make(p))}
 
-        return Rival(who, lambda: make(p), judge, targets)
+        return Rival(who, lambda: make(p), judge, target)
 
-    yield from compete(work, rival("ours", ours, "noise vector, memory"), [rival("numpy", plain, "noise vector")])
-
-
-if __name__ == "__main__":
-    run_alone(sys.modules[__name__])
+    rivals = [rival("ours", ours, "peak / output <= 1.01"), rival("numpy", plain, "ratio >= 3")]
+    yield Work("a Gamma-norm vector", {"p": p}, rivals)

@@ -1,6 +1,6 @@
 """Noisy descent against the numpy loops one would write without it.
 
-    python -m benchmarks.noisy_sgd
+    python -m benchmarks noisy_sgd
 
 Algorithm 3 of the lecture: one record a step. The plain numpy loop is as one writes it; in the tuned loop all but the
 vector operations are plain Python floats, and it draws the numbers that ours draws in double precision: "differ" is
@@ -17,14 +17,11 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-import sys
 from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.guests import Interpreters
-from benchmarks.rows import Rival, Row, Work, compete
-from benchmarks.sizes import run_alone
+from benchmarks.runner import Rival, Work
 from dpcore import Data
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
@@ -113,43 +110,20 @@ def tuned_loop(data: Data, steps: int) -> Array:
     return theta
 
 
-def single_records(sizes: Sizes) -> list[Row]:
-    data, part = records(sizes.n, sizes.p), sizes.steps / sizes.short
-    facts: dict[str, float] = {"n": sizes.n, "p": sizes.p, "steps": sizes.steps}
-    work = Work("noisy_sgd", "Algorithm 3, one record a step", facts, sizes.rounds, sizes == Sizes())
-    few = min(1_000, sizes.short)
+def one_record_a_step(sizes: Sizes) -> Iterator[Work]:
+    data, part, few = records(sizes.n, sizes.p), sizes.steps / sizes.short, min(1_000, sizes.short)
+    facts, note = {"n": sizes.n, "p": sizes.p, "steps": sizes.steps}, f"{sizes.short:,} steps timed"
     apart = {"differ": float(np.abs(ours(data, few) - tuned_loop(data, few)).max())}
-    note = f"{sizes.short:,} steps timed"
-    peers = [
-        Rival(
-            "plain numpy",
-            lambda: plain_loop(data, sizes.short),
-            targets=("noisy SGD, double",),
-            times=part,
-            note=note,
-        ),
-        Rival("tuned numpy", lambda: tuned_loop(data, sizes.short), lambda _: apart, times=part, note=note),
-    ]
-    return compete(work, Rival("ours, double", lambda: ours(data, sizes.steps)), peers)
+    rounded = {"differ": rounding(data)}
+    double = Rival("ours, double", lambda: ours(data, sizes.steps))
+    single = Rival("ours, single", lambda: ours_single(data, sizes.steps), lambda _: rounded)
+    tuned = Rival("tuned numpy", lambda: tuned_loop(data, sizes.short), lambda _: apart, times=part, note=note)
 
+    def plain(target: str) -> Rival:
+        return Rival("plain numpy", lambda: plain_loop(data, sizes.short), target=target, times=part, note=note)
 
-def single_precision(sizes: Sizes) -> list[Row]:
-    data, part = records(sizes.n, sizes.p), sizes.steps / sizes.short
-    facts: dict[str, float] = {"n": sizes.n, "p": sizes.p, "steps": sizes.steps}
-    words = "Algorithm 3, one record a step, for charts"
-    work = Work("noisy_sgd", words, facts, sizes.rounds, sizes == Sizes())
-    apart = {"differ": rounding(data)}
-    peers = [
-        Rival(
-            "plain numpy",
-            lambda: plain_loop(data, sizes.short),
-            targets=("noisy SGD, single",),
-            times=part,
-            note=f"{sizes.short:,} steps timed",
-        ),
-        Rival("ours, double", lambda: ours(data, sizes.steps)),
-    ]
-    return compete(work, Rival("ours, single", lambda: ours_single(data, sizes.steps), lambda _: apart), peers)
+    yield Work("Algorithm 3, one record a step", facts, [double, plain("ratio >= 25"), tuned])
+    yield Work("Algorithm 3, one record a step, for charts", facts, [single, plain("ratio >= 80"), double])
 
 
 def together(data: Data, steps: int, repetitions: int) -> Array:
@@ -175,37 +149,31 @@ def one_by_one(data: Data, steps: int, number: type[np.floating]) -> Array:
     return np.array(answers)
 
 
-def all_records(sizes: Sizes, n: int, p: int) -> list[Row]:
+def all_records(sizes: Sizes, n: int, p: int) -> Work:
     data, steps, repetitions = records(n, p), sizes.full_steps, sizes.repetitions
-    facts: dict[str, float] = {
-        "n": n, "p": p, "steps": steps, "repetitions": repetitions, "epsilons": len(NOISES)
-    }  # fmt: skip
-    work = Work("noisy_sgd", "gradient descent on all records", facts, sizes.rounds, sizes == Sizes())
-    double = one_by_one(data, steps, np.float64)
-    peers = [
-        Rival(
+    exact = one_by_one(data, steps, np.float64)
+
+    def plain(words: str, number: type[np.floating]) -> Rival:
+        return Rival(
             f"plain numpy, {words}",
-            lambda number=number: one_by_one(data, steps, number),  # type: ignore[misc]
-            lambda answer: {"differ": np.abs(answer - double).max()},
+            lambda: one_by_one(data, steps, number),
+            lambda answer: {"differ": np.abs(answer - exact).max()},
             times=repetitions,
             note="1 repetition timed",
         )
-        for words, number in (("double", np.float64), ("single", np.float32))
-    ]
-    mine = Rival(
+
+    display = Rival(
         "ours, display",
         lambda: together(data, steps, repetitions),
-        lambda answer: {"differ": np.abs(answer[:, 0] - double).max()},
+        lambda answer: {"differ": np.abs(answer[:, 0] - exact).max()},
     )
-    return compete(work, mine, peers)
+    facts = {"n": n, "p": p, "steps": steps, "repetitions": repetitions, "epsilons": len(NOISES)}
+    return Work(
+        "gradient descent on all records", facts, [display, plain("double", np.float64), plain("single", np.float32)]
+    )
 
 
-def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
-    yield from single_records(sizes)
-    yield from single_precision(sizes)
+def works(sizes: Sizes) -> Iterator[Work]:
+    yield from one_record_a_step(sizes)
     for n, p in zip(sizes.full_n, sizes.full_p, strict=True):
-        yield from all_records(sizes, n, p)
-
-
-if __name__ == "__main__":
-    run_alone(sys.modules[__name__])
+        yield all_records(sizes, n, p)

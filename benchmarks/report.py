@@ -1,7 +1,8 @@
-"""What a run leaves: lines on the screen, results.json and chart.html."""
+"""What a run leaves: lines on the screen and in results.md, results.json and chart.html."""
 
 from __future__ import annotations
 
+import dataclasses as dc
 import importlib.metadata
 import json
 import math
@@ -13,33 +14,45 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from benchmarks.rows import Row
-from benchmarks.targets import TARGETS
+from benchmarks.runner import Row
 
 _PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 _COLOURS = {True: "#0072B2", False: "#D55E00", None: "#777777"}
-_WORDS = {True: "met", False: "missed", None: "no target"}
+_WORDS = {True: "met", False: "missed", None: "not judged"}
+HEAD = "| work | who | CPU | wall | ratio | accuracy | target |\n|---|---|---|---|---|---|---|"
 
 
-def seconds(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.2f} s" if value >= 1.0 else f"{1e3 * value:.3g} ms"
-
-
-def said(row: Row) -> str:
-    """One line."""
-    ratio = "" if row.ratio is None or row.who == row.against else f"ratio {row.ratio:.3g}"
-    figures = ", ".join(f"{name} {value:.3g}" for name, value in row.accuracy.items())
-    verdict = {True: "met", False: "MISSED", None: "not judged"}[row.met]
-    goals = "; ".join(str(TARGETS[key]) for key in row.targets)
-    parts = (f"  {row.who:<34} {seconds(row.cpu):>9} CPU {seconds(row.wall):>9} wall", f"{ratio:<12}", figures)
-    return "  ".join((*parts, f"[{goals}: {verdict}]" if goals else "", row.note)).rstrip()
+def lines(rows: Sequence[Row]) -> str:
+    """Of a Markdown table, one for each row."""
+    found = []
+    for row in rows:
+        ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
+        figures = ", ".join([*(f"{name} {value:.2g}" for name, value in row.accuracy.items()), row.note]).strip(", ")
+        verdict = f"{row.target}: {_WORDS[row.met]}" if row.target else ""
+        cells = (heading(row), row.who, _seconds(row.cpu), _seconds(row.wall), ratio, figures, verdict)
+        found.append(f"| {' | '.join(cells)} |")
+    return "\n".join(found)
 
 
 def heading(row: Row) -> str:
     sizes = ", ".join(f"{name} {value:,g}" for name, value in row.sizes.items())
     return f"{row.benchmark}: {row.work} ({sizes})"
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f} s" if value >= 1.0 else f"{1e3 * value:.3g} ms"
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """How many rows meet their targets, and once more those that do not or that did not run."""
+    judged = [row for row in rows if row.met is not None]
+    missed, absent = [row for row in judged if not row.met], [row for row in rows if row.cpu is None]
+    said = [f"{len(judged) - len(missed)} of {len(judged)} rows with a target meet it"]
+    for words, chosen in (("missed", missed), ("not run", absent)):
+        said += [f"{words}:", lines(chosen)] if chosen else []
+    return "\n".join(said)
 
 
 def machine() -> dict[str, Any]:
@@ -68,23 +81,10 @@ def _processor() -> str:
     return names[0].split(":", 1)[1].strip() if names else platform.processor()
 
 
-def table(rows: Sequence[Row]) -> str:
-    """As Markdown, for documents."""
-    lines = ["| work | who | CPU | wall | ratio | accuracy | target |", "|---|---|---|---|---|---|---|"]
-    for row in rows:
-        goals = "; ".join(str(TARGETS[key]) for key in row.targets)
-        verdict = f"{goals}: {'not judged' if row.met is None else _WORDS[row.met]}" if goals else ""
-        ratio = "" if row.ratio is None or row.who == row.against else f"{row.ratio:.3g}"
-        figures = ", ".join(f"{name} {value:.2g}" for name, value in row.accuracy.items()) or row.note
-        cells = (heading(row), row.who, seconds(row.cpu), seconds(row.wall), ratio, figures, verdict)
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
 def chart(rows: Sequence[Row]) -> go.Figure:
     """How many times as long as ours each peer takes, on a logarithmic axis, with a mark at each target."""
-    peers = [row for row in rows if row.ratio is not None and row.who != row.against]
-    names = [f"{heading(row)}<br>{row.who} against {row.against}" for row in peers]
+    peers = [row for row in rows if row.ratio is not None]
+    names = [f"{heading(row)}<br>{row.who}" for row in peers]
     figure = go.Figure()
     for met, colour in _COLOURS.items():
         chosen = [(name, row) for name, row in zip(names, peers, strict=True) if row.met is met]
@@ -92,15 +92,10 @@ def chart(rows: Sequence[Row]) -> go.Figure:
             x=[row.ratio for _, row in chosen], y=[name for name, _ in chosen], mode="markers", name=_WORDS[met],
             marker={"color": colour, "size": 9}, hovertemplate="%{y}<br>%{x:.3g} times our CPU time<extra></extra>",
         )  # fmt: skip
-    bounds = [
-        (name, TARGETS[key].bound)
-        for name, row in zip(names, peers, strict=True)
-        for key in row.targets
-        if TARGETS[key].figure == "ratio"
-    ]
+    marked = [(name, row.target) for name, row in zip(names, peers, strict=True) if row.target.startswith("ratio")]
     figure.add_scatter(
-        x=[bound for _, bound in bounds], y=[name for name, _ in bounds], mode="markers", name="target",
-        marker={"symbol": "line-ns", "size": 14, "line": {"color": "black", "width": 2}},
+        x=[float(target.split()[-1]) for _, target in marked], y=[name for name, _ in marked], mode="markers",
+        name="target", marker={"symbol": "line-ns", "size": 14, "line": {"color": "black", "width": 2}},
     )  # fmt: skip
     figure.add_vline(x=1.0, line={"dash": "dot", "color": "black"})
     figure.update_layout(
@@ -118,9 +113,9 @@ def chart(rows: Sequence[Row]) -> go.Figure:
 def write(rows: Sequence[Row], folder: Path) -> None:
     """results.json, results.md and chart.html, which loads nothing from elsewhere."""
     folder.mkdir(parents=True, exist_ok=True)
-    results = {"machine": machine(), "rows": [_plain(row.facts()) for row in rows]}
+    results = {"machine": machine(), "rows": [_plain(dc.asdict(row)) for row in rows]}
     (folder / "results.json").write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
-    (folder / "results.md").write_text(table(rows) + "\n")
+    (folder / "results.md").write_text(f"{HEAD}\n{lines(rows)}\n")
     chart(rows).write_html(folder / "chart.html", include_plotlyjs=True, include_mathjax=False)
 
 

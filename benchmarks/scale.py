@@ -26,6 +26,7 @@ import argparse
 import itertools
 import json
 import resource
+import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.clock import median, timed
+from benchmarks.runner import timed
 from dpcore import Data, solve
 from dpcore.core.blas import one_blas_thread
 from dpcore.core.losses import get_loss
@@ -72,18 +73,18 @@ def one(name: str, rows: int, columns: int, nonzeros: int, *, uniform: bool, rou
     one_blas_thread()
     released(name, sparse_records(2_000, 4_000, 10), 10)
     data = sparse_records(rows, columns, nonzeros, uniform=uniform)
-    made, kept, times, most = peak(), [], [], None
+    made, seconds, most = peak(), [], 0.0
     for _ in range(rounds):
-        times.append(timed(lambda: kept.append(released(name, data, nonzeros))))
-        del kept[:-1]
-        most = peak() if most is None else most
-    cpu, wall = median(times)
+        *taken, found = timed(lambda: released(name, data, nonzeros))
+        seconds.append(taken)
+        most = most or peak()
+    cpu, wall = (statistics.median(column) for column in zip(*seconds, strict=True))
     entries = int(data.X.nnz) if isinstance(data.X, csr_array) else data.X.size
     facts: dict[str, Any] = {
         "mechanism": name, "rows": rows, "columns": columns, "nonzeros": entries, "cpu": cpu, "wall": wall,
-        "made": made, "peak": most, "filled": data.filled[1].active, "steps": kept[0].plan.steps,
+        "made": made, "peak": most, "filled": data.filled[1].active, "steps": found.plan.steps,
     }  # fmt: skip
-    theta, plan, records = kept[0].theta, kept[0].plan, Data(data.X, labels(name, data))
+    theta, plan, records = found.theta, found.plan, Data(data.X, labels(name, data))
     if name == "frank_wolfe":
         return facts | {"reached": r_squared(theta, records), "plain": None, "gradient": None, "asked": None}
     prepared, lam = plan.mechanism.prepare(plan, records), float(plan.spec.lam)

@@ -1,14 +1,12 @@
 """Entropy-regularised risk over the simplex against plain numpy.
 
-    python -m benchmarks.simplex
+    python -m benchmarks simplex
 
 Huber loss, records with entries -1 and 1, lam = 1e-3, from equal weights. All stop at a duality gap of at most 1e-8,
 lam KL(w || softmax(-g / lam)), which each is charged for as it computes it; ours is also timed at the residual 1e-9 in
 ln w that a release asks for. In numpy: exponentiated gradient in its accelerated form for a strongly convex
 regulariser, which looks at the gap every tenth step, and Newton's method in w with a dense p x p system, whose steps
 are halved until w stays positive and J falls; it takes long and runs once.
-
-Walk: 15 values of lam, each from the last, residual 1e-9; the smallest risk of all, gap 1e-9, beside it.
 
 Draws: one solve at lam = 0.001 and at 0.05 (which numpy solves soon, too), then repetitions of 12 numbers of draws m
 and the risk of each of these models. In numpy one by one: `multinomial`, a product of the records with the model, the
@@ -20,23 +18,20 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-import sys
 from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.guests import Interpreters
-from benchmarks.rows import Accuracy, Rival, Row, Work, compete
-from benchmarks.sizes import run_alone
+from benchmarks.runner import Accuracy, Rival, Work
 from dpcore import Data
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.simplex.sampling import PreparedWeights, sampled_models
-from dpcore.solvers import minimise_entropic, minimise_on_simplex
+from dpcore.solvers import minimise_entropic
 from dpcore.studies.sparsity.simplex.data import risks_of
 
 LAM, GOAL = 1e-3, 1e-8
-WALK, DRAWN_LAMS = np.geomspace(0.1, 1e-4, 15), (0.001, 0.05)
+DRAWN_LAMS = 0.001, 0.05
 MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 3_000, 10_000]
 SMOOTHNESS = 2.0  # of Huber loss with h = 1/2 and entries of size 1
 LOSS = get_loss("huber")
@@ -46,13 +41,11 @@ LOSS = get_loss("huber")
 class Sizes:
     n: int = 5_000
     p: int = 1_000
-    walk_n: int = 2_000
-    walk_p: int = 512
     repetitions: int = 50
     rounds: int = 3
 
 
-QUICK = Sizes(n=60, p=10, walk_n=60, walk_p=10, repetitions=4, rounds=1)
+QUICK = Sizes(n=60, p=10, repetitions=4, rounds=1)
 
 
 def records(n: int, p: int) -> Data:
@@ -114,35 +107,20 @@ def newton(data: Data) -> float:
     raise RuntimeError("no convergence")
 
 
-def one_solve(sizes: Sizes) -> list[Row]:
+def one_solve(sizes: Sizes) -> Work:
     data = records(sizes.n, sizes.p)
     same = math.sqrt(8.0 * GOAL / LAM)  # a residual whose gap is at most GOAL, since KL <= residual^2 / 8
 
     def judge(gap: float) -> Accuracy:
         return {"gap": gap}
 
-    peers = [
+    rivals = [
+        Rival("ours", lambda: ours(data, same), judge),
         Rival("ours to residual 1e-9", lambda: ours(data, 1e-9), judge),
         Rival("accelerated numpy", lambda: accelerated(data), judge),
         Rival("dense Newton in numpy", lambda: newton(data), judge, once=True),
     ]
-    facts = {"n": sizes.n, "p": sizes.p, "lam": LAM}
-    work = Work("simplex", "entropic minimum", facts, sizes.rounds, sizes == Sizes())
-    return compete(work, Rival("ours", lambda: ours(data, same), judge), peers)
-
-
-def walk(data: Data) -> None:
-    start = None
-    for lam in WALK:
-        start = minimise_entropic(LOSS, data, float(lam), tol=1e-9, start=start).log_weights
-
-
-def walk_and_reference(sizes: Sizes) -> list[Row]:
-    data = records(sizes.walk_n, sizes.walk_p)
-    facts: dict[str, float] = {"n": sizes.walk_n, "p": sizes.walk_p, "lams": len(WALK)}
-    work = Work("simplex", "walk over lam", facts, sizes.rounds, sizes == Sizes())
-    reference = Rival("ours, smallest risk", lambda: minimise_on_simplex(LOSS, data), lambda best: {"gap": best.gap})
-    return compete(work, Rival("ours", lambda: walk(data)), [reference])
+    return Work("entropic minimum", {"n": sizes.n, "p": sizes.p, "lam": LAM}, rivals)
 
 
 def solved(data: Data, lam: float) -> PreparedWeights:
@@ -168,7 +146,7 @@ def drawn_one_by_one(data: Data, w: Array, repetitions: int) -> Array:
     return risks
 
 
-def draws(sizes: Sizes, lam: float) -> Iterator[Row]:
+def draws(sizes: Sizes, lam: float) -> Iterator[Work]:
     data, repetitions = records(sizes.n, sizes.p), sizes.repetitions
     weights = solved(data, lam)
     w = weights.theta / weights.theta.sum()
@@ -176,26 +154,20 @@ def draws(sizes: Sizes, lam: float) -> Iterator[Row]:
     apart = np.abs(ours.mean(axis=0) - theirs.mean(axis=0))
     errors = np.sqrt((ours.var(axis=0, ddof=1) + theirs.var(axis=0, ddof=1)) / repetitions)
     differ = {"differ": float((apart / errors).max())}
-    facts: dict[str, float] = {"n": data.n, "p": data.p, "lam": lam, "repetitions": repetitions, "ms": len(MS)}
-    judged = sizes == Sizes()
-    yield from compete(
-        Work("simplex", "draws and their risks", facts, sizes.rounds, judged),
+    facts = {"n": data.n, "p": data.p, "lam": lam, "repetitions": repetitions, "ms": len(MS)}
+    drawing = [
         Rival("ours", lambda: drawn_together(data, weights, repetitions)),
-        [Rival("plain numpy", lambda: drawn_one_by_one(data, w, repetitions), lambda _: differ)],
-    )
-    yield from compete(
-        Work("simplex", "the solve before them", facts, sizes.rounds, judged),
+        Rival("plain numpy", lambda: drawn_one_by_one(data, w, repetitions), lambda _: differ),
+    ]
+    yield Work("draws and their risks", facts, drawing)
+    solving = [
         Rival("ours", lambda: solved(data, lam)),
-        [Rival("accelerated numpy", lambda: accelerated(data, lam), lambda gap: {"gap": gap})],
-    )
+        Rival("accelerated numpy", lambda: accelerated(data, lam), lambda gap: {"gap": gap}),
+    ]
+    yield Work("the solve before them", facts, solving)
 
 
-def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
-    yield from one_solve(sizes)
-    yield from walk_and_reference(sizes)
+def works(sizes: Sizes) -> Iterator[Work]:
+    yield one_solve(sizes)
     for lam in DRAWN_LAMS:
         yield from draws(sizes, lam)
-
-
-if __name__ == "__main__":
-    run_alone(sys.modules[__name__])

@@ -1,6 +1,6 @@
 """One slider move about objective perturbation: every curve anew, against the loops one would write without us.
 
-    python -m benchmarks.slider_move [--n 5000] [--p 100] [--diffprivlib PYTHON]
+    python -m benchmarks slider_move [--diffprivlib PYTHON]
 
 A move is K epsilons x R repetitions x two laws of noise: that many minimisations for objective perturbation, and output
 perturbation; accuracy on test records and excess risk on training records. Ours adds the exact means of output
@@ -21,7 +21,6 @@ those of the perturbed J.
 from __future__ import annotations
 
 import dataclasses as dc
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,10 +28,9 @@ import numpy as np
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import expit
 
-from benchmarks.guests import Guest, Interpreters
+from benchmarks.guests import Invitation
 from benchmarks.report import usable_cores
-from benchmarks.rows import Accuracy, Rival, Row, Work, compete
-from benchmarks.sizes import run_alone
+from benchmarks.runner import Accuracy, Rival, Work
 from dpcore import Budget, Spec, data, make_mechanism
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
@@ -180,60 +178,44 @@ def loosest(task: Task, exact: list[Curves]) -> dict[str, float]:
     raise RuntimeError("the loop does not get within 0.5%")
 
 
-def rows(sizes: Sizes, interpreters: Interpreters) -> Iterator[Row]:
+def works(sizes: Sizes) -> Iterator[Work]:
     task = make_task(sizes)
     exact = [ours(task, law, 1e-10) for law in LAWS]
-    facts: dict[str, float] = {name: value for name, value in dc.asdict(sizes).items() if name != "rounds"}
+    facts = {name: value for name, value in dc.asdict(sizes).items() if name != "rounds"}
 
     def judge(curves: list[Curves]) -> Accuracy:
         excess, right = errors(curves, exact)
         return {"excess error": excess, "accuracy error": right, "gradient": max(c.gradient for c in curves)}
 
-    def work(words: str) -> Work:
-        return Work("slider_move", words, facts, sizes.rounds, sizes == Sizes())
-
-    def rival(who: str, move: Callable[[NoiseLaw], Curves], *targets: str) -> Rival:
-        return Rival(who, lambda: [move(law) for law in LAWS], judge, targets)
+    def rival(who: str, move: Callable[[NoiseLaw], Curves], target: str = "") -> Rival:
+        return Rival(who, lambda: [move(law) for law in LAWS], judge, target)
 
     def display(law: NoiseLaw) -> Curves:
         return ours(task, law, DISPLAY_ACCURACY)
 
     tuned = loosest(task, exact)
+    who = f"tuned numpy and scipy, gtol {tuned['gtol']:.0e}"
     with ThreadPoolExecutor(len(LAWS)) as pool:
-        peers = [
+        note = f"on {usable_cores()} cores"
+        rivals = [
+            rival("ours", display, "excess error <= 0.005"),
             Rival(
-                "ours, a thread for each law",
-                lambda: list(pool.map(display, LAWS)),
-                judge,
-                ("slider, wall",),
-                note=f"on {usable_cores()} cores",
+                "ours, a thread for each law", lambda: list(pool.map(display, LAWS)), judge, "wall <= 0.15", note=note
             ),
-            rival("plain numpy and scipy", lambda law: loop(task, law, False), "slider, display"),
-            rival(
-                f"tuned numpy and scipy, gtol {tuned['gtol']:.0e}",
-                lambda law: loop(task, law, True, **tuned),
-                "slider, display",
-            ),
+            rival("plain numpy and scipy", lambda law: loop(task, law, False), "ratio >= 15"),
+            rival(who, lambda law: loop(task, law, True, **tuned), "ratio >= 15"),
         ]
-        yield from compete(work("a move, at display accuracy"), rival("ours", display, "slider, display error"), peers)
-    yield from compete(
-        work("a move, gradients below 1e-8"),
+        yield Work("a move, at display accuracy", facts, rivals)
+    tight = [
         rival("ours", lambda law: ours(task, law, 1e-8)),
-        [rival("tuned numpy and scipy", lambda law: loop(task, law, True, **TIGHT), "slider, 1e-8")],
-    )
-    yield from gamma_half(work("its Gamma half, at display accuracy"), task, interpreters.diffprivlib)
-
-
-def gamma_half(work: Work, task: Task, python: str | None) -> list[Row]:
-    mine = Rival("ours", lambda: ours(task, "gamma", DISPLAY_ACCURACY), lambda c: {"accuracy": c.accuracy.mean()})
-    if python is None:
-        return compete(work, mine, [Rival("diffprivlib", "--diffprivlib PYTHON")])
+        rival("tuned numpy and scipy", lambda law: loop(task, law, True, **TIGHT), "ratio >= 4"),
+    ]
+    yield Work("a move, gradients below 1e-8", facts, tight)
     train = task.split.train
-    facts = {"C": 1.0 / (train.n * task.lam), "repetitions": len(task.directions["gamma"])}
-    with Guest(python, "diffprivlib_loop.py", facts, X=train.X, y=train.y, epsilons=task.epsilons) as guest:
-        theirs = Rival("diffprivlib", guest, lambda score: {"accuracy, training": score})
-        return compete(work, mine, [theirs])
-
-
-if __name__ == "__main__":
-    run_alone(sys.modules[__name__])
+    settings = {"C": 1.0 / (train.n * task.lam), "repetitions": sizes.repetitions, "epsilons": task.epsilons.tolist()}
+    guest = Invitation("diffprivlib", settings | {"X": train.X.tolist(), "y": train.y.tolist()})
+    half = [
+        Rival("ours", lambda: ours(task, "gamma", DISPLAY_ACCURACY), lambda c: {"accuracy": c.accuracy.mean()}),
+        Rival("diffprivlib", guest, lambda score: {"accuracy, training": score}),
+    ]
+    yield Work("its Gamma half, at display accuracy", facts, half)

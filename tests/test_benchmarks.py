@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import importlib
 import json
 import math
 import re
@@ -14,15 +13,12 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as suite
-from benchmarks import live_slider, noise, report
-from benchmarks.guests import Guest, Interpreters
-from benchmarks.rows import Rival, Row, Work, compete
-from benchmarks.sizes import changed
-from benchmarks.suite import SUITE
-from benchmarks.targets import TARGETS
+from benchmarks import frank_wolfe, live_slider, noise, report, runner
+from benchmarks.guests import Guest, Invitation
+from benchmarks.runner import Rival, Row, Work, compete, met
 from tests.harness import ROOT
 
-WORK = Work("noise", "words", {"p": 3}, rounds=3, judged=True)
+ROW = Row("noise", "w", {}, "numpy", 1.0, 2.0, 3.2, {"peak / output": 2.0}, "ratio >= 3", True, "")
 
 
 class Tags(HTMLParser):
@@ -52,8 +48,8 @@ def results(folder):
 
 
 def test_every_benchmark_leaves_whole_rows(results):
-    names = {field.name for field in dc.fields(Row)} | {"met"}
-    assert {row["benchmark"] for row in results["rows"]} == set(SUITE)
+    names = {field.name for field in dc.fields(Row)}
+    assert {row["benchmark"] for row in results["rows"]} == set(suite.NAMES)
     for row in results["rows"]:
         assert set(row) == names and row["work"] and row["who"] and row["sizes"]
         assert None not in row["sizes"].values()
@@ -65,19 +61,23 @@ def test_every_benchmark_leaves_whole_rows(results):
         assert row["met"] is None, "targets are for other sizes"
 
 
-def test_every_work_is_done_by_ours_and_ratios_are_over_it(results):
-    works: dict[tuple, dict] = {}
+def test_every_work_is_done_by_ours_first_and_ratios_are_over_it(results):
+    works: dict[tuple, list[dict]] = {}
     for row in results["rows"]:
-        works.setdefault((row["benchmark"], row["work"], *row["sizes"].values(), row["against"]), {})[row["who"]] = row
-    for (*_, against), rivals in works.items():
-        assert against.startswith("ours") and rivals[against]["ratio"] == 1.0
-        for row in rivals.values():
-            if row["cpu"] is not None and rivals[against]["cpu"]:
-                assert row["ratio"] == pytest.approx(row["cpu"] / rivals[against]["cpu"])
+        works.setdefault((row["benchmark"], row["work"], *row["sizes"].values()), []).append(row)
+    for ours, *peers in works.values():
+        assert ours["who"].startswith("ours") and ours["ratio"] is None
+        for row in peers:
+            assert row["cpu"] is None or row["ratio"] == pytest.approx(row["cpu"] / ours["cpu"])
 
 
-def test_every_target_is_covered_by_a_benchmark_and_no_other_is_named(results):
-    assert {key for row in results["rows"] for key in row["targets"]} == set(TARGETS)
+def test_every_target_names_a_figure_that_its_row_has(results):
+    figures = {"cpu", "wall", "ratio"}
+    for row in results["rows"]:
+        if row["target"]:
+            figure, sign, bound = row["target"].rsplit(" ", 2)
+            assert sign in ("<=", ">=") and float(bound) > 0.0 and figure in figures | set(row["accuracy"])
+    assert len({row["target"] for row in results["rows"]}) > 12
 
 
 def test_who_needs_another_interpreter_is_not_run_and_says_which_option_names_it(results):
@@ -96,14 +96,13 @@ def test_the_chart_has_all_peers_and_targets_and_loads_nothing(folder, results):
     tags = Tags()
     tags.feed(page)
     assert "script" in tags.seen and not tags.sources
-    rows = [Row(**{k: v for k, v in row.items() if k != "met"} | {"targets": tuple(row["targets"])})
-            for row in results["rows"]]  # fmt: skip
+    rows = [Row(**row) for row in results["rows"]]
     drawn = report.chart(rows)
     dots = {y for trace in drawn.data if trace.name != "target" for y in trace.y}
-    peers = [row for row in rows if row.ratio is not None and row.who != row.against]
+    peers = [row for row in rows if row.ratio is not None]
     assert len(dots) == len(peers) > 20 and drawn.layout.xaxis.type == "log"
     marks = next(trace for trace in drawn.data if trace.name == "target")
-    wanted = [TARGETS[k].bound for row in peers for k in row.targets if TARGETS[k].figure == "ratio"]
+    wanted = [float(row.target.split()[-1]) for row in peers if row.target.startswith("ratio")]
     assert list(marks.x) == wanted and set(marks.y) <= dots
     for row in peers:
         assert row.who in page
@@ -117,7 +116,7 @@ def test_the_table_has_a_line_for_each_row(folder, results):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--only", "nosuch"], "invalid choice: 'nosuch'"),
+        (["nosuch"], "NAME must be one of solvers"),
         (["--size", "nosuch.p=3"], "NAME one of solvers"),
         (["--size", "noise.q=3"], "size must be one of p, rounds, got q"),
         (["--size", "noise.p=many"], "p must be int, got many"),
@@ -132,34 +131,37 @@ def test_unknown_names_and_sizes_are_refused_in_a_sentence(arguments, said, caps
 
 
 def test_sizes_come_from_the_command_line(capsys):
-    suite.main(["--only", "noise", "--quick", "--size", "noise.p=4321"])
+    suite.main(["noise", "--quick", "--size", "noise.p=4321"])
     assert "p 4,321" in capsys.readouterr().out
-    sizes = importlib.import_module("benchmarks.frank_wolfe").Sizes()
-    assert changed(sizes, "columns", ["5", "6"]).columns == (5, 6) and changed(sizes, "epsilon", ["2"]).epsilon == 2.0
+    sizes = frank_wolfe.Sizes()
+    assert suite.changed(sizes, "columns", ["5", "6"]).columns == (5, 6)
+    assert suite.changed(sizes, "epsilon", ["2"]).epsilon == 2.0
 
 
 def test_rivals_take_turns_and_the_warm_up_is_not_timed(monkeypatch):
     calls: list[str] = []
     rivals = [Rival(who, lambda who=who: calls.append(who) or 7.0, lambda a: {"answer": a}) for who in "ab"]
     once = Rival("c", lambda: calls.append("c"), once=True, times=10.0)
-    rows = compete(WORK, rivals[0], [rivals[1], once, Rival("d", "for a reason")])
+    work = Work("words", {"p": 3}, [*rivals, once, Rival("d", "for a reason")])
+    rows = compete("noise", work, 3, judged=True, interpreters={})
     assert calls == list("ab" + "abc" + "abab")
     assert [row.who for row in rows] == list("abcd") and rows[1].accuracy == {"answer": 7.0}
     assert rows[3].cpu is None and rows[3].note == "not run: for a reason"
     seconds = iter([100.0, 1.0, 2.0, 9.0])
-    monkeypatch.setattr(
-        importlib.import_module("benchmarks.rows"), "timed", lambda run: (run(), (next(seconds), 1.0))[1]
-    )
-    assert compete(WORK, rivals[0])[0].cpu == 2.0, "the median of the turns after the first"
+    monkeypatch.setattr(runner, "timed", lambda run: (next(seconds), 1.0, run()))
+    (row,) = compete("noise", dc.replace(work, rivals=rivals[:1]), 3, judged=True, interpreters={})
+    assert row.cpu == 2.0, "the median of the turns after the first"
 
 
 def test_targets_are_judged_by_the_figure_they_name():
-    row = Row("noise", "w", {}, "numpy", "ours", 1.0, 2.0, 3.2, {"peak / output": 2.0}, ("noise vector",), True, "")
-    assert row.met is True and dc.replace(row, ratio=2.9).met is False
-    assert dc.replace(row, targets=("noise vector, memory",)).met is False
-    assert dc.replace(row, targets=("noise vector, memory", "noise vector"), accuracy={"peak / output": 1.0}).met
-    assert dc.replace(row, judged=False).met is None and dc.replace(row, cpu=None).met is None
-    words = suite.summary([row, dc.replace(row, ratio=2.9), dc.replace(row, cpu=None, wall=None, ratio=None)])
+    assert met(ROW) is True and met(dc.replace(ROW, ratio=2.9)) is False and met(dc.replace(ROW, target="")) is None
+    assert met(dc.replace(ROW, target="peak / output <= 1.01")) is False
+    assert met(dc.replace(ROW, target="peak / output <= 1.01", accuracy={"peak / output": 1.0})) is True
+    judged = compete("noise", Work("w", {}, [Rival("ours", int, target="cpu <= 9")]), 1, judged=True, interpreters={})
+    others = compete("noise", Work("w", {}, [Rival("ours", int, target="cpu <= 9")]), 1, judged=False, interpreters={})
+    assert judged[0].met is True and others[0].met is None
+    absent = dc.replace(ROW, cpu=None, wall=None, ratio=None, met=None)
+    words = report.summary([ROW, dc.replace(ROW, met=False), absent])
     assert words.startswith("1 of 2 rows with a target meet it\nmissed:") and "not run:" in words
 
 
@@ -183,23 +185,32 @@ def test_compiled_noise_is_numpy_s_own(law):
 
 
 def test_a_guest_answers_each_turn_and_its_end_is_noticed(tmp_path, monkeypatch):
-    """A guest is any script; this one stands in for a peer."""
-    script = tmp_path / "peer.py"
-    script.write_text(
-        "import json, sys\nimport numpy as np\nfacts = json.loads(str(np.load(sys.argv[1])['facts']))\n"
-        "for _ in range(2):\n    sys.stdin.readline()\n    print(json.dumps([1.0, 2.0, facts['answer']]), flush=True)\n"
+    """With a package of that name that knows nothing and, asked for a negative C, breaks."""
+    (tmp_path / "diffprivlib").mkdir()
+    (tmp_path / "diffprivlib" / "models.py").write_text(
+        "class LogisticRegression:\n"
+        "    def __init__(self, C, **settings):\n        assert C > 0.0\n        self.C = C\n"
+        "    def fit(self, X, y):\n        return self\n"
+        "    def score(self, X, y):\n        return self.C * X.sum() * y.sum()\n"
     )
-    with Guest(sys.executable, str(script), {"answer": 5}) as guest:
-        assert [guest.turn(), guest.turn()] == [(1.0, 2.0, 5)] * 2
-        with pytest.raises(RuntimeError, match="ended with code 0"):
-            guest.turn()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    asked = {"X": [[1.0, 2.0]], "y": [1.0], "C": 2.0, "epsilons": [1.0, 2.0], "repetitions": 3}
+    with Guest(sys.executable, Invitation("diffprivlib", asked)) as guest:
+        for _ in range(2):
+            cpu, wall, answer = guest.turn()
+            assert answer == 6.0 and cpu >= 0.0 and wall > 0.0
+    broken = Invitation("diffprivlib", asked | {"C": -1.0})
+    with Guest(sys.executable, broken) as guest, pytest.raises(RuntimeError, match="ended with code 1"):
+        guest.turn()
+    theirs = Rival("diffprivlib", Invitation("diffprivlib", asked), lambda answer: {"answer": answer})
+    work = Work("w", {}, [Rival("ours", int), theirs])
+    rows = compete("noise", work, 1, judged=False, interpreters={"diffprivlib": sys.executable})
+    assert rows[1].accuracy == {"answer": 6.0} and rows[1].ratio is not None
 
 
 def test_each_file_names_the_command_that_runs_it():
-    for name in SUITE:
-        text = (ROOT / "benchmarks" / f"{name}.py").read_text()
-        assert f"python -m benchmarks.{name}" in text and "run_alone(sys.modules[__name__])" in text
-    assert Interpreters() == Interpreters(None, None)
+    for name in suite.NAMES:
+        assert f"python -m benchmarks {name}" in (ROOT / "benchmarks" / f"{name}.py").read_text()
 
 
 def test_moves_are_measured_on_every_page():

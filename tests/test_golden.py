@@ -17,7 +17,7 @@ NUMBERS = {"plans/0": {"scale": 2.0, "bounds": [1.0, float("nan")], "status": "o
 def here(monkeypatch):
     """Few plans, in this process."""
     monkeypatch.setattr(golden, "PLANS", 30)
-    monkeypatch.setattr(golden, "results", lambda wanted: map(golden.timed, wanted))
+    monkeypatch.setattr(golden, "results", lambda wanted: map(golden.computed, wanted))
 
 
 def run(capsys, *arguments):
@@ -91,13 +91,6 @@ def test_an_entry_that_is_gone_is_one_difference():
     assert found.now == golden.ABSENT and not found.words
 
 
-def test_old_names_are_read_as_new_ones(monkeypatch):
-    monkeypatch.setattr(golden, "RENAMED", {"output_gamma": "gamma_noise", "lam": "regularization"})
-    kept = {"3/output_gamma": {"lam": 0.1, "mechanism": "output_gamma", "why": "output_gamma needs lam"}}
-    now = {"3/gamma_noise": {"regularization": 0.1, "mechanism": "gamma_noise", "why": "output_gamma needs lam"}}
-    assert golden.renamed(kept) == now
-
-
 def test_arrays_of_figures_are_read_to_twelve_digits():
     figure = figures.Figure(
         [{"type": "scatter", "x": np.array([1.0, 1.0 / 3.0]), "y": np.array([1, 2], np.int8)}], {"template": {}}
@@ -115,4 +108,5 @@ def test_what_no_seed_decides_is_left_out():
 
 def test_each_page_is_opened_itself():
     titles = [golden._opened(script, {}).title[0].value for script in golden.PAGES[:3]]
-    assert len(golden.tasks("pages")) == len(golden.PAGES) > 5 and len(set(titles)) == 3
+    opened = [family for family in golden.FAMILIES if family.startswith("pages-")]
+    assert len(opened) == len(golden.PAGES) > 5 and len(set(titles)) == 3

@@ -3,9 +3,9 @@
     python -m tools.golden store DIR      compute everything by seed and keep it in DIR
     python -m tools.golden compare DIR    compute it anew; exit status 1 and a list where anything differs
 
---only FAMILY: one of the families below. --within REL: how far numbers may be apart, as a share of the larger one;
-without it they are equal bit for bit. --ignore-words: texts may differ. DIR is .golden where it is left out.
-A family's entries are kept in a file of their own, the pages' in one for each page.
+--only FAMILY: one of the families below, or "pages" for all pages. --within REL: how far numbers may be apart, as a
+share of the larger one; without it they are equal bit for bit. --ignore-words: texts may differ. DIR is .golden where
+it is left out. A family's entries are kept in a file of their own.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
@@ -46,9 +47,6 @@ from dpcore.studies.papers.exhibits import EXHIBITS
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from tests.harness import ROOT
 from tests.page_driver import SCRIPTS, turn_to
-
-# Old name -> new one, of mechanisms, losses, knobs, controls and fields, for stores made before they were renamed.
-RENAMED: dict[str, str] = {}
 
 # Where the dashboard's main script is, and what a session holds of it: key -> (control, value) of the last run, who
 # watches work in the background, and how the keys of such work end.
@@ -323,8 +321,9 @@ def _or_reason(compute: Callable[..., Any], *arguments: Any) -> Any:
         return {"refused": str(reason)}
 
 
-FAMILIES: dict[str, Callable[..., Entries]] = {
-    "pages": pages,
+# What takes longest comes first.
+FAMILIES: dict[str, Callable[[], Entries]] = {
+    **{f"pages-{place}": partial(pages, place) for place in range(len(PAGES))},
     "reproductions": reproductions,
     "audits": audits,
     "plans": plans,
@@ -334,17 +333,12 @@ FAMILIES: dict[str, Callable[..., Entries]] = {
 }
 
 
-def tasks(family: str) -> list[tuple[Any, ...]]:
-    """(family,), or (family, place) for each page."""
-    return [(family, place) for place in range(len(PAGES))] if family == "pages" else [(family,)]
-
-
-def computed(task: tuple[Any, ...]) -> dict[str, Any]:
-    """All entries of a task, as JSON holds them."""
-    family, *arguments = task
-    made = {name: plain(found) for name, found in FAMILIES[family](*arguments)}
+def computed(family: str) -> tuple[dict[str, Any], float]:
+    """All entries of a family, as JSON holds them, and the seconds that they took."""
+    started = time.perf_counter()
+    made = {name: plain(found) for name, found in FAMILIES[family]()}
     read: dict[str, Any] = json.loads(json.dumps(made))  # keys become texts
-    return read
+    return read, time.perf_counter() - started
 
 
 def plain(value: Any) -> Any:
@@ -414,20 +408,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def renamed(value: Any) -> Any:
-    """The same with today's names.
-
-    An entry's name is changed part by part, a text only where the whole of it is a name.
-    """
-    if isinstance(value, dict):
-        return {
-            "/".join(RENAMED.get(part, part) for part in key.split("/")): renamed(each) for key, each in value.items()
-        }
-    if isinstance(value, list):
-        return [renamed(each) for each in value]
-    return RENAMED.get(value, value) if isinstance(value, str) else value
-
-
 def leaves(value: Any) -> int:
     """How many values there are.
 
@@ -462,21 +442,15 @@ def _short(value: Any) -> str:
 # The command
 
 
-def results(wanted: Iterable[tuple[Any, ...]]) -> Iterator[tuple[dict[str, Any], float]]:
-    """The entries of each task and the seconds that they took, from two processes."""
+def results(wanted: Iterable[str]) -> Iterator[tuple[dict[str, Any], float]]:
+    """`computed` of each family, from two processes."""
     with ProcessPoolExecutor(2, get_context("spawn"), _begin) as pool:
-        yield from pool.map(timed, wanted)
+        yield from pool.map(computed, wanted)
 
 
 def _begin() -> None:
     one_blas_thread()
     logging.disable(logging.WARNING)  # pages that run without a server warn all the time
-
-
-def timed(task: tuple[Any, ...]) -> tuple[dict[str, Any], float]:
-    """The entries of a task and the seconds that they took."""
-    started = time.perf_counter()
-    return computed(task), time.perf_counter() - started
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -488,27 +462,27 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("command", choices=("store", "compare"))
     parser.add_argument("folder", type=Path, nargs="?", default=Path(DEFAULT))
-    parser.add_argument("--only", choices=FAMILIES)
+    parser.add_argument("--only", choices=("pages", *FAMILIES), metavar="FAMILY")
     parser.add_argument("--within", type=float, default=0.0)
     parser.add_argument("--ignore-words", action="store_true")
     asked = parser.parse_args(arguments)
-    wanted = [task for family in FAMILIES if asked.only in (None, family) for task in tasks(family)]
-    files = [asked.folder / f"{'-'.join(map(str, task))}.json" for task in wanted]
+    wanted = [family for family in FAMILIES if asked.only in (None, family, family.split("-")[0])]
+    files = [asked.folder / f"{family}.json" for family in wanted]
     if asked.command == "store":
         asked.folder.mkdir(parents=True, exist_ok=True)
     elif missing := [file.name for file in files if not file.exists()]:
         parser.error(f"DIR must hold {missing[0]}, got {asked.folder} without it; store first")
     entries = values = 0
     found: list[Difference] = []
-    for task, file, (made, seconds) in zip(wanted, files, results(wanted), strict=True):
-        print(f"{file.stem}: {len(made):,} entries in {seconds:.0f} s", flush=True)
+    for family, file, (made, seconds) in zip(wanted, files, results(wanted), strict=True):
+        print(f"{family}: {len(made):,} entries in {seconds:.0f} s", flush=True)
         entries, values = entries + len(made), values + leaves(made)
         if asked.command == "store":
             file.write_text(json.dumps(made))
             continue
-        kept = renamed(json.loads(file.read_text()))
+        kept = json.loads(file.read_text())
         for name in {**kept, **made}:
-            found += differences(kept.get(name, ABSENT), made.get(name, ABSENT), asked.within, f"{task[0]}/{name}")
+            found += differences(kept.get(name, ABSENT), made.get(name, ABSENT), asked.within, f"{family}/{name}")
     words = [each for each in found if each.words]
     numbers = [each for each in found if not each.words]
     shown = {"values": numbers, "words": [] if asked.ignore_words else words}

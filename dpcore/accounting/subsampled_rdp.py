@@ -30,6 +30,7 @@ from scipy.special import log_ndtr
 
 from ..core.arrays import Array
 from ..core.privacy import Budget, NotApplicable
+from ..core.roots import illinois
 from ..core.validation import check_real, integer, one_of, positive, shown
 from .common import SAFETY
 
@@ -181,30 +182,26 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
 
 
 def _crossing(falling: Callable[[float], float], start: float, enough: float) -> float:
-    """Where a function that falls, at about the rate 1 or faster, is between -`enough` and 0 (Illinois method).
+    """Where a function that falls, at about the rate 1 or faster, is between -`enough` and 0.
 
     Where it jumps over these, as where an integral goes out of reach, it is just behind the jump.
     """
     low = high = start
     at_low = at_high = falling(start)
-    step, side = abs(at_low) + enough, 0
+    step = abs(at_low) + enough
     while at_low < 0.0:
         low, high, step = low - step, low, 2.0 * step
         at_low, at_high = falling(low), at_low
     while at_high > 0.0:
         low, high, step = high, high + step, 2.0 * step
         at_low, at_high = at_high, falling(high)
-    short = at_high
-    while short < -enough and high - low > _SAME:
-        x = (low * at_high - high * at_low) / (at_high - at_low)
-        value = falling(x)
-        # An end that stays twice in a row has its value halved: plain regula falsi would keep it for ever.
-        if value > 0.0:
-            low, at_low = x, value
-            at_high, side = (0.5 * at_high if side > 0 else at_high), 1
+    nearer = illinois(lambda x: -falling(x), low, -at_low, high, -at_high)
+    while at_high < -enough and high - low > _SAME:
+        x, risen = next(nearer)
+        if risen < 0.0:
+            low = x
         else:
-            high, at_high, short = x, value, value
-            at_low, side = (0.5 * at_low if side < 0 else at_low), -1
+            high, at_high = x, -risen
     return high
 
 

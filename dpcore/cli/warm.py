@@ -19,7 +19,7 @@ from ..mechanisms.problem import Problem
 from ..solvers import minimise
 from ..solvers.descent.noisy_sgd import noisy_descent
 from ..solvers.descent.phased_sgd import Descender, Phase
-from ..solvers.erm.problem import MAX_FACTOR, pull_single
+from ..solvers.erm.objective import MAX_FACTOR, pull_single
 from ..solvers.frank_wolfe.sparse import descend_sparse
 from ..solvers.frank_wolfe.vertices import Run
 from ..solvers.multiclass.objective import ClassRecords, MulticlassObjective

@@ -21,7 +21,6 @@ from .lazy_registry import Entries
 from .lbfgs import fold_secants, keep_secant, unfold_secants
 from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
 from .losses_float32 import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
-from .lq_projection import project_rows
 from .many_models import apply_to_rows, mean_of_rows, means_of_rows, move_rows
 from .multiclass_hinge import margin_curvatures, margin_losses, margin_slope
 from .multiplicative_weights import play_stream
@@ -34,55 +33,3 @@ from .threefry import counted_normals, counted_uniforms
 for _name, _module in list(sys.modules.items()):
     if _name.startswith(f"{__name__}."):
         keep_on_disk(_module)
-
-__all__ = [
-    "AFFINE",
-    "CACHE_FOLDER",
-    "CONSTANT",
-    "CURVATURE",
-    "DERIVATIVE",
-    "GAUSSIAN_MEAN",
-    "SIGMOID",
-    "SINGLE_CURVATURE",
-    "SINGLE_DERIVATIVE",
-    "SINGLE_VALUE",
-    "VALUE",
-    "Entries",
-    "apply",
-    "apply_along",
-    "apply_to_rows",
-    "average_of_phase",
-    "best_of_noisy",
-    "counted_normals",
-    "counted_uniforms",
-    "coupled_descent",
-    "draw_counts",
-    "draw_vertices",
-    "fill_normals",
-    "fold_secants",
-    "follow",
-    "gaussian_mean",
-    "keep_secant",
-    "kink_sweep",
-    "margin_curvatures",
-    "margin_losses",
-    "margin_slope",
-    "mean_of_rows",
-    "means_of_rows",
-    "move_rows",
-    "play_stream",
-    "project_rows",
-    "prune_old_caches",
-    "pull_rows",
-    "records_of",
-    "row_accuracies",
-    "row_means",
-    "source_hash",
-    "stochastic_descent",
-    "sweep",
-    "tally",
-    "touched_frank_wolfe",
-    "unfold_secants",
-    "unkept",
-    "unsigned",
-]

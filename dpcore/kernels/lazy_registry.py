@@ -47,11 +47,15 @@ class Entry:
 
 
 class Entries(Mapping[str, Any]):
-    """Name -> C function of one signature, or Python's own where numba is told to compile nothing."""
+    """Name -> C function of one signature, or Python's own where numba is told to compile nothing.
 
-    def __init__(self, signature: types.Type, functions: Mapping[str, Callable[..., None]]) -> None:
-        self._signature, self._functions = signature, dict(functions)
-        self._loaded: dict[str, Any] = dict(functions) if config.DISABLE_JIT else {}
+    kind: the functions are those of the module whose names end like this, such as `huber_value` for "huber".
+    """
+
+    def __init__(self, signature: types.Type, kind: str, module: Mapping[str, Any]) -> None:
+        self._signature, end = signature, f"_{kind}"
+        self._functions = {name.removesuffix(end): each for name, each in module.items() if name.endswith(end)}
+        self._loaded: dict[str, Any] = dict(self._functions) if config.DISABLE_JIT else {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:

@@ -324,56 +324,7 @@ def mean_derivative(z, y, h, out):
         out[i] = 2.0 * z[i]
 
 
-VALUE = Entries(
-    SIGNATURE,
-    {
-        "logistic": logistic_value,
-        "huber_hinge": huber_hinge_value,
-        "hinge": hinge_value,
-        "squared": squared_value,
-        "huber": huber_value,
-        "absolute": absolute_value,
-        "linear": linear_value,
-        "geometric_median": geometric_median_value,
-        "smooth_median": smooth_median_value,
-        "mean": mean_value,
-    },
-)
-DERIVATIVE = Entries(
-    SIGNATURE,
-    {
-        "logistic": logistic_derivative,
-        "huber_hinge": huber_hinge_derivative,
-        "hinge": hinge_derivative,
-        "squared": squared_derivative,
-        "huber": huber_derivative,
-        "absolute": absolute_derivative,
-        "linear": linear_derivative,
-        "geometric_median": geometric_median_derivative,
-        "smooth_median": smooth_median_derivative,
-        "mean": mean_derivative,
-    },
-)
-CURVATURE = Entries(
-    SIGNATURE,
-    {
-        "logistic": logistic_curvature,
-        "huber_hinge": huber_hinge_curvature,
-        "hinge": hinge_curvature,
-        "squared": squared_curvature,
-        "huber": huber_curvature,
-        "absolute": absolute_curvature,
-        "linear": linear_curvature,
-    },
-)
-GAUSSIAN_MEAN = Entries(
-    MEAN_SIGNATURE,
-    {
-        "logistic": logistic_gaussian_mean,
-        "huber_hinge": huber_hinge_gaussian_mean,
-        "hinge": hinge_gaussian_mean,
-        "squared": squared_gaussian_mean,
-        "huber": huber_gaussian_mean,
-        "absolute": absolute_gaussian_mean,
-    },
-)
+VALUE = Entries(SIGNATURE, "value", globals())
+DERIVATIVE = Entries(SIGNATURE, "derivative", globals())
+CURVATURE = Entries(SIGNATURE, "curvature", globals())
+GAUSSIAN_MEAN = Entries(MEAN_SIGNATURE, "gaussian_mean", globals())

@@ -70,23 +70,6 @@ def huber_curvature(z, y, h, out):
         out[i] = ONE / h if abs(z[i] - y[i]) <= h else ZERO
 
 
-SINGLE_VALUE = Entries(
-    _SIGNATURE,
-    {"logistic": logistic_value, "huber_hinge": huber_hinge_value, "huber": huber_value},
-)
-SINGLE_DERIVATIVE = Entries(
-    _SIGNATURE,
-    {
-        "logistic": logistic_derivative,
-        "huber_hinge": huber_hinge_derivative,
-        "huber": huber_derivative,
-    },
-)
-SINGLE_CURVATURE = Entries(
-    _SIGNATURE,
-    {
-        "logistic": logistic_curvature,
-        "huber_hinge": huber_hinge_curvature,
-        "huber": huber_curvature,
-    },
-)
+SINGLE_VALUE = Entries(_SIGNATURE, "value", globals())
+SINGLE_DERIVATIVE = Entries(_SIGNATURE, "derivative", globals())
+SINGLE_CURVATURE = Entries(_SIGNATURE, "curvature", globals())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
@@ -125,11 +124,3 @@ def project_row(v, order, radius, scratch):
             _to_boundary(a, order, scratch[1], scratch[2])
             for j in range(v.size):
                 v[j] = math.copysign(radius * scratch[1, j], v[j])
-
-
-@njit(**_OPTIONS)
-def project_rows(rows, order, radius):
-    """`project_row` for every row of rows [m, d], in place."""
-    scratch = np.empty((3, rows.shape[1]))
-    for k in range(rows.shape[0]):
-        project_row(rows[k], order, radius, scratch)

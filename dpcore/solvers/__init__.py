@@ -11,151 +11,16 @@ over a ball and certified by a gap, which bounds F(theta) - F* from any feasible
 
 from __future__ import annotations
 
-import dataclasses as dc
-
-import numpy as np
-
-from ..core.arrays import Array
-from ..core.losses import Loss
-from ..core.records import Data
-from ..core.validation import positive
 from .convex_set import SetMinimum as SetMinimum
 from .convex_set import minimise_on_set as minimise_on_set
-from .erm.in_ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
-from .erm.location import location_in_ball
 from .erm.many_linear_terms import minimise_many as minimise_many
-from .erm.nonsmooth import minimise_kinked, minimise_kinked_near
+from .erm.minimise import BallMinimum as BallMinimum
+from .erm.minimise import minimise as minimise
+from .erm.minimise import minimise_in_ball as minimise_in_ball
+from .erm.minimise import tolerance as tolerance
 from .erm.perturbed import perturbed_minimisers as perturbed_minimisers
-from .erm.problem import beside_filled, no_room
-from .erm.smooth import minimise_smooth
 from .simplex.entropic import SimplexMinimum as SimplexMinimum
-from .simplex.entropic import Weights as Weights
 from .simplex.entropic import minimise_entropic as minimise_entropic
 from .simplex.entropic import minimise_on_simplex as minimise_on_simplex
 
-_SMOOTH_SHARE, _KINKED_SHARE = 1e-8, 1e-3
-_GRADIENT_FLOOR, _GAP_FLOOR = 1e-12, 1e-13
-
-
-@dc.dataclass(frozen=True)
-class Minimiser:
-    """An approximate minimiser of J with its certificate.
-
-    theta: [r]. distance: ||theta - theta_hat||_2 is at most this. steps: iterations taken.
-    """
-
-    theta: Array
-    distance: float
-    steps: int
-
-
-@dc.dataclass(frozen=True)
-class BallMinimum:
-    """The smallest unregularised risk over an L2 ball with its certificate.
-
-    theta: [r], in the ball. risk: F(theta). gap: F(theta) - min F <= gap. radius: of the ball.
-    """
-
-    theta: Array
-    risk: float
-    gap: float
-    radius: float
-
-
 Minimum = BallMinimum | SimplexMinimum | SetMinimum  # what charts measure excess risk from
-
-
-def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
-    """The distance to theta_hat that `minimise` is asked to certify; a public fact, it enters the sensitivity twice.
-
-    Smooth losses: 1e-8 of L R / (n lam), but no gradient below 1e-12 L R, where rounding begins. Losses with
-    kinks: 1e-3 of it, but no duality gap below 1e-13.
-    """
-    if np.isfinite(loss.curvature_bound):
-        return LR * max(_SMOOTH_SHARE / n, _GRADIENT_FLOOR) / lam
-    return max(_KINKED_SHARE * LR / (n * lam), (2.0 * _GAP_FLOOR / lam) ** 0.5)
-
-
-def minimise(
-    loss: Loss,
-    data: Data,
-    lam: float,
-    *,
-    tol: float,
-    radius: float | None = None,
-    start: Array | None = None,
-    linear: Array | None = None,
-) -> Minimiser:
-    """Minimise J(theta) = (1/n) sum_i l(<x_i, theta>; y_i) + (lam/2) ||theta||^2, over R^r or a ball.
-
-    linear: [r], adds <linear, theta> to J, for smooth losses without radius. tol: ||theta - theta_hat|| <= tol is
-    certified, for the theta that is returned. radius: of the L2 ball. start: [r], default 0; it changes the work, not
-    the answer.
-
-    Raises Unconverged when tol cannot be certified; nothing is returned then.
-
-    >>> from dpcore.core.losses import get_loss
-    >>> found = minimise(get_loss("squared"), Data([[1.0], [1.0]], [1.0, 0.0]), lam=2.0, tol=1e-12)
-    >>> round(float(found.theta[0]), 12), found.distance <= 1e-12
-    (0.25, True)
-    """
-    lam = positive("lam", lam)
-    positive("tol", tol)
-    if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
-        raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
-    if radius is not None:
-        positive("radius", radius)
-    if linear is not None and (radius is not None or not np.isfinite(loss.curvature_bound)):
-        raise ValueError(f"linear must be None with a radius or with {loss.label}, got a vector")
-    columns, records = data.filled
-    theta, rounding = (np.zeros(data.active), 0.0) if linear is None else beside_filled(data, lam, linear)
-    if rounding >= tol:
-        raise no_room(rounding, tol)
-    inside = None if start is None else start[columns], None if linear is None else linear[columns]
-    found = _minimise_filled(loss, records, lam, tol - rounding, radius, *inside)
-    theta[columns] = found.theta
-    return Minimiser(theta, found.distance + rounding, found.steps)
-
-
-def _minimise_filled(
-    loss: Loss, data: Data, lam: float, tol: float, radius: float | None, start: Array | None, linear: Array | None
-) -> Minimiser:
-    """`minimise` where every column has an entry; for records with others it takes longer."""
-    if np.isfinite(loss.curvature_bound):
-        point = minimise_smooth(loss, data, lam, tol * lam, start, 0.0 if linear is None else linear)
-        if radius is not None and np.linalg.norm(point.theta) > radius:
-            point = smooth_on_sphere(loss, data, lam, radius, tol * lam)
-        return Minimiser(point.theta, point.residual / lam, point.steps)
-    gap = 0.5 * lam * tol**2
-    if start is None:
-        point = minimise_kinked(loss, data, lam, gap)
-    else:
-        point = minimise_kinked_near(loss, data, lam, gap, start)
-    if radius is not None and np.linalg.norm(point.theta) > radius:
-        point = kinked_in_ball(loss, data, lam, radius, gap)
-    return Minimiser(point.theta, (2.0 * point.residual / lam) ** 0.5, point.steps)
-
-
-def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> BallMinimum:
-    """Minimise F(theta) = (1/n) sum_i l(z_i; y_i) over ||theta||_2 <= radius.
-
-    z_i: the prediction <x_i, theta> or, for location losses, the distance ||theta - x_i||. tol: certified gap, in units
-    of risk.
-
-    Raises Unconverged when the gap stays above tol.
-
-    >>> from dpcore.core.losses import get_loss
-    >>> found = minimise_in_ball(get_loss("hinge"), Data([[1.0], [1.0]], [1.0, 1.0]), radius=0.25)
-    >>> round(found.risk, 9), found.gap <= 1e-9
-    (0.75, True)
-    """
-    positive("radius", radius)
-    positive("tol", tol)
-    if not loss.linear:
-        point = location_in_ball(loss, data, radius, tol)
-    elif np.isfinite(loss.curvature_bound):
-        point = smooth_in_ball(loss, data, radius, tol)
-    else:
-        point = kinked_in_ball(loss, data, 0.0, radius, tol)
-    risk = float(loss.value(loss.predictions(data, point.theta[None])[0], data.y).mean())
-    return BallMinimum(point.theta, risk, point.residual, radius)

@@ -12,7 +12,7 @@ import sys
 
 from pages.lectures.stories import STORIES
 from pages.lectures.warming import warm
-from tools.headless_client import Broken
+from pages.server.headless_client import Broken
 
 # The first page is at the server's own address, the others at their names.
 _STORIES = {story.name: ("" if page == next(iter(STORIES)) else story.name, story) for page, story in STORIES.items()}

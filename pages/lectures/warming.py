@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from urllib.parse import urlencode
 
 from pages.lectures.steps import Story
-from tools.headless_client import Visitor
+from pages.server.headless_client import Visitor
 
 
 async def warm(story: Story, page: str, url: str, told: Callable[[str], None] = print) -> None:

@@ -1,1 +1,1 @@
-"""What the server does before and beside the pages: whom it answers, imports, pictures ahead, uploads."""
+"""What the server does before and beside the pages: whom it answers, imports, pictures ahead, uploads, warming."""

@@ -15,7 +15,7 @@ from benchmarks.classroom import PAGES, Lesson, Move, attend, excursion, lesson_
 from pages.lectures.__main__ import _STORIES, main
 from pages.lectures.stories import STORIES
 from pages.lectures.warming import warm
-from tools.headless_client import Broken, Visitor
+from pages.server.headless_client import Broken, Visitor
 
 from ..harness import ROOT, Server, serve
 from .counted import computed, write_app

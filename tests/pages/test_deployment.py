@@ -29,7 +29,7 @@ import pytest
 
 from pages.server import upload_lifetime
 from pages.server.assets import PLOTLY_JS_URL
-from tools.headless_client import Broken, Visitor
+from pages.server.headless_client import Broken, Visitor
 
 from ..harness import ROOT, Server, serve
 from .test_security import MOST, a_session, put, tokens_of

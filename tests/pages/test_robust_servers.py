@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.headless_client import Visitor
+from pages.server.headless_client import Visitor
 
 from ..harness import ROOT, Server, serve
 

@@ -11,7 +11,7 @@ import statistics
 import pytest
 
 from benchmarks.classroom import resident_mb
-from tools.headless_client import Visitor
+from pages.server.headless_client import Visitor
 
 from ..harness import ROOT, Server, serve
 from .test_links import AT_MOST, STATES

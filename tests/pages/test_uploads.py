@@ -425,8 +425,8 @@ def test_who_may_upload(monkeypatch, setting, address, headers, allowed):
     monkeypatch.setenv(upload_lifetime.SETTING, setting)
     monkeypatch.setattr(upload_lifetime.st, "get_option", {"server.address": address}.__getitem__)
     monkeypatch.setattr(type(st.context), "headers", headers)
-    assert (not upload_lifetime.why_off()) == allowed
-    assert upload_lifetime.why_off().startswith("" if allowed else "This server takes no files")
+    off = upload_lifetime.why_off()
+    assert off == "" if allowed else off.startswith("This server takes no files")
 
 
 def test_a_server_that_takes_none_says_why_and_shows_no_uploader(monkeypatch):

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from dpcore import Data, Unconverged, kernels
 from dpcore.core.losses import get_loss
-from dpcore.solvers import minimise, minimise_in_ball, tolerance
-from dpcore.solvers.erm import nonsmooth, problem
+from dpcore.solvers import erm, minimise, minimise_in_ball, tolerance
+from dpcore.solvers.erm import nonsmooth
 from tests.problems import KINKED, PROBLEMS
 from tests.solvers.objectives import SMALL, plain_objective, sparse
 
@@ -135,7 +135,7 @@ def test_on_wide_sparse_records_coordinate_ascent_needs_no_newton_steps(loss, mo
 @every_kinked_loss
 @pytest.mark.parametrize("goal", [1e-2, 1e-6, 1e-10])
 def test_the_gap_of_a_point_is_that_of_its_theta_and_multipliers(loss, goal, monkeypatch):
-    for limit, data in itertools.product((0, problem.MAX_FACTOR), (SMALL, sparse(SMALL))):
+    for limit, data in itertools.product((0, erm.objective.MAX_FACTOR), (SMALL, sparse(SMALL))):
         monkeypatch.setattr(nonsmooth, "MAX_FACTOR", limit)
         start = np.full(data.n, 0.3)
         kinks, point = nonsmooth.kinks_of(loss, data.y), nonsmooth.minimise_kinked(loss, data, 0.01, goal, start)

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from dpcore import Data
 from dpcore.core.losses import get_loss
-from dpcore.solvers import minimise
-from dpcore.solvers.erm import lbfgs, problem, smooth, subsampled_hessian
+from dpcore.solvers import erm, minimise
+from dpcore.solvers.erm import lbfgs, smooth, subsampled_hessian
 from tests.problems import KINKED, LINEAR, random_records
 from tests.solvers.objectives import SMALL, plain_objective, sparse
 
@@ -38,12 +38,12 @@ def test_directions_are_those_of_the_two_loop_recursion(steps):
     hessian, gradient = root @ root.T + np.eye(40), rng.standard_normal(40)
     secants, pairs = lbfgs.Secants(40), []
     zero = np.zeros(40)
-    here = problem.Iterate(zero, zero, zero, zero)
+    here = erm.objective.Iterate(zero, zero, zero, zero)
     for power in np.linspace(-25.0, 25.0, steps):
         move = 10.0**power * rng.standard_normal(40)
         pairs.append((move, hessian @ move))
-        secants.add(here, problem.Iterate(move, zero, zero, hessian @ move))
-    secants.add(here, problem.Iterate(gradient, zero, zero, -gradient))  # no convex function has such a pair
+        secants.add(here, erm.objective.Iterate(move, zero, zero, hessian @ move))
+    secants.add(here, erm.objective.Iterate(gradient, zero, zero, -gradient))  # no convex function has such a pair
     got, expected = (
         secants.inverse_times(gradient.copy(), lambda q: q / 7.0),
         two_loops(pairs[-lbfgs.MEMORY :], lambda q: q / 7.0, gradient),
@@ -55,7 +55,7 @@ def test_directions_are_those_of_the_two_loop_recursion(steps):
 def test_steps_that_overshoot_are_shortened_and_those_that_fall_short_go_further(loss):
     """And what is known at their end is what the records say there."""
     linear = np.array([0.01, -0.02, 0.0, 0.03])
-    objective = problem.Objective(loss, SMALL, 0.01, linear)
+    objective = erm.objective.Objective(loss, SMALL, 0.01, linear)
     start = objective.at(np.full(4, 0.3))
     for size, single in itertools.product((1e3, 1e-3), (False, True)):
         passes = lbfgs._Single(objective, start) if single else lbfgs._Double(objective)
@@ -71,8 +71,8 @@ def test_steps_that_overshoot_are_shortened_and_those_that_fall_short_go_further
 @pytest.mark.parametrize("share", [1e-8, 1e-12])
 def test_single_precision_costs_no_digits(loss, lam, share, monkeypatch):
     """Tables large enough for it, and some too small that are told so; dense and sparse, with a linear term."""
-    monkeypatch.setattr(problem, "_MANY", 0)
-    monkeypatch.setattr(problem, "_NARROW", 0)
+    monkeypatch.setattr(erm.objective, "_MANY", 0)
+    monkeypatch.setattr(erm.objective, "_NARROW", 0)
     rng = np.random.default_rng(3)
     for data in (random_records(1100, 30, seed=4), random_records(40, 90, seed=4), random_records(700, 1, seed=4)):
         linear = 1e-3 * rng.standard_normal(data.p)
@@ -84,9 +84,9 @@ def test_single_precision_costs_no_digits(loss, lam, share, monkeypatch):
 
 def test_most_passes_are_in_single_precision(monkeypatch):
     """Three points in double precision are enough for any tolerance: each leaves 2e-7 of the one before."""
-    monkeypatch.setattr(problem, "_MANY", 0)
-    counted, honest = [], problem.Objective.at
-    monkeypatch.setattr(problem.Objective, "at", lambda self, theta: counted.append(theta) or honest(self, theta))
+    monkeypatch.setattr(erm.objective, "_MANY", 0)
+    counted, honest = [], erm.objective.Objective.at
+    monkeypatch.setattr(erm.objective.Objective, "at", lambda self, theta: counted.append(theta) or honest(self, theta))
     for form in (random_records(3000, 40, seed=1), sparse(random_records(3000, 40, seed=1))):
         counted.clear()
         found = minimise(LOGISTIC, form, 1e-3, tol=1e-9)
@@ -95,13 +95,13 @@ def test_most_passes_are_in_single_precision(monkeypatch):
 
 @pytest.mark.parametrize("scale", [1e-25, 1e25])
 def test_preconditioners_of_numbers_beyond_single_precision_are_made_in_double(scale, monkeypatch):
-    monkeypatch.setattr(problem, "_MANY", 0)
-    monkeypatch.setattr(problem, "_NARROW", 0)
+    monkeypatch.setattr(erm.objective, "_MANY", 0)
+    monkeypatch.setattr(erm.objective, "_NARROW", 0)
     X = scale * SMALL.X
     for form in (Data(X, SMALL.y), sparse(Data(X, SMALL.y))):
-        objective = problem.Objective(LOGISTIC, form, 1e-3 * scale**2)
+        objective = erm.objective.Objective(LOGISTIC, form, 1e-3 * scale**2)
         assert np.allclose(objective.mean_squares, np.square(X).mean(axis=0), rtol=1e-12, atol=0)
-    objective = problem.Objective(LOGISTIC, Data(X, SMALL.y), 1e-3 * scale**2)
+    objective = erm.objective.Objective(LOGISTIC, Data(X, SMALL.y), 1e-3 * scale**2)
     with np.errstate(over="ignore"):
         inverse = subsampled_hessian.SampledHessian(objective, LOGISTIC, 0.0).inverse_at(objective.at(np.zeros(4)))
     hessian = 0.25 * 1.03 * X.T @ X / len(X) + 1e-3 * scale**2 * np.eye(4)
@@ -111,8 +111,8 @@ def test_preconditioners_of_numbers_beyond_single_precision_are_made_in_double(s
 @pytest.mark.parametrize("scale", [1e-25, 1e25])
 def test_numbers_beyond_single_precision_are_solved_in_double(scale, monkeypatch):
     """Squares of them are ordinary floats; in single precision they are 0 and infinite."""
-    monkeypatch.setattr(problem, "_MANY", 0)
-    monkeypatch.setattr(problem, "_NARROW", 0)
+    monkeypatch.setattr(erm.objective, "_MANY", 0)
+    monkeypatch.setattr(erm.objective, "_NARROW", 0)
     data, lam = random_records(200, 4, seed=2), 1e-3 * scale**2
     large = Data(scale * data.X, data.y)
     for form in (large, sparse(large)):
@@ -144,7 +144,7 @@ def test_a_sample_is_close_to_all_records(loss, order):
     elif order == "repeated in turn":
         X, y = np.tile(X[:16], (256, 1)), np.tile(y[:16], 256)
     table = Data(np.ascontiguousarray(X), y)
-    objective = problem.Objective(loss, table, 1e-6)
+    objective = erm.objective.Objective(loss, table, 1e-6)
     assert subsampled_hessian.rows_for(table.n, table.p) <= table.n // 2
     here = objective.at(np.full(5, 0.5))
     curvatures = loss.curvature(here.z, table.y)
@@ -160,7 +160,7 @@ def test_a_sample_is_close_to_all_records(loss, order):
 
 def test_a_sample_grows_where_steps_stay_slow():
     data = random_records(4000, 6, seed=8)
-    objective = problem.Objective(LOGISTIC, data, 1e-3)
+    objective = erm.objective.Objective(LOGISTIC, data, 1e-3)
     hessian, rows = subsampled_hessian.SampledHessian(objective, LOGISTIC, 0.0), []
     for _ in range(6):
         hessian.inverse_at(objective.at(np.zeros(6)))
@@ -177,8 +177,8 @@ def test_rows_of_a_sample_are_few_for_long_tables_and_all_for_short_ones():
 
 def test_nearly_equal_columns_need_the_sample_in_double_precision(monkeypatch):
     """In single precision their Hessian has no Cholesky factor."""
-    monkeypatch.setattr(problem, "_MANY", 0)
-    monkeypatch.setattr(problem, "_NARROW", 0)
+    monkeypatch.setattr(erm.objective, "_MANY", 0)
+    monkeypatch.setattr(erm.objective, "_NARROW", 0)
     monkeypatch.setitem(subsampled_hessian._ROUNDING, np.dtype(np.float32), 0.0)
     data = random_records(600, 3, seed=9)
     doubled = Data(np.hstack([data.X, data.X * (1 + 1e-9)]), data.y)
@@ -194,7 +194,7 @@ def test_nothing_is_factored_where_plain_steps_have_done(monkeypatch):
 
 
 def test_flat_sparse_problems_are_solved_without_a_second_table(monkeypatch):
-    monkeypatch.setattr(problem, "_MANY", 0)
+    monkeypatch.setattr(erm.objective, "_MANY", 0)
     X = csr_array(random_records(300, 20, seed=5).X)
     data = Data(X, np.where(np.arange(300) % 3 == 0, -1.0, 1.0))
     found = minimise(LOGISTIC, data, 1.0, tol=1e-11)
@@ -230,9 +230,9 @@ def test_sweeps_and_lines_match_numpy(loss):
 
 def test_large_tables_are_swept(monkeypatch):
     """The same point, from one pass or from two."""
-    objective, theta = problem.Objective(LOGISTIC, SMALL, 0.01, np.arange(4.0)), np.full(4, 0.2)
+    objective, theta = erm.objective.Objective(LOGISTIC, SMALL, 0.01, np.arange(4.0)), np.full(4, 0.2)
     two = objective.at(theta)
-    monkeypatch.setattr(problem, "_CACHE", 0)
+    monkeypatch.setattr(erm.objective, "_CACHE", 0)
     one = objective.at(theta)
     for field in ("theta", "z", "slopes", "gradient"):
         assert np.allclose(getattr(one, field), getattr(two, field), rtol=1e-13, atol=1e-14)
@@ -241,9 +241,9 @@ def test_large_tables_are_swept(monkeypatch):
 @pytest.mark.parametrize(("lam", "worth"), [(1.0, False), (1e-4, True)])
 def test_tables_that_no_cache_holds_are_copied_only_for_many_steps(lam, worth, monkeypatch):
     for name in ("_MANY", "_NARROW", "_CACHE"):
-        monkeypatch.setattr(problem, name, 0)
+        monkeypatch.setattr(erm.objective, name, 0)
     monkeypatch.setattr(smooth, "MAX_FACTOR", 0)
-    asked, honest = [], problem.pull_single
+    asked, honest = [], erm.objective.pull_single
     monkeypatch.setattr(lbfgs, "pull_single", lambda *arguments: asked.append(1) or honest(*arguments))
     assert minimise(LOGISTIC, random_records(200, 30, seed=3), lam, tol=1e-9).distance <= 1e-9
     assert bool(asked) == worth
@@ -256,4 +256,4 @@ def test_sums_in_single_precision_are_as_good_as_their_entries(n):
     X, weights = rng.uniform(0.5, 1.5, (n, 7)), rng.uniform(0.5, 1.5, n)
     expected = weights @ X / n
     for form in (X.astype(np.float32), csr_array(X.astype(np.float32))):
-        assert np.allclose(problem.pull_single(form, weights), expected, rtol=1e-6, atol=0)
+        assert np.allclose(erm.objective.pull_single(form, weights), expected, rtol=1e-6, atol=0)

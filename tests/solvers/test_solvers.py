@@ -9,9 +9,10 @@ from scipy.sparse import csr_array
 
 from dpcore import Data, Unconverged
 from dpcore.core.losses import get_loss
-from dpcore.solvers import minimise, minimise_in_ball, tolerance
+from dpcore.core.roots import find_root
+from dpcore.solvers import erm, minimise, minimise_in_ball, tolerance
 from dpcore.solvers.erm import in_ball as ball
-from dpcore.solvers.erm import nonsmooth, problem, smooth
+from dpcore.solvers.erm import nonsmooth, smooth
 from tests.problems import KINKED, LINEAR, PROBLEMS, random_records
 from tests.solvers.objectives import SMALL, plain_objective, sparse
 
@@ -137,7 +138,7 @@ def test_squared_loss_is_solved_at_once():
 def test_every_way_to_a_newton_direction_gives_the_same_answer(data, loss, limit, monkeypatch):
     """Conjugate gradients everywhere (no system may be factored), or where both sides of the table exceed three."""
     usual = minimise(loss, data, 1e-3, tol=1e-5)
-    monkeypatch.setattr(problem, "MAX_FACTOR", limit)
+    monkeypatch.setattr(erm.objective, "MAX_FACTOR", limit)
     monkeypatch.setattr(smooth, "MAX_FACTOR", limit)
     monkeypatch.setattr(nonsmooth, "MAX_FACTOR", limit)
     for form in (data, sparse(data)):
@@ -154,25 +155,25 @@ def test_directions_solve_the_newton_system(loss, monkeypatch):
         loss = nonsmooth._Smoothed(nonsmooth.kinks_of(loss, data.y), np.linspace(0.0, 1.0, 30), width=2.0)
     tall = Data(np.ascontiguousarray(data.X[:, :7]), data.y)
     rng = np.random.default_rng(9)
-    for table, limit in itertools.product((data, tall), (problem.MAX_FACTOR, 0)):
-        monkeypatch.setattr(problem, "MAX_FACTOR", limit)
+    for table, limit in itertools.product((data, tall), (erm.objective.MAX_FACTOR, 0)):
+        monkeypatch.setattr(erm.objective, "MAX_FACTOR", limit)
         theta = rng.standard_normal(table.p)
         z, gradient = table.X @ theta, rng.standard_normal(table.p)
         hessian = (table.X.T * loss.curvature(z, table.y)) @ table.X / table.n + 1e-6 * np.eye(table.p)
         for form in (table, sparse(table)):
-            direction = problem.Objective(loss, form, 1e-6).newton_direction(z, gradient, 1e-9)
+            direction = erm.objective.Objective(loss, form, 1e-6).newton_direction(z, gradient, 1e-9)
             assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
 
 
 def test_directions_in_single_precision_are_as_accurate_as_asked(monkeypatch):
-    monkeypatch.setattr(problem, "MAX_FACTOR", 0)
+    monkeypatch.setattr(erm.objective, "MAX_FACTOR", 0)
     loss, data = get_loss("logistic"), PROBLEMS["more columns than rows"]
     rng = np.random.default_rng(12)
     z, gradient = data.X @ rng.standard_normal(data.p), rng.standard_normal(data.p)
     hessian = (data.X.T * loss.curvature(z, data.y)) @ data.X / data.n + 1e-3 * np.eye(data.p)
     for form, scale in itertools.product((data, sparse(data)), (1e-12, 1.0, 1e12)):
         exact, rough = (
-            problem.Objective(loss, form, 1e-3).newton_direction(z, scale * gradient, 1e-3, single=single)
+            erm.objective.Objective(loss, form, 1e-3).newton_direction(z, scale * gradient, 1e-3, single=single)
             for single in (False, True)
         )
         for direction in (exact, rough):
@@ -183,11 +184,12 @@ def test_directions_in_single_precision_are_as_accurate_as_asked(monkeypatch):
 @pytest.mark.parametrize("scale", [1e-15, 1e15])
 def test_numbers_beyond_single_precision_get_directions_in_double(scale, monkeypatch):
     """Squares of 1e30 are ordinary floats; products of a few of them overflow in single precision."""
-    monkeypatch.setattr(problem, "MAX_FACTOR", 0)
+    monkeypatch.setattr(erm.objective, "MAX_FACTOR", 0)
     data, lam = Data(scale * SMALL.X, SMALL.y), scale**2 * 1e-3
     loss, gradient = get_loss("squared"), np.ones(SMALL.p)
     for form in (data, sparse(data)):
-        direction = problem.Objective(loss, form, lam).newton_direction(np.zeros(data.n), gradient, 1e-9, single=True)
+        objective = erm.objective.Objective(loss, form, lam)
+        direction = objective.newton_direction(np.zeros(data.n), gradient, 1e-9, single=True)
         hessian = 2 * data.gram + lam * np.eye(data.p)
         assert np.linalg.norm(hessian @ direction + gradient) <= 1e-8 * np.linalg.norm(gradient)
 
@@ -195,14 +197,14 @@ def test_numbers_beyond_single_precision_get_directions_in_double(scale, monkeyp
 @every_smooth_loss
 def test_newton_survives_useless_directions_in_single_precision(loss, monkeypatch):
     """Single precision is tried first, and again only after a step that halved the gradient."""
-    honest, asked = problem.Objective.newton_direction, []
+    honest, asked = erm.objective.Objective.newton_direction, []
 
     def useless_in_single(self, z, gradient, accuracy, single=False):
         asked.append(single)
         return -1e-6 * gradient if single else honest(self, z, gradient, accuracy)
 
     monkeypatch.setattr(smooth, "_ways", lambda *problem: [])
-    monkeypatch.setattr(problem.Objective, "newton_direction", useless_in_single)
+    monkeypatch.setattr(erm.objective.Objective, "newton_direction", useless_in_single)
     found = minimise(loss, SMALL, 1e-3, tol=1e-8)
     assert np.linalg.norm(plain_objective(loss, SMALL, 1e-3, found.theta)[1]) <= 1.001e-11
     assert len(asked) >= 2 and asked[:3] == [True, False, True][: len(asked)]
@@ -212,7 +214,7 @@ def test_newton_survives_useless_directions_in_single_precision(loss, monkeypatc
 @pytest.mark.parametrize("lam", [1e-6, 1e-10])
 def test_ill_conditioned_records_are_solved_by_conjugate_gradients(loss, lam, monkeypatch):
     """Condition numbers up to 1e10, beyond what a product in single precision resolves."""
-    monkeypatch.setattr(problem, "MAX_FACTOR", 0)
+    monkeypatch.setattr(erm.objective, "MAX_FACTOR", 0)
     monkeypatch.setattr(smooth, "_ways", lambda *problem: [])
     rng = np.random.default_rng(13)
     common = rng.standard_normal((60, 1))
@@ -228,7 +230,7 @@ def test_woodbury_keeps_its_digits_where_lam_is_tiny():
     data, lam, loss = PROBLEMS["more columns than rows"], 1e-10, get_loss("squared")
     rng = np.random.default_rng(12)
     gradient = rng.standard_normal(data.n) @ data.X
-    direction = problem.Objective(loss, data, lam).newton_direction(np.zeros(data.n), gradient, 1e-9)
+    direction = erm.objective.Objective(loss, data, lam).newton_direction(np.zeros(data.n), gradient, 1e-9)
     image = 2 * (data.X @ direction) @ data.X / data.n + lam * direction
     assert np.linalg.norm(image + gradient) <= 1e-10 * np.linalg.norm(gradient)
 
@@ -239,7 +241,7 @@ def test_woodbury_keeps_its_digits_where_lam_is_tiny():
 def test_roots_are_found_where_one_end_of_the_bracket_would_stay(f):
     """Plain regula falsi needs hundreds of steps on each of these."""
     evaluations = []
-    x = problem.find_root(lambda t: evaluations.append(t) or f(t), 0.0, f(0.0), 2.0, f(2.0), 1e-10, 200)
+    x = find_root(lambda t: evaluations.append(t) or f(t), 0.0, f(0.0), 2.0, f(2.0), 1e-10, 200)
     assert abs(f(x)) <= 1e-10
     assert len(evaluations) <= 60
 

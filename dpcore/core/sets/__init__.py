@@ -17,30 +17,6 @@ from .norms import dual_order, length, widening
 from .polytope import Polytope
 from .regularity import Regularity, kappa_lq, kappa_of_order, quoted_kappa
 
-__all__ = [
-    "SETS",
-    "Ball",
-    "Box",
-    "ConvexSet",
-    "GroupL1Ball",
-    "L1Ball",
-    "LqBall",
-    "Polytope",
-    "Regularity",
-    "SetName",
-    "Simplex",
-    "Width",
-    "dual_order",
-    "get_set",
-    "kappa_lq",
-    "kappa_of_order",
-    "length",
-    "norm_ball",
-    "order_of_ball",
-    "quoted_kappa",
-    "widening",
-]
-
 SetName = Literal["ball", "simplex", "l1_ball", "box"]
 SETS = get_args(SetName)
 

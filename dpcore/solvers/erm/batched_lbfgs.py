@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
-from .problem import MAX_FACTOR, Objective, cholesky_inverse, dense, scale_rows
+from .objective import MAX_FACTOR, Objective, cholesky_inverse, dense, scale_rows
 
 Matrix = NDArray[Any]
 Rows = NDArray[np.intp]

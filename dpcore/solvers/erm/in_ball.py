@@ -17,8 +17,9 @@ from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
+from ...core.roots import find_root
 from .nonsmooth import duality_gap, kinks_of, minimise_kinked
-from .problem import Objective, Point, find_root
+from .objective import Objective, Point
 from .smooth import minimise_smooth
 
 _DECADE = 10.0

@@ -19,7 +19,8 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.losses import Loss
-from .problem import Iterate, Objective, find_root, pull_single
+from ...core.roots import find_root
+from .objective import Iterate, Objective, pull_single
 
 MEMORY = 10
 _FURTHEST, _LINE_STEPS = 2.0**60, 60

@@ -19,7 +19,7 @@ from ...core.arrays import Array
 from ...core.losses import Loss, get_loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
-from .problem import Point, dense
+from .objective import Point, dense
 
 # Newton models of more columns than this are restricted to a few directions: theta, the gradient and the last moves.
 _MAX_COLUMNS, _MAX_MOVES = 300, 10

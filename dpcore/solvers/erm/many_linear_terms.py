@@ -8,7 +8,7 @@ from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
 from .batched_lbfgs import Preconditioner, Records, descend, lengths
-from .problem import beside_filled, no_room
+from .objective import beside_filled, no_room
 from .smooth import minimise_smooth
 
 _MAX_ENTRIES = 1_000_000

@@ -24,7 +24,7 @@ from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
-from .problem import MAX_FACTOR, Objective, Point
+from .objective import MAX_FACTOR, Objective, Point
 from .smooth import newton
 
 _MAX_ROUNDS = 40

@@ -25,7 +25,7 @@ from ...core.losses import Loss
 from ...core.records import Data
 from ...core.validation import check_real
 from .batched_lbfgs import Matrix, Preconditioner, Records, descend, lengths
-from .problem import MAX_FACTOR, Objective, dense
+from .objective import MAX_FACTOR, Objective, dense
 from .smooth import minimise_smooth, newton
 
 DISPLAY_ACCURACY = 2e-3

@@ -14,8 +14,9 @@ from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
+from ...core.roots import find_root
 from .lbfgs import MEMORY, Inverse, Way, quasi_newton
-from .problem import MAX_FACTOR, Iterate, Objective, Point, cholesky_inverse, find_root
+from .objective import MAX_FACTOR, Iterate, Objective, Point, cholesky_inverse
 from .subsampled_hessian import SampledHessian, rows_for
 
 _MAX_NEWTON = 200

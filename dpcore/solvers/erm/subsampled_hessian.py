@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from ...core.arrays import Array
 from ...core.losses import Loss
 from .lbfgs import Inverse
-from .problem import SINGLE_RANGE, Iterate, Objective
+from .objective import SINGLE_RANGE, Iterate, Objective
 
 # The golden section's multiples are spread evenly, whatever the order and the period of the rows.
 _GOLDEN = 0.6180339887498949

@@ -15,8 +15,8 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.privacy import Unconverged
+from ...core.roots import find_root
 from ...core.validation import integer, positive
-from ..erm.problem import find_root
 from .objective import ClassRecords, MulticlassObjective, Spectrum, project_to_cone, smat, svec
 
 _MAX_ROUNDS, _FIRST_WEIGHT, _GROWTH = 40, 10.0, 5.0

@@ -18,7 +18,7 @@ from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 from ...core.validation import positive
-from .problem import SimplexPoint, SimplexProblem
+from .objective import SimplexObjective, SimplexPoint
 
 _MAX_STEPS = 400
 # The relative accuracy of a direction where the quadratic convergence asks for no more.
@@ -82,20 +82,20 @@ def minimise_entropic(
     >>> [round(float(v), 12) for v in np.diff(found.log_weights)], found.residual <= 1e-12
     ([2.0], True)
     """
-    problem = SimplexProblem(_smooth(loss), data, positive("lam", lam), positive("radius", radius))
+    objective = SimplexObjective(_smooth(loss), data, positive("lam", lam), positive("radius", radius))
     positive("tol", tol)
     if start is not None and (start.shape != (data.active,) or not np.isfinite(start).all()):
         raise ValueError(f"start must be a finite vector of {data.active} entries, got shape {start.shape}")
-    point = None if start is None else _newton(problem, problem.completed(start), tol)
+    point = None if start is None else _newton(objective, objective.completed(start), tol)
     # From weights that are far from the answer at a tiny lam, what Newton's method gains drowns in J's rounding.
     if point is None or not np.ptp(point.tilt) <= tol:
-        point = _descend(problem, tol)
+        point = _descend(objective, tol)
     residual = float(np.ptp(point.tilt))
     if not residual <= tol:
         raise Unconverged(
             f"ln w could be certified to {residual:.2g} only, not to {tol:g}, at lam = {lam:g}; nothing was released"
         )
-    log_idle = float(point.u[-1] - problem.log_counts[-1]) if problem.idle else -math.inf
+    log_idle = float(point.u[-1] - objective.log_counts[-1]) if objective.idle else -math.inf
     return Weights(point.u[: data.active], log_idle, residual, lam * _divergence(point), point.steps)
 
 
@@ -113,9 +113,9 @@ def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: flo
     (True, [0.75, 0.25])
     """
     lam = positive("tol", tol) / (2.0 * (1.0 + math.log(data.p)))
-    problem = SimplexProblem(_smooth(loss), data, lam, positive("radius", radius))
-    point = _descend(problem, tol=1.0)
-    w, gradient = np.exp(point.u), problem.gradient(point.z)
+    objective = SimplexObjective(_smooth(loss), data, lam, positive("radius", radius))
+    point = _descend(objective, tol=1.0)
+    w, gradient = np.exp(point.u), objective.gradient(point.z)
     gap = float(w @ gradient - gradient.min())
     if not gap <= tol:
         raise Unconverged(f"the risk over the simplex could be certified to {gap:.2g} only, not to {tol:g}")
@@ -144,41 +144,41 @@ def _grown(step: Array, room: Array) -> Array:
     return np.minimum(step, np.maximum(np.log1p(np.maximum(step, 0.0)), room))
 
 
-def _descend(problem: SimplexProblem, tol: float) -> SimplexPoint:
+def _descend(objective: SimplexObjective, tol: float) -> SimplexPoint:
     """The minimiser from equal weights, by way of larger lam: a small lam forgives no step that is too long."""
-    u = problem.log_counts - math.log(problem.data.p)
-    lam, steps = max(problem.lam, 0.5 * float(np.ptp(problem.gradient(problem.push(np.exp(u)))))), 0
-    while lam > problem.lam:
-        point = _newton(dc.replace(problem, lam=lam), u, tol, near=_NEAR, steps=steps)
-        u, steps, lam = point.u, point.steps, max(lam / _FACTOR, problem.lam)
-    return _newton(problem, u, tol, steps=steps)
+    u = objective.log_counts - math.log(objective.data.p)
+    lam, steps = max(objective.lam, 0.5 * float(np.ptp(objective.gradient(objective.push(np.exp(u)))))), 0
+    while lam > objective.lam:
+        point = _newton(dc.replace(objective, lam=lam), u, tol, near=_NEAR, steps=steps)
+        u, steps, lam = point.u, point.steps, max(lam / _FACTOR, objective.lam)
+    return _newton(objective, u, tol, steps=steps)
 
 
-def _newton(problem: SimplexProblem, u: Array, tol: float, near: float = 0.0, steps: int = 0) -> SimplexPoint:
+def _newton(objective: SimplexObjective, u: Array, tol: float, near: float = 0.0, steps: int = 0) -> SimplexPoint:
     """The point of smallest residual, at most tol unless rounding forbids it; or one where a step would change J by
     less than near * lam."""
-    z = problem.push(np.exp(u))
-    best = now = problem.point(u, z, problem.value(u, z), steps)
+    z = objective.push(np.exp(u))
+    best = now = objective.point(u, z, objective.value(u, z), steps)
     waited = 0
     while (residual := float(np.ptp(best.tilt))) > tol and waited < _PATIENCE and now.steps < steps + _MAX_STEPS:
         # As many digits as the quadratic convergence can use or the tolerance needs.
         reach = float(np.ptp(now.tilt))
-        s, room = problem.direction(now, accuracy=_DIGITS * max(min(1.0, reach), 0.5 * tol / reach))
+        s, room = objective.direction(now, accuracy=_DIGITS * max(min(1.0, reach), 0.5 * tol / reach))
         w = np.exp(now.u)
-        slope = problem.lam * float((w * s) @ (now.tilt - w @ now.tilt))
-        if -slope < near * problem.lam:
+        slope = objective.lam * float((w * s) @ (now.tilt - w @ now.tilt))
+        if -slope < near * objective.lam:
             return now
-        rounding = _ROUNDING * (abs(now.value) + problem.lam * float(w @ np.abs(now.tilt - now.u)) + problem.lam)
+        rounding = _ROUNDING * (abs(now.value) + objective.lam * float(w @ np.abs(now.tilt - now.u)) + objective.lam)
         share, value = 1.0, math.inf
         while not value <= now.value + _ARMIJO * share * min(slope, 0.0) + rounding:
             if share < _SMALLEST_SHARE:
                 return dc.replace(best, steps=now.steps)
             u = now.u + _grown(share * s, room)
             u -= logsumexp(u)
-            z = problem.push(np.exp(u))
-            value = problem.value(u, z)
+            z = objective.push(np.exp(u))
+            value = objective.value(u, z)
             share *= 0.5
-        now = problem.point(u, z, value, now.steps + 1)
+        now = objective.point(u, z, value, now.steps + 1)
         if np.ptp(now.tilt) < residual:
             best, waited = now, 0
         elif -slope <= rounding:

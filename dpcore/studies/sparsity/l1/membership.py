@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
+from scipy.linalg import hadamard
 
 from ....core.arrays import Array
 from ....core.cache import SharedCache
@@ -170,7 +171,7 @@ def records_of_code(code: Code) -> Data:
     The columns of the first p are orthogonal, so n F(theta) = p ||theta||_2^2 + sum over members (<x_i, theta> - 1)^2.
     """
     w, p = code.members.shape
-    return Data(np.vstack([_hadamard(p), code.members]), np.concatenate([np.zeros(p), np.ones(w)]))
+    return Data(np.vstack([hadamard(p, dtype=float), code.members]), np.concatenate([np.zeros(p), np.ones(w)]))
 
 
 def scores(theta: Array, rows: Array, bias: Array) -> Array:
@@ -263,11 +264,3 @@ def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> Trace
     agree = np.count_nonzero(np.sign(theta) * consensus > 0.0) / np.count_nonzero(consensus)
     risen = float(risk.values(theta)) - least
     return Traced(auc(members, strangers), float(members.mean()), float(strangers.mean()), agree, risen)
-
-
-def _hadamard(p: int) -> Array:
-    """Sylvester's matrix of -1 and +1 with orthogonal columns, p a power of 2."""
-    made = np.ones((1, 1))
-    while len(made) < p:
-        made = np.block([[made, made], [made, -made]])
-    return made

@@ -7,7 +7,7 @@ that curves are smooth in m, lam and epsilon.
 """
 
 from .data import MAX_FILLED, SOURCE, stored_columns
-from .excess_by_columns import PS, PriceOfColumns, price_of_columns, project_onto_simplex
+from .excess_by_columns import PS, PriceOfColumns, price_of_columns
 from .excess_by_draws import MS, On, Valley, valley
 from .published_draws import PublishedDraws, draws_at, published_draws
 from .sampling_vs_frank_wolfe import BesideSampling, beside_sampling
@@ -27,7 +27,6 @@ __all__ = [
     "beside_sampling",
     "draws_at",
     "price_of_columns",
-    "project_onto_simplex",
     "published_draws",
     "stored_columns",
     "support",

@@ -15,6 +15,7 @@ from ....core.cancel import never
 from ....core.losses import get_loss
 from ....core.privacy import Budget, NotApplicable, Unconverged
 from ....core.rng import generator
+from ....core.sets import get_set
 from ....core.specification import Spec
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms import make_mechanism
@@ -68,21 +69,6 @@ def price_of_columns(
         raise ValueError(f"repetitions must be even and at least 4, got {repetitions}")
     key = (n, epsilon, delta, loss, seed, repetitions, tuple(ps))
     return _PRICES.get(key, lambda: _price(n, Budget(epsilon, delta), loss, seed, repetitions, tuple(ps)))
-
-
-def project_onto_simplex(points: Array, radius: float = 1.0) -> Array:
-    """The nearest point of {theta >= 0, sum theta = radius} to each row of points [k, p]; shape [k, p].
-
-    It is (v - t)_+ with the t that makes its sum right. Sorted downwards, the coordinates that stay above 0 come first,
-    and j of them stay where v_j > t_j = (v_1 + ... + v_j - radius) / j: the last such j gives t.
-
-    >>> project_onto_simplex(np.array([[0.75, 0.75, -1.0]])).tolist()
-    [[0.5, 0.5, 0.0]]
-    """
-    down = -np.sort(-points, axis=1)
-    levels = (np.cumsum(down, axis=1) - radius) / np.arange(1, points.shape[1] + 1)
-    last = np.count_nonzero(down > levels, axis=1) - 1
-    return np.maximum(points - np.take_along_axis(levels, last[:, None], axis=1), 0.0)
 
 
 def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: tuple[int, ...]) -> PriceOfColumns:
@@ -145,7 +131,6 @@ def _objective_models(
     # What an idle column of a release holds is its noise, -b_j / lam; no prediction sees it, the projection does.
     idle = np.stack([rng.standard_normal(data.p - r) for rng in rngs]) * (plan.scale / float(plan.spec.lam))
     signed = np.stack([-idle, idle], axis=1).reshape(2 * pairs, -1)
-    projected = project_onto_simplex(np.concatenate([released, signed], axis=1))[:, :r]
-    centre = prepared.theta
-    empty = np.zeros(data.p - r)
-    return (centre, released), (project_onto_simplex(np.append(centre, empty)[None])[0, :r], projected)
+    project, centre, empty = get_set("simplex").project, prepared.theta, np.zeros(data.p - r)
+    projected = project(np.concatenate([released, signed], axis=1))[:, :r]
+    return (centre, released), (project(np.append(centre, empty))[:r], projected)

@@ -244,29 +244,6 @@ def no_room(rounding: float, tol: float) -> Unconverged:
     )
 
 
-def find_root(
-    f: Callable[[float], float], low: float, f_low: float, high: float, f_high: float, tol: float, max_steps: int
-) -> float:
-    """x with |f(x)| <= tol between low and high, where f increases from f_low < 0 to f_high > 0 (Illinois method).
-
-    Returns the last point tried when max_steps evaluations do not get there.
-    """
-    x, side = high, 0
-    for _ in range(max_steps):
-        x = (low * f_high - high * f_low) / (f_high - f_low)
-        value = f(x)
-        if abs(value) <= tol:
-            break
-        # An end that survives twice in a row has its value halved: plain regula falsi would keep it for ever.
-        if value > 0.0:
-            high, f_high = x, value
-            f_low, side = (f_low / 2.0 if side > 0 else f_low), 1
-        else:
-            low, f_low = x, value
-            f_high, side = (f_high / 2.0 if side < 0 else f_high), -1
-    return x
-
-
 def scale_rows(rows: Any, weights: Array) -> Any:
     scale = np.sqrt(weights)[:, None]
     return rows * scale if isinstance(rows, np.ndarray) else rows.multiply(scale).tocsr()

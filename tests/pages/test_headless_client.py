@@ -9,9 +9,8 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.lectures.warming import explore
-from tools.headless_client import Broken, Visitor
-
-from .harness import Server, serve
+from pages.server.headless_client import Broken, Visitor
+from tests.harness import Server, serve
 
 # "seen" is a slider whose first option says what the server knows; "asked" counts the questions of a block that asks
 # until it has done so three times and then draws the whole page anew.

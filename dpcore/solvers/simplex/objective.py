@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
-from ..erm.problem import SINGLE_ACCURACY, SINGLE_RANGE, cholesky_inverse, dense
+from ..erm.objective import SINGLE_ACCURACY, SINGLE_RANGE, cholesky_inverse, dense
 
 _MAX_CG = 500
 # Larger systems are solved by conjugate gradients: measured faster, since most steps need few digits. So are those
@@ -41,7 +41,7 @@ class SimplexPoint:
 
 
 @dc.dataclass(frozen=True)
-class SimplexProblem:
+class SimplexObjective:
     """J in u, the logarithms of the weights: [r] of them, and one more for all idle columns together if there are any;
     m in all."""
 
@@ -125,7 +125,7 @@ class _System:
 
     def __init__(
         self,
-        problem: SimplexProblem,
+        objective: SimplexObjective,
         columns: NDArray[np.intp],
         w: Array,
         curvature: Array,
@@ -135,24 +135,24 @@ class _System:
         single: bool,
     ) -> None:
         # About that of the system: a preconditioner.
-        self.diagonal = diagonal + problem.lam
-        self.lam, self.roots = problem.lam, np.sqrt(w)
+        self.diagonal = diagonal + objective.lam
+        self.lam, self.roots = objective.lam, np.sqrt(w)
         # Idle columns come last and are zero: they have no column in X, only the centre.
-        kept = columns[: np.searchsorted(columns, problem.data.active)]
+        kept = columns[: np.searchsorted(columns, objective.data.active)]
         rows = np.flatnonzero(curvature)
-        factored = _MAX_FACTOR if diagonal.sum() > _STIFF * problem.lam else _MAX_EASY_FACTOR
+        factored = _MAX_FACTOR if diagonal.sum() > _STIFF * objective.lam else _MAX_EASY_FACTOR
         self.small = min(len(rows), len(columns)) <= factored
         # Conjugate gradients that need few digits may have products in single precision.
         within = SINGLE_RANGE[0] < self.diagonal.min() and self.diagonal.max() < SINGLE_RANGE[1]
-        X: Any = problem.data.single if single and within and not self.small else problem.data.X
+        X: Any = objective.data.single if single and within and not self.small else objective.data.X
         # Taking rows or columns costs several products, so products are with all unless few are needed.
         if len(rows) < (1.0 if self.small else _ENOUGH) * len(z):
             X, curvature, z = X[rows], curvature[rows], z[rows]
         self.stored = len(kept)
         if len(kept) < (1.0 if self.small else _ENOUGH) * X.shape[1]:
-            X, kept = X[:, kept] if problem.data.sparse else np.take(X, kept, axis=1), np.arange(len(kept))
+            X, kept = X[:, kept] if objective.data.sparse else np.take(X, kept, axis=1), np.arange(len(kept))
         self.X, self.kept = X, kept
-        self.scale, self.centre = problem.radius * np.sqrt(curvature / problem.data.n), z / problem.radius
+        self.scale, self.centre = objective.radius * np.sqrt(curvature / objective.data.n), z / objective.radius
 
     def solve(self, right: Array, accuracy: float) -> Array:
         """s such that D^(1/2) s solves the system for D^(1/2) right; accuracy: relative, of conjugate gradients."""

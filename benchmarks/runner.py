@@ -1,0 +1,128 @@
+"""Rivals on the same work, timed in turns in one process, and the row that each leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses as dc
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.guests import Guest, Invitation
+
+Accuracy = Mapping[str, float]
+
+
+@dc.dataclass(frozen=True)
+class Rival:
+    """Somebody who can do the work.
+
+    run: does it once and returns the answer; an `Invitation` has it done by another Python; a string says why nobody
+    does. judge: figures of an answer. target: what we want, such as "ratio >= 2.5": of `cpu`, `wall`, `ratio` or a
+    figure. times: `run` is this part of the work, its seconds are multiplied. once: too slow to be warmed up and
+    repeated. note: what else to know.
+    """
+
+    who: str
+    run: Callable[[], Any] | Invitation | str
+    judge: Callable[[Any], Accuracy] = lambda answer: {}
+    target: str = ""
+    times: float = 1.0
+    once: bool = False
+    note: str = ""
+
+
+@dc.dataclass(frozen=True)
+class Work:
+    """What is to be done, in words and numbers, and who does it: ours first, over whose time ratios are."""
+
+    words: str
+    sizes: Mapping[str, float]
+    rivals: Sequence[Rival]
+
+
+@dc.dataclass(frozen=True)
+class Row:
+    """One rival on one piece of work.
+
+    cpu, wall: medians in seconds, None where it did not run. ratio: its CPU seconds over ours, None for ours. accuracy:
+    figures of what came out. met: whether the target is met; None where there is none, or nothing was timed at the
+    sizes that targets are for. note: what else to know, such as why it did not run.
+    """
+
+    benchmark: str
+    work: str
+    sizes: dict[str, float]
+    who: str
+    cpu: float | None
+    wall: float | None
+    ratio: float | None
+    accuracy: dict[str, float]
+    target: str
+    met: bool | None
+    note: str
+
+
+def timed(run: Callable[[], Any]) -> tuple[float, float, Any]:
+    """CPU seconds of the process and wall seconds of one call, and what it returned."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    answer = run()
+    return time.process_time() - cpu, time.perf_counter() - wall, answer
+
+
+def compete(
+    benchmark: str, work: Work, rounds: int, *, judged: bool, interpreters: Mapping[str, str | None]
+) -> list[Row]:
+    """All take turns: one warm-up each, whose answer is judged, then `rounds` timed turns; medians count.
+
+    judged: whether targets are for these sizes. interpreters: of each package's guest, None where nobody named one.
+    """
+    seconds: list[list[tuple[float, float]]] = [[] for _ in work.rivals]
+    figures: list[dict[str, float]] = [{} for _ in work.rivals]
+    with contextlib.ExitStack() as guests:
+        turns = [_turn_of(rival, interpreters, guests) for rival in work.rivals]
+        for number in range(rounds + 1):
+            for k, (rival, turn) in enumerate(zip(work.rivals, turns, strict=True)):
+                if isinstance(turn, str) or (rival.once and number != 1):
+                    continue
+                cpu, wall, answer = turn()
+                if number > 0:
+                    seconds[k].append((cpu * rival.times, wall * rival.times))
+                figures[k] = figures[k] or {name: float(value) for name, value in rival.judge(answer).items()}
+    ours = statistics.median(cpu for cpu, _ in seconds[0])
+    rows: list[Row] = []
+    for rival, turn, taken, accuracy in zip(work.rivals, turns, seconds, figures, strict=True):
+        note = f"not run: {turn}" if isinstance(turn, str) else rival.note
+        what = benchmark, work.words, dict(work.sizes), rival.who
+        row = Row(*what, None, None, None, accuracy, rival.target, None, note)
+        if taken:
+            cpu, wall = (statistics.median(column) for column in zip(*taken, strict=True))
+            row = dc.replace(row, cpu=cpu, wall=wall, ratio=cpu / ours if rows else None)
+            row = dc.replace(row, met=met(row) if judged else None)
+        rows.append(row)
+    return rows
+
+
+def _turn_of(
+    rival: Rival, interpreters: Mapping[str, str | None], guests: contextlib.ExitStack
+) -> Callable[[], tuple[float, float, Any]] | str:
+    """What does the work once, as `timed` returns it, or why nobody does."""
+    run = rival.run
+    if isinstance(run, Invitation):
+        python = interpreters.get(run.package)
+        return guests.enter_context(Guest(python, run)).turn if python else f"--{run.package} PYTHON"
+    return run if isinstance(run, str) else lambda: timed(run)
+
+
+def met(row: Row) -> bool | None:
+    """Whether what was timed meets the row's target; None where it has none.
+
+    >>> met(Row("noise", "a vector", {}, "ours", 0.1, 0.1, None, {"peak": 2.0}, "peak <= 1.01", None, ""))
+    False
+    """
+    if not row.target:
+        return None
+    figure, sign, bound = row.target.rsplit(" ", 2)
+    value = row.accuracy[figure] if figure in row.accuracy else getattr(row, figure)
+    return bool(value >= float(bound) if sign == ">=" else value <= float(bound))
