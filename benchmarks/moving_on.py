@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dpcore
-from dpcore import Axis, Budget, Problem, figures
+from dpcore import Axis, Budget, Experiment, Problem, figures
 from dpcore.audit.all_versions import TrialsQuestion
 from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import PriceQuestion

@@ -380,10 +380,10 @@ def test_the_log_has_no_words_that_may_quote_a_record(monkeypatch, caplog, still
 
 def test_an_answer_about_private_records_is_kept_by_those_who_ask_and_by_nobody_else():
     records = hold()
-    question = Setting(Problem(Problem(records.key, n=42)), splits=2)
+    question = Setting(Problem(records.key, n=42), splits=2)
     mine = join(question, "me")
     assert join(question, "somebody else") is not mine
     until(lambda: mine.watch("me") or mine.finished)
     assert mine.complete and question not in jobs._KNOWN
-    public = Setting(Problem(Problem("iris", n=42)), splits=2)
+    public = Setting(Problem("iris", n=42), splits=2)
     assert join(public, "me") is join(public, "somebody else")

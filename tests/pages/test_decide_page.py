@@ -49,7 +49,7 @@ def readouts(page: AppTest) -> list[str]:
 
 def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     page = opened(give_up=5.0)
-    setting = Setting(Problem(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7)), "output_gaussian", splits=FEW)
+    setting = Setting(Problem("synthetic", n=500, p=8, delta=1e-6, seed=7), "output_gaussian", splits=FEW)
     curve = lost_curve(setting)
     found = smallest_budget(curve, 5.0)
     assert found.reachable
@@ -127,7 +127,7 @@ def rarely_sick(old_only: bool) -> bytes:
 def test_the_larger_class_is_a_number_where_it_is_near_and_a_line(monkeypatch, old_only, give_up, phrase):
     held = own_file(monkeypatch, 100.0, rarely_sick(old_only))
     page = finished(open_script(PAGE, at_hand=OWN_FILE, give_up=give_up, epsilon=0.3))
-    curve = lost_curve(Setting(Problem(Problem(held.key, n=1_400, p=3, seed=7)), splits=FEW))
+    curve = lost_curve(Setting(Problem(held.key, n=1_400, p=3, seed=7), splits=FEW))
     assert phrase in said(page) and f"{100 * curve.floor.mean():.1f}" in said(page)
     assert (curve.learnable < 0.05) == phrase.startswith("Nothing")
     if curve.learnable >= 0.05:

@@ -61,7 +61,7 @@ def gate(monkeypatch) -> Iterator[threading.Semaphore]:
 
 
 def test_answers_are_those_of_the_functions():
-    setting = Setting(Problem(Problem("synthetic", n=150, seed=11)), splits=4)
+    setting = Setting(Problem("synthetic", n=150, seed=11), splits=4)
     curve = answered(join(setting, "me"))
     assert curve.complete and np.array_equal(curve.snapshot.lost, lost_curve(setting).lost)
     price = answered(join(PriceQuestion(setting), "me"))
@@ -72,7 +72,7 @@ def test_answers_are_those_of_the_functions():
 
 
 def test_snapshots_grow_and_are_shared(gate):
-    setting = Setting(Problem(Problem("synthetic", n=120, seed=12)), splits=5)
+    setting = Setting(Problem("synthetic", n=120, seed=12), splits=5)
     mine, yours = join(setting, "me"), join(setting, "you")
     assert mine is yours and mine.snapshot is None and not mine.finished
     seen = []
@@ -87,7 +87,7 @@ def test_snapshots_grow_and_are_shared(gate):
 
 
 def test_nobody_watches_and_nothing_goes_on(gate):
-    setting = Setting(Problem(Problem("synthetic", n=110, seed=13)), splits=5)
+    setting = Setting(Problem("synthetic", n=110, seed=13), splits=5)
     left = join(setting, "me")
     gate.release(2)
     wait_for(lambda: (left.watch("me"), left.snapshot is not None)[1])
@@ -101,14 +101,14 @@ def test_nobody_watches_and_nothing_goes_on(gate):
 
 
 def test_reasons_and_errors_are_told(monkeypatch, caplog):
-    never = answered(join(PriceQuestion(Setting(Problem(Problem("synthetic", n=100, delta=0.0)), splits=2)), "me"))
+    never = answered(join(PriceQuestion(Setting(Problem("synthetic", n=100, delta=0.0), splits=2)), "me"))
     assert never.complete and "delta" in never.reason and never.snapshot is None
 
     def broken(cell, cancelled):
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr(loss_curve, "run_cell", broken)
-    setting = Setting(Problem(Problem("synthetic", n=101)), splits=2)
+    setting = Setting(Problem("synthetic", n=101), splits=2)
     failed = answered(join(setting, "me"))
     assert failed.failed and not failed.complete and "broken on purpose" in caplog.text
     assert join(setting, "me") is not failed
@@ -117,8 +117,8 @@ def test_reasons_and_errors_are_told(monkeypatch, caplog):
 def test_a_short_question_passes_a_long_one(gate):
     """Three long questions hold both threads; a short one still gets its turns."""
     gate.release(10_000)
-    long = [join(Setting(Problem(Problem("synthetic", n=3_000, seed=20 + k)), splits=200), "me") for k in range(3)]
-    short = join(Setting(Problem(Problem("synthetic", n=50, seed=30)), splits=3), "me")
+    long = [join(Setting(Problem("synthetic", n=3_000, seed=20 + k), splits=200), "me") for k in range(3)]
+    short = join(Setting(Problem("synthetic", n=50, seed=30), splits=3), "me")
 
     def done() -> bool:
         for held in (*long, short):
@@ -134,7 +134,7 @@ def test_a_short_question_passes_a_long_one(gate):
 def test_few_answers_are_kept(monkeypatch):
     monkeypatch.setattr(jobs, "_MOST_KNOWN", 2)
     for seed in range(40, 44):
-        answered(join(Setting(Problem(Problem("synthetic", n=50, seed=seed)), splits=2), "me"))
+        answered(join(Setting(Problem("synthetic", n=50, seed=seed), splits=2), "me"))
     assert len(jobs._KNOWN) == 2
 
 

@@ -36,7 +36,7 @@ def test_people_for_a_budget_and_the_budget_for_these_people_agree():
 
 def test_the_search_ends_early_and_misses_nothing(monkeypatch):
     monkeypatch.setattr(sample_size, "PEOPLE", PEOPLE[:9])
-    asked = PeopleQuestion(Setting(Problem(Problem("iris")), "objective_gaussian", splits=5), 1.0, 6.0)
+    asked = PeopleQuestion(Setting(Problem("iris"), "objective_gaussian", splits=5), 1.0, 6.0)
     early = list(asked.snapshots())
     assert early[-1].people[-1] < PEOPLE[8] and [len(found.people) for found in early] == list(range(1, len(early) + 1))
     monkeypatch.setattr(sample_size, "_ENOUGH", 10**6)
@@ -47,7 +47,7 @@ def test_the_search_ends_early_and_misses_nothing(monkeypatch):
 
 
 def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
-    wide = PeopleQuestion(Setting(Problem(Problem("synthetic", p=2_000)), splits=2), 0.01, 1.0)
+    wide = PeopleQuestion(Setting(Problem("synthetic", p=2_000), splits=2), 0.01, 1.0)
     assert max(wide.sizes) == 20_000, "no more records than fit into memory"
     monkeypatch.setattr(sample_size, "PEOPLE", PEOPLE[:7])
     setting = Setting(Problem("breast_cancer", lam=1e-3), "objective_gaussian", splits=2)
@@ -62,8 +62,8 @@ def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
 
 def test_questions_are_equal_wherever_the_sliders_stand():
     here, there = (
-        Setting(Problem(Problem("synthetic", n=300))),
-        Setting(Problem(Problem("synthetic", n=5_000)), epsilons=(1.0,)),
+        Setting(Problem("synthetic", n=300)),
+        Setting(Problem("synthetic", n=5_000), epsilons=(1.0,)),
     )
     assert PeopleQuestion(here, 1.0, 5.0) == PeopleQuestion(there, 1.0, 5.0)
     assert PeopleQuestion(here, 1.0, 5.0) != PeopleQuestion(here, 2.0, 5.0)
@@ -76,13 +76,13 @@ def test_questions_are_equal_wherever_the_sliders_stand():
 @pytest.mark.parametrize(
     "setting",
     [
-        Setting(Problem(Problem("breast_cancer", n=300)), "objective_gaussian", epsilons=EPSILONS[:-1], splits=10),
-        Setting(Problem(Problem("synthetic", n=1_000, lam=1e-4)), "output_gaussian", epsilons=EPSILONS, splits=10),
-        Setting(Problem(Problem("synthetic", n=300, lam=1e-4)), "output_gamma", epsilons=EPSILONS[1:], splits=6),
-        Setting(Problem(Problem("synthetic", n=500)), "noisy_gd", epsilons=EPSILONS, splits=10),
-        Setting(Problem(Problem("synthetic_regression", n=500, loss="huber", lam=1e-3)), epsilons=EPSILONS, splits=10),
+        Setting(Problem("breast_cancer", n=300), "objective_gaussian", epsilons=EPSILONS[:-1], splits=10),
+        Setting(Problem("synthetic", n=1_000, lam=1e-4), "output_gaussian", epsilons=EPSILONS, splits=10),
+        Setting(Problem("synthetic", n=300, lam=1e-4), "output_gamma", epsilons=EPSILONS[1:], splits=6),
+        Setting(Problem("synthetic", n=500), "noisy_gd", epsilons=EPSILONS, splits=10),
+        Setting(Problem("synthetic_regression", n=500, loss="huber", lam=1e-3), epsilons=EPSILONS, splits=10),
         Setting(
-            Problem(Problem("synthetic_sparse", n=500, p=16, loss="squared")),
+            Problem("synthetic_sparse", n=500, p=16, loss="squared"),
             "frank_wolfe_polytope",
             epsilons=EPSILONS,
             splits=10,
