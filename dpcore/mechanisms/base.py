@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
+import inspect
 import math
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,6 +24,9 @@ from ..data import check_records
 from .noise.rounding import on_grid
 from .noise.spherical import NOISES, Noise
 from .worst_pairs import opposite_labels
+
+Family = Literal["output", "objective", "gradient", "frank_wolfe", "sampling", "variance_reduced"]
+Place = Literal["answer", "question", "step", "choice"]
 
 
 def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
@@ -77,9 +82,10 @@ class Drawn:
 class Mechanism(abc.ABC):
     """Base of all mechanisms. A subclass is frozen; its fields are its knobs and it keeps no other state.
 
-    key: registry key (a field, so that two mechanisms never hash alike). label, source: for charts and docs.
-    noise: the law of what it adds. quantity: the metric its bounds speak of. set: where its models live.
-    usual_loss: what `dpcore.solve` takes where nobody says.
+    key: registry key (a field, so that two mechanisms never hash alike). noise: the law of what it adds. A subclass
+    sets both, or makes noise a knob. label, source: for charts and docs. family: of the mechanisms drawn in one colour.
+    place: where it puts its noise. quantity: the metric its bounds speak of. set: where its models live. usual_loss:
+    what `dpcore.solve` takes where nobody says.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
@@ -87,7 +93,9 @@ class Mechanism(abc.ABC):
 
     label: ClassVar[str]
     source: ClassVar[str]
-    quantity: ClassVar[str]
+    family: ClassVar[Family]
+    place: ClassVar[Place]
+    quantity: ClassVar[str] = "excess_empirical_risk"
     set: ClassVar[SetName | ConvexSet] = "ball"
     usual_loss: ClassVar[str] = "logistic"
 
@@ -95,6 +103,21 @@ class Mechanism(abc.ABC):
         for field in dc.fields(self):
             if choices := field.metadata.get("choices"):
                 one_of(field.name, getattr(self, field.name), choices)
+
+    @classmethod
+    def guarantee(cls) -> tuple[str, str]:
+        """The promise that the docstring states after "Guarantee:", and what it says of it after a comma.
+
+        >>> from dpcore.mechanisms import mechanism_class
+        >>> mechanism_class("phased_sgd").guarantee()[0]
+        '(epsilon, delta)-differential privacy'
+        """
+        text = inspect.getdoc(cls) or ""
+        found = re.search(r"^Guarantee: (.*?)\.$\n(?=\S)", text, re.DOTALL | re.MULTILINE)
+        if not found:
+            raise ValueError(f"the docstring of {cls.key} must say what it guarantees, got {text[:80]!r}")
+        promise, _, conditions = " ".join(found[1].split()).partition("privacy")
+        return promise + "privacy", conditions.strip(" ,").removesuffix(".")
 
     @property
     def q(self) -> float:
