@@ -15,7 +15,7 @@ from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...accounting.tradeoff import GaussianCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, Plan
+from ...core.privacy import Bound, Budget, Event, Plan
 from ...core.sets import L1Ball, Polytope, Simplex
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
@@ -51,8 +51,6 @@ class FrankWolfeGeneral(ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="frank_wolfe_general", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
@@ -60,9 +58,11 @@ class FrankWolfeGeneral(ReadingMechanism):
     )
     T: int | str = knob("auto", help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2')
 
+    key: str = dc.field(default="frank_wolfe_general", init=False, repr=False)
     label = "Frank-Wolfe with noisy gradients"
     source = _SOURCE
-    quantity = "excess_empirical_risk"
+    family = "frank_wolfe"
+    place = "step"
     set = "l1_ball"
     usual_loss = "squared"
 
@@ -289,6 +289,3 @@ def _start(spec: Spec) -> Array:
     if isinstance(spec.shape, Polytope):
         return size * spec.shape.table.mean(axis=0)
     return np.full(spec.p, size / spec.p) if isinstance(spec.shape, Simplex) else np.zeros(spec.p)
-
-
-MECHANISM = FrankWolfeGeneral

@@ -89,8 +89,6 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         the low-order bits of probabilities; a release whose seed is known.
     """
 
-    key: str = dc.field(default="polyhedral_frank_wolfe", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
@@ -103,8 +101,12 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     )
     T: int | str = knob("auto", help='depth of the last tree, or number of minibatches: "auto" or an integer >= 1')
 
+    key: str = dc.field(default="polyhedral_frank_wolfe", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "one-pass Frank-Wolfe on a polytope"
     source = f"{_SOURCE}, Algorithm 2"
+    family = "frank_wolfe"
+    place = "choice"
     quantity = "excess_population_risk"
     set = "l1_ball"
 
@@ -361,6 +363,3 @@ def _idle(spec: Spec, prepared: Prepared) -> int:
 def _models(plan: Plan, walked: Walked, prepared: Prepared) -> Array:
     shape = plan.spec.shape
     return walked.thetas @ shape.table[:, : len(prepared.theta)] if isinstance(shape, Polytope) else walked.thetas
-
-
-MECHANISM = PolyhedralFrankWolfe

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from ... import theory
 from ...core.arrays import Array
@@ -214,6 +213,8 @@ def entry_moves(land: Slopes, first: Any, batch: Any, step: Any) -> tuple[Any, A
 
 def stream_weight(land: Slopes, stream: Stream, shares: Array | None = None) -> Weight:
     """shares: [choices], the noise of each choice over the plan's scale; None for 1."""
+    from scipy.signal import lfilter  # 1.2 s of imports, which pages that list mechanisms need not wait for
+
     s0, s1 = entry_moves(land, stream.first, stream.batch, stream.step)
     kept = 1.0 - stream.step
     weights = np.ones(stream.choices) if shares is None else 1.0 / shares

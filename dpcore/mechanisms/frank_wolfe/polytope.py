@@ -81,8 +81,6 @@ class FrankWolfePolytope(ReadingMechanism):
         low-order bits of probabilities; a release whose seed is known.
     """
 
-    key: str = dc.field(default="frank_wolfe_polytope", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published", "published_safe"),
@@ -90,9 +88,12 @@ class FrankWolfePolytope(ReadingMechanism):
     )
     T: int | str = knob("auto", help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2')
 
+    key: str = dc.field(default="frank_wolfe_polytope", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "Frank-Wolfe on a polytope"
     source = f"{_SOURCE}, Algorithm 2"
-    quantity = "excess_empirical_risk"
+    family = "frank_wolfe"
+    place = "choice"
     set = "l1_ball"
     usual_loss = "squared"
 
@@ -297,6 +298,3 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
 def _range(law: NoiseLaw, scale: float, sensitivity: float) -> float:
     """Of the log-ratios of one choice: 2 Delta / b, or for Laplace noise, which is (2 Delta / b)-DP, twice that."""
     return (2.0 if law == "gumbel" else 4.0) * sensitivity / scale
-
-
-MECHANISM = FrankWolfePolytope

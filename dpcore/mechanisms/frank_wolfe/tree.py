@@ -67,7 +67,6 @@ class TreeFrankWolfe(ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="tree_frank_wolfe", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
@@ -85,8 +84,11 @@ class TreeFrankWolfe(ReadingMechanism):
     )
     T: int | str = knob("auto", help='phases: "auto", which minimises the proved bound, or a whole number from 1 to 14')
 
+    key: str = dc.field(default="tree_frank_wolfe", init=False, repr=False)
     label = "Frank-Wolfe on gradient trees"
     source = _SOURCE
+    family = "variance_reduced"
+    place = "step"
     quantity = "excess_population_risk"
     set = LqBall(1.5)
 
@@ -277,6 +279,3 @@ def _bound(land: LpTerrain, law: LpNoise, tree: Tree, M: float) -> float:
         noise=M * math.sqrt(found.kappa * land.d),
         smooth=1.0 if law.law == "gaussian" else law.order - 1.0,
     )
-
-
-MECHANISM = TreeFrankWolfe

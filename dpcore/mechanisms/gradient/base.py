@@ -48,7 +48,8 @@ class GradientPerturbation(SampledMechanism):
     steps: int | str = knob("auto", help='how many noisy steps: "auto" or an integer')
     step: float | str = knob("auto", help='the step size (its first value, if it decays): "auto" or a number')
 
-    quantity = "excess_empirical_risk"
+    family = "gradient"
+    place = "step"
 
     def __post_init__(self) -> None:
         super().__post_init__()

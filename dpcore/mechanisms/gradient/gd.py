@@ -13,7 +13,7 @@ from ...accounting.gaussian import gaussian_mu
 from ...accounting.tradeoff import GaussianCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Budget, Event, NoiseLaw, Plan
+from ...core.privacy import Budget, Event, Plan
 from ...core.records import Data
 from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import Streams, gradient_descent
@@ -45,8 +45,6 @@ class NoisyGD(GradientPerturbation):
     """
 
     key: str = dc.field(default="noisy_gd", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
-
     label = "gradient perturbation, full batch"
     source = "Kamath's lecture, section Gradient Perturbation; Bassily, Smith and Thakurta 2014"
 
@@ -160,6 +158,3 @@ def _descend(
         cancelled=cancelled,
         watch=watch,
     )
-
-
-MECHANISM = NoisyGD

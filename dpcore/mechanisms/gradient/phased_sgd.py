@@ -14,7 +14,7 @@ from ...accounting.gaussian import gaussian_mu
 from ...accounting.tradeoff import GaussianCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Spec
 from ...core.validation import check_real
@@ -79,15 +79,16 @@ class PhasedSGD(ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="phased_sgd", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight", choices=("tight",), help="which proof sets the noise: exact Gaussian accounting of a phase"
     )
     step: float | str = knob("auto", help='eta, the steps of phase i being eta / 4^i: "auto" or a number > 0')
 
+    key: str = dc.field(default="phased_sgd", init=False, repr=False)
     label = "phased stochastic gradient descent"
     source = _SOURCE
+    family = "gradient"
+    place = "step"
     quantity = "excess_population_risk"
     set = "box"
 
@@ -266,6 +267,3 @@ def descender_of(plan: Plan, data: Data) -> Descender:
         reach, (smooth, jump) = land_of(plan.mechanism.key, spec).reach, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
     return Descender(loss, width, data, spec.shape, spec.size or 1.0)
-
-
-MECHANISM = PhasedSGD

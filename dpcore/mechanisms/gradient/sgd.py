@@ -15,7 +15,7 @@ from ...accounting.subsampled_rdp import Sampling, subsampled_epsilon, subsample
 from ...accounting.tradeoff import BatchCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Budget, Event, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Spec
 from ...core.validation import positive
@@ -61,8 +61,6 @@ class NoisySGD(GradientPerturbation):
         noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="noisy_sgd", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight", choices=("tight", "published"), help="which proof sets the noise: Renyi divergences, or the lecture's"
     )
@@ -71,6 +69,7 @@ class NoisySGD(GradientPerturbation):
     )
     batch: float | str = knob("auto", help='poisson: expected records in a batch, "auto" or a number >= 1')
 
+    key: str = dc.field(default="noisy_sgd", init=False, repr=False)
     label = "gradient perturbation, random batches"
     source = "Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014"
 
@@ -270,6 +269,3 @@ def _shared(plan: Plan) -> dict[str, Any]:
         "lam": float(plan.spec.lam),
         "first": descent.first,
     }
-
-
-MECHANISM = NoisySGD

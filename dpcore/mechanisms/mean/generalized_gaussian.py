@@ -49,7 +49,6 @@ class GeneralizedGaussian(ReadingMechanism):
         floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="generalized_gaussian", init=False, repr=False)
     noise: NoiseLaw = knob(
         "generalized_gaussian", choices=LP_LAWS, help="the law of the noise: fitted to the norm, or scaled Gaussian"
     )
@@ -59,9 +58,11 @@ class GeneralizedGaussian(ReadingMechanism):
         help="which kappa sets the noise: the exact one, or the quoted one, which is too small for large q",
     )
 
+    key: str = dc.field(default="generalized_gaussian", init=False, repr=False)
     label = "mean with generalised Gaussian noise"
     source = _SOURCE
-    quantity = "excess_empirical_risk"
+    family = "output"
+    place = "answer"
     usual_loss = "mean"
 
     @property
@@ -176,6 +177,3 @@ class GeneralizedGaussian(ReadingMechanism):
         noise = self._noise(plan.spec)[0]
         away = [noise.log_density((outputs - side.theta) / plan.scale) for side in (one, zero)]
         return away[0] - away[1]
-
-
-MECHANISM = GeneralizedGaussian

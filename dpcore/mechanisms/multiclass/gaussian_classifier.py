@@ -70,16 +70,17 @@ class GaussianClassifier(SampledMechanism):
         seed is known.
     """
 
-    key: str = dc.field(default="gaussian_classifier", init=False, repr=False)
     noise: NoiseLaw = knob("gaussian", choices=("gaussian", "gamma"), help="the law of the noise; gamma has delta = 0")
     perturbed: str = knob(
         "objective", choices=("objective", "output"), help="what the noise is added to: the objective, or its minimiser"
     )
     accounting: str = knob("tight", choices=("tight",), help="the proof that sets the noise")
 
+    key: str = dc.field(default="gaussian_classifier", init=False, repr=False)
     label = "large-margin Gaussian classifier"
     source = "Pathak and Raj 2010, repaired"
-    quantity = "excess_empirical_risk"
+    family = "objective"
+    place = "question"
     usual_loss = "multiclass_hinge"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
@@ -330,6 +331,3 @@ class GaussianClassifier(SampledMechanism):
             for start in range(0, len(noise), step)
         ]
         return models.centred(np.concatenate(found))
-
-
-MECHANISM = GaussianClassifier

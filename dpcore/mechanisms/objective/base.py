@@ -50,7 +50,8 @@ class ObjectivePerturbation(SampledMechanism):
         help="which proof sets the noise: the corrected one, or the paper's, which may spend more than it says",
     )
 
-    quantity = "excess_empirical_risk"
+    family = "objective"
+    place = "question"
 
     @abc.abstractmethod
     def tight_scale(self, spec: Spec, budget: Budget, charge: float) -> float:

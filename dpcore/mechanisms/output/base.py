@@ -33,7 +33,8 @@ class OutputPerturbation(AdditiveMechanism):
     tol of the exact one. A subclass brings the noise and its multiplier for a budget.
     """
 
-    quantity = "excess_empirical_risk"
+    family = "output"
+    place = "answer"
 
     @abc.abstractmethod
     def multiplier(self, budget: Budget) -> float:

@@ -9,7 +9,7 @@ from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.gaussian import classical_multiplier, gaussian_epsilon, gaussian_mu, published_multiplier
 from ...accounting.tradeoff import GaussianCurve
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, NoiseLaw, Plan
+from ...core.privacy import Bound, Budget, Plan
 from ...core.specification import Spec
 from ..base import knob
 from .base import OutputPerturbation
@@ -35,14 +35,13 @@ class OutputGaussian(OutputPerturbation):
         floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="output_gaussian", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published", "classical", "lecture"),
         help="which proof sets the noise: the exact one, the paper's, the textbook's, or the lecture's lemma",
     )
 
+    key: str = dc.field(default="output_gaussian", init=False, repr=False)
     label = "output perturbation, Gaussian"
     source = "Jain and Thakurta 2014, Theorem 1"
 
@@ -80,6 +79,3 @@ class OutputGaussian(OutputPerturbation):
 
     def claimed_curve(self, plan: Plan) -> GaussianCurve:
         return GaussianCurve(gaussian_mu(plan.spent))
-
-
-MECHANISM = OutputGaussian

@@ -56,16 +56,18 @@ class FTRL(Mechanism):
         low-order bits of probabilities; a release whose seed is known.
     """
 
-    key: str = dc.field(default="ftrl", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
         help='which lam "auto" takes: the smallest one that is proved private, or the source\'s',
     )
 
+    key: str = dc.field(default="ftrl", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "follow the regularised leader"
     source = _SOURCE
+    family = "sampling"
+    place = "choice"
     quantity = "regret"
     set = "simplex"
     usual_loss = "linear"
@@ -262,6 +264,3 @@ def _spent(eta: float, times: int, budget: Budget) -> Budget:
     within = eta <= bounded_range_eta(budget, times)
     found = Budget(summed) if summed <= composed else Budget(composed, budget.delta)
     return Budget(min(found.epsilon, budget.epsilon), found.delta) if within else found
-
-
-MECHANISM = FTRL

@@ -77,8 +77,6 @@ class SimplexSampling(SampledMechanism):
         low-order bits of floating-point probabilities; a release whose seed is known.
     """
 
-    key: str = dc.field(default="simplex_sampling", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
@@ -86,9 +84,12 @@ class SimplexSampling(SampledMechanism):
     )
     m: int | str = knob("auto", help='how many columns are drawn: "auto" or an integer')
 
+    key: str = dc.field(default="simplex_sampling", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "sampling from the simplex"
     source = "Jain and Thakurta 2014, Theorems 3 and 4"
-    quantity = "excess_empirical_risk"
+    family = "sampling"
+    place = "choice"
     set = "simplex"
 
     def __post_init__(self) -> None:
@@ -297,6 +298,3 @@ def sampled_models(
             last, drawn = last + rng.multinomial(sizes[k] - drawn, law)[:r], sizes[k]
             models[i, k] = last
     return models * (radius / sizes)[:, None]
-
-
-MECHANISM = SimplexSampling

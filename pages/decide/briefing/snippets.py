@@ -6,7 +6,6 @@ import dataclasses as dc
 
 from dpcore.core.validation import positive
 from dpcore.experiments.experiment import Experiment
-from dpcore.figures import family_of
 
 
 def experiment_snippet(experiment: Experiment, *, at_most: float, epsilon: float) -> str:
@@ -55,7 +54,7 @@ figure = figures.lost_on_wall(
     budget=(budget, budget, budget),
     epsilon={epsilon!r},
     sure="no interval",
-    family={family_of(mechanism.key)!r},
+    family={mechanism.family!r},
     learnable=100 * float((accuracy.reference - accuracy.larger_class).mean()),
 )
 figure.show()
