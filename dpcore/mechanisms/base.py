@@ -13,13 +13,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..accounting.tradeoff import TradeoffCurve
+from ..accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
+from ..accounting.gaussian import gaussian_mu
+from ..accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
+from ..accounting.zcdp import zcdp_rho
 from ..core.arrays import Array
+from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Plan, Unconverged
 from ..core.records import Data
 from ..core.sets import ConvexSet, SetName, get_set
 from ..core.specification import Spec
-from ..core.validation import one_of
+from ..core.validation import integer, one_of
 from ..data import check_records
 from .noise.rounding import on_grid
 from .noise.spherical import NOISES, Noise
@@ -29,9 +33,30 @@ Family = Literal["output", "objective", "gradient", "frank_wolfe", "sampling", "
 Place = Literal["answer", "question", "step", "choice"]
 
 
-def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
-    """A tuning parameter of a mechanism: a dataclass field whose metadata a slider or a picker can be built from."""
-    return dc.field(default=default, metadata={"choices": choices, "help": help})
+def knob(
+    default: Any,
+    *,
+    choices: tuple[Any, ...] | None = None,
+    check: Callable[[str, Any], Any] | None = None,
+    help: str,
+) -> Any:
+    """A tuning parameter of a mechanism: a dataclass field whose metadata a slider or a picker can be built from.
+
+    check: of its name and a value, returns the value as the mechanism keeps it; "auto" is not checked.
+    """
+    return dc.field(default=default, metadata={"choices": choices, "check": check, "help": help})
+
+
+def whole(least: int, most: int) -> Callable[[str, Any], int]:
+    """A knob's check that it is a whole number from `least` to `most`."""
+
+    def check(name: str, value: Any) -> int:
+        number = integer(name, value, at_least=least)
+        if number > most:
+            raise ValueError(f"{name} must be at most {most:,}, got {number:,}")
+        return number
+
+    return check
 
 
 @dc.dataclass(frozen=True)
@@ -56,6 +81,13 @@ class PreparedRecords(Prepared):
     """data: for mechanisms that look at the records again in every release."""
 
     data: Data
+
+
+def gradients_apart(plan: Plan, zero: Prepared, one: Prepared, start: Array) -> float:
+    """The L2 distance between the gradients of F on two data sets at `start`, [1, p]."""
+    loss = get_loss(plan.spec.loss)
+    first, second = (loss.gradients(records_of(side), start)[0] for side in (zero, one))
+    return float(np.linalg.norm(second - first))
 
 
 def records_of(prepared: Prepared) -> Data:
@@ -101,8 +133,11 @@ class Mechanism(abc.ABC):
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):
+            value = getattr(self, field.name)
             if choices := field.metadata.get("choices"):
-                one_of(field.name, getattr(self, field.name), choices)
+                one_of(field.name, value, choices)
+            if (check := field.metadata.get("check")) and value != "auto":
+                object.__setattr__(self, field.name, check(field.name, value))
 
     @classmethod
     def guarantee(cls) -> tuple[str, str]:
@@ -164,13 +199,13 @@ class Mechanism(abc.ABC):
         """The same with zeros for `idle` columns that no record fills."""
         return dc.replace(prepared, theta=np.pad(prepared.theta, (0, idle))) if idle else prepared
 
-    @abc.abstractmethod
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         """One private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""
+        return self.release_many(plan, prepared, [rng])[0]
 
+    @abc.abstractmethod
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """Independent releases, one per generator, shape [len(rngs), r]."""
-        return np.stack([self.release(plan, prepared, rng) for rng in rngs])
+        """Independent releases, one per generator, shape [len(rngs), r]; as `release` one by one, up to rounding."""
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
@@ -181,7 +216,7 @@ class Mechanism(abc.ABC):
 
         0 where a release tells choices and nothing else.
         """
-        return plan.scale
+        return 0.0 if plan.noise in ("gumbel", "laplace") else plan.scale
 
     def rounded(self, plan: Plan, releases: Array) -> Array:
         """Releases as they are published: on their grid."""
@@ -214,8 +249,12 @@ class Mechanism(abc.ABC):
         raise NotApplicable(f"{self.key} has no separation and cannot be audited")
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for a row each; shape [k]."""
-        raise NotApplicable(f"{self.key} has no log-likelihood ratio and cannot be audited")
+        """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for a row each; shape [k].
+
+        By default of all steps together, each given the iterate that the transcript leads to.
+        """
+        away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
+        return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
         """What every step added its noise to on these records, at the iterates that transcripts [k, T p] lead to.
@@ -256,9 +295,6 @@ class AdditiveMechanism(Mechanism):
     Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`).
     """
 
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        return self.release_many(plan, prepared, [rng])[0]
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         check_certificate(prepared.distance, plan)
         # In place: with many columns a vector is large beside the records.
@@ -273,6 +309,25 @@ class AdditiveMechanism(Mechanism):
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         away = [self.law.log_density((outputs - side.theta) / plan.scale) for side in (one, zero)]
         return away[0] - away[1]
+
+
+@dc.dataclass(frozen=True)
+class GaussianGuarantee(Mechanism):
+    """A mechanism whose run is exactly as private as one release of Gaussian noise, however many its steps are.
+
+    For generalised Gaussian noise no more is known than its zCDP.
+    """
+
+    def attack_limit(self, plan: Plan) -> float:
+        """Phi(mu / 2) with mu = sqrt(times) sensitivity / scale; what rho = mu^2 / 2 allows by zCDP."""
+        event = plan.ledger[0]
+        mu = math.sqrt(event.times) * event.sensitivity / plan.scale
+        return gaussian_attack_limit(mu) if self.noise == "gaussian" else zcdp_attack_limit(0.5 * mu**2)
+
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
+        if self.noise == "gaussian":
+            return GaussianCurve(gaussian_mu(plan.spent))
+        return ZcdpCurve(math.sqrt(2.0 * zcdp_rho(plan.spent)))
 
 
 @dc.dataclass(frozen=True)
@@ -309,10 +364,3 @@ class ReadingMechanism(SampledMechanism):
 
     def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
         return [self.prepare(plans[0], data)] * len(plans)
-
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        return self.release_many(plan, prepared, [rng])[0]
-
-    @abc.abstractmethod
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding."""

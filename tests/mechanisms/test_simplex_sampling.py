@@ -240,7 +240,7 @@ def test_what_has_no_guarantee_is_refused_with_the_reason(facts, message):
         (2.5, "m must be an integer >= 1, got 2.5"),
         (True, "m must be an integer >= 1, got True"),
         ("all", "m must be an integer >= 1, got 'all'"),
-        (10**12 + 1, r"m must be at most 10\^12, got 1,000,000,000,001"),
+        (10**12 + 1, r"m must be at most 1,000,000,000,000, got 1,000,000,000,001"),
     ],
 )
 def test_a_number_of_draws_must_be_one(m, message):

@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import theory
-from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
-from ...accounting.tradeoff import GaussianCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, Plan
@@ -20,7 +18,16 @@ from ...core.sets import L1Ball, Polytope, Simplex
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
-from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import (
+    Drawn,
+    GaussianGuarantee,
+    Prepared,
+    ReadingMechanism,
+    check_certificate,
+    gradients_apart,
+    knob,
+    records_of,
+)
 from .step_count import Terrain, auto_T, best_T, check_problem, check_T, published_general_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
@@ -28,7 +35,7 @@ _SAFETY = 1e-12  # noise is rounded up
 
 
 @dc.dataclass(frozen=True)
-class FrankWolfeGeneral(ReadingMechanism):
+class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     """Release theta_T of theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), in any set of
     `dpcore.core.sets`.
 
@@ -56,7 +63,11 @@ class FrankWolfeGeneral(ReadingMechanism):
         choices=("tight", "published"),
         help="which proof sets the noise: exact Gaussian accounting, or the published order (reconstructed constant)",
     )
-    T: int | str = knob("auto", help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2')
+    T: int | str = knob(
+        "auto",
+        check=check_T,
+        help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2',
+    )
 
     key: str = dc.field(default="frank_wolfe_general", init=False, repr=False)
     label = "Frank-Wolfe with noisy gradients"
@@ -65,10 +76,6 @@ class FrankWolfeGeneral(ReadingMechanism):
     place = "step"
     set = "l1_ball"
     usual_loss = "squared"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "T", check_T(self.T))
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         """See the class. Pure function of public facts; raises NotApplicable with the reason.
@@ -123,15 +130,7 @@ class FrankWolfeGeneral(ReadingMechanism):
             Bound("excess_empirical_risk", "rate", rate, "expectation", _SOURCE, within),
         )
 
-    def attack_limit(self, plan: Plan) -> float:
-        """Phi(mu / 2) for all noisy gradients together, mu = sqrt(T - 1) sensitivity / scale."""
-        return gaussian_attack_limit(math.sqrt(plan.steps) * plan.ledger[0].sensitivity / plan.scale)
-
-    def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(gaussian_mu(plan.spent))
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding."""
         check_certificate(prepared.distance, plan)
         risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
@@ -178,14 +177,7 @@ class FrankWolfeGeneral(ReadingMechanism):
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the gradients at theta_1."""
-        loss, start = get_loss(plan.spec.loss), _start(plan.spec)[None]
-        gradients = [loss.gradients(records_of(side), start)[0] for side in (zero, one)]
-        return float(np.linalg.norm(gradients[1] - gradients[0]))
-
-    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """Of all steps together, each given the iterate that the transcript leads to."""
-        away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
-        return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
+        return gradients_apart(plan, zero, one, _start(plan.spec)[None])
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
         loss, size, data = get_loss(plan.spec.loss), plan.spec.size or 1.0, records_of(prepared)

@@ -84,7 +84,6 @@ class GaussianClassifier(SampledMechanism):
     usual_loss = "multiclass_hinge"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         self._check(spec)
         spec = dc.replace(spec, lam=self._lam(spec, budget)) if isinstance(spec.lam, str) else spec
         lam, D = float(spec.lam), rules.gradient_change(spec)
@@ -179,12 +178,8 @@ class GaussianClassifier(SampledMechanism):
         """A draw of the noise at scale 1, [C, q]."""
         return models.direction(self.law, spec, rng)
 
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        """One private draw, [C, p + 1, p + 1], in the coordinates x~."""
-        return self.release_many(plan, prepared, [rng])[0]
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """Independent releases, [len(rngs), C, p + 1, p + 1]."""
+        """Independent releases, [len(rngs), C, p + 1, p + 1], in the coordinates x~."""
         check_certificate(prepared.distance, plan)
         noise = np.stack(
             [[event_scale * self.direction(plan.spec, rng) for event_scale in self._scales(plan)] for rng in rngs]

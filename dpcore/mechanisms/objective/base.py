@@ -74,7 +74,6 @@ class ObjectivePerturbation(SampledMechanism):
         """Orders of growth as published, shape only."""
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         self._check(spec)
         main, rest = parts(budget)
         spec = dc.replace(spec, lam=self._lam(spec, main)) if isinstance(spec.lam, str) else spec

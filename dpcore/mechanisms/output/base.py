@@ -53,7 +53,6 @@ class OutputPerturbation(AdditiveMechanism):
         """Orders of growth as published, shape only."""
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         check_ball(self.key, spec)
         if not get_loss(spec.loss).linear:
             raise NotApplicable(

@@ -73,7 +73,6 @@ class FTRL(Mechanism):
     usual_loss = "linear"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         _check(self.key, spec)
         T, R, lam = spec.n, spec.domain.R, self._lam(spec, budget)
         eta = 4.0 * R / (T * lam)
@@ -142,19 +141,11 @@ class FTRL(Mechanism):
         check_records(data, plan.spec)
         return PreparedRecords(np.zeros(data.active), 0.0, data)
 
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        """The arms of one run, shape [T]."""
-        return self.release_many(plan, prepared, [rng])[0]
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """Shape [len(rngs), T]; equal to releases one by one."""
+        """The arms of each run, shape [len(rngs), T]; equal to releases one by one."""
         check_certificate(prepared.distance, plan)
         uniforms = np.array([rng.random(plan.steps) for rng in rngs])
         return play(records_of(prepared), plan.steps * plan.scale, uniforms).arms
-
-    def resolution(self, plan: Plan) -> float:
-        """A release tells choices only."""
-        return 0.0
 
     def worst_spec(self) -> Spec:
         return Spec("linear", n=10, p=2, domain=Domain(math.inf), set="simplex")
