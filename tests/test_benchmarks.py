@@ -6,7 +6,6 @@ import dataclasses as dc
 import importlib
 import json
 import math
-import re
 import sys
 from html.parser import HTMLParser
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as suite
-from benchmarks import live_slider, noise, report
+from benchmarks import noise, report
 from benchmarks.guests import Guest, Interpreters
 from benchmarks.rows import Rival, Row, Work, compete
 from benchmarks.sizes import changed
@@ -200,10 +199,3 @@ def test_each_file_names_the_command_that_runs_it():
         text = (ROOT / "benchmarks" / f"{name}.py").read_text()
         assert f"python -m benchmarks.{name}" in text and "run_alone(sys.modules[__name__])" in text
     assert Interpreters() == Interpreters(None, None)
-
-
-def test_moves_are_measured_on_every_page():
-    titles = re.findall(r'"(\w+)": "\w+/page\.py"', (ROOT / "pages" / "main.py").read_text())
-    registered = [title.lower() for title in titles]
-    still = {"sources"}  # no slider moves anything there
-    assert len(registered) > 1 and list(live_slider.PAGES) == [page for page in registered if page not in still]
