@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ..core.rng import generator
 from ..core.sets import get_set
 from ..core.specification import Spec
 from ..mechanisms import Mechanism
-from ..mechanisms.base import AdditiveMechanism, Prepared, SampledMechanism
+from ..mechanisms.base import AdditiveMechanism, Prepared
 from ..solvers.frank_wolfe import vertices
 from . import metrics
 
@@ -198,7 +198,7 @@ def _curves(
         return (*exact, metrics.population_curve(loss, population, reference.radius, releases))
     # Draws come in pairs, and a standard error needs two pairs.
     rngs = [generator(cell.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
-    drawn = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
+    drawn = mechanism.draws(plans, prepared, rngs, cancelled)
     measured = metrics.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
     if cell.fresh:
         measured = (*measured, metrics.released_fresh(loss, test, reference, drawn.centres, drawn.thetas))

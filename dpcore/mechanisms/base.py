@@ -32,6 +32,8 @@ from .worst_pairs import opposite_labels
 Family = Literal["output", "objective", "gradient", "frank_wolfe", "sampling", "variance_reduced"]
 Place = Literal["answer", "question", "step", "choice"]
 
+BAND_MISS = 0.1  # bounds on one run are stated for nine runs out of ten
+
 
 def knob(
     default: Any,
@@ -211,6 +213,20 @@ class Mechanism(abc.ABC):
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
         return self.release_many(plan, prepared, rngs)
 
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        """2 len(rngs) releases of each plan, at display accuracy and never to be published: what curves are means of.
+
+        Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
+        same records. An `AdditiveMechanism` needs none, as its means over the noise are integrals.
+        """
+        raise NotApplicable(f"{self.key} has no draws for curves")
+
     def resolution(self, plan: Plan) -> float:
         """The size of the noise in a released number, from which `rounding.grid_of` makes the grid of releases.
 
@@ -331,26 +347,7 @@ class GaussianGuarantee(Mechanism):
 
 
 @dc.dataclass(frozen=True)
-class SampledMechanism(Mechanism):
-    """A mechanism whose means over the noise are no integrals: its curves are means of draws."""
-
-    @abc.abstractmethod
-    def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
-    ) -> Drawn:
-        """2 len(rngs) releases of each plan, at display accuracy and never to be published.
-
-        Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
-        same records.
-        """
-
-
-@dc.dataclass(frozen=True)
-class ReadingMechanism(SampledMechanism):
+class ReadingMechanism(Mechanism):
     """A mechanism that solves nothing beforehand: it reads the records anew for every release, for many together."""
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:

@@ -28,10 +28,10 @@ from ..base import (
     knob,
     records_of,
 )
+from ..noise.rounding import ROUNDED_UP
 from .step_count import Terrain, auto_T, best_T, check_problem, check_T, published_general_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
-_SAFETY = 1e-12  # noise is rounded up
 
 
 @dc.dataclass(frozen=True)
@@ -99,7 +99,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         """s for each T."""
         each = largest_gradient(spec) / spec.n
         if self.accounting == "tight":
-            return 2.0 * each * np.sqrt(T - 1.0) / mu * (1 + _SAFETY)
+            return 2.0 * each * np.sqrt(T - 1.0) / mu * ROUNDED_UP
         return each * np.sqrt(32.0 * T) * math.log(spec.n / budget.delta) / budget.epsilon
 
     def _chosen_T(self, spec: Spec, budget: Budget, mu: float) -> int:

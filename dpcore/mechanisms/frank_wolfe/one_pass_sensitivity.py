@@ -21,10 +21,10 @@ from ...core.losses import get_loss
 from ...core.sets import L1Ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ..noise.rounding import ROUNDED_UP
 from .step_count import terrain
 
 LARGEST_DEPTH = 14
-_SAFETY = 1e-12  # noise is rounded up
 # Lengths of steps and numbers of steps that are tried.
 _STEPS, _COUNTS = 60, 60
 
@@ -79,7 +79,7 @@ class Weight:
 
     def scale(self, rho: float, epsilon: float) -> Any:
         """G = min{root / sqrt(2 rho), 2 total / epsilon}: by zCDP, or by the sum, which wins for few choices."""
-        return np.minimum(self.root / math.sqrt(2.0 * rho), 2.0 * self.total / epsilon) * (1 + _SAFETY)
+        return np.minimum(self.root / math.sqrt(2.0 * rho), 2.0 * self.total / epsilon) * ROUNDED_UP
 
 
 @functools.lru_cache(maxsize=64)

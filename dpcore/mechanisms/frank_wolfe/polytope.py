@@ -21,6 +21,7 @@ from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...theory import lower_bounds
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..noise.rounding import ROUNDED_UP
 from ..worst_pairs import flipped_label
 from .step_count import auto_T, best_T, check_T, published_T
 from .vertex_runs import (
@@ -40,7 +41,6 @@ from .vertex_runs import (
 )
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015"
-_SAFETY = 1e-12  # noise is rounded up
 _AUDITED_T = 12
 
 
@@ -124,11 +124,11 @@ class FrankWolfePolytope(ReadingMechanism):
             eta = budget.epsilon / choices
             if not budget.pure:
                 eta = np.maximum(eta, np.sqrt(8.0 * zcdp_rho(budget) / choices))
-            return 2.0 * sensitivity / eta * (1 + _SAFETY)
+            return 2.0 * sensitivity / eta * ROUNDED_UP
         printed = 0.5 * sensitivity * np.sqrt(8.0 * T * -math.log(budget.delta)) / budget.epsilon
         if self.accounting == "published":
             return printed
-        composed = 2.0 * sensitivity / advanced_step(budget, choices) * (1 + _SAFETY)
+        composed = 2.0 * sensitivity / advanced_step(budget, choices) * ROUNDED_UP
         # The short form drops a term that counts where ln(1/delta) is small.
         return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
 

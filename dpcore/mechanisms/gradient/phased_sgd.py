@@ -20,11 +20,11 @@ from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..frank_wolfe.step_count import terrain
 from ..lp_constants import LpTerrain, lp_terrain
+from ..noise.rounding import ROUNDED_UP
 from ..worst_pairs import opposite_labels
 
 _PAPER = "Bassily, Guzman and Nandi 2021"
 _SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
-_SAFETY = 1e-12  # noise is rounded up
 # Losses with a kink: what each is when predictions move uniformly within a width, and the jump of its slope.
 _ROUNDED = {"hinge": ("huber_hinge", 1.0), "absolute": ("huber", 2.0)}
 
@@ -105,7 +105,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         The plan's mechanism has the step that was chosen, so that it makes the same steps at whatever the plan spends.
         """
         land = land_of(self.key, spec)
-        spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), (1 + _SAFETY) / gaussian_mu(budget)
+        spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), ROUNDED_UP / gaussian_mu(budget)
         eta, sizes = self._eta(spec, land, multiplier), theory.phase_sizes(spec.n)
         sensitivity = 2.0 * land.L * eta / 4.0 * theory.replaced_share(sizes[0])
         event = Event(self.noise, multiplier * sensitivity, sensitivity)

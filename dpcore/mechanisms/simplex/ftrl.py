@@ -18,19 +18,16 @@ from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Domain, Spec
-from ...data import check_records
-from ..base import Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
+from ..base import BAND_MISS, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..noise.rounding import ROUNDED_UP
 
 _SOURCE = "Jain and Thakurta 2014, section 5.2"
-# A one-run bound is stated for nine runs out of ten.
-_BAND_MISS = 0.1
-_SAFETY = 1e-12  # lam is rounded up
 _FARTHEST = 1e40  # beyond it, and below its inverse, epsilon would leave the range of a budget
 _BLOCK_NUMBERS = 4_000_000  # of a sparse stream that are spelled out at once
 
 
 @dc.dataclass(frozen=True)
-class FTRL(Mechanism):
+class FTRL(ReadingMechanism):
     """Play T = n arms: a_{t+1} ~ w_{t+1} ~ exp(-(x_1 + ... + x_t) / (T lam)), w_1 uniform.
 
     The records are the cost vectors x_1, ..., x_T in their order, ||x_t||_inf <= R. w_{t+1} minimises the average
@@ -88,7 +85,7 @@ class FTRL(Mechanism):
             return spec.lam
         if spec.lam == "published" or self.accounting == "published":
             return theory.published_stream_lam(T, spec.p, R, budget) / T
-        private = 4.0 * R / bounded_range_eta(budget, T - 1) * (1 + _SAFETY)
+        private = 4.0 * R / bounded_range_eta(budget, T - 1) * ROUNDED_UP
         # A single arm has no regret that lam could make smaller.
         return max(private, R * math.sqrt(T / (2.0 * log_p)) if log_p else 0.0) / T
 
@@ -99,10 +96,10 @@ class FTRL(Mechanism):
         mean = theory.regret_bound(T * plan.scale, p, R, T)
         says = "costs that do not know the arm of their own step"
         ours = f"{_SOURCE}, with explicit constants"
-        one_run = min(mean + theory.regret_band(R, T, _BAND_MISS), 2.0 * R * T)
+        one_run = min(mean + theory.regret_band(R, T, BAND_MISS), 2.0 * R * T)
         found = [
             Bound("regret", "upper", mean, "expectation", ours, says),
-            Bound("regret", "upper", one_run, "probability", ours, f"in {1 - _BAND_MISS:.0%} of runs; {says}"),
+            Bound("regret", "upper", one_run, "probability", ours, f"in {1 - BAND_MISS:.0%} of runs; {says}"),
         ]
         if not plan.requested.pure:
             found.append(
@@ -135,11 +132,6 @@ class FTRL(Mechanism):
     def claimed_curve(self, plan: Plan) -> TradeoffCurve:
         times = plan.ledger[0].times
         return equal_choices_curve(bounded_range_eta(plan.spent, times), times)
-
-    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
-        """Nothing is solved: there is one number a column, as for every mechanism, and all are 0."""
-        check_records(data, plan.spec)
-        return PreparedRecords(np.zeros(data.active), 0.0, data)
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """The arms of each run, shape [len(rngs), T]; equal to releases one by one."""

@@ -20,7 +20,7 @@ from ...core.records import Data
 from ...core.specification import Domain, Spec
 from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
-from ..base import Drawn, Prepared, SampledMechanism, check_certificate, knob, whole
+from ..base import Drawn, Mechanism, Prepared, check_certificate, knob, whole
 from . import calibration as rules
 from . import weight_range as br
 
@@ -54,7 +54,7 @@ def weights_of(prepared: Prepared) -> PreparedWeights:
 
 
 @dc.dataclass(frozen=True)
-class SimplexSampling(SampledMechanism):
+class SimplexSampling(Mechanism):
     """Release radius / m times how often each column comes up in m draws with probabilities w.
 
     w minimises J(w) = F(radius w) + lam sum_j w_j ln w_j, so that w_j is proportional to exp(-g_j / lam) with
