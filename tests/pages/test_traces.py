@@ -65,7 +65,7 @@ def test_the_tests_are_those_that_the_marks_name():
 
 def test_a_mark_of_a_mechanism_that_is_not_registered_is_noticed(monkeypatch):
     monkeypatch.setattr(generators, "list_mechanisms", lambda: ["ftrl"])
-    with pytest.raises(KeyError, match="frank_wolfe_polytope"):
+    with pytest.raises(KeyError):
         generators.provenance()
 
 
