@@ -32,8 +32,9 @@ from pathlib import Path
 from pages.lectures.warming import explore
 from pages.server.headless_client import Broken, Visitor
 from tests.harness import ROOT, Server, serve
+from tests.page_driver import LIVE
 
-PAGES = ("", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
+PAGES = ("", *LIVE[1:])  # the first is at the root
 SLIDERS = ("epsilon", "n")  # those that most steps of the lectures leave to be moved
 _LOOK_SECONDS = 10.0
 

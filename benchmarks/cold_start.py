@@ -21,8 +21,8 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext, sync_playwright
 
-from benchmarks.live_slider import PAGES
 from tests.harness import FLAGS, ROOT, find_browser, free_port, serve
+from tests.page_driver import LIVE
 
 IMPORT = "import time; start = time.perf_counter(); import dpcore; print(time.perf_counter() - start)"
 PAINTED = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))"
@@ -60,7 +60,7 @@ def picture_seconds(context: BrowserContext, page: str, port: int) -> tuple[floa
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--starts", type=int, default=5)
-    parser.add_argument("--pages", default=",".join(PAGES))
+    parser.add_argument("--pages", default=",".join(LIVE))
     words = parser.parse_args(arguments)
     print(f"import dpcore: {statistics.median(import_seconds() for _ in range(words.starts)):.3f} s")
     with tempfile.TemporaryDirectory() as folder:

@@ -26,8 +26,8 @@ from playwright.sync_api import Page, sync_playwright
 from playwright.sync_api import TimeoutError as TooSlow
 
 from tests.harness import FLAGS, ROOT, find_browser, serve
+from tests.page_driver import LIVE
 
-PAGES = ("start", "doors", "dimension", "sparse", "geometry", "classes", "trust", "decide")
 NUMBERS = ("p50", "p95", "max", "page", "missed", "blank frames")
 # name, slider, key to press
 WALKS = (("step", "epsilon", "ArrowRight"), ("back", "epsilon", "ArrowLeft"), ("delta", "delta", "ArrowRight"))
@@ -136,7 +136,7 @@ def compare(pages: Mapping[str, Page], addresses: Mapping[str, str], moves: int)
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--moves", type=int, default=15)
-    parser.add_argument("--pages", default=",".join(PAGES))
+    parser.add_argument("--pages", default=",".join(LIVE))
     parser.add_argument("--json", type=Path)
     words = parser.parse_args(arguments)
     found = []

@@ -20,6 +20,8 @@ SCRIPTS = {
     for title, script in re.findall(r'"(\w+)": "(\w+/page\.py)"', _MAIN.read_text(encoding="utf-8"))
 }
 
+LIVE = tuple(page for page in SCRIPTS if page != "sources")  # those on which sliders move something
+
 
 def open_script(script: str, **state: Any) -> AppTest:
     """A page by itself: its script below pages/, with these controls."""

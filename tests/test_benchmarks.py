@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses as dc
 import json
 import math
-import re
 import sys
 from html.parser import HTMLParser
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as suite
-from benchmarks import frank_wolfe, live_slider, noise, report, runner
+from benchmarks import frank_wolfe, noise, report, runner
 from benchmarks.guests import Guest, Invitation
 from benchmarks.runner import Rival, Row, Work, compete, met
 from tests.harness import ROOT
@@ -211,10 +210,3 @@ def test_a_guest_answers_each_turn_and_its_end_is_noticed(tmp_path, monkeypatch)
 def test_each_file_names_the_command_that_runs_it():
     for name in suite.NAMES:
         assert f"python -m benchmarks {name}" in (ROOT / "benchmarks" / f"{name}.py").read_text()
-
-
-def test_moves_are_measured_on_every_page():
-    titles = re.findall(r'"(\w+)": "\w+/page\.py"', (ROOT / "pages" / "main.py").read_text())
-    registered = [title.lower() for title in titles]
-    still = {"sources"}  # no slider moves anything there
-    assert len(registered) > 1 and list(live_slider.PAGES) == [page for page in registered if page not in still]

@@ -9,8 +9,6 @@ import numpy as np
 
 from ..core.arrays import Array
 
-_FILES = {"breast_cancer": "breast_cancer.csv", "digits": "digits.csv.gz", "iris": "iris.csv", "wine": "wine_data.csv"}
-
 
 def packaged(key: str) -> tuple[Array, Array]:
     """What `sklearn.datasets.load_KEY(return_X_y=True, scaled=False)` returns: features [n, d] and targets [n].
@@ -23,5 +21,6 @@ def packaged(key: str) -> tuple[Array, Array]:
     if key == "diabetes":
         return np.loadtxt(folder / "diabetes_data_raw.csv.gz"), np.loadtxt(folder / "diabetes_target.csv.gz")
     # The first line holds sizes and names, but for digits, which have none.
-    table = np.loadtxt(folder / _FILES[key], delimiter=",", skiprows=int(key != "digits"))
+    (file,) = folder.glob(f"{key}*")
+    table = np.loadtxt(file, delimiter=",", skiprows=int(key != "digits"))
     return table[:, :-1], table[:, -1]

@@ -10,7 +10,7 @@ import dataclasses as dc
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..core.privacy import Bound, Budget, NotApplicable, Plan
 from ..core.records import Data
 from ..core.rng import generator
 from ..mechanisms import Mechanism
-from ..mechanisms.base import AdditiveMechanism, Prepared, SampledMechanism
+from ..mechanisms.base import AdditiveMechanism, Prepared
 from ..mechanisms.problem import Problem
 from ..solvers import Minimum
 from . import metrics
@@ -132,7 +132,7 @@ def _curves(
         return (*exact, metrics.population_curve(loss, population, reference.radius, releases))
     # Draws come in pairs, and a standard error needs two pairs.
     rngs = [generator(cell.problem.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
-    drawn = cast(SampledMechanism, mechanism).draws(plans, prepared, rngs, cancelled)
+    drawn = mechanism.draws(plans, prepared, rngs, cancelled)
     measured = metrics.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
     if cell.fresh:
         measured = (*measured, metrics.released_fresh(loss, test, reference, drawn.centres, drawn.thetas))

@@ -40,8 +40,8 @@ _HOMES = {
     "sources.reproductions": ("reproduction_figure",),
     "sparsity.streaming": ("play_figure", "regret_figure"),
     "style": (
-        *("BACKGROUND", "FAMILIES", "GRID", "LARGER", "MUTED", "NOISES", "TEXT", "Theme"),
-        *("door_of", "family_of", "noise_of", "place_of", "plain_number", "spread"),
+        *("BACKGROUND", "FAMILIES", "GRID", "LARGER", "MUTED", "NOISES", "PLACES", "TEXT", "Theme"),
+        *("plain_number", "spread"),
     ),
     "sparsity.membership": ("tracing_figure",),
 }
@@ -82,12 +82,9 @@ if TYPE_CHECKING:
         LARGER,
         MUTED,
         NOISES,
+        PLACES,
         TEXT,
         Theme,
-        door_of,
-        family_of,
-        noise_of,
-        place_of,
         plain_number,
         spread,
     )

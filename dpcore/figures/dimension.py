@@ -10,21 +10,21 @@ import numpy as np
 import pandas as pd
 
 from ..core.arrays import Array
+from ..mechanisms import mechanism_class
 from ..studies.dimension.noise_growth import Growth
 from ..studies.dimension.orthant import OrthantExample
 from .figure import Figure
 from .style import (
     BACKGROUND,
-    DOORS,
     FAMILIES,
     LARGER,
     MUTED,
+    NOISES,
     SYMBOLS,
     TEXT,
     Theme,
     axis,
     end_labels,
-    family_of,
     flag,
     frame,
     last_drawn,
@@ -68,7 +68,7 @@ def dimension_figure(
     colours = FAMILIES[theme]
     ok = table[table.status == "ok"]
     keys = [key for key in growth if key in set(ok.mechanism)]
-    both = len({family_of(key) for key in keys}) > 1
+    both = len({mechanism_class(key).family for key in keys}) > 1
     drawing = height - _TOP - _BOTTOM - _GAP
     split = 1 - _SHARE * drawing / (height - _TOP - _BOTTOM)
     low_top = (1 - _SHARE) * drawing / (height - _TOP - _BOTTOM)
@@ -83,7 +83,7 @@ def dimension_figure(
     ends = [("y", best, "without privacy", colours["reference"]), ("y", larger, LARGER, MUTED[theme])]
     shown: list[Array] = []  # what the lower panel must hold
     for key in keys:
-        colour, name = colours[family_of(key)], curve_name(key, both)
+        colour, name = colours[mechanism_class(key).family], curve_name(key, both)
         rows = ok[(ok.mechanism == key) & (ok.metric == "accuracy")]
         traces.append(_curve(key, rows.x, 100 * rows["mean"], name, "y", p, theme))
         ends.append(("y", 100 * float(rows["mean"].iloc[-1]), _promise(key, both), colour))
@@ -170,19 +170,20 @@ def curve_name(mechanism: str, both: bool) -> str:
     >>> curve_name("output_gamma", False), curve_name("objective_gaussian", True)
     ('Gamma noise', 'question, Gaussian')
     """
-    family, noise = mechanism.split("_")
-    return f"{DOORS[family]}, {noise.capitalize()}" if both else f"{noise.capitalize()} noise"
+    cls = mechanism_class(mechanism)
+    noise = NOISES[cls.noise]
+    return f"{cls.place}, {noise}" if both else f"{noise} noise"
 
 
 def _promise(key: str, both: bool) -> str:
-    return curve_name(key, both) if both else f"{curve_name(key, both)},<br>{_PROMISES[key.split('_')[1]]}"
+    return curve_name(key, both) if both else f"{curve_name(key, both)},<br>{_PROMISES[mechanism_class(key).noise]}"
 
 
 def _lower_traces(
     ok: pd.DataFrame, growth: Growth, lower: Lower, both: bool, p: int, theme: Theme
 ) -> list[tuple[dict[str, Any], str]]:
     """One mechanism's curves in the lower panel, each with the label at its end."""
-    key, colour = growth.mechanism, FAMILIES[theme][family_of(growth.mechanism)]
+    key, colour = growth.mechanism, FAMILIES[theme][mechanism_class(growth.mechanism).family]
     name = curve_name(key, both)
     if lower == "distance":
         return [(_curve(key, growth.p, growth.distance, name, "y2", p, theme, legend=False), name)]
@@ -203,13 +204,21 @@ def _curve(
     key: str, x: Any, y: Any, name: str, panel: str, p: int, theme: Theme, *, legend: bool = True
 ) -> dict[str, Any]:
     """Solid with filled markers for Gaussian noise, dash-dot with open ones for Gamma noise."""
-    family, noise = key.split("_")
-    colour = FAMILIES[theme][family_of(key)]
+    cls = mechanism_class(key)
+    colour = FAMILIES[theme][cls.family]
     trace = line(
-        x, y, colour, name, panel, width=3, dash="solid" if noise == "gaussian" else "dashdot", legend=legend, over="p"
+        x,
+        y,
+        colour,
+        name,
+        panel,
+        width=3,
+        dash="solid" if cls.noise == "gaussian" else "dashdot",
+        legend=legend,
+        over="p",
     )
-    fill = colour if noise == "gaussian" else BACKGROUND[theme]
-    return trace | _markers(trace["x"], p, colour, SYMBOLS[family], fill)
+    fill = colour if cls.noise == "gaussian" else BACKGROUND[theme]
+    return trace | _markers(trace["x"], p, colour, SYMBOLS[cls.family], fill)
 
 
 def _markers(x: Array, p: int, colour: str, symbol: str, fill: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
+from ..mechanisms import mechanism_class
 from ..studies.geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, order_text
 from .figure import Figure
 from .log_chart import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, powers_of, through, with_legend
@@ -23,7 +24,6 @@ from .style import (
     Theme,
     axis,
     end_labels,
-    family_of,
     flag,
     frame,
     last_drawn,
@@ -207,7 +207,7 @@ def _ticks(reach: float) -> list[float]:
 
 def learners_figure(found: AgainstPeople, *, n: int, theme: Theme, height: int) -> Figure:
     """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved; n: of the cursor."""
-    family = family_of(found.mechanism)
+    family = mechanism_class(found.mechanism).family
     ink, plain, muted = FAMILIES[theme][family], FAMILIES[theme]["reference"], MUTED[theme]
     span, shape = [float(found.n[0]), float(found.n[-1])], through(found.rate, found.private.mean)
     lines: list[tuple[str, str, Any, Array, str, float, str]] = [

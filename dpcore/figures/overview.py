@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..experiments.summary import LEAST_BANDED
+from ..mechanisms import mechanism_class
 from .figure import Figure
 from .style import (
     BACKGROUND,
@@ -22,7 +23,6 @@ from .style import (
     decades,
     dot,
     end_labels,
-    family_of,
     flag,
     frame,
     line,
@@ -55,7 +55,7 @@ def cost_figure(
     ok = table[table.status == "ok"]
     accuracy = ok[ok.metric == "accuracy"]
     excess = ok[ok.metric == "excess_empirical_risk"]
-    main = colours[family_of(table.mechanism.iloc[0])]
+    main = colours[mechanism_class(table.mechanism.iloc[0]).family]
     drawing = height - _TOP - _BOTTOM - _GAP
     split = 1 - _SHARE * drawing / (height - _TOP - _BOTTOM)  # lower edge of the upper panel, paper units
     low_top = (1 - _SHARE) * drawing / (height - _TOP - _BOTTOM)

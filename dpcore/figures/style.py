@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from ..experiments.summary import LEAST_BANDED
+
+if TYPE_CHECKING:
+    from ..mechanisms import Mechanism
+    from ..mechanisms.base import Family, Place
 
 Theme = Literal["light", "dark"]
 
@@ -45,10 +49,14 @@ MUTED: dict[Theme, str] = {"light": "#6B6864", "dark": "#A8A49E"}
 # Of a family's colour where small text in it would stay below 4.5:1: the same hue, darker or lighter.
 INKS = {"#CB7513": "#AA6210", "#6599B3": "#497B94", "#1464C1": "#2781E9"}
 GRID: dict[Theme, str] = {"light": "#ECEAE7", "dark": "#2D2B27"}
-# Where a family puts its noise, and the marker of its points.
-DOORS = {"output": "answer", "objective": "question", "gradient": "step"}
-PLACES = {"output": "the answer", "objective": "the question", "gradient": "every step"}
-SYMBOLS = {
+# Where a mechanism puts its noise, with an article.
+PLACES: dict[Place, str] = {
+    "answer": "the answer",
+    "question": "the question",
+    "step": "every step",
+    "choice": "every choice",
+}
+SYMBOLS: dict[Family, str] = {
     "output": "circle",
     "objective": "square",
     "gradient": "triangle-up",
@@ -56,65 +64,17 @@ SYMBOLS = {
     "frank_wolfe": "diamond",
     "variance_reduced": "star",
 }
-_FAMILIES_OF = {
-    "output": "output",
-    "objective": "objective",
-    "noisy": "gradient",
-    "simplex": "sampling",
-    "ftrl": "sampling",
-    "frank": "frank_wolfe",
-    "polyhedral": "frank_wolfe",
-    "generalized": "output",
-    "tree": "variance_reduced",
-    "phased": "gradient",
-    "gaussian": "objective",
-}
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LABEL_HEIGHT = 16  # px of a line of text behind a curve
 LEGEND: dict[str, Any] = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}
 LEGEND_ROW = 20  # px; on a phone every entry has its own
 
 
-def family_of(mechanism: str) -> str:
-    """The colour family of a mechanism key.
-
-    >>> family_of("output_gaussian")
-    'output'
-    """
-    return _FAMILIES_OF[mechanism.split("_")[0]]
-
-
-def door_of(mechanism: str) -> str:
-    """The door through which a mechanism's noise comes.
-
-    >>> door_of("objective_gamma")
-    'question'
-    """
-    return DOORS[family_of(mechanism)]
-
-
-def place_of(mechanism: str) -> str:
-    """Where a mechanism puts its noise, with an article.
-
-    >>> place_of("noisy_gd")
-    'every step'
-    """
-    return PLACES[family_of(mechanism)]
-
-
-def noise_of(mechanism: str) -> str:
-    """The key of a mechanism's law of noise.
-
-    >>> noise_of("objective_gamma")
-    'gamma'
-    """
-    return "gamma" if mechanism.endswith("_gamma") else "gaussian"
-
-
-def marker_of(mechanism: str, colour: str, theme: Theme, size: int) -> dict[str, Any]:
-    """The family's symbol; open where the promise is pure."""
-    fill = colour if noise_of(mechanism) == "gaussian" else BACKGROUND[theme]
-    look = {"symbol": SYMBOLS[family_of(mechanism)], "size": size, "line": {"color": colour, "width": 1.5}}
+def marker_of(mechanism: type[Mechanism], theme: Theme, size: int) -> dict[str, Any]:
+    """The family's symbol in its colour; open where the promise is pure."""
+    colour = FAMILIES[theme][mechanism.family]
+    fill = colour if mechanism.noise == "gaussian" else BACKGROUND[theme]
+    look = {"symbol": SYMBOLS[mechanism.family], "size": size, "line": {"color": colour, "width": 1.5}}
     return look | {"color": fill}
 
 

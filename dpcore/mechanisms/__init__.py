@@ -1,4 +1,4 @@
-"""The registry: one module name per mechanism; nothing else in the project names them."""
+"""The registry: where each mechanism's class is."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from importlib import import_module
 from ..core.validation import one_of
 from .base import Mechanism
 
-_MODULES = {
-    "output_gaussian": "output.gaussian",
-    "output_gamma": "output.gamma",
-    "objective_gaussian": "objective.gaussian",
-    "objective_gamma": "objective.gamma",
-    "noisy_gd": "gradient.gd",
-    "noisy_sgd": "gradient.sgd",
-    "simplex_sampling": "simplex.sampling",
-    "ftrl": "simplex.ftrl",
-    "frank_wolfe_polytope": "frank_wolfe.polytope",
-    "frank_wolfe_general": "frank_wolfe.convex_set",
-    "generalized_gaussian": "mean.generalized_gaussian",
-    "tree_frank_wolfe": "frank_wolfe.tree",
-    "polyhedral_frank_wolfe": "frank_wolfe.one_pass",
-    "phased_sgd": "gradient.phased_sgd",
-    "gaussian_classifier": "multiclass.gaussian_classifier",
+_CLASSES = {
+    "output_gaussian": "output.gaussian.OutputGaussian",
+    "output_gamma": "output.gamma.OutputGamma",
+    "objective_gaussian": "objective.gaussian.ObjectiveGaussian",
+    "objective_gamma": "objective.gamma.ObjectiveGamma",
+    "noisy_gd": "gradient.gd.NoisyGD",
+    "noisy_sgd": "gradient.sgd.NoisySGD",
+    "simplex_sampling": "simplex.sampling.SimplexSampling",
+    "ftrl": "simplex.ftrl.FTRL",
+    "frank_wolfe_polytope": "frank_wolfe.polytope.FrankWolfePolytope",
+    "frank_wolfe_general": "frank_wolfe.convex_set.FrankWolfeGeneral",
+    "generalized_gaussian": "mean.generalized_gaussian.GeneralizedGaussian",
+    "tree_frank_wolfe": "frank_wolfe.tree.TreeFrankWolfe",
+    "polyhedral_frank_wolfe": "frank_wolfe.one_pass.PolyhedralFrankWolfe",
+    "phased_sgd": "gradient.phased_sgd.PhasedSGD",
+    "gaussian_classifier": "multiclass.gaussian_classifier.GaussianClassifier",
 }
 
 
@@ -33,12 +33,14 @@ def list_mechanisms() -> list[str]:
     >>> list_mechanisms()[-3:]
     ['polyhedral_frank_wolfe', 'phased_sgd', 'gaussian_classifier']
     """
-    return list(_MODULES)
+    return list(_CLASSES)
 
 
 def mechanism_class(key: str) -> type[Mechanism]:
     """The mechanism's dataclass; ValueError names the known keys."""
-    return import_module(f"{__name__}.{_MODULES[one_of('mechanism', key, _MODULES)]}").MECHANISM
+    module, name = _CLASSES[one_of("mechanism", key, _CLASSES)].rsplit(".", 1)
+    found: type[Mechanism] = getattr(import_module(f"{__name__}.{module}"), name)
+    return found
 
 
 def make_mechanism(key: str, **knobs: object) -> Mechanism:

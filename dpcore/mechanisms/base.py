@@ -4,29 +4,61 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
+import inspect
 import math
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..accounting.tradeoff import TradeoffCurve
+from ..accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
+from ..accounting.gaussian import gaussian_mu
+from ..accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
+from ..accounting.zcdp import zcdp_rho
 from ..core.arrays import Array
+from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Plan, Unconverged
 from ..core.records import Data
 from ..core.sets import ConvexSet, SetName, get_set
 from ..core.specification import Spec
-from ..core.validation import one_of
+from ..core.validation import integer, one_of
 from ..data import check_records
 from .noise.rounding import on_grid
 from .noise.spherical import NOISES, Noise
 from .worst_pairs import opposite_labels
 
+Family = Literal["output", "objective", "gradient", "frank_wolfe", "sampling", "variance_reduced"]
+Place = Literal["answer", "question", "step", "choice"]
 
-def knob(default: Any, *, choices: tuple[Any, ...] | None = None, help: str) -> Any:
-    """A tuning parameter of a mechanism: a dataclass field whose metadata a slider or a picker can be built from."""
-    return dc.field(default=default, metadata={"choices": choices, "help": help})
+BAND_MISS = 0.1  # bounds on one run are stated for nine runs out of ten
+
+
+def knob(
+    default: Any,
+    *,
+    choices: tuple[Any, ...] | None = None,
+    check: Callable[[str, Any], Any] | None = None,
+    help: str,
+) -> Any:
+    """A tuning parameter of a mechanism: a dataclass field whose metadata a slider or a picker can be built from.
+
+    check: of its name and a value, returns the value as the mechanism keeps it; "auto" is not checked.
+    """
+    return dc.field(default=default, metadata={"choices": choices, "check": check, "help": help})
+
+
+def whole(least: int, most: int) -> Callable[[str, Any], int]:
+    """A knob's check that it is a whole number from `least` to `most`."""
+
+    def check(name: str, value: Any) -> int:
+        number = integer(name, value, at_least=least)
+        if number > most:
+            raise ValueError(f"{name} must be at most {most:,}, got {number:,}")
+        return number
+
+    return check
 
 
 @dc.dataclass(frozen=True)
@@ -53,6 +85,13 @@ class PreparedRecords(Prepared):
     data: Data
 
 
+def gradients_apart(plan: Plan, zero: Prepared, one: Prepared, start: Array) -> float:
+    """The L2 distance between the gradients of F on two data sets at `start`, [1, p]."""
+    loss = get_loss(plan.spec.loss)
+    first, second = (loss.gradients(records_of(side), start)[0] for side in (zero, one))
+    return float(np.linalg.norm(second - first))
+
+
 def records_of(prepared: Prepared) -> Data:
     """The records behind a `PreparedRecords`; TypeError where there are none."""
     if not isinstance(prepared, PreparedRecords):
@@ -77,9 +116,10 @@ class Drawn:
 class Mechanism(abc.ABC):
     """Base of all mechanisms. A subclass is frozen; its fields are its knobs and it keeps no other state.
 
-    key: registry key (a field, so that two mechanisms never hash alike). label, source: for charts and docs.
-    noise: the law of what it adds. quantity: the metric its bounds speak of. set: where its models live.
-    usual_loss: what `dpcore.solve` takes where nobody says.
+    key: registry key (a field, so that two mechanisms never hash alike). noise: the law of what it adds. A subclass
+    sets both, or makes noise a knob. label, source: for charts and docs. family: of the mechanisms drawn in one colour.
+    place: where it puts its noise. quantity: the metric its bounds speak of. set: where its models live. usual_loss:
+    what `dpcore.solve` takes where nobody says.
     """
 
     key: str = dc.field(default="", init=False, repr=False)
@@ -87,14 +127,34 @@ class Mechanism(abc.ABC):
 
     label: ClassVar[str]
     source: ClassVar[str]
-    quantity: ClassVar[str]
+    family: ClassVar[Family]
+    place: ClassVar[Place]
+    quantity: ClassVar[str] = "excess_empirical_risk"
     set: ClassVar[SetName | ConvexSet] = "ball"
     usual_loss: ClassVar[str] = "logistic"
 
     def __post_init__(self) -> None:
         for field in dc.fields(self):
+            value = getattr(self, field.name)
             if choices := field.metadata.get("choices"):
-                one_of(field.name, getattr(self, field.name), choices)
+                one_of(field.name, value, choices)
+            if (check := field.metadata.get("check")) and value != "auto":
+                object.__setattr__(self, field.name, check(field.name, value))
+
+    @classmethod
+    def guarantee(cls) -> tuple[str, str]:
+        """The promise that the docstring states after "Guarantee:", and what it says of it after a comma.
+
+        >>> from dpcore.mechanisms import mechanism_class
+        >>> mechanism_class("phased_sgd").guarantee()[0]
+        '(epsilon, delta)-differential privacy'
+        """
+        text = inspect.getdoc(cls) or ""
+        found = re.search(r"^Guarantee: (.*?)\.$\n(?=\S)", text, re.DOTALL | re.MULTILINE)
+        if not found:
+            raise ValueError(f"the docstring of {cls.key} must say what it guarantees, got {text[:80]!r}")
+        promise, _, conditions = " ".join(found[1].split()).partition("privacy")
+        return promise + "privacy", conditions.strip(" ,").removesuffix(".")
 
     @property
     def q(self) -> float:
@@ -141,24 +201,38 @@ class Mechanism(abc.ABC):
         """The same with zeros for `idle` columns that no record fills."""
         return dc.replace(prepared, theta=np.pad(prepared.theta, (0, idle))) if idle else prepared
 
-    @abc.abstractmethod
     def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
         """One private draw of theta, shape [r]: the coordinates of the stored columns (all p of them in `solve`)."""
+        return self.release_many(plan, prepared, [rng])[0]
 
+    @abc.abstractmethod
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """Independent releases, one per generator, shape [len(rngs), r]."""
-        return np.stack([self.release(plan, prepared, rng) for rng in rngs])
+        """Independent releases, one per generator, shape [len(rngs), r]; as `release` one by one, up to rounding."""
 
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
         return self.release_many(plan, prepared, rngs)
+
+    def draws(
+        self,
+        plans: Sequence[Plan],
+        prepared: Sequence[Prepared],
+        rngs: Sequence[np.random.Generator],
+        cancelled: Callable[[], bool],
+    ) -> Drawn:
+        """2 len(rngs) releases of each plan, at display accuracy and never to be published: what curves are means of.
+
+        Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
+        same records. An `AdditiveMechanism` needs none, as its means over the noise are integrals.
+        """
+        raise NotApplicable(f"{self.key} has no draws for curves")
 
     def resolution(self, plan: Plan) -> float:
         """The size of the noise in a released number, from which `rounding.grid_of` makes the grid of releases.
 
         0 where a release tells choices and nothing else.
         """
-        return plan.scale
+        return 0.0 if plan.noise in ("gumbel", "laplace") else plan.scale
 
     def rounded(self, plan: Plan, releases: Array) -> Array:
         """Releases as they are published: on their grid."""
@@ -191,8 +265,12 @@ class Mechanism(abc.ABC):
         raise NotApplicable(f"{self.key} has no separation and cannot be audited")
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for a row each; shape [k]."""
-        raise NotApplicable(f"{self.key} has no log-likelihood ratio and cannot be audited")
+        """ln p(transcript | one) / p(transcript | zero) under the plan's noise, for a row each; shape [k].
+
+        By default of all steps together, each given the iterate that the transcript leads to.
+        """
+        away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
+        return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
         """What every step added its noise to on these records, at the iterates that transcripts [k, T p] lead to.
@@ -233,9 +311,6 @@ class AdditiveMechanism(Mechanism):
     Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`).
     """
 
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        return self.release_many(plan, prepared, [rng])[0]
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         check_certificate(prepared.distance, plan)
         # In place: with many columns a vector is large beside the records.
@@ -253,26 +328,26 @@ class AdditiveMechanism(Mechanism):
 
 
 @dc.dataclass(frozen=True)
-class SampledMechanism(Mechanism):
-    """A mechanism whose means over the noise are no integrals: its curves are means of draws."""
+class GaussianGuarantee(Mechanism):
+    """A mechanism whose run is exactly as private as one release of Gaussian noise, however many its steps are.
 
-    @abc.abstractmethod
-    def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
-    ) -> Drawn:
-        """2 len(rngs) releases of each plan, at display accuracy and never to be published.
+    For generalised Gaussian noise no more is known than its zCDP.
+    """
 
-        Releases 2i and 2i + 1 use the noise of rngs[i] with opposite signs, which are equally likely. plans: K, on the
-        same records.
-        """
+    def attack_limit(self, plan: Plan) -> float:
+        """Phi(mu / 2) with mu = sqrt(times) sensitivity / scale; what rho = mu^2 / 2 allows by zCDP."""
+        event = plan.ledger[0]
+        mu = math.sqrt(event.times) * event.sensitivity / plan.scale
+        return gaussian_attack_limit(mu) if self.noise == "gaussian" else zcdp_attack_limit(0.5 * mu**2)
+
+    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
+        if self.noise == "gaussian":
+            return GaussianCurve(gaussian_mu(plan.spent))
+        return ZcdpCurve(math.sqrt(2.0 * zcdp_rho(plan.spent)))
 
 
 @dc.dataclass(frozen=True)
-class ReadingMechanism(SampledMechanism):
+class ReadingMechanism(Mechanism):
     """A mechanism that solves nothing beforehand: it reads the records anew for every release, for many together."""
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
@@ -286,10 +361,3 @@ class ReadingMechanism(SampledMechanism):
 
     def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
         return [self.prepare(plans[0], data)] * len(plans)
-
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        return self.release_many(plan, prepared, [rng])[0]
-
-    @abc.abstractmethod
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding."""

@@ -78,13 +78,23 @@ def opposite_labels(spec: Spec) -> tuple[Data, Data]:
 
     Location losses know no labels: -x stands against x, and the gradients at 0 differ by 2 l'(R) / n.
     """
-    X = np.zeros((spec.n, spec.p))
-    filled = spec.p if spec.domain.q >= 2.0 else 1
-    X[-1, :filled] = spec.domain.implied(2.0, spec.p).R / math.sqrt(filled)
-    if not get_loss(spec.loss).linear:
-        return Data(X * -1.0, np.zeros(spec.n)), Data(X, np.zeros(spec.n))
-    y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
-    return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)
+    x, filled = np.zeros(spec.p), spec.p if spec.domain.q >= 2.0 else 1
+    x[:filled] = spec.domain.implied(2.0, spec.p).R / math.sqrt(filled)
+    zero, one = flipped_label(spec, x, -1)
+    if get_loss(spec.loss).linear:
+        return zero, one
+    return Data(one.X * -1.0, np.zeros(spec.n)), Data(one.X, np.zeros(spec.n))
+
+
+def flipped_label(spec: Spec, x: Array, place: int) -> tuple[Data, Data]:
+    """Neighbours whose records are all 0 but the one at `place`, (x, -y) against (x, y), y = 1 or y_max."""
+    X, y = np.zeros((spec.n, spec.p)), np.full(spec.n, 1.0)
+    X[place] = x
+    if not get_loss(spec.loss).classification:
+        y *= spec.domain.y_max
+    other = y.copy()
+    other[place] *= -1.0
+    return Data(X, other), Data(X, y)
 
 
 def minimiser_pair(spec: Spec) -> tuple[Data, Data]:

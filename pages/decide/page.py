@@ -117,12 +117,13 @@ st.title("Which privacy budget can we sign?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     source = pick_source_or_file("synthetic", "at_hand")
+    ways = words.mechanisms()
     way = url_controls.select(
         "way",
         "How privacy is kept",
-        tuple(words.MECHANISMS),
+        tuple(ways),
         "output_gaussian",
-        words.MECHANISMS.__getitem__,
+        ways.__getitem__,
         width=290,
     )
     with url_controls.block("give_up", width=300):

@@ -57,7 +57,7 @@ class State:
 
     @property
     def family(self) -> str:
-        return figures.family_of(self.way)
+        return self.setting.mechanism.family  # type: ignore[union-attr]
 
     @cached_property
     def curve(self) -> LostCurve | None:

@@ -82,7 +82,7 @@ def briefing_of(state: State, address: str) -> Briefing:
     return Briefing(
         title=QUESTION,
         source=state.source,
-        mechanism=words.MECHANISMS[state.way],
+        mechanism=words.mechanisms()[state.way],
         family=state.family,
         n=state.n,
         promise=Promise(state.epsilon, state.setting.problem.delta, spent.epsilon, spent.delta),

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pandas as pd
 
 from dpcore import AttackSuccess, figures
-from dpcore.mechanisms import Mechanism
+from dpcore.mechanisms import Mechanism, list_mechanisms, mechanism_class
 from dpcore.studies.decide.attack_success_job import OddsQuestion
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.equivalent_sample_size import Error
@@ -28,7 +28,7 @@ VIEWS = {
     "elsewhere": "elsewhere",
     "take": "take away",
 }
-MECHANISMS = {
+_GLOSSES = {
     "output_gaussian": "blur the answer (Gaussian noise)",
     "output_gamma": "blur the answer (Gamma noise)",
     "objective_gaussian": "blur the question (Gaussian noise)",
@@ -52,6 +52,13 @@ CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("give up nothing to speak of", {"give_up": 0.1}),
     ("ε = 0.1", {"epsilon": 0.1}),
 ]
+
+
+def mechanisms() -> dict[str, str]:
+    """The mechanisms that learn to predict a class on R^p or in the L2 ball, and what they are called here."""
+    found = {key: mechanism_class(key) for key in list_mechanisms()}
+    offered = {key: cls.label for key, cls in found.items() if (cls.usual_loss, cls.set) == ("logistic", "ball")}
+    return offered | _GLOSSES
 
 
 def number(value: float) -> str:

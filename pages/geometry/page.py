@@ -11,6 +11,7 @@ import streamlit as st
 
 from dpcore import figures
 from dpcore.core.cancel import never
+from dpcore.mechanisms import mechanism_class
 from dpcore.studies import geometry
 from pages.geometry import words
 from pages.ui import url_controls
@@ -114,7 +115,7 @@ else:
     call = call_at(here)
     learned = geometry.against_people(here.p_norm, **call)
     picture, sentence = people_picture(learned, here)
-    family, caption = figures.family_of(learned.mechanism), words.people_caption(learned, here)
+    family, caption = mechanism_class(learned.mechanism).family, words.people_caption(learned, here)
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
     snippet = words.people_snippet(learned, here, call)
 

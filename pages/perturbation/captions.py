@@ -7,21 +7,29 @@ import pandas as pd
 
 from dpcore.core.arrays import Array
 from dpcore.data import Source
-from dpcore.figures import NOISES, RULE_NAMES, door_of, noise_of
+from dpcore.figures import NOISES, RULE_NAMES
+from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.non_private_descent import DescentCost
 from dpcore.studies.perturbation.release_scatter import Clouds
+from pages.perturbation.words import noises_of
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 
 _FLOOR = 1e-9  # F* is certified to 10⁻⁹
 
 
+def _name(mechanism: str, several: bool) -> str:
+    """Where the noise is; several: of more than one law."""
+    cls = mechanism_class(mechanism)
+    return f"{cls.place}, {NOISES[cls.noise]}" if several else cls.place
+
+
 def cloud_caption(made: Clouds, n: int) -> str:
     """What the cloud shows, with how far releases lie from their own model without noise."""
-    several = len({noise_of(cloud.mechanism) for cloud in made.clouds}) > 1
+    several = len(noises_of(cloud.mechanism for cloud in made.clouds)) > 1
     parts, outside = [], 0
     for cloud in made.clouds:
-        name = door_of(cloud.mechanism) + (f", {NOISES[noise_of(cloud.mechanism)]}" if several else "")
+        name = _name(cloud.mechanism, several)
         if cloud.plan is None:
             parts.append(f"{name}: closed")
             continue
@@ -107,12 +115,11 @@ def valley_caption(valley: pd.DataFrame, here: pd.DataFrame) -> str:
     valley: swept over λ. here: the rows at the cursor of the main chart.
     """
     rows = valley[(valley.status == "ok") & (valley.metric == "excess_empirical_risk")]
-    several = rows.mechanism.map(noise_of).nunique() > 1
+    several = len(noises_of(rows.mechanism)) > 1
     parts = []
     for key, mine in rows.groupby("mechanism", sort=False):
         best = mine.loc[mine["mean"].astype(float).idxmin()]
-        name = door_of(str(key)) + (f", {NOISES[noise_of(str(key))]}" if several else "")
-        parts.append(f"{name}: {rounded(best['mean'])} at λ = {best.x:g}")
+        parts.append(f"{_name(str(key), several)}: {rounded(best['mean'])} at λ = {best.x:g}")
     said = (
         f"Small λ: noise. Large λ: regularisation. In between, lowest on this grid, {'; '.join(parts)}. "
         "To look for that floor on the records would cost privacy too."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -11,7 +12,8 @@ import pandas as pd
 from dpcore import Experiment, make_mechanism
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
-from dpcore.figures import NOISES, door_of, family_of, noise_of, place_of
+from dpcore.figures import NOISES, PLACES
+from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -59,7 +61,7 @@ def takeaway(table: pd.DataFrame, source: Source) -> str:
 
     table: the rows at the cursor, of several doors with the same one or two laws of noise.
     """
-    noises = table.mechanism.map(noise_of).unique()
+    noises = noises_of(table.mechanism)
     first = table.iloc[0]
     duels = [_duel(table, noise, named=len(noises) > 1) for noise in noises]
     said = []
@@ -71,7 +73,16 @@ def takeaway(table: pd.DataFrame, source: Source) -> str:
 def winner(table: pd.DataFrame) -> str:
     """The family of the smallest excess risk at the cursor; output where nothing is released."""
     excess = table[table.metric == "excess_empirical_risk"].set_index("mechanism")["mean"].astype(float)
-    return family_of(str(excess.idxmin())) if len(excess) else "output"
+    return mechanism_class(str(excess.idxmin())).family if len(excess) else "output"
+
+
+def noises_of(mechanisms: Iterable[str]) -> list[str]:
+    """Their laws of noise, each once.
+
+    >>> noises_of(["noisy_gd", "output_gamma", "output_gaussian"])
+    ['gaussian', 'gamma']
+    """
+    return list(dict.fromkeys(mechanism_class(key).noise for key in mechanisms))
 
 
 def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
@@ -81,13 +92,13 @@ def _excess(table: pd.DataFrame, mechanism: str) -> pd.Series | None:
 
 def _duel(table: pd.DataFrame, noise: str, *, named: bool) -> str | None:
     """One law of noise at every open door: the smallest excess risk, unless it is too close to call."""
-    found = [_excess(table, key) for key in table.mechanism.unique() if noise_of(key) == noise]
+    found = [_excess(table, key) for key in table.mechanism.unique() if mechanism_class(key).noise == noise]
     rows = sorted((row for row in found if row is not None), key=lambda row: float(row["mean"]))
     if len(rows) < 2:
         return None
     kind = f"{NOISES[noise]} noise" if named else "noise"
     best, second = rows[:2]
-    places = [place_of(row.mechanism) for row in rows]
+    places = [PLACES[mechanism_class(row.mechanism).place] for row in rows]
     values = [rounded(row["mean"]) for row in rows]
     error = 2.0 * math.hypot(best.se, second.se)
     if abs(best["mean"] - second["mean"]) <= error:
@@ -121,9 +132,9 @@ def less(small: float, large: float) -> str:
 
 def _closed(row: pd.Series, table: pd.DataFrame) -> str:
     """Why a door is closed at the cursor, and what the other one costs."""
-    noise = noise_of(row.mechanism)
-    several = table.mechanism.map(noise_of).nunique() > 1
-    said = f"The {door_of(row.mechanism)}'s door is **closed**{f' to {NOISES[noise]} noise' if several else ''}: "
+    mechanism, several = mechanism_class(row.mechanism), len(noises_of(table.mechanism)) > 1
+    noise = mechanism.noise
+    said = f"The {mechanism.place}'s door is **closed**{f' to {NOISES[noise]} noise' if several else ''}: "
     said += f"it {readable(row.reason.removeprefix(row.mechanism).strip())}."
     twin = _excess(table, f"output_{noise}")
     return said if twin is None else f"{said} Through the answer, excess risk is **{rounded(twin['mean'])}**."
@@ -138,13 +149,13 @@ def promise(table: pd.DataFrame) -> tuple[bool, str]:
     texts = {row.mechanism: _budget(row) for _, row in open_doors.iterrows()}
     if len(set(texts.values())) <= 1:
         return True, f"Same promise: {next(iter(texts.values()), 'none')}"
-    bynoise_of: dict[str, set[str]] = {}
+    by_noise: dict[str, set[str]] = {}
     for key, text in texts.items():
-        bynoise_of.setdefault(NOISES[noise_of(key)], set()).add(text)
-    if all(len(found) == 1 for found in bynoise_of.values()):
-        parts = [f"{noise} {found.pop()}" for noise, found in bynoise_of.items()]
+        by_noise.setdefault(NOISES[mechanism_class(key).noise], set()).add(text)
+    if all(len(found) == 1 for found in by_noise.values()):
+        parts = [f"{noise} {found.pop()}" for noise, found in by_noise.items()]
     else:
-        parts = [f"{door_of(key)} {text}" for key, text in texts.items()]
+        parts = [f"{mechanism_class(key).place} {text}" for key, text in texts.items()]
     return False, f"Not the same promise: {', '.join(parts)}"
 
 
@@ -164,12 +175,12 @@ def readouts(table: pd.DataFrame, source: Source) -> list[tuple[str, str]]:
     table: the rows at the cursor; the first law of noise counts.
     """
     accuracy = table[table.metric == "accuracy"].drop_duplicates("mechanism").set_index("mechanism")
-    noise = noise_of(table.mechanism.iloc[0])
+    noise = mechanism_class(table.mechanism.iloc[0]).noise
     cards = []
     for key in table.mechanism.unique():
-        if noise_of(key) == noise:
+        if (mechanism := mechanism_class(key)).noise == noise:
             value = f"{100 * accuracy.loc[key]['mean']:.1f} of 100" if key in accuracy.index else "closed"
-            cards.append((value, f"{source.outcome}, {NOISES[noise]} noise in {place_of(key)}"))
+            cards.append((value, f"{source.outcome}, {NOISES[noise]} noise in {PLACES[mechanism.place]}"))
     best = f"{100 * accuracy.reference.iloc[0]:.1f} of 100" if len(accuracy) else "—"
     return [*cards, (best, f"{source.outcome} by the best model, without privacy")]
 
@@ -182,9 +193,9 @@ def caption(experiment: Experiment, table: pd.DataFrame, epsilon: float) -> str:
     if len(sampled):
         draws = f"{sampled.repetitions.iloc[0]} draws (± {_errors(sampled)})"
         said += f": exact for the answer, else from {draws}"
-    if not any(family_of(key) == "gradient" for key in table.mechanism):
+    if not any(mechanism_class(key).family == "gradient" for key in table.mechanism.unique()):
         said += ". Noise in every step has no pure form here: its noise is Gaussian"
-    several = table.mechanism.map(noise_of).nunique() > 1
+    several = len(noises_of(table.mechanism)) > 1
     banded = not several and table.repetitions.max() >= LEAST_BANDED
     return f"{said}. Bands: 8 of 10 releases." if banded else f"{said}."
 

@@ -83,7 +83,7 @@ def show_errata(seed: int) -> None:
 def show_traces(key: str) -> None:
     """The promise and the bounds of one mechanism."""
     found = traces(key)
-    label = found[0].label
+    label = mechanism_class(key).label
     tests = {test for trace in found for test in trace.tests}
     headline.html(
         emphasised(
@@ -103,7 +103,7 @@ def show_traces(key: str) -> None:
                 text(readable(trace.assumes)),
                 text(f"{'noise ' if trace.form == 'privacy' else ''}{rounded(trace.value)}"),
                 text(readable(trace.theorem)),
-                "<br>".join(code(test) for test in trace.tests),
+                "<br>".join(map(code, trace.tests)) or text("no test is named yet"),
                 *shown,
             ]
         )

@@ -100,6 +100,7 @@ EXCLUDED |= {
 }
 
 
+@pytest.mark.shows("privacy")
 @pytest.mark.parametrize("repeats", [1, pytest.param(REPEATS, marks=pytest.mark.nightly)])
 def test_the_whole_registry_is_audited_and_nothing_is_left_out_silently(repeats):
     """1,000 runs and several seeds for each mechanism, loss and accounting; false alarm below 1e-5 over all of them."""

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.live_slider import PAGES
-
 from ..harness import Server
+from ..page_driver import LIVE
 
 pytestmark = pytest.mark.browser
 
@@ -56,7 +55,7 @@ def zoom(page: Page, panel: Locator) -> None:
     page.mouse.up()
 
 
-@pytest.mark.parametrize("path", often(PAGES))
+@pytest.mark.parametrize("path", often(LIVE))
 def test_moves_keep_the_zoom_of_every_chart(server: Server, page: Page, path: str):
     page.set_viewport_size({"width": 1440, "height": 1400})
     open_page(page, server.url, path)
@@ -85,7 +84,7 @@ MISUNDERSTOOD = """() => [...document.querySelectorAll('.live-figure')].flatMap(
 STATES = "() => [...document.querySelectorAll('.live-figure')].map(it => Object.keys(it.wanted.state))"
 
 
-@pytest.mark.parametrize("path", often((*PAGES, "doors?side=λ+valley", "sparse?tab=Simplex", "geometry?view=people")))
+@pytest.mark.parametrize("path", often((*LIVE, "doors?side=λ+valley", "sparse?tab=Simplex", "geometry?view=people")))
 def test_charts_and_sliders_mean_the_same(server: Server, page: Page, path: str):
     """Else a picture that was here before would never come back at once."""
     open_page(page, server.url, path)

@@ -1,4 +1,4 @@
-"""docs/tutorial.md: what it shows works, passes the tests of all mechanisms, and is caught when it is broken."""
+"""docs/tutorial.md: what it shows works, passes the tests of all mechanisms, is on the pages, and fails when broken."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ import dpcore
 from dpcore import mechanisms
 from dpcore.core.losses import LOSSES
 from dpcore.core.privacy import NotApplicable
+from dpcore.studies.decide import loss_curve
+from pages.sources.provenance import SETTINGS
 
 from ..audit.test_registry_audits import refuted_too_often
 from ..audits import plan_for
 from ..harness import ROOT
 from ..mechanisms import test_mechanisms
-from .tutorial import KEY, blocks, module_at
+from ..page_driver import finished, open_script, said, texts
+from .tutorial import CLASS, KEY, blocks, module_at
 
 SOURCE, USE, AUDIT = blocks("python")
 
@@ -45,8 +48,8 @@ def written(tmp_path, monkeypatch):
         return path
 
     (line,) = (block.strip() for block in blocks("text"))
-    assert line == f'"{KEY}": "{KEY}",'
-    monkeypatch.setattr(mechanisms, "_MODULES", {**mechanisms._MODULES, KEY: KEY})
+    assert line == f'"{KEY}": "{CLASS}",'
+    monkeypatch.setattr(mechanisms, "_CLASSES", {**mechanisms._CLASSES, KEY: CLASS})
     yield write
     sys.modules.pop(f"{mechanisms.__name__}.{KEY}", None)
     vars(mechanisms).pop(KEY, None)
@@ -77,6 +80,22 @@ def test_the_tests_of_all_mechanisms_pass_it_untold(written):
     said = conformance(written(SOURCE)).splitlines()[-1]
     assert " passed" in said and " failed" not in said and " error" not in said, said
     assert int(said.split(" passed")[0]) > 50, "for every loss"
+
+
+def test_the_pages_that_list_mechanisms_list_it(written, monkeypatch):
+    """Sources, the attacks and Decide with its comparison: each opened on it."""
+    written(SOURCE)
+    monkeypatch.setattr(loss_curve, "SPLITS", 2)
+    label = mechanisms.mechanism_class(KEY).label
+    sources = open_script("sources/page.py", about="traces", traced=KEY)
+    assert not sources.exception and said(sources).startswith("Output perturbation, noise by hand: one promise and")
+    assert "test_the_whole_registry_is_audited" in texts(sources), "what is asked of all is asked of it"
+    assert texts(sources).count("no test is named yet") == len(dpcore.bounds_of(dpcore.calibrate(KEY, **SETTINGS)))
+    attack = finished(open_script("audit/page.py", mechanism=KEY, version="halved_noise", runs=1_000))
+    assert label in attack.selectbox(key="mechanism").options and "No audit here" not in said(attack)
+    decide = finished(open_script("decide/page.py", n=200, way=KEY, more="compare"))
+    assert label in decide.selectbox(key="way").options and "privacy budget" in said(decide)
+    assert label in set(decide.dataframe[0].value["mechanism"])
 
 
 def test_they_would_notice(written):

@@ -14,6 +14,7 @@ from pathlib import Path
 from dpcore import mechanisms
 
 KEY = "output_by_hand"
+CLASS = f"{KEY}.OutputByHand"
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
@@ -33,4 +34,4 @@ def module_at(path: Path) -> None:
 
 if path := os.environ.get("TUTORIAL"):
     module_at(Path(path))
-    mechanisms._MODULES = {**mechanisms._MODULES, KEY: KEY}
+    mechanisms._CLASSES = {**mechanisms._CLASSES, KEY: CLASS}

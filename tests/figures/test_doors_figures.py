@@ -11,6 +11,7 @@ import dpcore
 from dpcore import Axis, Problem, data, figures
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
+from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
 
@@ -57,9 +58,9 @@ def test_look_says_family_noise_and_kind():
     for key, name in zip(
         KEYS, ("answer, Gaussian", "question, Gaussian", "answer, Gamma", "question, Gamma"), strict=True
     ):
-        trace, colour = named(figure, name), figures.FAMILIES["light"][figures.family_of(key)]
+        trace, colour = named(figure, name), figures.FAMILIES["light"][mechanism_class(key).family]
         assert trace.line.color == trace.marker.line.color == colour
-        assert trace.marker.symbol == {"output": "circle", "objective": "square"}[figures.family_of(key)]
+        assert trace.marker.symbol == {"output": "circle", "objective": "square"}[mechanism_class(key).family]
         gaussian = key.endswith("gaussian")
         assert trace.line.dash == ("solid" if gaussian else "dashdot")
         assert trace.marker.color == (colour if gaussian else figures.BACKGROUND["light"])

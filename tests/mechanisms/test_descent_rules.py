@@ -76,6 +76,7 @@ def exceeded(bound: Callable[[Plan], float | None], every_shape: bool = False) -
     return [case for case, claim, least in claims if claim is not None and least > claim]
 
 
+@pytest.mark.shows("upper", "noisy_gd")
 def test_no_mean_excess_is_above_its_upper_bound(monkeypatch):
     """Each loss, rule and budget on three data sets, in a shape of the problem. A mean over 10 pairs lies 5 standard
     errors above its expectation in less than 0.05% of cases (Student's t); a bound that is met with equality would be
@@ -120,6 +121,7 @@ def sphere(n: int, p: int) -> tuple[Data, float]:
     return data, minimise_in_ball(get_loss("logistic"), data, 5.0).risk
 
 
+@pytest.mark.shows("rate", "noisy_gd", "noisy_sgd")
 @pytest.mark.parametrize("n, p, epsilon, smooth, mean, averaged, last", TABLE)
 def test_bounds_and_means_are_those_of_the_sheet(n, p, epsilon, smooth, mean, averaged, last):
     """The smooth bound to three digits, with the sheet's 1,000 steps. The averaged bound to a per cent: it counts the

@@ -88,6 +88,7 @@ def test_the_published_number_of_steps_is_that_of_the_width():
     assert min(values, key=values.get) == best.steps + 1
 
 
+@pytest.mark.shows("privacy", "frank_wolfe_general")
 @every_set
 @every_q
 def test_no_replaced_record_moves_the_gradient_beyond_the_sensitivity_and_the_worst_pair_does(shape, q):
@@ -142,6 +143,7 @@ def test_the_noisy_choice_is_worse_by_the_width_where_the_gradient_is_zero_and_n
             assert abs(lost.mean() - width.value) <= width.error + 5 * lost.std() / math.sqrt(20_000)
 
 
+@pytest.mark.shows("upper", "frank_wolfe_general")
 @every_set
 @pytest.mark.parametrize("seed", range(2))
 def test_the_mean_excess_is_below_the_bound(shape, seed):
@@ -200,6 +202,7 @@ def test_the_tuned_bound_pays_p_to_the_third_just_beyond_the_polytope():
         assert power(P, bound) == pytest.approx(1 / 3 + extra, abs=0.06)
 
 
+@pytest.mark.shows("rate", "frank_wolfe_general")
 def test_figures_of_one_problem():
     """Records of +-1, n = 10^4, p = 200, epsilon = 1."""
     budget = Budget(1.0, 1e-8)

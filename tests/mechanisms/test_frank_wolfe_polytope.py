@@ -47,6 +47,7 @@ def records(loss, n, p, *, seed):
 # What noise costs
 
 
+@pytest.mark.shows("privacy", "frank_wolfe_polytope")
 def test_the_range_of_a_choice_is_the_larger_of_the_sum_s_and_zcdp_s():
     for budget, T in ((BUDGET, 201), (BUDGET, 2), (Budget(5.0, 1e-9), 40), (Budget(0.3), 7)):
         plan = plan_for(budget=budget, T=T)
@@ -186,6 +187,7 @@ def test_the_tuned_bound_in_closed_form_is_the_smallest_explicit_one_without_its
     assert (16.0 / around + A * np.sqrt(around) > best).all()
 
 
+@pytest.mark.shows("rate", "frank_wolfe_polytope")
 def test_published_rates_are_the_printed_formulas_and_shapes_only():
     plan = plan_for(budget=Budget(1.0, 1e-8), T=30)
     rates = {b.source.split("2015, ")[1].split(" as")[0]: b for b in plan.mechanism.bounds(plan) if b.form == "rate"}
@@ -202,6 +204,7 @@ def test_published_rates_are_the_printed_formulas_and_shapes_only():
     assert {b.form for b in pure.mechanism.bounds(pure)} <= {"upper", "lower"}
 
 
+@pytest.mark.shows("rate", "frank_wolfe_polytope")
 def test_corollary_2_7_does_not_follow_from_theorem_2_5_but_from_the_tuned_steps():
     """ln p = ln(1/delta) = L grows: the theorem over the corollary as sqrt(L), our bound over it falls."""
     grown, ours = [], []
@@ -215,6 +218,7 @@ def test_corollary_2_7_does_not_follow_from_theorem_2_5_but_from_the_tuned_steps
     assert max(ours) < 30.0 and ours[2] < 1.3 * ours[1] < 1.3**2 * 1.3 * ours[0]
 
 
+@pytest.mark.shows("upper", "frank_wolfe_polytope")
 @pytest.mark.parametrize("accounting", ["tight", "published", "published_safe"])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
@@ -240,6 +244,7 @@ def test_the_mean_excess_of_releases_is_below_the_bound(accounting, loss, shape,
         assert excess + 2.0 * land.curvature / 300 > 0.0 and excess + 2.0 * land.curvature / 300 <= upper(plan)
 
 
+@pytest.mark.shows("lower", "frank_wolfe_polytope")
 def test_lower_bounds_of_the_l1_ball_stand_beside_the_upper_one():
     plan = plan_for(budget=Budget(0.1), p=2_000, T=30)
     (lower,) = [b.value for b in plan.mechanism.bounds(plan) if b.form == "lower"]

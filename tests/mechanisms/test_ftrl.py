@@ -203,6 +203,7 @@ def test_all_runs_together_keep_the_promise_and_a_third_of_the_noise_breaks_it(b
             assert (exact_delta(one, other, plan.spent.epsilon) <= plan.spent.delta + 1e-12) == holds
 
 
+@pytest.mark.shows("privacy", "ftrl")
 @pytest.mark.parametrize(
     "lam, budget, reached",
     [
@@ -320,6 +321,7 @@ def test_plans_are_frozen_facts_and_a_release_is_the_arms():
 # Regret
 
 
+@pytest.mark.shows("upper", "ftrl")
 @pytest.mark.parametrize("lam_sum", [0.5, 3.0, 40.0])
 @pytest.mark.parametrize("p", [1, 2, 30])
 def test_the_bound_holds_on_every_stream(lam_sum, p):
@@ -344,6 +346,7 @@ def test_both_terms_of_the_bound_are_needed():
     assert played.expected.sum() - played.scores.min() == pytest.approx(60.0 * math.log(100), rel=0.02)
 
 
+@pytest.mark.shows("upper", "ftrl")
 def test_one_run_stays_within_the_one_run_bound():
     """2,000 runs on the stream whose mean regret is closest to the bound; the share above is 10% at most, by 1e-6."""
     T, data = 200, Data(np.tile([-1.0, 1.0], (200, 1)), np.zeros(200))
@@ -355,6 +358,7 @@ def test_one_run_stays_within_the_one_run_bound():
     assert stats.binomtest(int((regret > run).sum()), 2000, 0.1, alternative="greater").pvalue > 1e-6
 
 
+@pytest.mark.shows("rate", "ftrl")
 def test_bounds_say_what_they_are():
     plan = FTRL().calibrate(spec(1000, 8, R=2.0), BUDGETS[0])
     mean, run, wrong, earlier = plan.mechanism.bounds(plan)

@@ -86,6 +86,7 @@ CASES = [
 ]
 
 
+@pytest.mark.shows("upper", "gaussian_classifier")
 @every_noise
 @pytest.mark.parametrize("perturbed, lam, epsilon", CASES)
 def test_bounds_hold_on_average_and_a_twentieth_of_the_noise_does_not(noise, perturbed, lam, epsilon):
@@ -143,6 +144,7 @@ def test_the_band_of_margins_is_missed_by_one_draw_in_ten(noise, classes, p):
     assert stats.binomtest(int((moved > 0.2 * band).sum()), 2000, 0.1, alternative="greater").pvalue < FALSE_ALARM
 
 
+@pytest.mark.shows("upper", "gaussian_classifier")
 @every_noise
 @both_places
 def test_the_bound_on_fresh_records_holds_for_a_known_law(noise, perturbed):

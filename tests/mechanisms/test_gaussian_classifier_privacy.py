@@ -55,6 +55,7 @@ def test_the_score_of_audits_is_the_ratio_of_plain_densities(noise, perturbed):
 PURE = [(2, 100.0, 1.0), (2, 0.8, 1.0), (3, 100.0, 1.0), (3, 1.0, 2.0), (4, 0.5, 3.0)]
 
 
+@pytest.mark.shows("privacy", "gaussian_classifier")
 @pytest.mark.parametrize("classes, lam, epsilon", each(2, PURE))
 def test_gamma_noise_keeps_every_ratio_within_epsilon(classes, lam, epsilon):
     """20,000 runs on either side of three pairs, at the exact densities; noise for half the sensitivity does not."""
@@ -77,6 +78,7 @@ def chernoff(mean, most, runs):
     return math.exp(-runs * (mean * math.log(mean / most) + (1 - mean) * math.log((1 - mean) / (1 - most))))
 
 
+@pytest.mark.shows("privacy", "gaussian_classifier")
 @pytest.mark.parametrize("classes, lam", each(2, [(2, 2.0), (2, 100.0), (3, 3.0), (3, 100.0)]))
 def test_gaussian_noise_keeps_delta(classes, lam):
     """E (1 - exp(epsilon - ratio))_+ over 4,000 runs on either side; Chernoff's bound, false alarm 1e-6 each."""

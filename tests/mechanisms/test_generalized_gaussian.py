@@ -44,6 +44,7 @@ def test_the_scale_is_the_sensitivity_in_the_norm_times_widening_and_multiplier(
     assert (plan.noise, plan.mechanism.noise, event.noise) == (law, law, law) and plan.spent == BUDGET
 
 
+@pytest.mark.shows("privacy", "generalized_gaussian")
 @LAWS
 @pytest.mark.parametrize("q", [2.0, 3.0, math.inf])
 def test_no_replaced_record_moves_the_mean_further_than_the_sensitivity_and_one_attains_it(law, q):
@@ -89,6 +90,7 @@ def test_sparse_records_and_idle_columns_change_nothing():
     assert np.allclose(plan.mechanism.release(plan, prepared, rng), one[:4], rtol=0, atol=1.01 * grid)
 
 
+@pytest.mark.shows("upper", "generalized_gaussian")
 @LAWS
 @pytest.mark.parametrize("q", [2.0, 4.0, math.inf])
 def test_the_excess_risk_is_its_bound(law, q):
@@ -103,6 +105,7 @@ def test_the_excess_risk_is_its_bound(law, q):
     assert (empirical.quantity, population.quantity) == ("excess_empirical_risk", "excess_population_risk")
 
 
+@pytest.mark.shows("upper", "generalized_gaussian")
 def test_the_risk_on_fresh_records_is_below_its_bound_and_not_without_the_sampling_error():
     """Fair signs have the largest variance: equality in the mean, here within five standard errors of 3,000 runs."""
     plan = plan_of(n=50, budget=Budget(50.0, 1e-5))

@@ -106,6 +106,7 @@ def test_no_gradient_in_the_domain_is_larger_than_G_and_some_are_as_large(key, r
         assert sizes.max() >= 0.999 * G
 
 
+@pytest.mark.shows("privacy", "noisy_gd")
 @every_loss
 def test_no_replaced_record_moves_the_gradient_beyond_the_sensitivity(key):
     """Neighbours from the border of the domain, at models throughout the ball. Most losses attain twice their largest

@@ -229,6 +229,7 @@ def test_steps_by_hand_open_single_records_to_many_people():
     assert plan.steps == 1000 and plan.descent.decaying and plan.descent.first == 1000
 
 
+@pytest.mark.shows("privacy", "noisy_sgd")
 def test_an_independent_accountant_agrees_with_the_price_of_poisson_batches():
     """dp-accounting's privacy loss distributions, in its convention for replacing a record (see tests/oracles).
 
@@ -264,6 +265,7 @@ def test_the_error_of_a_step_is_what_the_rules_are_told(knobs):
     assert np.mean(seen**2) == pytest.approx(land.gradient**2 + square, rel=0.1)
 
 
+@pytest.mark.shows("upper", "noisy_sgd")
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared", "geometric_median"])
 @pytest.mark.parametrize("batches", ["poisson", "single"])
 def test_measured_means_stay_under_the_bounds(loss, batches):

@@ -64,6 +64,7 @@ def test_the_pathwise_inequalities_hold_in_every_run_against_every_model(key, lo
                 assert risk(theta) <= most + curved + slack
 
 
+@pytest.mark.shows("upper", "objective_gaussian", "objective_gamma")
 @every_key
 @every_loss
 @pytest.mark.parametrize("name", ["full rank", "more columns than rows", "separable", "one column"])
@@ -106,6 +107,7 @@ def test_the_average_bound_is_the_mean_of_the_pathwise_ones(key, p):
     )
 
 
+@pytest.mark.shows("upper", "objective_gaussian", "objective_gamma")
 @every_key
 @pytest.mark.parametrize("p", [1, 2, 6, 60])
 def test_the_one_run_band_holds_in_nine_runs_of_ten(key, p):
@@ -130,6 +132,7 @@ def test_the_population_bound_holds_for_a_known_law(key, lam):
     assert 0.0 < excess.mean() <= upper(plan, "excess_population_risk")
 
 
+@pytest.mark.shows("rate", "objective_gaussian", "objective_gamma")
 def test_rates_are_shapes_with_the_printed_exponents():
     def rates(key: str, **changed) -> list[float]:
         facts = dict(n=10_000, p=64, epsilon=1.0, delta=1e-6, lam=0.5, theta_norm=2.0, R=1.0) | changed

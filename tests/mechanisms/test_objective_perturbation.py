@@ -91,6 +91,7 @@ def worst_delta(plan: Plan, epsilon: float) -> float:
     return max(float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum()) for a, b in both for p, q in ((a, b), (b, a)))
 
 
+@pytest.mark.shows("privacy", "objective_gamma")
 @every_loss
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("stiffer", [1.0, 1e4])
@@ -112,6 +113,7 @@ def test_the_corrected_gamma_scale_is_attained_and_the_published_one_overspends(
     assert published.spent.epsilon == pytest.approx(attained / 0.99, abs=6e-5)
 
 
+@pytest.mark.shows("privacy", "objective_gaussian")
 @every_loss
 @pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-5), (1.0, 1e-3), (1.0, 1e-5), (2.0, 1e-5)])
 def test_gaussian_keeps_its_promise_exactly_in_one_dimension(loss, epsilon, delta):
@@ -280,6 +282,7 @@ def test_what_a_curve_allows_needs_its_mu_or_less_and_not_much_less(one_sided, c
 # Two dimensions, by quadrature over theta
 
 
+@pytest.mark.shows("privacy", "objective_gaussian")
 @pytest.mark.parametrize("degrees", [0, 30, 60, 90, 120, 150, 180])
 @pytest.mark.parametrize("loss", ["logistic", "huber_hinge"])
 def test_the_gaussian_bound_holds_at_every_angle_between_two_records(loss, degrees):

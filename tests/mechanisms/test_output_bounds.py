@@ -58,6 +58,7 @@ def upper(plan, quantity: str, holds: str = "expectation") -> float:
     return value
 
 
+@pytest.mark.shows("upper", "output_gaussian", "output_gamma")
 @every_noise
 @every_loss
 @every_problem
@@ -89,6 +90,7 @@ def test_the_bound_over_a_constrained_minimiser_compares_within_its_ball(noise):
     assert "ball of 0.5" in dpcore.bounds_of(tied)[0].assumes
 
 
+@pytest.mark.shows("upper", "output_gaussian", "output_gamma")
 @every_noise
 @pytest.mark.parametrize("p", [1, 2, 6, 60])
 def test_the_one_run_band_holds_in_nine_runs_of_ten(noise, p):
@@ -206,6 +208,7 @@ def test_every_rule_is_proportional_to_the_slope_even_where_that_depends_on_lam(
     assert tied.lam == pytest.approx(g * 2 * (3.0 + 0.8), rel=1e-9)
 
 
+@pytest.mark.shows("rate", "output_gaussian", "output_gamma")
 def test_rates_are_shapes_with_the_printed_exponents():
     """Growth in p, n and epsilon of every rate; the lines carry no constant, so nothing else is claimed."""
 

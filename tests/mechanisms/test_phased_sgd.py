@@ -71,6 +71,7 @@ def hard_records(rng, n: int, d: int, q: float) -> np.ndarray:
     return X / np.linalg.norm(X, q, axis=1, keepdims=True)
 
 
+@pytest.mark.shows("privacy", "phased_sgd")
 @every_p
 @every_loss
 @pytest.mark.parametrize("step", ["auto", "longest"])

@@ -78,6 +78,7 @@ def population_excess(thetas, loss="logistic"):
 # Calibration
 
 
+@pytest.mark.shows("privacy", "polyhedral_frank_wolfe")
 @pytest.mark.parametrize("variant", ["tree", "minibatch", "published"])
 def test_the_noise_is_what_the_worst_record_costs_by_the_better_proof(variant):
     for epsilon in (0.1, 1.0, 10.0):
@@ -184,6 +185,7 @@ def test_estimates_err_by_less_than_the_bound_says(shape, variant):
     assert np.all(ranges.mean(axis=0) > 0.05 * allowed)
 
 
+@pytest.mark.shows("upper", "polyhedral_frank_wolfe")
 @variants
 def test_the_mean_excess_on_fresh_records_is_below_the_bound(knobs):
     """Ten columns and all 1,024 records of the population; 8 samples with 4 runs each, 5 standard errors.
@@ -257,6 +259,7 @@ def test_the_published_walk_is_noise_for_a_hundred_thousand_records_of_ten_colum
     assert population_excess(thetas).mean() > 0.9 * population_excess(np.zeros((1, 10)))[0]
 
 
+@pytest.mark.shows("rate", "polyhedral_frank_wolfe")
 def test_the_tree_s_bound_falls_like_its_rate():
     """ln of the bound against ln n: -1/2 at most where sampling rules, and slower where the noise still counts."""
     n = np.array([10**7, 10**8, 10**9])

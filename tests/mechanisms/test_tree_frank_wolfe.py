@@ -86,6 +86,7 @@ def test_published_noise_spends_what_is_proved_of_it_and_is_refused_beyond():
             plan_for(noise=law, accounting="published", budget=Budget(12.0, delta))
 
 
+@pytest.mark.shows("privacy", "tree_frank_wolfe")
 @pytest.mark.parametrize("loss", ["logistic", "squared", "huber"])
 @every_p
 def test_no_replaced_record_moves_a_release_beyond_the_claim_whatever_was_released_before(loss, p_norm):
@@ -312,6 +313,7 @@ def test_the_bound_is_the_formula_with_the_best_number_of_phases():
         assert found.kappa <= q - 1 + 1e-12
 
 
+@pytest.mark.shows("upper", "tree_frank_wolfe")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("scales", ["displacement", "fixed"])
 @pytest.mark.parametrize("p_norm, d, n", [(1.1, 10, 1_000), (1.5, 100, 10_000), (2.0, 10, 10_000)])
@@ -363,6 +365,7 @@ def test_real_displacements_and_gaussian_noise_lose_less():
     assert 1.5 * real < mean(noise="generalized_gaussian")
 
 
+@pytest.mark.shows("rate", "tree_frank_wolfe")
 def test_the_published_rate_is_a_shape():
     plan = plan_for(1.5, n=10_000, d=100)
     rate = next(b for b in plan.mechanism.bounds(plan) if b.form == "rate")

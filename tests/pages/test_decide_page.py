@@ -204,7 +204,7 @@ def test_a_refused_budget_has_no_odds_and_a_refused_mechanism_no_curve():
 
 
 LONG = "noisy_sgd"  # half a minute
-WAYS = [pytest.param(way, marks=pytest.mark.nightly if way == LONG else ()) for way in words.MECHANISMS]
+WAYS = [pytest.param(way, marks=pytest.mark.nightly if way == LONG else ()) for way in words.mechanisms()]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import __version__
 from dpcore.studies.decide import loss_curve
-from pages.decide.words import MECHANISMS
+from pages.decide.words import mechanisms
 from pages.ui import share_link
 from pages.ui.share_link import Control
 from tests.harness import ROOT
@@ -253,7 +253,7 @@ def test_nonsense_of_every_kind_crashes_nothing(page):
             "delta=1e-5&n=2000&records=breast_cancer&layers=bias&lam=population&seed=08",
             {"delta": "10⁻⁵", "n": "2,000", "lam": "theory", "seed": "8", "layers": "without noise"},
         ),
-        ("decide", "way=objective_gaussian&give_up=5.0", {"way": MECHANISMS["objective_gaussian"], "give_up": "5"}),
+        ("decide", "way=objective_gaussian&give_up=5.0", {"way": mechanisms()["objective_gaussian"], "give_up": "5"}),
         ("doors", "defaults=side:Path~m:20&n=300", {"side": "Path", "m": "20"}),  # as another version had them
     ],
 )

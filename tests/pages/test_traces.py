@@ -1,25 +1,20 @@
 """Traces: every promise and every bound has its assumption, its theorem and tests that exist."""
 
-import ast
 import inspect
+import json
 import re
 
 import pytest
 
 from dpcore import bounds_of, calibrate, list_mechanisms
 from dpcore.mechanisms import mechanism_class
+from dpcore.mechanisms.base import Mechanism
 from pages.sources import provenance as t
-from tests.harness import ROOT
 from tests.problems import CLASSIFYING
+from tools import generators
 
 NUMBERED = r"(?:theorem|algorithm|section|equation|corollary|proposition|lemma)s? \(?\d[\d.]*\)?"
 PLACES = re.compile(rf"({NUMBERED})(?: and ([\d.]+))?", re.IGNORECASE)
-
-
-def names_in(file: str) -> set[str]:
-    """Names of the test functions in a file below tests/."""
-    tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
 
 
 def docstrings(key: str) -> str:
@@ -52,24 +47,33 @@ def test_every_promise_and_every_bound_has_a_row(key):
     assert [row.theorem for row in rows[1:]] == [bound.source for bound in bounds]
     assert all(row.assumes and row.theorem and row.states and row.tests for row in rows)
     assert rows[0].states.endswith("-differential privacy") and "replacing one record" in rows[0].assumes
-    assert set(t.TESTS[key]) == {row.form for row in rows}, "no test is named for what is not claimed"
+    named = json.loads(t.FILE.read_text(encoding="utf-8"))
+    assert set(named[key]) == {row.form for row in rows}, "a test for each claim, and none for what is not claimed"
 
 
 @pytest.mark.parametrize("key", list_mechanisms())
-def test_every_named_test_exists_and_every_theorem_is_in_the_docstring(key):
+def test_every_theorem_is_in_the_docstring(key):
     said = places(docstrings(key))
     for row in t.traces(key):
-        for test in row.tests:
-            file, name = test.split("::")
-            assert name in names_in(file), test
         assert places(row.theorem) <= said, f"{row.theorem} is not in the docstring of {key}"
 
 
-def test_every_mechanism_is_traced_and_no_other():
-    assert list(t.TESTS) == list_mechanisms()
+def test_the_tests_are_those_that_the_marks_name():
+    """`python -m tools.generators` writes them down."""
+    assert t.FILE.read_text(encoding="utf-8") == generators.provenance()
 
 
-def test_a_mechanism_that_says_no_guarantee_is_noticed(monkeypatch):
-    monkeypatch.setattr(t, "mechanism_class", lambda key: dict)
-    with pytest.raises(ValueError, match="docstring of ftrl must say what it guarantees"):
-        t.guarantee("ftrl")
+def test_a_mark_of_a_mechanism_that_is_not_registered_is_noticed(monkeypatch):
+    monkeypatch.setattr(generators, "list_mechanisms", lambda: ["ftrl"])
+    with pytest.raises(KeyError):
+        generators.provenance()
+
+
+def test_a_mechanism_that_says_no_guarantee_is_noticed():
+    class Silent(Mechanism):
+        """Nothing."""
+
+        key = "silent"
+
+    with pytest.raises(ValueError, match="docstring of silent must say what it guarantees"):
+        Silent.guarantee()

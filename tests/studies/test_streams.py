@@ -78,6 +78,7 @@ def test_the_adaptive_one_charges_exactly_above_half_of_the_weight(p):
     assert (costs[0, 0] < 0) and (costs[:, 0] > 0).any()
 
 
+@pytest.mark.shows("rate", "ftrl")
 @pytest.mark.parametrize("p, ratio", [(10, 6.51), (1000, 19.54), (10**6, 39.08)])
 def test_equation_12_is_exceeded_by_sqrt_8_ln_p(p, ratio):
     budget, T = Budget(10.0, 1e-3), 4_000_000

@@ -38,6 +38,9 @@ def test_randomised_answers_lie_within_a_factor_of_the_bound(epsilon, n):
     assert np.abs(np.diff(positive)).max() <= epsilon, "the mechanism of this test would not be private"
 
 
+@pytest.mark.shows(
+    "lower", "output_gaussian", "output_gamma", "objective_gaussian", "objective_gamma", "noisy_gd", "noisy_sgd"
+)
 @every_loss
 @pytest.mark.parametrize("noise", ["output_gaussian", "output_gamma"])
 @pytest.mark.parametrize("epsilon", [0.05, 1.0])

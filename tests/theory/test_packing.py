@@ -134,6 +134,7 @@ def test_two_exact_choices_of_frank_wolfe_lie_above_the_bound(shape, p, epsilon)
     assert value(spec, epsilon) <= min(worst.values())
 
 
+@pytest.mark.shows("lower", "frank_wolfe_polytope")
 @pytest.mark.parametrize("T", ["auto", 5])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.0), (1.0, 1e-4)])
 def test_runs_on_the_packing_lie_above_the_bound(T, epsilon, delta):

@@ -47,6 +47,7 @@ def excess(plan, p_norm: float, *, tables: int = 3) -> tuple[float, float]:
     return float(np.mean(means)), float(np.std(means, ddof=1)) / math.sqrt(tables)
 
 
+@pytest.mark.shows("upper", "phased_sgd")
 @every_p
 @pytest.mark.parametrize("d", [10, 100])
 @pytest.mark.parametrize("n", [1_000, 10_000])
@@ -74,6 +75,7 @@ def test_a_bound_without_its_noise_or_with_a_twentieth_of_it_does_not_hold(loss,
     assert mean - 5 * error > upper(plan)
 
 
+@pytest.mark.shows("rate", "phased_sgd")
 def test_figures_and_rates_of_one_problem():
     plan = plan_for("huber", math.inf, n=10_000, d=100)
     found = {b.source: b for b in plan.mechanism.bounds(plan)}

@@ -10,32 +10,29 @@ import numpy as np
 import pandas as pd
 
 from ...core.arrays import Array
+from ...mechanisms import mechanism_class
 from ..figure import Figure
 from ..style import (
     BACKGROUND,
-    DOORS,
     FAMILIES,
     LEGEND,
     LEGEND_ROW,
     MUTED,
     NOISES,
+    PLACES,
     SYMBOLS,
     TEXT,
     Theme,
     band,
     decades,
-    door_of,
     dot,
     end_labels,
-    family_of,
     flag,
     frame,
     line,
     log_axis,
     marker_of,
-    noise_of,
     note,
-    place_of,
     plain_number,
     vertical,
     with_opacity,
@@ -106,32 +103,38 @@ class _Curves:
         floor = 10.0 ** self.powers[0]
         self.traces: list[dict[str, Any]] = []
         self.ends: list[tuple[str, float, str, str]] = []
-        self.closed = [_closed(table, door) for door in DOORS.values()]
-        colours, several = FAMILIES[theme], len({noise_of(key) for key in self.shown}) > 1
+        classes = {key: mechanism_class(key) for key in self.shown}
+        self.closed: list[tuple[str, str, tuple[float, float]]] = []
+        for place, family in dict.fromkeys((cls.place, cls.family) for cls in classes.values()):
+            if interval := _closed(table[table.mechanism.map(lambda key: classes[key].place) == place], self.places):
+                self.closed.append((place, FAMILIES[theme][family], interval))
+        several = len({cls.noise for cls in classes.values()}) > 1
         # Descent does without a regulariser; what it costs without noise is that it stops early.
-        regularised = excess[excess.mechanism.map(family_of) != "gradient"]
+        regularised = excess[excess.mechanism.map(lambda key: classes[key].family) != "gradient"]
         common = _is_common(regularised.noiseless, regularised.x)
         for key, rows in self.shown.items():
-            colour, door = colours[family_of(key)], door_of(key)
-            name = f"{door}, {NOISES[noise_of(key)]}" if several else f"noise in {place_of(key)}"
+            cls = classes[key]
+            colour, descends = FAMILIES[theme][cls.family], cls.family == "gradient"
+            name = f"{cls.place}, {NOISES[cls.noise]}" if several else f"noise in {PLACES[cls.place]}"
             if not several:
                 self.traces += [edge | {"showlegend": False} for edge in band(rows, colour, "y", 1.0, floor)]
-            self._curve(rows, "mean", colour, name, width=3, dash="solid" if noise_of(key) == "gaussian" else "dashdot")
-            self.traces[-1] |= {"mode": "lines+markers", "marker": marker_of(key, colour, theme, 7)}
+            self._curve(rows, "mean", colour, name, width=3, dash="solid" if cls.noise == "gaussian" else "dashdot")
+            self.traces[-1] |= {"mode": "lines+markers", "marker": marker_of(cls, theme, 7)}
             self.traces.append(zero_or_below(rows.x, rows["mean"], colour, name, "y", floor, over=self.name))
             if bounds:
-                words = f"{name}: bound" if several else f"{door}: proved bound"
+                words = f"{name}: bound" if several else f"{cls.place}: proved bound"
                 self._curve(rows, "bound", colour, words, dash="dash")
-            if bias and not (common and family_of(key) != "gradient"):
-                cost = "stopping early" if family_of(key) == "gradient" else "regularisation"
-                words = f"{name}: {cost}" if several else f"{door}: {cost}"
+            if bias and (descends or not common):
+                cost = "stopping early" if descends else "regularisation"
+                words = f"{name}: {cost}" if several else f"{cls.place}: {cost}"
                 self._curve(rows, "noiseless", colour, words, width=1, dash="dot", label=not several)
         if bias and common and len(regularised):
             rows = regularised.drop_duplicates("x").sort_values("x")
-            self._curve(rows, "noiseless", colours["reference"], "regularisation alone", width=1, dash="dot")
+            self._curve(rows, "noiseless", FAMILIES[theme]["reference"], "regularisation alone", width=1, dash="dot")
         for key, rows in self.shown.items():
-            self.traces.append(dot(rows, cursor, colours[family_of(key)], theme, "y", 1.0))
-            self.traces[-1]["marker"] |= {"symbol": SYMBOLS[family_of(key)], "size": 13}
+            family = classes[key].family
+            self.traces.append(dot(rows, cursor, FAMILIES[theme][family], theme, "y", 1.0))
+            self.traces[-1]["marker"] |= {"symbol": SYMBOLS[family], "size": 13}
 
     def _curve(
         self, rows: pd.DataFrame, column: str, colour: str, words: str, *, label: bool = True, **look: Any
@@ -154,7 +157,7 @@ class _Curves:
         if len(rows):
             low, high = decades(rows, ("mean",), _DEPTH)
             self.powers = min(self.powers[0], low), max(self.powers[1], high)
-            colour = FAMILIES[self.theme][family_of(rows.mechanism.iloc[0])]
+            colour = FAMILIES[self.theme][mechanism_class(rows.mechanism.iloc[0]).family]
             self._curve(rows, "mean", colour, words, dash="longdashdot")
 
     @property
@@ -169,11 +172,9 @@ class _Curves:
         if self.cursor:
             value = f"{self.name} = {plain_number(float(f'{self.cursor:.2g}'))}"
             notes.append(flag(value, self.cursor, TEXT[self.theme], BACKGROUND[self.theme]))
-        for (family, door), interval in zip(DOORS.items(), self.closed, strict=True):
-            if interval:
-                colour = FAMILIES[self.theme][family]
-                shapes.append(_shade(*interval, colour))
-                notes.append(_upright(f"the {door} is refused", interval, colour))
+        for place, colour, interval in self.closed:
+            shapes.append(_shade(*interval, colour))
+            notes.append(_upright(f"the {place} is refused", interval, colour))
         return {
             "showlegend": False,
             "xaxis": log_axis(self.theme, low, high) | {"title": words},
@@ -208,13 +209,11 @@ def _is_common(values: pd.Series, x: pd.Series) -> bool:
     return bool(((groups.max() - groups.min()) <= 1e-3 * groups.max().abs()).all())
 
 
-def _closed(table: pd.DataFrame, door: str) -> tuple[float, float] | None:
-    """The interval of x where not all of a door's mechanisms apply, up to half-way to the next point where they do."""
-    mine = table[[door_of(key) == door for key in table.mechanism]]
-    refused = mine[mine.status != "ok"].x.to_numpy(float)
+def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
+    """The interval of x where not all mechanisms of a table apply, up to half-way to the next point where they do."""
+    refused = table[table.status != "ok"].x.to_numpy(float)
     if not len(refused):
         return None
-    places = np.unique(table.x.to_numpy(float))
     edges = np.concatenate([places[:1], np.sqrt(places[:-1] * places[1:]), places[-1:]])
     first, last = np.searchsorted(places, [refused.min(), refused.max()])
     return float(edges[first]), float(edges[last + 1])

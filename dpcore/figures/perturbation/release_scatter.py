@@ -9,6 +9,7 @@ import numpy as np
 from scipy.ndimage import map_coordinates
 
 from ...core.arrays import Array
+from ...mechanisms import mechanism_class
 from ...studies.perturbation.release_scatter import Cloud, Clouds
 from ..figure import Figure
 from ..style import (
@@ -20,11 +21,8 @@ from ..style import (
     NOISES,
     Theme,
     axis,
-    door_of,
-    family_of,
     frame,
     marker_of,
-    noise_of,
     note,
     plain_number,
 )
@@ -53,11 +51,11 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> Figure:
         "hoverinfo": "skip",
     }
     traces: list[dict[str, Any]] = [ground]
-    traces += [_dots(cloud, colours[family_of(cloud.mechanism)], theme) for cloud in clouds.clouds]
-    traces += [_cross(cloud, colours[family_of(cloud.mechanism)], theme) for cloud in clouds.clouds]
+    traces += [_dots(cloud, theme) for cloud in clouds.clouds]
+    traces += [_cross(cloud, theme) for cloud in clouds.clouds]
     for cloud in clouds.clouds:
         if cloud.path is not None and cloud.quiet_path is not None:
-            colour = colours[family_of(cloud.mechanism)]
+            colour = colours[mechanism_class(cloud.mechanism).family]
             traces.append(_path(cloud.path, "one run, step by step", colour, "solid"))
             traces.append(_path(cloud.quiet_path, "the same without noise", colours["reference"], "dot"))
     edge = {"color": BACKGROUND[theme], "width": 1}
@@ -77,14 +75,17 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> Figure:
     return Figure(traces, layout)
 
 
-def _dots(cloud: Cloud, colour: str, theme: Theme) -> dict[str, Any]:
-    name = f"{door_of(cloud.mechanism)}, {NOISES[noise_of(cloud.mechanism)]}"
-    return _points(cloud.thetas, name, marker_of(cloud.mechanism, colour, theme, 6) | {"opacity": 0.75})
+def _dots(cloud: Cloud, theme: Theme) -> dict[str, Any]:
+    mechanism = mechanism_class(cloud.mechanism)
+    name = f"{mechanism.place}, {NOISES[mechanism.noise]}"
+    return _points(cloud.thetas, name, marker_of(mechanism, theme, 6) | {"opacity": 0.75})
 
 
-def _cross(cloud: Cloud, colour: str, theme: Theme) -> dict[str, Any]:
+def _cross(cloud: Cloud, theme: Theme) -> dict[str, Any]:
+    mechanism = mechanism_class(cloud.mechanism)
+    colour = FAMILIES[theme][mechanism.family]
     look = {"symbol": "x", "size": 12, "color": colour, "line": {"color": BACKGROUND[theme], "width": 2}}
-    name = f"{door_of(cloud.mechanism)}, without noise"
+    name = f"{mechanism.place}, without noise"
     return _points(cloud.theta_hat[None], name, look) | {"showlegend": False}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...experiments.summary import LEAST_BANDED
+from ...mechanisms import mechanism_class
 from ...studies.papers.reproductions.charts import (
     AccuracyOfClassifiers,
     Chart,
@@ -29,17 +30,15 @@ from ..style import (
     LEGEND_ROW,
     MUTED,
     NOISES,
+    PLACES,
     SYMBOLS,
     TEXT,
     Theme,
     axis,
-    family_of,
     frame,
     line,
     log_axis,
-    noise_of,
     note,
-    place_of,
     with_opacity,
 )
 
@@ -122,7 +121,7 @@ def _excess_figure(chart: ExcessOfMechanisms, theme: Theme, height: int) -> Figu
     epsilon, nothing = chart.epsilon, chart.nothing
     curves, seen = [], set()
     for name, (mechanism, measured) in chart.measured.items():
-        family = family_of(mechanism)
+        family = mechanism_class(mechanism).family
         look = (FAMILIES[theme][family], SYMBOLS[family], "dash" if family in seen else "solid")
         curves.append((name, name.replace(", ", ",<br>"), measured, *look))
         seen.add(family)
@@ -157,7 +156,7 @@ def _scores_figure(chart: ScoresOfMechanisms, theme: Theme, height: int) -> Figu
         traces.append(line(epsilon, np.full(len(epsilon), level), ink, name, "y", dash=dash) | hover)
     used: dict[str, int] = {}
     for mechanism, values in chart.scores.items():
-        family = family_of(mechanism)
+        family = mechanism_class(mechanism).family
         ink, nth = FAMILIES[theme][family], used.get(family, 0)
         used[family] = nth + 1
         curve = line(epsilon, values, ink, labels[mechanism], "y", width=2, dash=_DASHES[nth % len(_DASHES)])
@@ -187,8 +186,8 @@ def _right_figure(chart: RightAgainst, theme: Theme) -> Figure:
     lows, highs = groups.quantile(0.1).where(enough), groups.quantile(0.9).where(enough)
     traces: list[dict[str, Any]] = []
     for nth, key in enumerate(table.mechanism.unique()):
-        colour = FAMILIES[theme]["reference" if key == "none" else family_of(key)]
-        symbol = "diamond" if key == "none" else SYMBOLS[family_of(key)]
+        colour = FAMILIES[theme]["reference" if key == "none" else mechanism_class(key).family]
+        symbol = "diamond" if key == "none" else SYMBOLS[mechanism_class(key).family]
         width, dash = 1.5 if key == "none" else 3.0, "dashdot" if key.endswith("_gamma") else "solid"
         mean, name = means[key], _named(key)
         edge = {"type": "scatter", "mode": "lines", "line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
@@ -233,9 +232,8 @@ def _ticks(places: Sequence[float], *, logarithmic: bool) -> dict[str, Any]:
 def _named(key: str) -> str:
     if key == "none":
         return "without privacy"
-    if family_of(key) == "sampling":
-        return "sampling of columns"
-    return f"{NOISES[noise_of(key)]} noise in {place_of(key)}"
+    cls = mechanism_class(key)
+    return "sampling of columns" if cls.family == "sampling" else f"{NOISES[cls.noise]} noise in {PLACES[cls.place]}"
 
 
 def _dots(marks: Sequence[tuple[float, float]], name: str, symbol: str, colour: str) -> dict[str, Any]:

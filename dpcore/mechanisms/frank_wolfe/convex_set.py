@@ -10,25 +10,32 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import theory
-from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
-from ...accounting.tradeoff import GaussianCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, Plan
+from ...core.privacy import Bound, Budget, Event, Plan
 from ...core.sets import L1Ball, Polytope, Simplex
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
-from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import (
+    Drawn,
+    GaussianGuarantee,
+    Prepared,
+    ReadingMechanism,
+    check_certificate,
+    gradients_apart,
+    knob,
+    records_of,
+)
+from ..noise.rounding import ROUNDED_UP
 from .step_count import Terrain, auto_T, best_T, check_problem, check_T, published_general_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
-_SAFETY = 1e-12  # noise is rounded up
 
 
 @dc.dataclass(frozen=True)
-class FrankWolfeGeneral(ReadingMechanism):
+class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     """Release theta_T of theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), in any set of
     `dpcore.core.sets`.
 
@@ -51,24 +58,24 @@ class FrankWolfeGeneral(ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="frank_wolfe_general", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
         help="which proof sets the noise: exact Gaussian accounting, or the published order (reconstructed constant)",
     )
-    T: int | str = knob("auto", help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2')
+    T: int | str = knob(
+        "auto",
+        check=check_T,
+        help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2',
+    )
 
+    key: str = dc.field(default="frank_wolfe_general", init=False, repr=False)
     label = "Frank-Wolfe with noisy gradients"
     source = _SOURCE
-    quantity = "excess_empirical_risk"
+    family = "frank_wolfe"
+    place = "step"
     set = "l1_ball"
     usual_loss = "squared"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "T", check_T(self.T))
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         """See the class. Pure function of public facts; raises NotApplicable with the reason.
@@ -92,7 +99,7 @@ class FrankWolfeGeneral(ReadingMechanism):
         """s for each T."""
         each = largest_gradient(spec) / spec.n
         if self.accounting == "tight":
-            return 2.0 * each * np.sqrt(T - 1.0) / mu * (1 + _SAFETY)
+            return 2.0 * each * np.sqrt(T - 1.0) / mu * ROUNDED_UP
         return each * np.sqrt(32.0 * T) * math.log(spec.n / budget.delta) / budget.epsilon
 
     def _chosen_T(self, spec: Spec, budget: Budget, mu: float) -> int:
@@ -123,15 +130,7 @@ class FrankWolfeGeneral(ReadingMechanism):
             Bound("excess_empirical_risk", "rate", rate, "expectation", _SOURCE, within),
         )
 
-    def attack_limit(self, plan: Plan) -> float:
-        """Phi(mu / 2) for all noisy gradients together, mu = sqrt(T - 1) sensitivity / scale."""
-        return gaussian_attack_limit(math.sqrt(plan.steps) * plan.ledger[0].sensitivity / plan.scale)
-
-    def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(gaussian_mu(plan.spent))
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding."""
         check_certificate(prepared.distance, plan)
         risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
@@ -178,14 +177,7 @@ class FrankWolfeGeneral(ReadingMechanism):
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the gradients at theta_1."""
-        loss, start = get_loss(plan.spec.loss), _start(plan.spec)[None]
-        gradients = [loss.gradients(records_of(side), start)[0] for side in (zero, one)]
-        return float(np.linalg.norm(gradients[1] - gradients[0]))
-
-    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """Of all steps together, each given the iterate that the transcript leads to."""
-        away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
-        return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
+        return gradients_apart(plan, zero, one, _start(plan.spec)[None])
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
         loss, size, data = get_loss(plan.spec.loss), plan.spec.size or 1.0, records_of(prepared)
@@ -289,6 +281,3 @@ def _start(spec: Spec) -> Array:
     if isinstance(spec.shape, Polytope):
         return size * spec.shape.table.mean(axis=0)
     return np.full(spec.p, size / spec.p) if isinstance(spec.shape, Simplex) else np.zeros(spec.p)
-
-
-MECHANISM = FrankWolfeGeneral

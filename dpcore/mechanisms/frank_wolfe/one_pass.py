@@ -26,6 +26,7 @@ from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_wa
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...solvers.frank_wolfe.vertex_selection import Best, Choice, Exponential, NoisyBest
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..worst_pairs import flipped_label
 from .one_pass_sensitivity import (
     LARGEST_DEPTH,
     Stream,
@@ -89,8 +90,6 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         the low-order bits of probabilities; a release whose seed is known.
     """
 
-    key: str = dc.field(default="polyhedral_frank_wolfe", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
@@ -101,10 +100,18 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         choices=("minibatch", "tree", "published"),
         help="how records are read: minibatches after a large one, trees of batches, or one record a step as published",
     )
-    T: int | str = knob("auto", help='depth of the last tree, or number of minibatches: "auto" or an integer >= 1')
+    T: int | str = knob(
+        "auto",
+        check=functools.partial(integer, at_least=1),
+        help='depth of the last tree, or number of minibatches: "auto" or an integer >= 1',
+    )
 
+    key: str = dc.field(default="polyhedral_frank_wolfe", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "one-pass Frank-Wolfe on a polytope"
     source = f"{_SOURCE}, Algorithm 2"
+    family = "frank_wolfe"
+    place = "choice"
     quantity = "excess_population_risk"
     set = "l1_ball"
 
@@ -114,12 +121,10 @@ class PolyhedralFrankWolfe(ReadingMechanism):
             return
         if self.variant == "published":
             raise ValueError(f"T must be 'auto' for variant 'published', got {self.T}")
-        object.__setattr__(self, "T", integer("T", self.T, at_least=1))
         if self.variant == "tree" and int(self.T) > LARGEST_DEPTH:
             raise ValueError(f"T must be at most {LARGEST_DEPTH} for trees, got {self.T:,}")
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         check_polytope(self.key, spec)
         spec = dc.replace(spec, lam=0.0, radius=spec.size)
         course = self._course(spec, budget)
@@ -186,7 +191,6 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         return records_on_vertices(spec, data)
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding."""
         check_certificate(prepared.distance, plan)
         return _models(plan, self._run(plan, prepared, rngs), prepared)
 
@@ -247,10 +251,6 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         self._walk(plan, prepared, follower, len(walked.columns))
         return follower
 
-    def resolution(self, plan: Plan) -> float:
-        """A release tells choices only."""
-        return 0.0
-
     def audited(self) -> PolyhedralFrankWolfe:
         """So deep a tree that its composition is seen."""
         return dc.replace(self, T=_AUDITED_T) if self.variant == "tree" else self
@@ -260,7 +260,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         return Spec("huber_hinge", n=48, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """All records are 0 but one, (x, -y) against (x, y), where x tells the two farthest vertices best.
+        """One record is what tells the two farthest vertices best, with one label or the other; others are 0.
 
         It is the first of the last tree, or of the first batch, unless one that comes later moves more.
         """
@@ -270,12 +270,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         else:
             s0, s1 = entry_moves(land, route.first, route.batch, route.step)
             place = 0 if s0 >= s1 else route.first
-        X = np.zeros((spec.n, spec.p))
-        X[place] = telling_record(spec)
-        y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
-        other = y.copy()
-        other[place] *= -1.0
-        return Data(X, other), Data(X, y)
+        return flipped_label(spec, telling_record(spec), place)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """The root of the sum over the choices of the squared half range by which scores differ, as in the ledger.
@@ -361,6 +356,3 @@ def _idle(spec: Spec, prepared: Prepared) -> int:
 def _models(plan: Plan, walked: Walked, prepared: Prepared) -> Array:
     shape = plan.spec.shape
     return walked.thetas @ shape.table[:, : len(prepared.theta)] if isinstance(shape, Polytope) else walked.thetas
-
-
-MECHANISM = PolyhedralFrankWolfe

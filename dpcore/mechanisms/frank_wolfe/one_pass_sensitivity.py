@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from ... import theory
 from ...core.arrays import Array
@@ -22,10 +21,10 @@ from ...core.losses import get_loss
 from ...core.sets import L1Ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ..noise.rounding import ROUNDED_UP
 from .step_count import terrain
 
 LARGEST_DEPTH = 14
-_SAFETY = 1e-12  # noise is rounded up
 # Lengths of steps and numbers of steps that are tried.
 _STEPS, _COUNTS = 60, 60
 
@@ -80,7 +79,7 @@ class Weight:
 
     def scale(self, rho: float, epsilon: float) -> Any:
         """G = min{root / sqrt(2 rho), 2 total / epsilon}: by zCDP, or by the sum, which wins for few choices."""
-        return np.minimum(self.root / math.sqrt(2.0 * rho), 2.0 * self.total / epsilon) * (1 + _SAFETY)
+        return np.minimum(self.root / math.sqrt(2.0 * rho), 2.0 * self.total / epsilon) * ROUNDED_UP
 
 
 @functools.lru_cache(maxsize=64)
@@ -214,6 +213,8 @@ def entry_moves(land: Slopes, first: Any, batch: Any, step: Any) -> tuple[Any, A
 
 def stream_weight(land: Slopes, stream: Stream, shares: Array | None = None) -> Weight:
     """shares: [choices], the noise of each choice over the plan's scale; None for 1."""
+    from scipy.signal import lfilter  # 1.2 s of imports, which pages that list mechanisms need not wait for
+
     s0, s1 = entry_moves(land, stream.first, stream.batch, stream.step)
     kept = 1.0 - stream.step
     weights = np.ones(stream.choices) if shares is None else 1.0 / shares

@@ -15,15 +15,15 @@ from ...accounting.composition import advanced_step, basic_epsilon
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
-from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Domain, Spec
-from ...core.validation import integer
 from ...solvers.frank_wolfe import vertices as fw
 from ...theory import lower_bounds
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
-from .step_count import LARGEST_T, auto_T, best_T, published_T
+from ..noise.rounding import ROUNDED_UP
+from ..worst_pairs import flipped_label
+from .step_count import auto_T, best_T, check_T, published_T
 from .vertex_runs import (
     check_polytope,
     descend,
@@ -41,7 +41,6 @@ from .vertex_runs import (
 )
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015"
-_SAFETY = 1e-12  # noise is rounded up
 _AUDITED_T = 12
 
 
@@ -81,30 +80,27 @@ class FrankWolfePolytope(ReadingMechanism):
         low-order bits of probabilities; a release whose seed is known.
     """
 
-    key: str = dc.field(default="frank_wolfe_polytope", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published", "published_safe"),
         help="which noise and which proof: Gumbel and the tightest here, Laplace as printed, or four times that",
     )
-    T: int | str = knob("auto", help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2')
+    T: int | str = knob(
+        "auto",
+        check=check_T,
+        help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2',
+    )
 
+    key: str = dc.field(default="frank_wolfe_polytope", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "Frank-Wolfe on a polytope"
     source = f"{_SOURCE}, Algorithm 2"
-    quantity = "excess_empirical_risk"
+    family = "frank_wolfe"
+    place = "choice"
     set = "l1_ball"
     usual_loss = "squared"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.T not in ("auto", "bound", "published"):
-            object.__setattr__(self, "T", integer("T", self.T, at_least=2))
-            if int(self.T) > LARGEST_T:
-                raise ValueError(f"T must be at most {LARGEST_T:,}, got {self.T:,}")
-
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         check_polytope(self.key, spec)
         spec = dc.replace(spec, lam=0.0, radius=spec.size)
         if self.accounting != "tight" and budget.pure:
@@ -128,11 +124,11 @@ class FrankWolfePolytope(ReadingMechanism):
             eta = budget.epsilon / choices
             if not budget.pure:
                 eta = np.maximum(eta, np.sqrt(8.0 * zcdp_rho(budget) / choices))
-            return 2.0 * sensitivity / eta * (1 + _SAFETY)
+            return 2.0 * sensitivity / eta * ROUNDED_UP
         printed = 0.5 * sensitivity * np.sqrt(8.0 * T * -math.log(budget.delta)) / budget.epsilon
         if self.accounting == "published":
             return printed
-        composed = 2.0 * sensitivity / advanced_step(budget, choices) * (1 + _SAFETY)
+        composed = 2.0 * sensitivity / advanced_step(budget, choices) * ROUNDED_UP
         # The short form drops a term that counts where ln(1/delta) is small.
         return np.maximum(4.0 * printed, composed) if budget.epsilon <= 1.0 else composed
 
@@ -193,7 +189,6 @@ class FrankWolfePolytope(ReadingMechanism):
         return records_on_vertices(spec, data)
 
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding."""
         check_certificate(prepared.distance, plan)
         runs, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return models_of(plan.spec, chosen, runs, len(prepared.theta))
@@ -222,10 +217,6 @@ class FrankWolfePolytope(ReadingMechanism):
         best = fw.descend(risk, quiet, rule, size=size_of(spec), start=start)
         return Drawn(models_of(spec, best, quiet, r), thetas)
 
-    def resolution(self, plan: Plan) -> float:
-        """A release tells choices only."""
-        return 0.0
-
     def audited(self) -> FrankWolfePolytope:
         """So few choices that an audit is quick, and so many that their composition is seen."""
         return dc.replace(self, T=_AUDITED_T)
@@ -235,16 +226,12 @@ class FrankWolfePolytope(ReadingMechanism):
         return Spec("huber_hinge", n=10, p=3, lam=0.0, domain=Domain(math.inf), radius=0.4, set="l1_ball")
 
     def worst_pair(self, plan: Plan) -> tuple[Data, Data]:
-        """All records are 0 but the last, (x, -y) against (x, y), where x tells the two farthest vertices best.
+        """The last record is what tells the two farthest vertices best, with one label or the other; others are 0.
 
-        y is 1, or y_max where y is a number. On the L1 ball x = R (1, ..., 1), which attains Delta while the slope at
-        the model is L. NotApplicable for a set of one point.
+        On the L1 ball R (1, ..., 1), which attains Delta while the slope at the model is L. NotApplicable for a set of
+        one point.
         """
-        spec = plan.spec
-        X = np.zeros((spec.n, spec.p))
-        X[-1] = telling_record(spec)
-        y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
-        return Data(X, np.append(y[:-1], -y[-1])), Data(X, y)
+        return flipped_label(plan.spec, telling_record(plan.spec), -1)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Half the range over the vertices of what the scores at theta_1 differ by, per unit of its noise b_1 / b."""
@@ -297,6 +284,3 @@ def _published_rates(spec: Spec, budget: Budget) -> tuple[Bound, ...]:
 def _range(law: NoiseLaw, scale: float, sensitivity: float) -> float:
     """Of the log-ratios of one choice: 2 Delta / b, or for Laplace noise, which is (2 Delta / b)-DP, twice that."""
     return (2.0 if law == "gumbel" else 4.0) * sensitivity / scale
-
-
-MECHANISM = FrankWolfePolytope

@@ -12,7 +12,7 @@ from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.specification import Spec
-from ...core.validation import integer
+from ..base import whole
 
 LARGEST_T = 10_000
 # The bound is 5/3 of its smallest value at a quarter of its own T; measured excess is less than half of that at T.
@@ -85,11 +85,6 @@ def _whole_T(key: str, theorem: str, real: float) -> int:
     return round(real)
 
 
-def check_T(T: int | str) -> int | str:
-    """T of a knob, "auto", "bound", "published" or an integer from 2 to 10,000; ValueError for others."""
-    if isinstance(T, str) and T in ("auto", "bound", "published"):
-        return T
-    T = integer("T", T, at_least=2)
-    if T > LARGEST_T:
-        raise ValueError(f"T must be at most {LARGEST_T:,}, got {T:,}")
-    return T
+def check_T(name: str, T: int | str) -> int | str:
+    """T of a knob, "bound", "published" or an integer from 2 to 10,000; ValueError for others."""
+    return T if T in ("bound", "published") else whole(2, LARGEST_T)(name, T)

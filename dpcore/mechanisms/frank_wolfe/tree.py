@@ -11,21 +11,18 @@ from typing import cast
 import numpy as np
 
 from ... import theory
-from ...accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
-from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
-from ...accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
-from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
+from ...accounting.gaussian import gaussian_epsilon
+from ...accounting.zcdp import zcdp_epsilon
 from ...core.arrays import Array
-from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
 from ...core.records import Data
 from ...core.sets import LqBall, kappa_lq, length
 from ...core.specification import Domain, Spec
-from ...core.validation import integer
 from ...solvers.frank_wolfe.tree import Tree, tree_of
-from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
 from ..lp_constants import LpTerrain, lp_terrain
 from ..noise.generalized_gaussian import LpNoise, lp_noise
+from ..worst_pairs import flipped_label
 from .tree_runs import TreeRuns
 
 _SOURCE = "Bassily, Guzman and Nandi 2021, Algorithm 1"
@@ -34,7 +31,7 @@ _LOWEST_P, _HIGHEST_P = 1.001, 2.0
 
 
 @dc.dataclass(frozen=True)
-class TreeFrankWolfe(ReadingMechanism):
+class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     """Release the last iterate of Frank-Wolfe on the trees of `solvers.frank_wolfe.tree`, from theta = 0.
 
     Each node that reads m records adds noise to what it finds: a mean gradient at a root, m = b, the mean difference of
@@ -67,7 +64,6 @@ class TreeFrankWolfe(ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="tree_frank_wolfe", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
@@ -83,21 +79,19 @@ class TreeFrankWolfe(ReadingMechanism):
         choices=("displacement", "fixed"),
         help="noise for how far the iterate really moved since its parent, or for the farthest that it may have moved",
     )
-    T: int | str = knob("auto", help='phases: "auto", which minimises the proved bound, or a whole number from 1 to 14')
+    T: int | str = knob(
+        "auto",
+        check=whole(1, _MOST_PHASES),
+        help='phases: "auto", which minimises the proved bound, or a whole number from 1 to 14',
+    )
 
+    key: str = dc.field(default="tree_frank_wolfe", init=False, repr=False)
     label = "Frank-Wolfe on gradient trees"
     source = _SOURCE
+    family = "variance_reduced"
+    place = "step"
     quantity = "excess_population_risk"
     set = LqBall(1.5)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.T != "auto":
-            if isinstance(self.T, str):
-                raise ValueError(f'T must be "auto" or a whole number from 1 to {_MOST_PHASES}, got {self.T!r}')
-            object.__setattr__(self, "T", integer("T", self.T, at_least=1))
-            if cast(int, self.T) > _MOST_PHASES:
-                raise ValueError(f'T must be "auto" or a whole number from 1 to {_MOST_PHASES}, got {self.T}')
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         """See the class. Pure function of public facts; raises NotApplicable with the reason.
@@ -161,21 +155,7 @@ class TreeFrankWolfe(ReadingMechanism):
         """One for each record of a root, two for each record of another node."""
         return runs_of(plan).tree.gradients
 
-    def attack_limit(self, plan: Plan) -> float:
-        """Phi(mu / 2) for Gaussian noise, else what zCDP allows."""
-        mu = plan.ledger[0].sensitivity / plan.scale
-        if self.noise == "gaussian":
-            return gaussian_attack_limit(mu)
-        return zcdp_attack_limit(0.5 * mu * mu)
-
-    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
-        """For generalised Gaussian noise what is known of all zCDP."""
-        if self.noise == "gaussian":
-            return GaussianCurve(gaussian_mu(plan.spent))
-        return ZcdpCurve(math.sqrt(2.0 * zcdp_rho(plan.spent)))
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding."""
         check_certificate(prepared.distance, plan)
         return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
 
@@ -226,11 +206,9 @@ class TreeFrankWolfe(ReadingMechanism):
 
         It is read by the first root, where it attains L0 in l_q and in the norm that the noise is made for.
         """
-        land, spec = runs_of(plan).land, plan.spec
-        X = np.zeros((spec.n, spec.p))
-        X[0] = spec.domain.implied(land.q_star, spec.p).R / spec.p ** (1.0 / land.q_star)
-        y = np.full(spec.n, 1.0 if get_loss(spec.loss).classification else spec.domain.y_max)
-        return Data(X, np.append(-y[:1], y[1:])), Data(X, y)
+        q_star, spec = runs_of(plan).land.q_star, plan.spec
+        x = np.full(spec.p, spec.domain.implied(q_star, spec.p).R / spec.p ** (1.0 / q_star))
+        return flipped_label(spec, x, 0)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Of the mean gradients of the first root, sqrt(r - 1) ||.||_r apart with r the noise's order."""
@@ -277,6 +255,3 @@ def _bound(land: LpTerrain, law: LpNoise, tree: Tree, M: float) -> float:
         noise=M * math.sqrt(found.kappa * land.d),
         smooth=1.0 if law.law == "gaussian" else law.order - 1.0,
     )
-
-
-MECHANISM = TreeFrankWolfe

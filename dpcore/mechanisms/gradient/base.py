@@ -5,21 +5,17 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ... import theory
-from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Descent, NotApplicable, Plan
-from ...core.records import Data
+from ...core.privacy import Bound, Descent, NotApplicable, Plan
 from ...core.specification import Spec
-from ...core.validation import integer, positive
-from ...data import check_records
+from ...core.validation import positive
 from ...solvers.descent.noisy_gd import Schedule
 from ...theory.lower_bounds import hardest_data
-from ..base import Prepared, PreparedRecords, SampledMechanism, knob
+from ..base import ReadingMechanism, knob, whole
 from ..regularisation import auto_size, comparator_norm
 from ..worst_pairs import check_ball
 from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain
@@ -28,7 +24,7 @@ _MOST_STEPS = 10**8
 
 
 @dc.dataclass(frozen=True)
-class GradientPerturbation(SampledMechanism):
+class GradientPerturbation(ReadingMechanism):
     """Descend from 0 on F(theta) + (lam/2) ||theta||^2, with noise in every gradient.
 
     One replaced record moves the gradient that a step uses by at most twice the largest gradient of a record, over
@@ -45,23 +41,13 @@ class GradientPerturbation(SampledMechanism):
         choices=tuple(RULES),
         help="what sets the step sizes, and which iterates the release averages",
     )
-    steps: int | str = knob("auto", help='how many noisy steps: "auto" or an integer')
-    step: float | str = knob("auto", help='the step size (its first value, if it decays): "auto" or a number')
+    steps: int | str = knob("auto", check=whole(1, _MOST_STEPS), help='how many noisy steps: "auto" or an integer')
+    step: float | str = knob(
+        "auto", check=positive, help='the step size (its first value, if it decays): "auto" or a number'
+    )
 
-    quantity = "excess_empirical_risk"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.steps != "auto":
-            object.__setattr__(self, "steps", integer("steps", self.steps, at_least=1))
-            if int(self.steps) > _MOST_STEPS:
-                raise ValueError(f"steps must be at most {_MOST_STEPS:,}, got {self.steps:,}")
-        if self.step != "auto":
-            object.__setattr__(self, "step", positive("step", self.step))
-
-    @abc.abstractmethod
-    def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
+    family = "gradient"
+    place = "step"
 
     @abc.abstractmethod
     def estimate_error(self, plan: Plan) -> float:
@@ -110,14 +96,6 @@ class GradientPerturbation(SampledMechanism):
                 ball,
             ),
         )
-
-    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
-        """Nothing is solved: theta is where the descent begins."""
-        check_records(data, plan.spec)
-        return PreparedRecords(np.zeros(data.active), 0.0, data)
-
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
-        return [self.prepare(plans[0], data)] * len(plans)
 
     def resolution(self, plan: Plan) -> float:
         """Of the noise that the last step adds to a model."""

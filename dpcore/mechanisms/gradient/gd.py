@@ -8,22 +8,20 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.gaussian import gaussian_mu
-from ...accounting.tradeoff import GaussianCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Budget, Event, NoiseLaw, Plan
+from ...core.privacy import Budget, Event, Plan
 from ...core.records import Data
 from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import Streams, gradient_descent
-from ..base import Drawn, Prepared, check_certificate, records_of
+from ..base import Drawn, GaussianGuarantee, Prepared, check_certificate, gradients_apart, records_of
 from .base import GradientPerturbation, schedule_of, terrain
 from .schedules import RULES
 
 
 @dc.dataclass(frozen=True)
-class NoisyGD(GradientPerturbation):
+class NoisyGD(GaussianGuarantee, GradientPerturbation):
     """Release an average of the iterates theta <- Proj(theta - eta (grad F(theta) + lam theta + N(0, s^2 I_p))).
 
     One replaced record moves grad F by at most D = 2 G / n, G the largest gradient of a record (for squared distances,
@@ -45,8 +43,6 @@ class NoisyGD(GradientPerturbation):
     """
 
     key: str = dc.field(default="noisy_gd", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
-
     label = "gradient perturbation, full batch"
     source = "Kamath's lecture, section Gradient Perturbation; Bassily, Smith and Thakurta 2014"
 
@@ -66,18 +62,7 @@ class NoisyGD(GradientPerturbation):
     def estimate_error(self, plan: Plan) -> float:
         return math.sqrt(terrain(plan.spec).dimensions) * plan.scale
 
-    def attack_limit(self, plan: Plan) -> float:
-        """Phi(mu / 2) for all noisy gradients together, mu = sqrt(T) sensitivity / scale."""
-        return gaussian_attack_limit(math.sqrt(plan.steps) * plan.ledger[0].sensitivity / plan.scale)
-
-    def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(gaussian_mu(plan.spent))
-
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        return self.release_many(plan, prepared, [rng])[0]
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding."""
         check_certificate(prepared.distance, plan)
         data, asked = records_of(prepared), len(prepared.theta)
         stored = asked if get_loss(plan.spec.loss).linear else data.p
@@ -117,14 +102,7 @@ class NoisyGD(GradientPerturbation):
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the gradients at the start."""
-        loss, start = get_loss(plan.spec.loss), np.zeros((1, plan.spec.p))
-        gradients = [loss.gradients(records_of(side), start)[0] for side in (zero, one)]
-        return float(np.linalg.norm(gradients[1] - gradients[0]))
-
-    def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
-        """Of all steps together, each given the iterate that the transcript leads to."""
-        away = [outputs - self.noiseless_steps(plan, side, outputs) for side in (one, zero)]
-        return self.law.log_density(away[0] / plan.scale) - self.law.log_density(away[1] / plan.scale)
+        return gradients_apart(plan, zero, one, np.zeros((1, plan.spec.p)))
 
     def noiseless_steps(self, plan: Plan, prepared: Prepared, outputs: Array) -> Array:
         loss, schedule, data = get_loss(plan.spec.loss), schedule_of(plan), records_of(prepared)
@@ -160,6 +138,3 @@ def _descend(
         cancelled=cancelled,
         watch=watch,
     )
-
-
-MECHANISM = NoisyGD

@@ -9,24 +9,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import theory
-from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.gaussian import gaussian_mu
-from ...accounting.tradeoff import GaussianCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
-from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..frank_wolfe.step_count import terrain
 from ..lp_constants import LpTerrain, lp_terrain
+from ..noise.rounding import ROUNDED_UP
 from ..worst_pairs import opposite_labels
 
 _PAPER = "Bassily, Guzman and Nandi 2021"
 _SOURCE = "Feldman, Koren and Talwar 2020, Algorithm 2"
-_SAFETY = 1e-12  # noise is rounded up
 # Losses with a kink: what each is when predictions move uniformly within a width, and the jump of its slope.
 _ROUNDED = {"hinge": ("huber_hinge", 1.0), "absolute": ("huber", 2.0)}
 
@@ -46,7 +44,7 @@ class Land:
 
 
 @dc.dataclass(frozen=True)
-class PhasedSGD(ReadingMechanism):
+class PhasedSGD(GaussianGuarantee, ReadingMechanism):
     """Release x_k: x_i = Proj(mean of the iterates of phase i + N(0, s_i^2 I)), on floor(n / 2^i) fresh records each.
 
     Phase i starts at x_{i-1}, x_0 = 0, takes one projected gradient step of length eta_i = eta / 4^i on each of its m_i
@@ -79,22 +77,22 @@ class PhasedSGD(ReadingMechanism):
         low-order bits of floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="phased_sgd", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight", choices=("tight",), help="which proof sets the noise: exact Gaussian accounting of a phase"
     )
-    step: float | str = knob("auto", help='eta, the steps of phase i being eta / 4^i: "auto" or a number > 0')
+    step: float | str = knob(
+        "auto",
+        check=lambda name, step: check_real(name, step, "a finite number > 0", lambda v: v > 0),
+        help='eta, the steps of phase i being eta / 4^i: "auto" or a number > 0',
+    )
 
+    key: str = dc.field(default="phased_sgd", init=False, repr=False)
     label = "phased stochastic gradient descent"
     source = _SOURCE
+    family = "gradient"
+    place = "step"
     quantity = "excess_population_risk"
     set = "box"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.step != "auto":
-            object.__setattr__(self, "step", check_real("step", self.step, "a finite number > 0", lambda v: v > 0))
 
     @property
     def q(self) -> float:
@@ -107,7 +105,7 @@ class PhasedSGD(ReadingMechanism):
         The plan's mechanism has the step that was chosen, so that it makes the same steps at whatever the plan spends.
         """
         land = land_of(self.key, spec)
-        spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), (1 + _SAFETY) / gaussian_mu(budget)
+        spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), ROUNDED_UP / gaussian_mu(budget)
         eta, sizes = self._eta(spec, land, multiplier), theory.phase_sizes(spec.n)
         sensitivity = 2.0 * land.L * eta / 4.0 * theory.replaced_share(sizes[0])
         event = Event(self.noise, multiplier * sensitivity, sensitivity)
@@ -151,15 +149,8 @@ class PhasedSGD(ReadingMechanism):
         """One for each record of a phase."""
         return sum(phase.size for phase in phases_of(plan))
 
-    def attack_limit(self, plan: Plan) -> float:
-        """Phi(mu / 2), mu = sensitivity / scale: a record is in one phase."""
-        return gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
-
-    def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(gaussian_mu(plan.spent))
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """As `release` one by one, up to rounding; a record is read once for all of them."""
+        """A record is read once for all of them."""
         check_certificate(prepared.distance, plan)
         run = descender_of(plan, records_of(prepared))
         return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
@@ -266,6 +257,3 @@ def descender_of(plan: Plan, data: Data) -> Descender:
         reach, (smooth, jump) = land_of(plan.mechanism.key, spec).reach, _ROUNDED[loss.key]
         loss, width = get_loss(smooth), theory.kink_width(eta_of(plan), reach, jump)
     return Descender(loss, width, data, spec.shape, spec.size or 1.0)
-
-
-MECHANISM = PhasedSGD

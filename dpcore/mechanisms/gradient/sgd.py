@@ -15,12 +15,12 @@ from ...accounting.subsampled_rdp import Sampling, subsampled_epsilon, subsample
 from ...accounting.tradeoff import BatchCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Budget, Event, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
-from ..base import Drawn, Prepared, check_certificate, knob, records_of
+from ..base import Drawn, Prepared, check_certificate, gradients_apart, knob, records_of
 from .base import GradientPerturbation, descent_of, schedule_of, terrain
 from .schedules import RULES, Terrain
 
@@ -61,16 +61,17 @@ class NoisySGD(GradientPerturbation):
         noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="noisy_sgd", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight", choices=("tight", "published"), help="which proof sets the noise: Renyi divergences, or the lecture's"
     )
     batches: str = knob(
         "poisson", choices=("poisson", "single"), help="each record on its own coin, or one uniform record a step"
     )
-    batch: float | str = knob("auto", help='poisson: expected records in a batch, "auto" or a number >= 1')
+    batch: float | str = knob(
+        "auto", check=positive, help='poisson: expected records in a batch, "auto" or a number >= 1'
+    )
 
+    key: str = dc.field(default="noisy_sgd", init=False, repr=False)
     label = "gradient perturbation, random batches"
     source = "Kamath's lecture, Algorithm 3; Bassily, Smith and Thakurta 2014"
 
@@ -80,7 +81,6 @@ class NoisySGD(GradientPerturbation):
             return
         if self.batches == "single":
             raise ValueError(f'batch must be "auto" for batches of a single record, got {self.batch}')
-        object.__setattr__(self, "batch", positive("batch", self.batch))
         if float(self.batch) < 1.0:
             raise ValueError(f"batch must be at least 1, got {self.batch:g}")
 
@@ -161,9 +161,10 @@ class NoisySGD(GradientPerturbation):
         event = plan.ledger[0]
         return BatchCurve(1.0 / z, event.rate, event.times, self.sampling)
 
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         check_certificate(prepared.distance, plan)
-        return _run(plan, records_of(prepared), rng, plan.scale, stored=len(prepared.theta)).average
+        data, stored = records_of(prepared), len(prepared.theta)
+        return np.stack([_run(plan, data, rng, plan.scale, stored=stored).average for rng in rngs])
 
     def draws(
         self,
@@ -215,9 +216,7 @@ class NoisySGD(GradientPerturbation):
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
         """Between the estimates at the start of batches with the record that differs."""
-        loss, start = get_loss(plan.spec.loss), np.zeros((1, plan.spec.p))
-        gradients = [loss.gradients(records_of(side), start)[0] for side in (zero, one)]
-        return float(np.linalg.norm(gradients[1] - gradients[0])) / plan.ledger[0].rate
+        return gradients_apart(plan, zero, one, np.zeros((1, plan.spec.p))) / plan.ledger[0].rate
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """The sum over the steps, each given the iterate that the transcript leads to.
@@ -270,6 +269,3 @@ def _shared(plan: Plan) -> dict[str, Any]:
         "lam": float(plan.spec.lam),
         "first": descent.first,
     }
-
-
-MECHANISM = NoisySGD

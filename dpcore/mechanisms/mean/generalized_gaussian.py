@@ -8,9 +8,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...accounting.attack_limits import gaussian_attack_limit, zcdp_attack_limit
-from ...accounting.gaussian import gaussian_mu
-from ...accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
 from ...core.losses import get_loss
@@ -18,14 +15,14 @@ from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Domain, Spec
 from ...data import check_records
-from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob
+from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob
 from ..noise.generalized_gaussian import LP_LAWS, LpNoise, lp_noise, quoted_noise
 
 _SOURCE = "Bassily, Guzman and Nandi 2021, section 3"
 
 
 @dc.dataclass(frozen=True)
-class GeneralizedGaussian(ReadingMechanism):
+class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
     """Release xbar + noise, where xbar is the mean of records with ||x||_q <= R, q from 2 to inf.
 
     One replaced record moves xbar by at most s = 2 R / n in l_q. The noise is
@@ -49,7 +46,6 @@ class GeneralizedGaussian(ReadingMechanism):
         floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="generalized_gaussian", init=False, repr=False)
     noise: NoiseLaw = knob(
         "generalized_gaussian", choices=LP_LAWS, help="the law of the noise: fitted to the norm, or scaled Gaussian"
     )
@@ -59,9 +55,11 @@ class GeneralizedGaussian(ReadingMechanism):
         help="which kappa sets the noise: the exact one, or the quoted one, which is too small for large q",
     )
 
+    key: str = dc.field(default="generalized_gaussian", init=False, repr=False)
     label = "mean with generalised Gaussian noise"
     source = _SOURCE
-    quantity = "excess_empirical_risk"
+    family = "output"
+    place = "answer"
     usual_loss = "mean"
 
     @property
@@ -70,7 +68,6 @@ class GeneralizedGaussian(ReadingMechanism):
         return math.inf
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         self._check(spec)
         noise, share = self._noise(spec)
         sensitivity, spent = noise.widening * 2.0 * spec.domain.R / spec.n, budget
@@ -116,19 +113,6 @@ class GeneralizedGaussian(ReadingMechanism):
             Bound("excess_empirical_risk", "upper", noise, "expectation", ours, "any comparator, attained by the mean"),
             Bound("excess_population_risk", "upper", noise + sampling, "expectation", ours, "independent records"),
         )
-
-    def attack_limit(self, plan: Plan) -> float:
-        """Phi(mu / 2), mu = sensitivity / scale; for generalised Gaussian noise what rho = mu^2 / 2 allows by zCDP."""
-        mu = plan.ledger[0].sensitivity / plan.scale
-        if self.noise == "gaussian":
-            return gaussian_attack_limit(mu)
-        return zcdp_attack_limit(0.5 * mu**2)
-
-    def claimed_curve(self, plan: Plan) -> TradeoffCurve:
-        """For generalised Gaussian noise what is known of all zCDP."""
-        if self.noise == "gaussian":
-            return GaussianCurve(gaussian_mu(plan.spent))
-        return ZcdpCurve(math.sqrt(2.0 * zcdp_rho(plan.spent)))
 
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         """The mean of the records."""
@@ -176,6 +160,3 @@ class GeneralizedGaussian(ReadingMechanism):
         noise = self._noise(plan.spec)[0]
         away = [noise.log_density((outputs - side.theta) / plan.scale) for side in (one, zero)]
         return away[0] - away[1]
-
-
-MECHANISM = GeneralizedGaussian

@@ -22,14 +22,12 @@ from ...core.specification import Spec
 from ...data import check_records
 from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
-from ..base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
+from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..worst_pairs import objective_attack_limit, objective_claim, parts
 from . import calibration as rules
 from . import models
 
 _PROOF = "docs/formulas.md, after Pathak and Raj 2010"
-# A one-run band is stated for nine runs out of ten.
-_BAND_MISS = 0.1
 # A minimiser is asked for to this share of how far one record can move it, and to no more digits than the noise has.
 # It may be as long as noise / lam, and its margins are rounded too: the smoothness over lam times the last share.
 _ACCURACY, _ROUNDING, _MARGIN_ROUNDING = 1e-6, 1e-13, 1e-15
@@ -44,7 +42,7 @@ _MOST_CLASSES = 100
 
 
 @dc.dataclass(frozen=True)
-class GaussianClassifier(SampledMechanism):
+class GaussianClassifier(Mechanism):
     """Release a symmetric matrix Phi_c for each of C classes: x goes to the class of the smallest x~' Phi_c x~.
 
     `dpcore.solvers.multiclass.objective` describes model and loss. With R from `Spec.domain`, x~ = (x / R, 1) / sqrt2
@@ -70,20 +68,20 @@ class GaussianClassifier(SampledMechanism):
         seed is known.
     """
 
-    key: str = dc.field(default="gaussian_classifier", init=False, repr=False)
     noise: NoiseLaw = knob("gaussian", choices=("gaussian", "gamma"), help="the law of the noise; gamma has delta = 0")
     perturbed: str = knob(
         "objective", choices=("objective", "output"), help="what the noise is added to: the objective, or its minimiser"
     )
     accounting: str = knob("tight", choices=("tight",), help="the proof that sets the noise")
 
+    key: str = dc.field(default="gaussian_classifier", init=False, repr=False)
     label = "large-margin Gaussian classifier"
     source = "Pathak and Raj 2010, repaired"
-    quantity = "excess_empirical_risk"
+    family = "objective"
+    place = "question"
     usual_loss = "multiclass_hinge"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         self._check(spec)
         spec = dc.replace(spec, lam=self._lam(spec, budget)) if isinstance(spec.lam, str) else spec
         lam, D = float(spec.lam), rules.gradient_change(spec)
@@ -125,18 +123,18 @@ class GaussianClassifier(SampledMechanism):
             over = theory.linear_term_excess(lam, square) + inexact
             shaken = rules.shaken(self.law, spec, trace) + rounding
             noise = min(over, rules.shaken(self.law, spec, plan.scale / lam) + shaken)
-            length = plan.scale * self.law.length(rules.dimensions(spec), _BAND_MISS / 2.0)
+            length = plan.scale * self.law.length(rules.dimensions(spec), BAND_MISS / 2.0)
             below = theory.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
-            band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * _BAND_MISS))
-            band += rules.band(self.law, spec, trace, 0.5 * _BAND_MISS) + rounding
+            band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * BAND_MISS))
+            band += rules.band(self.law, spec, trace, 0.5 * BAND_MISS) + rounding
         else:
             noise = rules.shaken(self.law, spec, plan.scale) + rounding
             over = rules.shaken(self.law, spec, plan.scale) + 0.5 * lam * square + 0.5 * bend * plan.tol**2
-            band = rules.band(self.law, spec, plan.scale, _BAND_MISS) + rounding
+            band = rules.band(self.law, spec, plan.scale, BAND_MISS) + rounding
         bias = theory.regularisation_bias(lam, B, spec.classes - 1.0)
         fresh = noise + bias + G * rules.gradient_change(spec) / lam + rounding
         ball = f"comparator in the ball of {B:g}; vacuous above C - 1 = {spec.classes - 1}"
-        runs = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
+        runs = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
         return (
             Bound("excess_over_regularised", "upper", over, "expectation", _PROOF, "before the common shift"),
             Bound("excess_empirical_risk", "upper", noise + bias, "expectation", _PROOF, ball),
@@ -178,12 +176,8 @@ class GaussianClassifier(SampledMechanism):
         """A draw of the noise at scale 1, [C, q]."""
         return models.direction(self.law, spec, rng)
 
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        """One private draw, [C, p + 1, p + 1], in the coordinates x~."""
-        return self.release_many(plan, prepared, [rng])[0]
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """Independent releases, [len(rngs), C, p + 1, p + 1]."""
+        """Independent releases, [len(rngs), C, p + 1, p + 1], in the coordinates x~."""
         check_certificate(prepared.distance, plan)
         noise = np.stack(
             [[event_scale * self.direction(plan.spec, rng) for event_scale in self._scales(plan)] for rng in rngs]
@@ -330,6 +324,3 @@ class GaussianClassifier(SampledMechanism):
             for start in range(0, len(noise), step)
         ]
         return models.centred(np.concatenate(found))
-
-
-MECHANISM = GaussianClassifier

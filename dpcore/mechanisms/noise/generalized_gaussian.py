@@ -27,10 +27,10 @@ from ...core.arrays import Array
 from ...core.privacy import Budget, NoiseLaw
 from ...core.sets import kappa_lq, kappa_of_order, length, quoted_kappa, widening
 from ...core.validation import integer, one_of, positive
+from .rounding import ROUNDED_UP
 
 LP_LAWS: tuple[NoiseLaw, ...] = ("generalized_gaussian", "gaussian")
 
-_SAFETY = 1e-12  # noise is rounded up
 _BATCH_NUMBERS = 1_000_000
 
 
@@ -88,8 +88,8 @@ class LpNoise:
         1/mu of exact Gaussian accounting, or 1/sqrt(2 rho) of zCDP. Raises NotApplicable for delta = 0.
         """
         if self.law == "gaussian":
-            return (1 + _SAFETY) / gaussian_mu(budget)
-        return (1 + _SAFETY) / math.sqrt(2.0 * zcdp_rho(budget))
+            return ROUNDED_UP / gaussian_mu(budget)
+        return ROUNDED_UP / math.sqrt(2.0 * zcdp_rho(budget))
 
     @property
     def mean_square(self) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.arrays import Array
 
+ROUNDED_UP = 1.0 + 1e-12  # a factor of computed scales: no rounding may leave noise too small
 # Of the noise that a number carries, what rounding may take away.
 _GRID_BITS = 20
 _EXACT = 2.0**53

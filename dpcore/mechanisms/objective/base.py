@@ -18,13 +18,11 @@ from ...core.records import Data
 from ...core.specification import Spec
 from ...data import check_records
 from ...theory.lower_bounds import hardest_data
-from ..base import Drawn, Prepared, PreparedRecords, SampledMechanism, check_certificate, knob, records_of
+from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
 from .regularisation import rule_lam
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
-# A one-run band is stated for nine runs out of ten.
-_BAND_MISS = 0.1
 # No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins. The
 # model may be as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
 _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
@@ -32,7 +30,7 @@ _BATCH_NUMBERS = 1_000_000
 
 
 @dc.dataclass(frozen=True)
-class ObjectivePerturbation(SampledMechanism):
+class ObjectivePerturbation(Mechanism):
     """Release the minimiser of J(theta) + <b, theta>, b = scale * direction, with a trace of noise for the solver.
 
     A release theta tells b = -grad J(theta). One replaced record moves that gradient by at most 2 L R / n, and changes
@@ -50,7 +48,8 @@ class ObjectivePerturbation(SampledMechanism):
         help="which proof sets the noise: the corrected one, or the paper's, which may spend more than it says",
     )
 
-    quantity = "excess_empirical_risk"
+    family = "objective"
+    place = "question"
 
     @abc.abstractmethod
     def tight_scale(self, spec: Spec, budget: Budget, charge: float) -> float:
@@ -73,7 +72,6 @@ class ObjectivePerturbation(SampledMechanism):
         """Orders of growth as published, shape only."""
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         self._check(spec)
         main, rest = parts(budget)
         spec = dc.replace(spec, lam=self._lam(spec, main)) if isinstance(spec.lam, str) else spec
@@ -117,10 +115,10 @@ class ObjectivePerturbation(SampledMechanism):
         rest = LR * plan.tol + theory.regularisation_bias(lam, B, loss.at_zero(spec))
         noise = min(LR * plan.scale * mean / lam, min(n, spec.p) * plan.scale**2 * square / (2.0 * lam))
         average = noise + LR * trace * mean + rest
-        band = LR * (plan.scale / lam + trace) * self.law.mean_draw_band(spec.p, _BAND_MISS / 2.0) + rest
+        band = LR * (plan.scale / lam + trace) * self.law.mean_draw_band(spec.p, BAND_MISS / 2.0) + rest
         ball = f"comparator in the ball of {B:g}"
         fresh = average + theory.stability(loss.slope, R, n, lam)
-        runs = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
+        runs = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
         return (
             Bound("excess_empirical_risk", "upper", average, "expectation", _OURS, ball),
             Bound("excess_empirical_risk", "upper", band, "probability", _OURS, runs),

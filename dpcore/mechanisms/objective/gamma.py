@@ -35,7 +35,6 @@ class ObjectiveGamma(ObjectivePerturbation):
 
     key: str = dc.field(default="objective_gamma", init=False, repr=False)
     noise: NoiseLaw = dc.field(default="gamma", init=False, repr=False)
-
     label = "objective perturbation, Gamma"
     source = "Chaudhuri, Monteleoni and Sarwate 2011"
 
@@ -60,6 +59,3 @@ class ObjectiveGamma(ObjectivePerturbation):
 
     def claimed_curve(self, plan: Plan) -> PureCurve:
         return PureCurve(plan.spent.epsilon)
-
-
-MECHANISM = ObjectiveGamma

@@ -9,7 +9,7 @@ from ...accounting.gaussian import gaussian_mu, published_multiplier
 from ...accounting.objective import objective_epsilon, objective_mu
 from ...accounting.tradeoff import ObjectiveCurve
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, NoiseLaw, Plan
+from ...core.privacy import Bound, Budget, Plan
 from ...core.specification import Spec
 from ..worst_pairs import objective_claim
 from .base import ObjectivePerturbation, gradient_vertices, pull, volume_charge
@@ -37,8 +37,6 @@ class ObjectiveGaussian(ObjectivePerturbation):
     """
 
     key: str = dc.field(default="objective_gaussian", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
-
     label = "objective perturbation, Gaussian"
     source = "Jain and Thakurta 2014, Theorem 2"
 
@@ -67,6 +65,3 @@ class ObjectiveGaussian(ObjectivePerturbation):
             ),
             theory.earlier_objective_rate("gaussian", L, R, spec.n, spec.p, B, budget),
         )
-
-
-MECHANISM = ObjectiveGaussian

@@ -16,13 +16,11 @@ from ...core.records import Data
 from ...core.specification import Spec
 from ...data import check_records
 from ...theory.lower_bounds import hardest_data
-from ..base import AdditiveMechanism, Prepared
+from ..base import BAND_MISS, AdditiveMechanism, Prepared
 from ..regularisation import LARGEST_LOG, auto_size, comparator_norm, no_lam
 from ..worst_pairs import check_ball, minimiser_pair
 
 _OURS = "Jain and Thakurta 2014, Theorem 1, with explicit constants"
-# A one-run band is stated for nine runs out of ten.
-_BAND_MISS = 0.1
 
 
 @dc.dataclass(frozen=True)
@@ -33,7 +31,8 @@ class OutputPerturbation(AdditiveMechanism):
     tol of the exact one. A subclass brings the noise and its multiplier for a budget.
     """
 
-    quantity = "excess_empirical_risk"
+    family = "output"
+    place = "answer"
 
     @abc.abstractmethod
     def multiplier(self, budget: Budget) -> float:
@@ -52,7 +51,6 @@ class OutputPerturbation(AdditiveMechanism):
         """Orders of growth as published, shape only."""
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         check_ball(self.key, spec)
         if not get_loss(spec.loss).linear:
             raise NotApplicable(
@@ -101,8 +99,8 @@ class OutputPerturbation(AdditiveMechanism):
             ),
         ]
         if math.isfinite(loss.slope):
-            band = loss.slope * R * plan.scale * self.law.mean_draw_band(spec.p, _BAND_MISS)
-            says = f"in {1 - _BAND_MISS:.0%} of runs; {ball}"
+            band = loss.slope * R * plan.scale * self.law.mean_draw_band(spec.p, BAND_MISS)
+            says = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
             upper.append(Bound("excess_empirical_risk", "upper", band + bias, "probability", _OURS, says))
         return (*upper, *hardest_data(loss, spec, plan.spent), *self.rates(spec, plan.requested))
 

@@ -35,14 +35,14 @@ class OutputGamma(OutputPerturbation):
         floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="output_gamma", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gamma", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
         help="which proof sets the noise: the exact one, or the paper's with twice the noise",
     )
 
+    key: str = dc.field(default="output_gamma", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gamma", init=False, repr=False)
     label = "output perturbation, Gamma"
     source = "Chaudhuri, Monteleoni and Sarwate 2011"
 
@@ -68,6 +68,3 @@ class OutputGamma(OutputPerturbation):
 
     def claimed_curve(self, plan: Plan) -> PureCurve:
         return PureCurve(plan.spent.epsilon)
-
-
-MECHANISM = OutputGamma

@@ -5,18 +5,16 @@ from __future__ import annotations
 import dataclasses as dc
 
 from ... import theory
-from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.gaussian import classical_multiplier, gaussian_epsilon, gaussian_mu, published_multiplier
-from ...accounting.tradeoff import GaussianCurve
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, NoiseLaw, Plan
+from ...core.privacy import Bound, Budget
 from ...core.specification import Spec
-from ..base import knob
+from ..base import GaussianGuarantee, knob
 from .base import OutputPerturbation
 
 
 @dc.dataclass(frozen=True)
-class OutputGaussian(OutputPerturbation):
+class OutputGaussian(GaussianGuarantee, OutputPerturbation):
     """Release theta_hat + N(0, s^2 I_p), where theta_hat minimises J and s = multiplier * Delta.
 
     Delta = 2 L R / (n lam) + 2 tol bounds how far one replaced record moves a minimiser that is certified to lie within
@@ -35,14 +33,13 @@ class OutputGaussian(OutputPerturbation):
         floating-point noise; a release whose seed is known.
     """
 
-    key: str = dc.field(default="output_gaussian", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gaussian", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published", "classical", "lecture"),
         help="which proof sets the noise: the exact one, the paper's, the textbook's, or the lecture's lemma",
     )
 
+    key: str = dc.field(default="output_gaussian", init=False, repr=False)
     label = "output perturbation, Gaussian"
     source = "Jain and Thakurta 2014, Theorem 1"
 
@@ -73,13 +70,3 @@ class OutputGaussian(OutputPerturbation):
             ),
             *theory.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget),
         )
-
-    def attack_limit(self, plan: Plan) -> float:
-        """Phi(mu / 2) with mu = sensitivity / scale, attained in the worst case."""
-        return gaussian_attack_limit(plan.ledger[0].sensitivity / plan.scale)
-
-    def claimed_curve(self, plan: Plan) -> GaussianCurve:
-        return GaussianCurve(gaussian_mu(plan.spent))
-
-
-MECHANISM = OutputGaussian

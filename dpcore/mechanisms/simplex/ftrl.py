@@ -18,19 +18,16 @@ from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Domain, Spec
-from ...data import check_records
-from ..base import Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
+from ..base import BAND_MISS, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..noise.rounding import ROUNDED_UP
 
 _SOURCE = "Jain and Thakurta 2014, section 5.2"
-# A one-run bound is stated for nine runs out of ten.
-_BAND_MISS = 0.1
-_SAFETY = 1e-12  # lam is rounded up
 _FARTHEST = 1e40  # beyond it, and below its inverse, epsilon would leave the range of a budget
 _BLOCK_NUMBERS = 4_000_000  # of a sparse stream that are spelled out at once
 
 
 @dc.dataclass(frozen=True)
-class FTRL(Mechanism):
+class FTRL(ReadingMechanism):
     """Play T = n arms: a_{t+1} ~ w_{t+1} ~ exp(-(x_1 + ... + x_t) / (T lam)), w_1 uniform.
 
     The records are the cost vectors x_1, ..., x_T in their order, ||x_t||_inf <= R. w_{t+1} minimises the average
@@ -56,22 +53,23 @@ class FTRL(Mechanism):
         low-order bits of probabilities; a release whose seed is known.
     """
 
-    key: str = dc.field(default="ftrl", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
         help='which lam "auto" takes: the smallest one that is proved private, or the source\'s',
     )
 
+    key: str = dc.field(default="ftrl", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "follow the regularised leader"
     source = _SOURCE
+    family = "sampling"
+    place = "choice"
     quantity = "regret"
     set = "simplex"
     usual_loss = "linear"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         _check(self.key, spec)
         T, R, lam = spec.n, spec.domain.R, self._lam(spec, budget)
         eta = 4.0 * R / (T * lam)
@@ -87,7 +85,7 @@ class FTRL(Mechanism):
             return spec.lam
         if spec.lam == "published" or self.accounting == "published":
             return theory.published_stream_lam(T, spec.p, R, budget) / T
-        private = 4.0 * R / bounded_range_eta(budget, T - 1) * (1 + _SAFETY)
+        private = 4.0 * R / bounded_range_eta(budget, T - 1) * ROUNDED_UP
         # A single arm has no regret that lam could make smaller.
         return max(private, R * math.sqrt(T / (2.0 * log_p)) if log_p else 0.0) / T
 
@@ -98,10 +96,10 @@ class FTRL(Mechanism):
         mean = theory.regret_bound(T * plan.scale, p, R, T)
         says = "costs that do not know the arm of their own step"
         ours = f"{_SOURCE}, with explicit constants"
-        one_run = min(mean + theory.regret_band(R, T, _BAND_MISS), 2.0 * R * T)
+        one_run = min(mean + theory.regret_band(R, T, BAND_MISS), 2.0 * R * T)
         found = [
             Bound("regret", "upper", mean, "expectation", ours, says),
-            Bound("regret", "upper", one_run, "probability", ours, f"in {1 - _BAND_MISS:.0%} of runs; {says}"),
+            Bound("regret", "upper", one_run, "probability", ours, f"in {1 - BAND_MISS:.0%} of runs; {says}"),
         ]
         if not plan.requested.pure:
             found.append(
@@ -135,24 +133,11 @@ class FTRL(Mechanism):
         times = plan.ledger[0].times
         return equal_choices_curve(bounded_range_eta(plan.spent, times), times)
 
-    def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> PreparedRecords:
-        """Nothing is solved: there is one number a column, as for every mechanism, and all are 0."""
-        check_records(data, plan.spec)
-        return PreparedRecords(np.zeros(data.active), 0.0, data)
-
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        """The arms of one run, shape [T]."""
-        return self.release_many(plan, prepared, [rng])[0]
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
-        """Shape [len(rngs), T]; equal to releases one by one."""
+        """The arms of each run, shape [len(rngs), T]; equal to releases one by one."""
         check_certificate(prepared.distance, plan)
         uniforms = np.array([rng.random(plan.steps) for rng in rngs])
         return play(records_of(prepared), plan.steps * plan.scale, uniforms).arms
-
-    def resolution(self, plan: Plan) -> float:
-        """A release tells choices only."""
-        return 0.0
 
     def worst_spec(self) -> Spec:
         return Spec("linear", n=10, p=2, domain=Domain(math.inf), set="simplex")
@@ -262,6 +247,3 @@ def _spent(eta: float, times: int, budget: Budget) -> Budget:
     within = eta <= bounded_range_eta(budget, times)
     found = Budget(summed) if summed <= composed else Budget(composed, budget.delta)
     return Budget(min(found.epsilon, budget.epsilon), found.delta) if within else found
-
-
-MECHANISM = FTRL

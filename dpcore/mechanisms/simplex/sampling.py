@@ -18,10 +18,9 @@ from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
 from ...core.records import Data
 from ...core.specification import Domain, Spec
-from ...core.validation import integer
 from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
-from ..base import Drawn, Prepared, SampledMechanism, check_certificate, knob
+from ..base import Drawn, Mechanism, Prepared, check_certificate, knob, whole
 from . import calibration as rules
 from . import weight_range as br
 
@@ -55,7 +54,7 @@ def weights_of(prepared: Prepared) -> PreparedWeights:
 
 
 @dc.dataclass(frozen=True)
-class SimplexSampling(SampledMechanism):
+class SimplexSampling(Mechanism):
     """Release radius / m times how often each column comes up in m draws with probabilities w.
 
     w minimises J(w) = F(radius w) + lam sum_j w_j ln w_j, so that w_j is proportional to exp(-g_j / lam) with
@@ -77,29 +76,22 @@ class SimplexSampling(SampledMechanism):
         low-order bits of floating-point probabilities; a release whose seed is known.
     """
 
-    key: str = dc.field(default="simplex_sampling", init=False, repr=False)
-    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     accounting: str = knob(
         "tight",
         choices=("tight", "published"),
         help="which proof sets how many draws: the tightest here or the paper's",
     )
-    m: int | str = knob("auto", help='how many columns are drawn: "auto" or an integer')
+    m: int | str = knob("auto", check=whole(1, br.MOST_DRAWS), help='how many columns are drawn: "auto" or an integer')
 
+    key: str = dc.field(default="simplex_sampling", init=False, repr=False)
+    noise: NoiseLaw = dc.field(default="gumbel", init=False, repr=False)
     label = "sampling from the simplex"
     source = "Jain and Thakurta 2014, Theorems 3 and 4"
-    quantity = "excess_empirical_risk"
+    family = "sampling"
+    place = "choice"
     set = "simplex"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.m != "auto":
-            object.__setattr__(self, "m", integer("m", self.m, at_least=1))
-            if int(self.m) > br.MOST_DRAWS:
-                raise ValueError(f"m must be at most 10^12, got {self.m:,}")
-
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason."""
         self._check(spec)
         by_hand = None if self.m == "auto" else int(self.m)
         spec = dc.replace(spec, lam=rules.resolved_lam(self.key, spec, budget, by_hand))
@@ -174,9 +166,6 @@ class SimplexSampling(SampledMechanism):
         theta = radius * np.exp(found.log_weights)
         return PreparedWeights(theta, found.residual, found.log_weights, found.log_idle)
 
-    def release(self, plan: Plan, prepared: Prepared, rng: np.random.Generator) -> Array:
-        return self.release_many(plan, prepared, [rng])[0]
-
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
         check_certificate(prepared.distance, plan)
         weights, asked = tempered(weights_of(prepared), plan), len(prepared.theta)
@@ -205,10 +194,6 @@ class SimplexSampling(SampledMechanism):
             thetas.append(sampled_models(weights, [plan.steps], streams, plan.spec.reach or 1.0)[:, 0])
             centres.append(weights.theta)
         return Drawn(np.array(centres), np.array(thetas))
-
-    def resolution(self, plan: Plan) -> float:
-        """A release tells choices only."""
-        return 0.0
 
     def worst_spec(self) -> Spec:
         """Linear costs, whose weights move by all of eta; lam is such that some dozens of draws cost (1, 1e-5)."""
@@ -297,6 +282,3 @@ def sampled_models(
             last, drawn = last + rng.multinomial(sizes[k] - drawn, law)[:r], sizes[k]
             models[i, k] = last
     return models * (radius / sizes)[:, None]
-
-
-MECHANISM = SimplexSampling

@@ -10,7 +10,6 @@ import dataclasses as dc
 import math
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import cast
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from ...core.specification import Domain, Spec
 from ...core.validation import integer
 from ...experiments.summary import Summary, measured_of
 from ...mechanisms import make_mechanism
-from ...mechanisms.base import Mechanism, SampledMechanism
+from ...mechanisms.base import Mechanism
 from .synthetic_data import optimum, people, population_excess
 
 PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
@@ -122,7 +121,7 @@ def against_people(
                 # Fresh ones for each n, so that the others do not matter.
                 rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]
                 prepared = mechanism.prepare(plan, few)
-                drawn = cast(SampledMechanism, mechanism).draws([plan], [prepared], rngs, cancelled)
+                drawn = mechanism.draws([plan], [prepared], rngs, cancelled)
                 models += [drawn.thetas[0], drawn.centres]
                 where.append(k)
             if where:

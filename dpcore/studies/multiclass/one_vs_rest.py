@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from ...core.specification import Spec
 from ...core.validation import integer, one_of
 from ...data import ClassSplit
 from ...mechanisms import make_mechanism
-from ...mechanisms.base import SampledMechanism
 from ...mechanisms.multiclass.models import class_records, direction
 from ...mechanisms.noise.spherical import NOISES
 from ...solvers.multiclass.objective import features
@@ -139,7 +138,7 @@ def _ellipsoids(
     seed: int,
     cancelled: Callable[[], bool],
 ) -> _Found:
-    mechanism = cast(SampledMechanism, make_mechanism("gaussian_classifier", **_KNOBS[learner]))
+    mechanism = make_mechanism("gaussian_classifier", **_KNOBS[learner])
     data, R = split.train, split.domain.R
     spec = Spec(LOSS, data.n, data.p, lam, split.domain, classes=split.classes)  # type: ignore[arg-type]
     plan = mechanism.calibrate(spec, budget)
@@ -181,7 +180,7 @@ def _one_against_others(
             half = np.stack([NOISES["gaussian"].direction(data.p, data.p, rng) for rng in rngs])
             thetas = prepared.theta + plan.scale * np.stack([half, -half], axis=1).reshape(size, -1)
         else:
-            thetas = cast(SampledMechanism, mechanism).draws([plan], [prepared], rngs, cancelled).thetas[0]
+            thetas = mechanism.draws([plan], [prepared], rngs, cancelled).thetas[0]
         scores.append(-thetas @ fresh.T)
         quiet.append(-prepared.theta @ fresh.T)
     nothing = np.full(size, np.nan)

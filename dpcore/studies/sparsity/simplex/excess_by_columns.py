@@ -19,7 +19,6 @@ from ....core.sets import get_set
 from ....core.specification import Spec
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms import make_mechanism
-from ....mechanisms.base import SampledMechanism
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from .data import SOURCE, minimum_of, risks_of, spec_of, split_of, stored_columns
 
@@ -120,7 +119,7 @@ def _objective_models(
     loss: str, split: records.Split, seed: int, pairs: int, budget: Budget
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """(without noise [r], releases [2 pairs, r]) of objective_gaussian: as released, and projected onto the simplex."""
-    mechanism = cast(SampledMechanism, make_mechanism("objective_gaussian"))
+    mechanism = make_mechanism("objective_gaussian")
     data, domain = split.train, split.domain.implied(2.0, split.train.p)
     norm = records.get_source(SOURCE).theta_norm
     plan = mechanism.calibrate(Spec(loss, data.n, data.p, "auto", domain, theta_norm=norm), budget)

@@ -1,0 +1,45 @@
+"""docs/architecture.md says how many files a new thing touches; here they are counted."""
+
+import re
+
+import pytest
+
+from dpcore import list_mechanisms
+from dpcore.core.losses import LOSSES
+from dpcore.data import SOURCES
+
+from ..harness import ROOT
+from ..page_driver import SCRIPTS
+
+KINDS = {
+    "mechanism": list_mechanisms(),
+    "page": [page.title() for page in SCRIPTS],
+    "loss": list(LOSSES),
+    "data set of scikit-learn": [key for key in SOURCES if not key.startswith("synthetic")],
+    "synthetic data set": [key for key in SOURCES if key.startswith("synthetic")],
+}
+SAID = re.findall(
+    r"^\| ([\w -]+) \| (\d) \| (.+) \|$", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+def naming(keys: list[str]) -> set[str]:
+    """The files, tests aside, that name all of these in quotes, or all but one."""
+    files = [file for room in ("dpcore", "pages", "tools", "benchmarks") for file in (ROOT / room).rglob("*.py")]
+    texts = {file: file.read_text(encoding="utf-8").lower() for file in files}
+    return {
+        file.relative_to(ROOT).as_posix()
+        for file, text in texts.items()
+        if sum(f'"{key.lower()}"' in text for key in keys) >= len(keys) - 1
+    }
+
+
+def test_every_kind_is_said():
+    assert [kind for kind, _, _ in SAID] == list(KINDS)
+
+
+@pytest.mark.parametrize(("kind", "count", "files"), SAID)
+def test_a_new_thing_touches_the_files_that_are_named(kind, count, files):
+    assert len(KINDS[kind]) > 4
+    named = re.findall(r"`(\S+)`", files)
+    assert len(named) == int(count) and naming(KINDS[kind]) == set(named)
