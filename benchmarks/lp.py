@@ -31,7 +31,7 @@ from dpcore.core.arrays import Array
 from dpcore.core.privacy import Plan
 from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
-from dpcore.studies import geometry
+from dpcore.studies.geometry import excess_by_n, synthetic_data
 
 P_NORM, DELTA = 1.5, 1e-6
 
@@ -123,11 +123,11 @@ def tree(sizes: Sizes) -> list[Row]:
 
 
 def linear(sizes: Sizes, p_norm: float) -> Iterator[Row]:
-    key, times = geometry.learner_key(p_norm), []
+    key, times = excess_by_n.learner_key(p_norm), []
     for k, n in enumerate(sizes.linear_n, 1):
         spec = Spec("logistic", n, sizes.linear_d, 0.0, Domain(dual_order(p_norm)), 1.0, set=norm_ball(p_norm))
         plan = dpcore.make_mechanism(key).calibrate(spec, Budget(sizes.epsilon, DELTA))
-        prepared = mechanism_of(plan).prepare(plan, geometry.people(p_norm, n, sizes.linear_d, 0))
+        prepared = mechanism_of(plan).prepare(plan, synthetic_data.people(p_norm, n, sizes.linear_d, 0))
         facts: dict[str, float] = {"n": n, "d": sizes.linear_d, "1 / p": 1.0 / p_norm}
         work = Work("lp", f"linear time, {key}", facts, sizes.rounds, sizes == Sizes())
         gradients = {"gradients": float(mechanism_of(plan).gradients(plan))}

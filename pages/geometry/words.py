@@ -11,17 +11,12 @@ import pandas as pd
 
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.geometry import (
-    PEOPLE,
-    AgainstOrder,
-    AgainstPeople,
-    BallPicture,
-    NoiseLengths,
-    Row,
-    Tracing,
-    learner_key,
-    order_text,
-)
+from dpcore.studies.geometry.ball_picture import BallPicture
+from dpcore.studies.geometry.excess_by_n import PEOPLE, AgainstPeople, learner_key
+from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
+from dpcore.studies.geometry.hardest_data import Tracing
+from dpcore.studies.geometry.noise_norms import NoiseLengths
+from dpcore.studies.geometry.table_1 import Row
 from pages.ui.html import readable
 from pages.ui.numbers import people, rate, rounded
 from pages.ui.sidebar import delta_text
@@ -311,10 +306,10 @@ def people_table(found: AgainstPeople) -> pd.DataFrame:
 def order_snippet(here: GeometryState, others: list[int], repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
     return f"""from dpcore import figures
-from dpcore.studies import geometry
+from dpcore.studies.geometry.excess_by_norm import against_order
 
 shared = dict(n={here.n}, epsilon={here.epsilon!r}, delta={here.delta!r}, seed={here.seed}, repetitions={repetitions})
-found, *others = [geometry.against_order(d, **shared) for d in {[here.d, *others]}]
+found, *others = [against_order(d, **shared) for d in {[here.d, *others]}]
 figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=430).show()
 """
 
@@ -322,9 +317,9 @@ figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", h
 def people_snippet(found: AgainstPeople, here: GeometryState, call: dict[str, Any]) -> str:
     words = "".join(f"    {key}={value!r},\n" for key, value in call.items())
     return f"""from dpcore import figures
-from dpcore.studies import geometry
+from dpcore.studies.geometry.excess_by_n import against_people
 
-found = geometry.against_people(
+found = against_people(
     {_order_code(here)},
 {words})
 figures.learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()

@@ -13,7 +13,9 @@ from dpcore import EPSILON_GRID
 from dpcore.data import ClassSource
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms.multiclass.calibration import dimensions_of
-from dpcore.studies.multiclass import Accuracies, AccuracyQuestion, Axis, Excesses, LearnerKey, Picture, Records, Tuning
+from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records, Tuning
+from dpcore.studies.multiclass.decision_regions import Picture
+from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job
 from pages.ui.html import readable
 from pages.ui.numbers import points, rounded
@@ -324,19 +326,19 @@ def snippet(found: Found, here: MulticlassState) -> str:
     """Python that redraws the chart from an empty file."""
     own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
     head = f"""from dpcore import EPSILON_GRID, figures
-from dpcore.studies import multiclass
+from dpcore.studies.multiclass import curves
 
-records = multiclass.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
+records = curves.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
 """
     if isinstance(found, Excesses):
-        return f"""{head}found = multiclass.excess_against_epsilon(
+        return f"""{head}found = curves.excess_against_epsilon(
     EPSILON_GRID, records, delta={here.delta!r}, lam={here.lam!r}, repetitions={found.repetitions}
 )
 figures.classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
 """
     values, cursor = places(found.axis, here)
     axis = "EPSILON_GRID" if found.axis == "epsilon" else str(values)
-    return f"""{head}found = multiclass.accuracy_against(
+    return f"""{head}found = curves.accuracy_against(
     {found.axis!r},
     {axis},
     records,

@@ -11,7 +11,9 @@ import pandas as pd
 from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.power_law import power_law
 from dpcore.data import load
-from dpcore.studies.sparsity.l1 import SOURCE, AgainstN, AgainstP, AgainstT, ExcessCurve, Path
+from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve
+from dpcore.studies.sparsity.l1.data import SOURCE
+from dpcore.studies.sparsity.l1.single_run import Path
 from pages.ui.html import readable
 from pages.ui.numbers import people, rate, rounded
 from pages.ui.sidebar import delta_text
@@ -320,9 +322,9 @@ def snippet(found: Found, here: L1State, repetitions: int) -> str:
         call, own = "against_T", f"    n={here.n},\n    p={here.p},\n    Ts={Ts},\n"
         draw = f"steps_figure(found, T={here.choice.T if isinstance(here.choice.T, int) else found.auto}"
     return f"""from dpcore import figures
-from dpcore.studies.sparsity import l1
+from dpcore.studies.sparsity.l1.curves import {call}
 
-found = l1.{call}(
+found = {call}(
 {shared}{own}    repetitions={repetitions},
 )
 figures.{draw}, theme="light", height=430).show()

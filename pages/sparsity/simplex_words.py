@@ -11,7 +11,11 @@ import pandas as pd
 from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
 from dpcore.figures import plain_number
-from dpcore.studies.sparsity.simplex import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley, draws_at
+from dpcore.studies.sparsity.simplex.data import SOURCE
+from dpcore.studies.sparsity.simplex.excess_by_columns import PriceOfColumns
+from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
+from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
+from dpcore.studies.sparsity.simplex.single_release import Support
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
@@ -268,9 +272,9 @@ def table(made: Valley) -> pd.DataFrame:
 def snippet(problem: SimplexState, lam: float | str, m: int, on: On, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
     return f"""from dpcore import figures
-from dpcore.studies.sparsity import simplex
+from dpcore.studies.sparsity.simplex.excess_by_draws import MS, valley
 
-valley = simplex.valley(
+found = valley(
     n={problem.n},
     p={problem.p},
     epsilon={problem.epsilon!r},
@@ -279,7 +283,7 @@ valley = simplex.valley(
     lam={lam!r},
     seed={problem.seed},
     repetitions={repetitions},
-    ms=sorted({{*simplex.MS, {m}}}),
+    ms=sorted({{*MS, {m}}}),
 )
-figures.draws_figure(valley, m={m}, on={on!r}, theme="light", height=430).show()
+figures.draws_figure(found, m={m}, on={on!r}, theme="light", height=430).show()
 """

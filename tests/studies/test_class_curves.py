@@ -22,16 +22,9 @@ from dpcore.mechanisms.noise.spherical import NOISES
 from dpcore.mechanisms.objective.gaussian import ObjectiveGaussian
 from dpcore.mechanisms.output.gaussian import OutputGaussian
 from dpcore.solvers.multiclass.objective import ClassRecords
-from dpcore.studies import multiclass
-from dpcore.studies.multiclass import (
-    AccuracyQuestion,
-    Records,
-    accuracy_against,
-    accuracy_against_lam,
-    curves,
-    one_vs_rest,
-    runs_of,
-)
+from dpcore.studies.multiclass import curves, one_vs_rest, reference_risk
+from dpcore.studies.multiclass.curves import AccuracyQuestion, Records, accuracy_against, accuracy_against_lam
+from dpcore.studies.multiclass.one_vs_rest import runs_of
 from tests.ellipsoids import plain_psi
 from tests.studies.plain_classes import lowest, many, plain_features, two
 
@@ -67,18 +60,18 @@ def test_the_least_risk_in_a_ball_is_that_of_another_solver(C, radius, binds):
     other = minimize(risk, start, jac=True, method="SLSQP", constraints=[room], options=options)
     length = np.linalg.norm(other.x)
     assert other.success and (length > 0.999 * radius) == binds
-    found = multiclass.least_in_ball(ClassRecords(x, y, C), radius)
+    found = reference_risk.least_in_ball(ClassRecords(x, y, C), radius)
     assert found.risk == pytest.approx(other.fun, abs=found.gap + 1e-6) and 0.0 <= found.gap <= 1e-5 * (C - 1)
 
 
 def test_a_wider_ball_has_no_larger_least_risk_and_the_gap_covers_what_is_left():
     records = ClassRecords(np.array(table("iris", 40).train.X), table("iris", 40).train.y, 3)
-    found = [multiclass.least_in_ball(records, radius) for radius in (0.01, 0.1, 1.0, 5.0, 10.0, 30.0, 100.0)]
+    found = [reference_risk.least_in_ball(records, radius) for radius in (0.01, 0.1, 1.0, 5.0, 10.0, 30.0, 100.0)]
     for narrow, wide in itertools.pairwise(found):
         assert wide.risk - wide.gap <= narrow.risk
     assert found[0].risk > 1.9 and found[-1].risk < 0.2 < found[2].risk
     with pytest.raises(ValueError, match="radius must be a finite number > 0, got 0"):
-        multiclass.least_in_ball(records, 0.0)
+        reference_risk.least_in_ball(records, 0.0)
 
 
 def test_mean_losses_by_loops():
@@ -86,7 +79,7 @@ def test_mean_losses_by_loops():
     weights = np.random.default_rng(0).standard_normal((2, 3, 6))
     records = ClassRecords(np.array(split.train.X), split.train.y, 3)
     scores = weights @ plain_features(split.train.X).T
-    for found, s in zip(multiclass.mean_losses(records, weights), scores, strict=True):
+    for found, s in zip(reference_risk.mean_losses(records, weights), scores, strict=True):
         every = [
             plain_psi(s[c, i] - s[int(y), i], 0.5) for i, y in enumerate(split.train.y) for c in range(3) if c != y
         ]
@@ -104,9 +97,9 @@ def hockey_stick(epsilon, mu):
 @pytest.mark.parametrize("epsilon, delta", [(0.1, 1e-3), (1.0, 1e-6), (8.0, 1e-5)])
 def test_shares_add_up_to_the_budget(C, epsilon, delta):
     """Basic: epsilon and delta add up. Gaussian: mu^2 does; calibration keeps 1e-6 of mu in reserve, here 1e-4."""
-    share = multiclass.split_budget(Budget(epsilon, delta), C, answer=False)
+    share = one_vs_rest.split_budget(Budget(epsilon, delta), C, answer=False)
     assert (C * share.epsilon, C * share.delta) == pytest.approx((epsilon, delta), rel=1e-12)
-    share = multiclass.split_budget(Budget(epsilon, delta), C, answer=True)
+    share = one_vs_rest.split_budget(Budget(epsilon, delta), C, answer=True)
     each = brentq(lambda mu: hockey_stick(share.epsilon, mu) - share.delta, 1e-3, 50.0, xtol=1e-14)
     whole = brentq(lambda mu: hockey_stick(epsilon, mu) - delta, 1e-3, 50.0, xtol=1e-14)
     assert C * each**2 == pytest.approx(whole**2, rel=1e-4) and share.delta == delta
@@ -128,7 +121,7 @@ def test_every_record_enters_the_problem_of_every_class(monkeypatch, learner, ki
     for c, (spent, data) in enumerate(seen):
         assert np.allclose(data.X, plain_features(split.train.X), atol=1e-15)
         assert np.array_equal(data.y, np.where(split.train.y == c, 1.0, -1.0))
-        assert spent == multiclass.split_budget(BUDGETS[0], 4, answer=learner == "split_answer")
+        assert spent == one_vs_rest.split_budget(BUDGETS[0], 4, answer=learner == "split_answer")
     if learner == "split":
         assert sum(spent.epsilon for spent, _ in seen) == pytest.approx(BUDGETS[0].epsilon)
 
@@ -192,7 +185,7 @@ def test_one_against_the_others_is_that_of_a_plain_solver(learner):
     Z, fresh = plain_features(split.train.X), plain_features(split.test.X)
     assert get_loss("huber_hinge").shape == 0.5
     for k, budget in enumerate(BUDGETS):
-        plan = mechanism.calibrate(Spec("huber_hinge", 60, q), multiclass.split_budget(budget, C, answer))
+        plan = mechanism.calibrate(Spec("huber_hinge", 60, q), one_vs_rest.split_budget(budget, C, answer))
         ridge, thetas, quiet = float(plan.spec.lam), np.empty((4, C, q)), np.empty((C, q))
         assert found.lam[k] == ridge and found.bounds[k] == ()
         for c in range(C):
@@ -206,7 +199,7 @@ def test_one_against_the_others_is_that_of_a_plain_solver(learner):
     assert np.isnan(found.risk).all() and np.isnan(found.over).all() and np.isnan(found.each).all()
 
 
-@pytest.mark.parametrize("learner", multiclass.LEARNERS)
+@pytest.mark.parametrize("learner", one_vs_rest.LEARNERS)
 def test_without_noise_all_runs_are_the_quiet_one(learner):
     """At epsilon = 1e6 a run may differ in the few records on a border, here 4 of 400."""
     split = table(DRAWN, 300, C=3, m=400)
@@ -214,7 +207,7 @@ def test_without_noise_all_runs_are_the_quiet_one(learner):
     assert np.abs(found.accuracy - found.quiet).max() <= 4 / 400 and found.quiet[0] > 0.7
 
 
-@pytest.mark.parametrize("learner", multiclass.LEARNERS)
+@pytest.mark.parametrize("learner", one_vs_rest.LEARNERS)
 def test_noise_is_that_of_the_seed_and_fewer_repetitions_are_a_prefix(learner):
     split = table(DRAWN, 200, C=3, m=400)
     longer, shorter, again = (
@@ -394,13 +387,11 @@ def test_what_an_axis_refuses():
 @pytest.mark.parametrize("learner", ["ellipsoids", "pure"])
 def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source, n, learner):
     epsilons = (0.3, 3.0, 30.0)
-    found = multiclass.excess_against_epsilon(
-        epsilons, Records(source, n, 1), delta=1e-5, learner=learner, repetitions=10
-    )
+    found = curves.excess_against_epsilon(epsilons, Records(source, n, 1), delta=1e-5, learner=learner, repetitions=10)
     split = table(source, n, 1)
     runs = runs_of(learner, split, [Budget(e, 1e-5) for e in epsilons], repetitions=10, seed=1)
     records = ClassRecords(np.array(split.train.X), split.train.y, split.classes)
-    least = multiclass.least_in_ball(records, 10.0)
+    least = reference_risk.least_in_ball(records, 10.0)
     assert (found.least, found.gap) == (least.risk, least.gap) and found.gap <= 1e-5 * (split.classes - 1)
     assert found.excess.mean == pytest.approx(runs.risk.mean(axis=1) - least.risk, abs=1e-12)
     assert found.over.q90 == pytest.approx(np.quantile(runs.over, 0.9, axis=1), rel=1e-9)
@@ -413,11 +404,11 @@ def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source
 
 
 def test_no_excess_without_a_guarantee():
-    found = multiclass.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=0.0, repetitions=2)
+    found = curves.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=0.0, repetitions=2)
     assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0",)
     assert np.isnan([found.excess.mean[0], found.bound[0], found.over_bound[0], found.lam[0]]).all()
     with pytest.raises(ValueError, match="learner must be one of ellipsoids, pure, got 'split'"):
-        multiclass.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=1e-5, learner="split")
+        curves.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=1e-5, learner="split")
 
 
 # Another lam
@@ -443,6 +434,6 @@ def test_a_factor_is_one_of_the_default_lam():
 
 def test_learners_share_no_noise():
     """Each learner, class and repetition has a generator of its own."""
-    keys = [*multiclass.LEARNERS, *(f"split {c}" for c in range(3)), *(f"split_answer {c}" for c in range(3))]
+    keys = [*one_vs_rest.LEARNERS, *(f"split {c}" for c in range(3)), *(f"split_answer {c}" for c in range(3))]
     first = [rng.random() for key in keys for rng in one_vs_rest._generators(key, 4, 0)]
     assert len(set(first)) == 2 * len(keys)

@@ -14,17 +14,15 @@ from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, length, norm_ball
-from dpcore.studies.geometry import (
+from dpcore.studies.geometry.excess_by_norm import (
     against_order,
     column_sums,
     gaussian_length,
-    optimum,
     orders,
-    people,
-    population_excess,
-    table_row,
     vertex_temperature,
 )
+from dpcore.studies.geometry.synthetic_data import optimum, people, population_excess
+from dpcore.studies.geometry.table_1 import table_row
 
 NORMS = (1.0, 1.1, 1.5, 2.0, 4.0, math.inf)
 SMOOTH = ("logistic", "huber_hinge", "huber", "squared")

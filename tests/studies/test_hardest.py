@@ -12,7 +12,8 @@ from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, length
 from dpcore.experiments.summary import auc
-from dpcore.studies.geometry import (
+from dpcore.studies.geometry.hardest_data import (
+    draw_bias,
     fingerprinted,
     gap,
     gap_of_distance,
@@ -21,7 +22,6 @@ from dpcore.studies.geometry import (
     minimiser,
     scores,
 )
-from dpcore.studies.geometry.hardest_data import draw_bias
 
 ORDERS = (1.05, 1.2, 1.5, 1.8, 2.0)
 

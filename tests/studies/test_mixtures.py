@@ -21,16 +21,11 @@ from dpcore.core.specification import Spec
 from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
 from dpcore.studies.sparsity.simplex import data as problem
-from dpcore.studies.sparsity.simplex import (
-    excess_by_columns,
-    excess_by_draws,
-    price_of_columns,
-    project_onto_simplex,
-    single_release,
-    stored_columns,
-)
-from dpcore.studies.sparsity.simplex import support as support_of
-from dpcore.studies.sparsity.simplex import valley as valley_of
+from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, single_release
+from dpcore.studies.sparsity.simplex.data import stored_columns
+from dpcore.studies.sparsity.simplex.excess_by_columns import price_of_columns, project_onto_simplex
+from dpcore.studies.sparsity.simplex.excess_by_draws import valley as valley_of
+from dpcore.studies.sparsity.simplex.single_release import support as support_of
 
 SMALL = {"n": 400, "p": 12, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 3}
 SE = 5.0

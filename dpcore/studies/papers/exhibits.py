@@ -31,7 +31,7 @@ from ...core.rng import generator
 from ...core.validation import integer, one_of
 from ...mechanisms import Mechanism
 from ...mechanisms.noise.generalized_gaussian import lp_noise, quoted_noise, shift_shares
-from ..multiclass import betrayal
+from .pathak_raj_leak import betrayal
 
 ERRORS = (0.05, 0.001)
 _FEWEST_RUNS, _MOST_TIMES = 100, 100
