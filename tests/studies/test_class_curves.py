@@ -300,8 +300,8 @@ def test_what_comes_from_the_cache_is_what_is_computed_afresh(monkeypatch):
     assert len(computed) == 8
     kept = accuracy_against(*call, **shared)
     assert len(computed) == 8
-    curves._RUNS.clear()
-    curves._PLAIN.clear()
+    curves._runs.cache.clear()
+    curves._plain.cache.clear()
     fresh = accuracy_against(*call, **shared)
     assert len(computed) == 16
     for other in (kept, fresh):
@@ -341,21 +341,21 @@ def test_questions_are_equal_wherever_the_slider_of_their_axis_stands():
     assert asked("d").source == DRAWN
 
 
-def test_what_is_given_up_ends_between_two_models_and_is_not_kept(monkeypatch):
+def test_what_is_given_up_ends_between_two_models_and_is_not_kept():
     """At every moment at which it asks; afterwards the answer is that of an undisturbed process."""
     asked = AccuracyQuestion("classes", (2, 3), Records(DRAWN, 80, 91), 1.0, 1e-5, repetitions=2, datasets=1)
     moments = itertools.count()
     (whole,) = asked.snapshots(lambda: next(moments) < 0)
     times = next(moments)
     assert times > 10
-    for name in ("_RUNS", "_PLAIN"):
-        monkeypatch.setattr(curves, name, getattr(curves, name).like())
+    curves._runs.cache.clear()
+    curves._plain.cache.clear()
     for stop in range(times):
         now = itertools.count()
         with pytest.raises(CancelledError):
             list(asked.snapshots(lambda stop=stop, now=now: next(now) >= stop))
-        curves._RUNS.clear()
-        curves._PLAIN.clear()
+        curves._runs.cache.clear()
+        curves._plain.cache.clear()
     (again,) = asked.snapshots()
     same(whole, again)
 

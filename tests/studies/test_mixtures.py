@@ -23,7 +23,7 @@ from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
 from dpcore.studies.sparsity.simplex import data as problem
 from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, single_release
 from dpcore.studies.sparsity.simplex.data import stored_columns
-from dpcore.studies.sparsity.simplex.excess_by_columns import price_of_columns, project_onto_simplex
+from dpcore.studies.sparsity.simplex.excess_by_columns import price_of_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley as valley_of
 from dpcore.studies.sparsity.simplex.single_release import support as support_of
 
@@ -36,8 +36,8 @@ PRECISE = 1e-6  # predictions are in single precision
 def empty_caches(monkeypatch):
     """Every test computes for itself."""
     monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(64))
-    monkeypatch.setattr(single_release, "_SUPPORTS", SharedCache(64))
-    monkeypatch.setattr(excess_by_columns, "_PRICES", SharedCache(64))
+    support_of.cache.clear()
+    price_of_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(64))
 
 
@@ -177,7 +177,7 @@ def test_a_new_cache_gives_the_same_bits(monkeypatch):
     first = valley_of(**SMALL, lam="auto", repetitions=10)
     price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
     monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(1))
-    monkeypatch.setattr(excess_by_columns, "_PRICES", SharedCache(1))
+    price_of_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(1))
     second = valley_of(**SMALL, lam="auto", repetitions=10)
     assert second.training is not first.training
@@ -224,7 +224,7 @@ def with_explicit_zeros(monkeypatch):
             module, "split_of", lambda n, p, stored, seed: padded(records.load("synthetic_mixture", n, 8, seed), p)
         )
     monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(1))
-    monkeypatch.setattr(excess_by_columns, "_PRICES", SharedCache(1))
+    price_of_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(64))
 
 
@@ -256,6 +256,12 @@ def test_the_price_of_idle_columns_is_that_of_explicit_zeros(eight_are_filled, m
     assert idle.projected.mean == pytest.approx(explicit.projected.mean, rel=5e-3)
     assert idle.nothing == pytest.approx(explicit.nothing, abs=PRECISE)
     assert abs(idle.projected.mean[1] / idle.projected.mean[0] - 1.0) > 0.1
+
+
+def nearest(v):
+    """The projection onto the simplex by a root of sum (v - t)_+ = 1."""
+    t = brentq(lambda t: np.maximum(v - t, 0.0).sum() - 1.0, v.min() - 1.0, v.max(), xtol=1e-15)
+    return np.maximum(v - t, 0.0)
 
 
 def test_the_price_is_what_loops_over_releases_give():
@@ -299,28 +305,6 @@ def minimiser(data, lam, b):
         return huber(data.X @ t, data.y) + lam / 2 * t @ t + b @ t
 
     return minimize(value, np.zeros(len(b)), jac=gradient, method="BFGS", options={"gtol": 1e-9}).x
-
-
-def nearest(v, radius=1.0):
-    """The projection onto the simplex by a root of sum (v - t)_+ = radius."""
-    t = brentq(lambda t: np.maximum(v - t, 0.0).sum() - radius, v.min() - radius, v.max(), xtol=1e-15)
-    return np.maximum(v - t, 0.0)
-
-
-@pytest.mark.parametrize("radius", [1.0, 0.3, 7.0])
-def test_the_projection_is_the_nearest_point(radius):
-    rng = np.random.default_rng(0)
-    for p in (1, 2, 3, 17, 400):
-        points = rng.standard_normal((20, p)) * 10.0 ** rng.uniform(-2, 2, (20, 1))
-        points[0] = 0.25  # ties
-        found = project_onto_simplex(points, radius)
-        assert (found >= 0).all() and found.sum(axis=1) == pytest.approx(radius)
-        for v, w in zip(points, found, strict=True):
-            assert w == pytest.approx(nearest(v, radius) if p > 1 else np.array([radius]), abs=1e-9)
-            # No vertex lies on the far side of the plane through w: <v - w, vertex - w> <= 0.
-            assert ((v - w) * radius - (v - w) @ w).max() <= 1e-9 * (1 + np.abs(v).max())
-    inside = rng.dirichlet(np.ones(5), size=4) * radius
-    assert project_onto_simplex(inside, radius) == pytest.approx(inside)
 
 
 def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.cancel import never
 from ...core.power_law import power_law
 from ...core.privacy import Budget, NotApplicable, Plan
@@ -69,9 +69,6 @@ class AgainstPeople:
         return measured, bound, work
 
 
-_CURVES: SharedCache[AgainstPeople] = SharedCache(64)
-
-
 def learner_key(p_norm: float) -> str:
     """The mechanism that fits a norm order.
 
@@ -83,6 +80,7 @@ def learner_key(p_norm: float) -> str:
     return "tree_frank_wolfe" if p_norm < 2.0 else "phased_sgd"
 
 
+@shared(64)
 def against_people(
     p_norm: float,
     *,
@@ -103,36 +101,31 @@ def against_people(
     """
     if integer("repetitions", repetitions, at_least=2) % 2:
         raise ValueError(f"repetitions must be even, got {repetitions}")
-    key = (p_norm, d, epsilon, delta, seed, ns, repetitions, datasets, tuple(sorted(knobs.items())))
     mechanism = make_mechanism(learner_key(p_norm), **knobs)
-
-    def compute() -> AgainstPeople:
-        plans, reasons = _plans(mechanism, p_norm, d, Budget(epsilon, delta), ns)
-        draws = np.full((len(ns), datasets * repetitions), np.nan)
-        plain = np.full((len(ns), datasets), np.nan)
-        for table in range(datasets):
-            data = people(p_norm, max(ns), d, seed + table)
-            models, where = [], []
-            for k, plan in enumerate(plans):
-                if plan is None:
-                    continue
-                if cancelled():
-                    raise CancelledError
-                few = Data(data.X[: plan.spec.n], data.y[: plan.spec.n])
-                # Fresh ones for each n, so that the others do not matter.
-                rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]
-                prepared = mechanism.prepare(plan, few)
-                drawn = cast(SampledMechanism, mechanism).draws([plan], [prepared], rngs, cancelled)
-                models += [drawn.thetas[0], drawn.centres]
-                where.append(k)
-            if where:
-                found = population_excess(np.concatenate(models), p_norm, loss=LOSS, count=_FRESH, seed=seed).value
-                found = found.reshape(len(where), repetitions + 1)
-                draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
-                plain[where, table] = found[:, -1]
-        return _curves(mechanism, p_norm, d, ns, plans, reasons, draws, plain, repetitions * datasets)
-
-    return _CURVES.get_unless(cancelled, key, compute)
+    plans, reasons = _plans(mechanism, p_norm, d, Budget(epsilon, delta), ns)
+    draws = np.full((len(ns), datasets * repetitions), np.nan)
+    plain = np.full((len(ns), datasets), np.nan)
+    for table in range(datasets):
+        data = people(p_norm, max(ns), d, seed + table)
+        models, where = [], []
+        for k, plan in enumerate(plans):
+            if plan is None:
+                continue
+            if cancelled():
+                raise CancelledError
+            few = Data(data.X[: plan.spec.n], data.y[: plan.spec.n])
+            # Fresh ones for each n, so that the others do not matter.
+            rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]
+            prepared = mechanism.prepare(plan, few)
+            drawn = cast(SampledMechanism, mechanism).draws([plan], [prepared], rngs, cancelled)
+            models += [drawn.thetas[0], drawn.centres]
+            where.append(k)
+        if where:
+            found = population_excess(np.concatenate(models), p_norm, loss=LOSS, count=_FRESH, seed=seed).value
+            found = found.reshape(len(where), repetitions + 1)
+            draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
+            plain[where, table] = found[:, -1]
+    return _curves(mechanism, p_norm, d, ns, plans, reasons, draws, plain, repetitions * datasets)
 
 
 def _plans(

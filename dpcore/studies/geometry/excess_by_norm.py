@@ -28,7 +28,7 @@ from scipy.special import gammaln
 
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball, widening
@@ -40,7 +40,6 @@ VERTICES, GAUSSIAN = "vertices", "gaussian"
 _FIXED = (1.0, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
 _MOMENTS = 64
-_CURVES: SharedCache[AgainstOrder] = SharedCache(256)
 
 
 @dc.dataclass(frozen=True)
@@ -128,10 +127,10 @@ def against_order(
     grid = [norm_order("p_norms", p) for p in (orders(d) if p_norms is None else p_norms)]
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
-    key = (d, n, budget, integer("seed", seed, at_least=0), repetitions, tuple(grid))
-    return _CURVES.get(key, lambda: _measured(*key))
+    return _measured(d, n, budget, integer("seed", seed, at_least=0), repetitions, tuple(grid))
 
 
+@shared(256)
 def _measured(d: int, n: int, budget: Budget, seed: int, repetitions: int, grid: tuple[float, ...]) -> AgainstOrder:
     epsilon, delta = budget.epsilon, budget.delta
     balls, duals = [norm_ball(p) for p in grid], [dual_order(p) for p in grid]

@@ -63,15 +63,11 @@ class Hardest:
 
 @dc.dataclass(frozen=True)
 class Traced:
-    """What x gives away. auc: how often a member scores above a stranger, ties counting half. member, stranger: mean
-    scores. wrong: share of the columns with zbar_j != 0 whose sign x does not have. excess: F(x) - F*. distance:
-    ||x - x*||_p. proved: what the distance proves of the excess (`gap_of_distance`).
+    """What x gives away. auc: how often a member scores above a stranger, ties counting half. excess:
+    F(x) - F*. distance: ||x - x*||_p. proved: what the distance proves of the excess (`gap_of_distance`).
     """
 
     auc: float
-    member: float
-    stranger: float
-    wrong: float
     excess: float
     distance: float
     proved: float
@@ -89,9 +85,6 @@ class Tracing:
     limit: Array
     auc: Array
     auc_se: Array
-    member: Array
-    stranger: Array
-    wrong: Array
     excess: Array
     distance: Array
     proved: Array
@@ -250,8 +243,6 @@ def hardest_tracing(
 def _traced(x: Array, instance: Hardest) -> Traced:
     zbar, p_norm = instance.mean, instance.p_norm
     members, strangers = scores(x, instance.members, instance.bias), scores(x, instance.strangers, instance.bias)
-    told = zbar != 0.0
-    wrong = float(np.mean(np.sign(x[told]) != np.sign(zbar[told]))) if told.any() else 0.0
     far = float(length(x - minimiser(zbar, p_norm), p_norm)[0])
     excess, proved = float(gap(x, zbar, p_norm)), float(gap_of_distance(x, zbar, p_norm))
-    return Traced(auc(members, strangers), float(members.mean()), float(strangers.mean()), wrong, excess, far, proved)
+    return Traced(auc(members, strangers), excess, far, proved)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.cancel import never
 from ...core.privacy import Budget
 from ...core.specification import Spec
@@ -30,10 +29,6 @@ COMPARED: tuple[LearnerKey, ...] = ("ellipsoids", "split")
 PLAIN_MU = 1.0
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
-
-_PLAIN: SharedCache[tuple[float, float, float, float]] = SharedCache(256)
-_RUNS: SharedCache[Runs] = SharedCache(4_096)  # of some hundred numbers each
-_LEAST: SharedCache[tuple[float, float]] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)
@@ -181,7 +176,7 @@ class AccuracyQuestion:
     def _of_draw(self, table: Records, cancelled: Callable[[], bool]) -> _OfDraw:
         each = [_at(table, self.axis, value) for value in self.values]
         budgets = [Budget(v if self.axis == "epsilon" else self.epsilon, self.delta) for v in self.values]
-        plain = [_PLAIN.get_unless(cancelled, here, functools.partial(_plain, here, cancelled)) for here in each]
+        plain = [_plain(here, cancelled) for here in each]
         runs = {
             key: tuple(
                 _runs(key, here, budget, self.lam, self.repetitions, cancelled)
@@ -261,12 +256,7 @@ def excess_against_epsilon(
     split = records.split()
     runs = [_runs(learner, records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
-
-    def least() -> tuple[float, float]:
-        found = least_in_ball(class_records(spec, split.train), spec.theta_norm)
-        return found.risk, found.gap
-
-    risk, gap = _LEAST.get((records, spec.theta_norm), least)
+    risk, gap = _least(records, spec)
     excess = np.concatenate([found.risk for found in runs]) - risk
     over = np.concatenate([found.over for found in runs])
     missing = np.full(len(runs), np.nan)
@@ -324,16 +314,11 @@ def _at(records: Records, axis: Axis, value: float) -> Records:
     return dc.replace(records, classes=whole) if axis == "classes" else dc.replace(records, d=whole)
 
 
+@shared(4_096)  # of some hundred numbers each
 def _runs(
     key: LearnerKey, records: Records, budget: Budget, lam: float | str, size: int, cancelled: Callable[[], bool]
 ) -> Runs:
-    return _RUNS.get_unless(
-        cancelled,
-        (key, records, budget, lam, size),
-        lambda: runs_of(
-            key, records.split(), [budget], lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled
-        ),
-    )
+    return runs_of(key, records.split(), [budget], lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled)
 
 
 def _bound(runs: Runs) -> float:
@@ -342,6 +327,14 @@ def _bound(runs: Runs) -> float:
     return min(of_mean, default=np.nan)
 
 
+@shared(64)
+def _least(records: Records, spec: Spec) -> tuple[float, float]:
+    """The least mean loss on the training records of a model of norm <= theta_norm, and how well it is known."""
+    found = least_in_ball(class_records(spec, records.split().train), spec.theta_norm)
+    return found.risk, found.gap
+
+
+@shared(256)
 def _plain(records: Records, cancelled: Callable[[], bool]) -> tuple[float, float, float, float]:
     """Test accuracy without privacy of ellipsoids, of multinomial logistic regression and of Bayes' rule, and the share
     of the largest class."""

@@ -154,35 +154,6 @@ def theorem_2_bound(d: int, classes: int, epsilon: float, lam: float, delta: flo
     return 8.0 * (d + 1) ** 4 * classes * log**2 / (epsilon**2 * lam)
 
 
-class Theorem3(NamedTuple):
-    """The terms that Theorem 3 adds up: of the traces, of Theorem 2, and of fresh records."""
-
-    trace: float
-    empirical: float
-    fresh: float
-
-    @property
-    def bound(self) -> float:
-        return sum(self)
-
-
-def theorem_3_terms(d: int, classes: int, epsilon: float, lam: float, delta: float, n: int) -> Theorem3:
-    """4 sqrt(d) (d + 1)^2 C ln(d / delta) / (epsilon lam), Theorem 2's bound, and 16 (32 + ln(1 / delta)) / (lam n).
-
-    The faults: it stands on Theorem 2 and with it falls; its (23) doubles Theorem 2's bound and then drops the factor
-    2; and the last term, from a theorem on means, is added to a sum over records, without its Lipschitz constant.
-
-    Source: Pathak and Raj 2010, Theorem 3.
-
-    >>> [round(term, 2) for term in theorem_3_terms(2, 3, 1.0, 1.0, 0.1, 1000)]
-    [457.55, 17446.26, 0.55]
-    """
-    empirical = theorem_2_bound(d, classes, epsilon, lam, delta)
-    trace = 4.0 * math.sqrt(d) * (d + 1) ** 2 * classes * math.log(d / delta) / (epsilon * lam)
-    fresh = 16.0 * (32.0 + math.log(1.0 / delta)) / (lam * integer("n", n, at_least=1))
-    return Theorem3(trace, empirical, fresh)
-
-
 @dc.dataclass(frozen=True)
 class Excess:
     """Bounds on J(Phi^p) - J(Phi*) over matrices with tr Phi_c <= cap. caps: [K]. low, high: [K, draws]. bound: what

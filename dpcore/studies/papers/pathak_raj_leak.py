@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.rng import generator
 from ...core.validation import integer, positive
 from ...solvers.multiclass.objective import ClassRecords, MulticlassObjective, hinge_slope, huber_hinge, smat, svec
@@ -34,8 +34,6 @@ from .pathak_raj import linear_terms, published_noise
 # A certified gap is at most this share of J_p(0); an eigenvalue beyond this share of the largest belongs to the range.
 _GAP, _RANGE = 1e-10, 1e-8
 _STARTS, _STEPS = 6, 60
-
-_BETRAYALS: SharedCache[Betrayal] = SharedCache(16)
 
 
 def neighbours(n: int = 20) -> tuple[ClassRecords, ClassRecords]:
@@ -187,6 +185,7 @@ class Betrayal:
         return int((self.own < self.other).sum())
 
 
+@shared(16)
 def betrayal(draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: float = 1.0, n: int = 20) -> Betrayal:
     """Which of two `neighbours` was trained on, each with probability 1/2, guessed from the printed mechanism's output.
 
@@ -197,10 +196,6 @@ def betrayal(draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: fl
     True
     """
     draws, epsilon, lam = integer("draws", draws, at_least=1), positive("epsilon", epsilon), positive("lam", lam)
-    return _BETRAYALS.get((draws, seed, epsilon, lam, n), lambda: _betrayal(draws, seed, epsilon, lam, n))
-
-
-def _betrayal(draws: int, seed: int, epsilon: float, lam: float, n: int) -> Betrayal:
     rng, pair = generator(seed, "as_printed", 1), neighbours(n)
     A = 0.5 * linear_terms(published_noise(1, epsilon, draws, rng), lam)
     A = A[np.linalg.eigvalsh(A)[:, 0] > 0.0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import data as records
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable, Plan
 from ...core.rng import generator
@@ -79,9 +79,7 @@ class Scene:
     walks: bool = False
 
 
-_CLOUDS: SharedCache[Clouds] = SharedCache(128)
-
-
+@shared(128)
 def clouds(scene: Scene) -> Clouds:
     """The releases of a scene and the landscape below them, from a cache; arrays must not be changed.
 
@@ -92,10 +90,6 @@ def clouds(scene: Scene) -> Clouds:
     >>> made.clouds[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
     ((50, 2), (33, 33), True)
     """
-    return _CLOUDS.get(scene, lambda: _compute(scene))
-
-
-def _compute(scene: Scene) -> Clouds:
     B = records.get_source(_SOURCE).theta_norm
     split = records.load(_SOURCE, scene.n, _COLUMNS, scene.seed)
     spec = Spec(scene.loss, scene.n, _COLUMNS, scene.lam, split.domain, None, B)  # type: ignore[arg-type]

@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
+from scipy.linalg import hadamard
 
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.cancel import never
 from ....core.losses import get_loss
 from ....core.privacy import Budget
@@ -38,8 +39,6 @@ _MAX_COLUMNS = 1_024
 # Theorem 3.1's: the smallest loss that a private model can have, over tau w, and the share of signs that it names.
 _KAPPA = 1.1
 _GAP = 1e-10
-
-_TRACINGS: SharedCache[Tracing] = SharedCache(16)
 
 
 @dc.dataclass(frozen=True)
@@ -62,13 +61,11 @@ class Code:
 
 @dc.dataclass(frozen=True)
 class Traced:
-    """What a model gives away. auc: how often a member scores above a stranger, ties counting half. member, stranger:
-    mean scores. agreement: share of the consensus columns whose sign theta has. excess: F(theta) - min F.
+    """What a model gives away. auc: how often a member scores above a stranger, ties counting half. agreement: share
+    of the consensus columns whose sign theta has. excess: F(theta) - min F.
     """
 
     auc: float
-    member: float
-    stranger: float
     agreement: float
     excess: float
 
@@ -78,7 +75,7 @@ class Tracing:
     """What releases give away at each epsilon; arrays are [E] but for `every_auc`.
 
     limit: what no attack on a release of this mechanism can exceed as auc (`Mechanism.attack_limit`). every_auc:
-    [E, runs]. auc, member, stranger, agreement, excess: means over the runs, as in `Traced`. exact: the same without
+    [E, runs]. auc, agreement, excess: means over the runs, as in `Traced`. exact: the same without
     privacy, for the minimiser of F. nothing: excess of theta = 0. consensus: mean share of the columns on which all
     members agree.
     w, p, n, delta, T, repetitions: the setting; every repetition has a new code and two runs for each epsilon.
@@ -88,8 +85,6 @@ class Tracing:
     limit: Array
     every_auc: Array
     auc: Array
-    member: Array
-    stranger: Array
     agreement: Array
     excess: Array
     exact: Traced
@@ -113,6 +108,7 @@ class Size(NamedTuple):
     excess: float
 
 
+@shared(16)
 def tracing(
     *,
     seed: int,
@@ -127,7 +123,7 @@ def tracing(
 
     Records: those of `records_of_code`, n = w + p; squared loss on the L1 ball of size 1, delta = 1 / n^2.
     epsilons: increasing. w: users, >= 2. p: columns, a power of 2 from 8 to 1,024. repetitions: >= 2. T: theta_T is
-    released; None for p, so that a model can name nearly every column at every epsilon. From a cache; arrays must not
+    released; None for p, so that a model can name nearly every column at every epsilon. Arrays must not
     be changed. Raises ValueError for other values, CancelledError when `cancelled` says yes.
 
     Source: Talwar, Thakurta and Zhang 2015, Section 3; code after Tardos 2008.
@@ -144,8 +140,41 @@ def tracing(
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"epsilons must be increasing and at least one, got {grid}")
     T = integer("T", p if T is None else T, at_least=2)
-    key = (seed, repetitions, grid, w, p, T)
-    return _TRACINGS.get_unless(cancelled, key, lambda: _trace(seed, repetitions, grid, w, p, T, cancelled))
+    n = w + p
+    spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
+    mechanism, delta = FrankWolfePolytope(T=T), float(n) ** -2
+    plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in grid]
+    runs: list[list[list[Traced]]] = []  # repetition, epsilon, run
+    exact, nothing, consensus = [], [], []
+    for repetition in range(repetitions):
+        code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
+        data = records_of_code(code)
+        risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
+        best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
+        prepared = [mechanism.prepare(plan, data) for plan in plans]
+        drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], cancelled)
+        runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
+        exact.append(_traced(best.theta, code, risk, best.risk))
+        nothing.append(risk.constant - best.risk)
+        consensus.append(float(np.count_nonzero(code.consensus)) / p)
+    table = np.array([[[dc.astuple(run) for run in at] for at in each] for each in runs])
+    table = np.moveaxis(table, 0, 1).reshape(len(grid), -1, table.shape[-1])
+    means = {field.name: table[:, :, k].mean(axis=1) for k, field in enumerate(dc.fields(Traced))}
+    return Tracing(
+        epsilon=np.array(grid),
+        limit=np.array([mechanism.attack_limit(plan) for plan in plans]),
+        every_auc=table[:, :, 0],
+        **means,
+        exact=Traced(*np.mean([dc.astuple(found) for found in exact], axis=0).tolist()),
+        nothing=float(np.mean(nothing)),
+        consensus=float(np.mean(consensus)),
+        w=w,
+        p=p,
+        n=n,
+        delta=delta,
+        T=T,
+        repetitions=repetitions,
+    )
 
 
 def fingerprinting_code(w: int, p: int, strangers: int, rng: np.random.Generator) -> Code:
@@ -170,7 +199,7 @@ def records_of_code(code: Code) -> Data:
     The columns of the first p are orthogonal, so n F(theta) = p ||theta||_2^2 + sum over members (<x_i, theta> - 1)^2.
     """
     w, p = code.members.shape
-    return Data(np.vstack([_hadamard(p), code.members]), np.concatenate([np.zeros(p), np.ones(w)]))
+    return Data(np.vstack([hadamard(p, float), code.members]), np.concatenate([np.zeros(p), np.ones(w)]))
 
 
 def scores(theta: Array, rows: Array, bias: Array) -> Array:
@@ -182,31 +211,6 @@ def scores(theta: Array, rows: Array, bias: Array) -> Array:
     chance = bias[coded]
     standard = (rows[:, coded] - (2.0 * chance - 1.0)) / (2.0 * np.sqrt(chance * (1.0 - chance)))
     return standard @ np.sign(theta[coded]) / math.sqrt(len(coded))
-
-
-def agreement_guaranteed(kappa: float, tau: float, spare: float | None = None) -> float:
-    """f >= 0 such that more than f p consensus signs agree with theta whenever n F(theta) < kappa tau w; Lemma 3.3.
-
-    For n F(theta) = k ||theta||^2 + sum_i (<x_i, theta> - 1)^2, the sum over w users, ||theta||_1 <= 1 and
-    tau = k / (w p). spare: the share of the p columns without consensus; None for tau, as in the paper. 0 says nothing.
-
-    Let a, b be the L1 norms of theta on the columns that agree, A of them, and on the spare ones. Columns that disagree
-    push every <x_i, theta> down, so <x_i, theta> <= a + b. By Cauchy's inequality ||theta||^2 >= (a + b)^2 / N, with
-    N = A + spare p. With s = a + b <= 1
-        n F(theta) >= k s^2 / N + w (1 - s)^2 >= 1 / (1/w + N/k) = tau w / (tau + N/p).
-    So n F(theta) < kappa tau w needs A/p > 1/kappa - tau - spare. With spare = 0 this is the largest such f: models
-    with equal sizes on A columns attain equality.
-
-    The paper bounds a and b one by one and needs 1 >= sqrt(kappa f) + 2 sqrt(kappa tau), a smaller f.
-
-    Source: Talwar, Thakurta and Zhang 2015, Lemma 3.3 (f = 3/4, kappa = 1.1, tau = 1/1000); constant derived here.
-
-    >>> round(agreement_guaranteed(1.1, 0.001), 4)
-    0.9071
-    """
-    kappa, tau = positive("kappa", kappa), positive("tau", tau)
-    share = tau if spare is None else check_real("spare", spare, "in [0, 1]", lambda v: 0 <= v <= 1)
-    return max(0.0, 1.0 / kappa - tau - share)
 
 
 def literal_size(tau: float = 0.001) -> Size:
@@ -232,67 +236,9 @@ def literal_size(tau: float = 0.001) -> Size:
     return Size(high, w, p, n, max(0.0, (_KAPPA - 1.0 - 4.0 * tau) * tau / 3.0) * w / n)
 
 
-def _trace(
-    seed: int,
-    repetitions: int,
-    epsilons: tuple[float, ...],
-    w: int,
-    p: int,
-    T: int,
-    cancelled: Callable[[], bool],
-) -> Tracing:
-    n = w + p
-    spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
-    mechanism, delta = FrankWolfePolytope(T=T), float(n) ** -2
-    plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in epsilons]
-    runs: list[list[list[Traced]]] = []  # repetition, epsilon, run
-    exact, nothing, consensus = [], [], []
-    for repetition in range(repetitions):
-        code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
-        data = records_of_code(code)
-        risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
-        best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
-        prepared = [mechanism.prepare(plan, data) for plan in plans]
-        drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], cancelled)
-        runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
-        exact.append(_traced(best.theta, code, risk, best.risk))
-        nothing.append(risk.constant - best.risk)
-        consensus.append(float(np.count_nonzero(code.consensus)) / p)
-    table = np.array([[[dc.astuple(run) for run in at] for at in each] for each in runs])
-    table = np.moveaxis(table, 0, 1).reshape(len(epsilons), -1, table.shape[-1])
-    means = {field.name: table[:, :, k].mean(axis=1) for k, field in enumerate(dc.fields(Traced))}
-    return Tracing(
-        epsilon=np.array(epsilons),
-        limit=np.array([mechanism.attack_limit(plan) for plan in plans]),
-        every_auc=table[:, :, 0],
-        auc=means["auc"],
-        member=means["member"],
-        stranger=means["stranger"],
-        agreement=means["agreement"],
-        excess=means["excess"],
-        exact=Traced(*np.mean([dc.astuple(found) for found in exact], axis=0).tolist()),
-        nothing=float(np.mean(nothing)),
-        consensus=float(np.mean(consensus)),
-        w=w,
-        p=p,
-        n=n,
-        delta=delta,
-        T=T,
-        repetitions=repetitions,
-    )
-
-
 def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> Traced:
     members, strangers = scores(theta, code.members, code.bias), scores(theta, code.strangers, code.bias)
     consensus = code.consensus
     agree = np.count_nonzero(np.sign(theta) * consensus > 0.0) / np.count_nonzero(consensus)
     risen = float(risk.values(theta)) - least
-    return Traced(auc(members, strangers), float(members.mean()), float(strangers.mean()), agree, risen)
-
-
-def _hadamard(p: int) -> Array:
-    """Sylvester's matrix of -1 and +1 with orthogonal columns, p a power of 2."""
-    made = np.ones((1, 1))
-    while len(made) < p:
-        made = np.block([[made, made], [made, -made]])
-    return made
+    return Traced(auc(members, strangers), agree, risen)

@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.privacy import Budget, Plan
 from ....core.rng import generator
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.vertex_runs import descend
 from ....solvers.frank_wolfe import vertices as fw
 from .data import instances, stored_columns, truth
-
-_PATHS: SharedCache[Path] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)
@@ -48,6 +46,7 @@ class Path:
         return len(set(self.columns[self.right].tolist()))
 
 
+@shared(64)
 def path(
     *, n: int, p: int, epsilon: float, delta: float, radius: float, accounting: str, T: int | str, seed: int
 ) -> Path:
@@ -57,13 +56,6 @@ def path(
     >>> len(walked.columns), bool(walked.share.sum() < 1.0)
     (11, True)
     """
-    key = (n, p, epsilon, delta, radius, accounting, T, seed)
-    return _PATHS.get(key, lambda: _path(*key))
-
-
-def _path(
-    n: int, p: int, epsilon: float, delta: float, radius: float, accounting: str, T: int | str, seed: int
-) -> Path:
     (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
     plan = FrankWolfePolytope(accounting, T).calibrate(here.spec, Budget(epsilon, delta))
     runs, chosen = descend([plan], here.risk, [generator(seed, plan.mechanism.key, 0)])

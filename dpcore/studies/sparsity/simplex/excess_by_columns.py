@@ -10,11 +10,12 @@ import numpy as np
 
 from .... import data as records
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.cancel import never
 from ....core.losses import get_loss
 from ....core.privacy import Budget, NotApplicable, Unconverged
 from ....core.rng import generator
+from ....core.sets import Simplex
 from ....core.specification import Spec
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms import make_mechanism
@@ -25,8 +26,6 @@ from .data import SOURCE, minimum_of, risks_of, spec_of, split_of, stored_column
 # Fewer values than for one p alone, because there are several.
 _MAX_SWEPT = 640_000
 PS = (8, 32, 128, 512, 4_096, 65_536)
-
-_PRICES: SharedCache[PriceOfColumns] = SharedCache(32)
 
 
 @dc.dataclass(frozen=True)
@@ -53,6 +52,7 @@ class PriceOfColumns:
     repetitions: int
 
 
+@shared(32)
 def price_of_columns(
     *, n: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ps: Sequence[int] = PS
 ) -> PriceOfColumns:
@@ -66,26 +66,7 @@ def price_of_columns(
     """
     if repetitions < 4 or repetitions % 2:
         raise ValueError(f"repetitions must be even and at least 4, got {repetitions}")
-    key = (n, epsilon, delta, loss, seed, repetitions, tuple(ps))
-    return _PRICES.get(key, lambda: _price(n, Budget(epsilon, delta), loss, seed, repetitions, tuple(ps)))
-
-
-def project_onto_simplex(points: Array, radius: float = 1.0) -> Array:
-    """The nearest point of {theta >= 0, sum theta = radius} to each row of points [k, p]; shape [k, p].
-
-    It is (v - t)_+ with the t that makes its sum right. Sorted downwards, the coordinates that stay above 0 come first,
-    and j of them stay where v_j > t_j = (v_1 + ... + v_j - radius) / j: the last such j gives t.
-
-    >>> project_onto_simplex(np.array([[0.75, 0.75, -1.0]])).tolist()
-    [[0.5, 0.5, 0.0]]
-    """
-    down = -np.sort(-points, axis=1)
-    levels = (np.cumsum(down, axis=1) - radius) / np.arange(1, points.shape[1] + 1)
-    last = np.count_nonzero(down > levels, axis=1) - 1
-    return np.maximum(points - np.take_along_axis(levels, last[:, None], axis=1), 0.0)
-
-
-def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: tuple[int, ...]) -> PriceOfColumns:
+    budget = Budget(epsilon, delta)
     draws, quiet = np.full((3, len(ps), repetitions), np.nan), np.full((3, len(ps)), np.nan)
     m, lam = np.full(len(ps), np.nan), np.full(len(ps), np.nan)
     reasons = [[""] * len(ps), [""] * len(ps)]
@@ -145,7 +126,7 @@ def _objective_models(
     # What an idle column of a release holds is its noise, -b_j / lam; no prediction sees it, the projection does.
     idle = np.stack([rng.standard_normal(data.p - r) for rng in rngs]) * (plan.scale / float(plan.spec.lam))
     signed = np.stack([-idle, idle], axis=1).reshape(2 * pairs, -1)
-    projected = project_onto_simplex(np.concatenate([released, signed], axis=1))[:, :r]
+    projected = Simplex().project(np.concatenate([released, signed], axis=1))[:, :r]
     centre = prepared.theta
     empty = np.zeros(data.p - r)
-    return (centre, released), (project_onto_simplex(np.append(centre, empty)[None])[0, :r], projected)
+    return (centre, released), (Simplex().project(np.append(centre, empty)[None])[0, :r], projected)

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.losses import get_loss
 from ....core.privacy import Budget
 from ....core.rng import generator
@@ -23,8 +23,6 @@ from .data import minimum_of, risks_of, spec_of, split_of, stored_columns
 NS = (500, 1_000, 2_000, 5_000)
 # Fewer values than for one n alone, because there are several.
 _MAX_SWEPT = 640_000
-
-_FOUND: SharedCache[BesideSampling] = SharedCache(32)
 
 
 @dc.dataclass(frozen=True)
@@ -44,6 +42,7 @@ class BesideSampling:
     repetitions: int
 
 
+@shared(32)
 def beside_sampling(
     *, p: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ns: Sequence[int] = NS
 ) -> BesideSampling:
@@ -51,13 +50,6 @@ def beside_sampling(
 
     ns: increasing, >= 2. repetitions: >= 2. From a cache; arrays must not be changed.
     """
-    key = (p, epsilon, delta, loss, seed, repetitions, tuple(ns))
-    return _FOUND.get(key, lambda: _beside(*key))
-
-
-def _beside(
-    p: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ns: tuple[int, ...]
-) -> BesideSampling:
     budget, stored = Budget(epsilon, delta), stored_columns(ns[-1], p, _MAX_SWEPT)
     draws = np.empty((2, len(ns), repetitions))
     T, m, quiet = np.empty(len(ns)), np.empty(len(ns)), np.full(len(ns), np.nan)
