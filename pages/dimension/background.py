@@ -11,6 +11,7 @@ import dpcore
 from dpcore import Experiment
 from dpcore.data import Source
 from pages.dimension.words import MECHANISMS, axis_title
+from pages.ui.code import Code, call, experiment_call
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
 
@@ -96,22 +97,13 @@ def small_p_line(experiment: Experiment, n: int) -> str:
 
 def snippet(experiment: Experiment, noise_in: str, p: int, lower: str, source: Source) -> str:
     """Python that redraws both charts from an empty file."""
+    corner = {name: getattr(experiment, name) for name in ("n", "epsilon", "delta", "lam", "seed")}
     return f"""import dpcore
 from dpcore import figures
 from dpcore.studies.dimension import noise_growth, orthant
 
 ps = {experiment.sweep.values!r}
-experiment = dpcore.Experiment(
-    source={experiment.source!r},
-    mechanisms={MECHANISMS[noise_in]!r},
-    n={experiment.n},
-    epsilon={experiment.epsilon!r},
-    delta={experiment.delta!r},
-    lam={experiment.lam!r},
-    sweep=dpcore.Axis("p", ps),
-    repetitions={experiment.repetitions},
-    seed={experiment.seed},
-)
+experiment = {experiment_call(experiment, MECHANISMS[noise_in], "epsilon", sweep=Code('dpcore.Axis("p", ps)'))}
 figures.dimension_figure(
     dpcore.run(experiment),
     noise_growth.growth_of(experiment.cells()),
@@ -121,13 +113,6 @@ figures.dimension_figure(
     theme="light",
     height=500,
 ).show()
-corner = orthant.corner(
-    ps,
-    n={experiment.n},
-    epsilon={experiment.epsilon!r},
-    delta={experiment.delta!r},
-    lam={experiment.lam!r},
-    seed={experiment.seed},
-)
+corner = {call("orthant.corner", Code("ps"), **corner)}
 figures.orthant_figure(corner, p={p}, theme="light", height=400).show()
 """

@@ -17,6 +17,7 @@ from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise_norms import NoiseLengths
 from dpcore.studies.geometry.table_1 import Row
+from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import people, rate, rounded
 from pages.ui.sidebar import delta_text
@@ -314,14 +315,11 @@ figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", h
 """
 
 
-def people_snippet(found: AgainstPeople, here: GeometryState, call: dict[str, Any]) -> str:
-    words = "".join(f"    {key}={value!r},\n" for key, value in call.items())
+def people_snippet(found: AgainstPeople, here: GeometryState, asked: dict[str, Any]) -> str:
     return f"""from dpcore import figures
 from dpcore.studies.geometry.excess_by_n import against_people
 
-found = against_people(
-    {_order_code(here)},
-{words})
+found = {call("against_people", Code(_order_code(here)), **asked)}
 figures.learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
 """
 

@@ -17,6 +17,7 @@ from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis,
 from dpcore.studies.multiclass.decision_regions import Picture
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job
+from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import points, rounded
 from pages.ui.sidebar import delta_text, lam_text
@@ -337,17 +338,9 @@ records = curves.Records({here.records.source!r}, {here.records.n}, {here.record
 figures.classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
 """
     values, cursor = places(found.axis, here)
-    axis = "EPSILON_GRID" if found.axis == "epsilon" else str(values)
-    return f"""{head}found = curves.accuracy_against(
-    {found.axis!r},
-    {axis},
-    records,
-    epsilon={here.epsilon!r},
-    delta={here.delta!r},
-    lam={here.lam!r},
-    learners={tuple(found.learners)},
-    repetitions={found.repetitions},
-    datasets={found.datasets},
-)
+    along = found.axis, Code("EPSILON_GRID") if found.axis == "epsilon" else values, Code("records")
+    asked = {"epsilon": here.epsilon, "delta": here.delta, "lam": here.lam, "learners": tuple(found.learners)}
+    asked |= {"repetitions": found.repetitions, "datasets": found.datasets}
+    return f"""{head}found = {call("curves.accuracy_against", *along, **asked)}
 figures.accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
 """

@@ -12,6 +12,7 @@ from dpcore import AttackSuccess, Experiment, NotApplicable
 from dpcore.data import Source
 from dpcore.experiments.tuning_gap import regret_at
 from pages.decide.briefing import words as briefings
+from pages.ui.code import Code, experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import delta_text
@@ -206,19 +207,11 @@ def lam_line(experiment: Experiment, epsilon: float) -> str:
 
 def snippet(experiment: Experiment, proof: str, epsilon: float, source: Source) -> str:
     """Python that redraws the chart from an empty file."""
+    mechanisms = f'(dpcore.make_mechanism("output_gaussian", accounting={proof!r}),)'
     return f"""import dpcore
 from dpcore import figures
 
-experiment = dpcore.Experiment(
-    source={experiment.source!r},
-    mechanisms=(dpcore.make_mechanism("output_gaussian", accounting={proof!r}),),
-    n={experiment.n},
-    p={experiment.p},
-    delta={experiment.delta!r},
-    lam={experiment.lam!r},
-    repetitions={experiment.repetitions},
-    seed={experiment.seed},
-)
+experiment = {experiment_call(experiment, Code(mechanisms), "p")}
 table = dpcore.run(experiment)
 figure = figures.cost_figure(
     table,

@@ -13,6 +13,7 @@ from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.figures import NOISES, door_of, family_of, noise_of, place_of
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
+from pages.ui.code import experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
@@ -255,16 +256,7 @@ def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
     return f"""{imports}import dpcore
 from dpcore import figures{load}
 
-experiment = dpcore.Experiment(
-    source={experiment.source!r},
-    mechanisms={keys!r},
-    n={experiment.n},
-    p={experiment.p},
-    delta={experiment.delta!r},
-    lam={experiment.lam!r},
-    repetitions={experiment.repetitions},
-    seed={experiment.seed},
-)
+experiment = {experiment_call(experiment, keys, "p")}
 table = dpcore.run(experiment)
 figure = figures.doors_figure(
     table,

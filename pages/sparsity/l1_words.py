@@ -14,6 +14,7 @@ from dpcore.data import load
 from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve
 from dpcore.studies.sparsity.l1.data import SOURCE
 from dpcore.studies.sparsity.l1.single_run import Path
+from pages.ui.code import call
 from pages.ui.html import readable
 from pages.ui.numbers import people, rate, rounded
 from pages.ui.sidebar import delta_text
@@ -309,23 +310,19 @@ def table(found: Found) -> pd.DataFrame:
 
 def snippet(found: Found, here: L1State, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
-    shared = "".join(f"    {key}={value!r},\n" for key, value in here.shared.items())
+    own: dict[str, Any]
     if isinstance(found, AgainstN):
-        call, own = "against_n", f"    p={here.p},\n    T={here.choice.T!r},\n"
+        function, own = "against_n", {"p": here.p, "T": here.choice.T}
         draw = f"people_curves_figure(found, n={here.n}"
     elif isinstance(found, AgainstP):
-        ps = [int(p) for p in found.p]
-        call, own = "against_p", f"    n={here.n},\n    T={here.choice.T!r},\n    ps={ps},\n"
+        function, own = "against_p", {"n": here.n, "T": here.choice.T, "ps": [int(p) for p in found.p]}
         draw = f"width_figure(found, p={here.p}"
     else:
-        Ts = [int(T) for T in found.T]
-        call, own = "against_T", f"    n={here.n},\n    p={here.p},\n    Ts={Ts},\n"
+        function, own = "against_T", {"n": here.n, "p": here.p, "Ts": [int(T) for T in found.T]}
         draw = f"steps_figure(found, T={here.choice.T if isinstance(here.choice.T, int) else found.auto}"
     return f"""from dpcore import figures
-from dpcore.studies.sparsity.l1.curves import {call}
+from dpcore.studies.sparsity.l1.curves import {function}
 
-found = {call}(
-{shared}{own}    repetitions={repetitions},
-)
+found = {call(function, **here.shared, **own, repetitions=repetitions)}
 figures.{draw}, theme="light", height=430).show()
 """

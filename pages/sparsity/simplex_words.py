@@ -16,6 +16,7 @@ from dpcore.studies.sparsity.simplex.excess_by_columns import PriceOfColumns
 from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
 from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
 from dpcore.studies.sparsity.simplex.single_release import Support
+from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
@@ -271,19 +272,10 @@ def table(made: Valley) -> pd.DataFrame:
 
 def snippet(problem: SimplexState, lam: float | str, m: int, on: On, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
+    asked = problem.without("seed") | {"lam": lam, "seed": problem.seed, "repetitions": repetitions}
     return f"""from dpcore import figures
 from dpcore.studies.sparsity.simplex.excess_by_draws import MS, valley
 
-found = valley(
-    n={problem.n},
-    p={problem.p},
-    epsilon={problem.epsilon!r},
-    delta={problem.delta!r},
-    loss={problem.loss!r},
-    lam={lam!r},
-    seed={problem.seed},
-    repetitions={repetitions},
-    ms=sorted({{*MS, {m}}}),
-)
+found = {call("valley", **asked, ms=Code(f"sorted({{*MS, {m}}})"))}
 figures.draws_figure(found, m={m}, on={on!r}, theme="light", height=430).show()
 """

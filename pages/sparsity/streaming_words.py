@@ -14,6 +14,7 @@ from dpcore import Budget, theory
 from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
+from pages.ui.code import call
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
@@ -194,12 +195,10 @@ def table(curves: Sequence[RegretCurve]) -> pd.DataFrame:
 
 def snippet(here: StreamingState, arms: Sequence[int], lengths: Sequence[int], shared: Mapping[str, Any]) -> str:
     """Python that redraws both charts from an empty file."""
-    told = "".join(f"    {name}={value!r},\n" for name, value in shared.items())
     return f"""from dpcore import figures
 from dpcore.studies.sparsity.streaming import regret
 
-shared = dict(
-{told})
+shared = {call("dict", **shared)}
 curves = regret.regret_curves({here.stream.adversary!r}, {tuple(arms)!r}, {tuple(lengths)!r}, **shared)
 figures.regret_figure(curves, steps={here.stream.steps}, theme="light", height=430).show()
 play = regret.play({here.stream.adversary!r}, {here.p}, {here.stream.steps}, **shared)
