@@ -10,10 +10,11 @@ import pandas as pd
 import dpcore
 from dpcore import Experiment
 from dpcore.data import Source
-from pages.dimension.words import MECHANISMS, axis_title
+from pages.dimension.words import MECHANISMS
 from pages.ui.code import Code, call, experiment_call
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED, axis_title, neighbours_line
 
 FORMULA = r"""
 $J(\theta)=\frac1n\sum_i\ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ has the minimiser
@@ -43,7 +44,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
     lines = [
         f"**Records:** {source.label}; {readable(source.scaling)}. Idle columns are not stored; noise on them is "
         "drawn from, or averaged over, its exact law.",
-        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        neighbours_line(source),
         f"**Accuracy:** on {int(ok.test_records.iloc[0]):,} {source.records} that no model was trained on."
         if len(ok)
         else "**Nothing is released** here.",
@@ -57,8 +58,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         f"**The corner:** {experiment.n:,} records x = (1, …, 1)/√p with y = 0, Huber loss, θ ≥ 0; noise as the "
         "Gaussian mechanisms calibrate it for this n, ε, δ and λ without the corner.",
         "**n** stops at a size for which the whole sweep over p is computed at once.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 

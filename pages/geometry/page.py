@@ -18,7 +18,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import Controls, sidebar
 
@@ -56,7 +56,7 @@ controls = sidebar(
     letter="d",
     unused={"lam": "the ball takes the place of λ", "m": "no samples are drawn here"},
 )
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+theme = current_theme()
 
 
 def here_at(controls: Controls) -> words.GeometryState:
@@ -145,8 +145,7 @@ with right:
         traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=here.delta, seed=here.seed)
         beside = figures.members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
         said = words.tracing_caption(traced)
-    live_figure(beside, key="beside_geometry_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(beside, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
 cards(readouts)
 chips(words.CHIPS)
 behind(lambda: words.assumptions(here), words.FORMULA, lambda: snippet, lambda: table)

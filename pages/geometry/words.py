@@ -19,8 +19,9 @@ from dpcore.studies.geometry.noise_norms import NoiseLengths
 from dpcore.studies.geometry.table_1 import Row
 from pages.ui.code import Code, call
 from pages.ui.html import readable
-from pages.ui.numbers import people, rate, rounded
+from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED
 
 VIEWS = {"order": "norm order", "n": "people"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
@@ -108,7 +109,7 @@ class GeometryState:
 
 
 def _at(found: AgainstOrder, p_norm: float) -> int:
-    return int(np.argmin(np.abs(1.0 / found.p_norm - 1.0 / p_norm)))
+    return nearest(1.0 / found.p_norm, 1.0 / p_norm)
 
 
 def _learned(found: AgainstOrder, k: int) -> bool:
@@ -170,7 +171,7 @@ def order_caption(found: AgainstOrder) -> str:
 
 def people_takeaway(found: AgainstPeople, here: GeometryState) -> str:
     """What the chart against n says at the cursor."""
-    k = int(np.argmin(np.abs(found.n - here.n)))
+    k = nearest(found.n, here.n)
     if found.reasons[k]:
         return f"**Nothing is released**: {readable(found.reasons[k])}."
     mean = found.private.mean[k]
@@ -188,7 +189,7 @@ def people_takeaway(found: AgainstPeople, here: GeometryState) -> str:
 
 
 def people_readouts(found: AgainstPeople, row: Row, here: GeometryState) -> list[tuple[str, str]]:
-    k = int(np.argmin(np.abs(found.n - here.n)))
+    k = nearest(found.n, here.n)
     if found.reasons[k]:
         return []
     _, _, work = found.exponents
@@ -284,7 +285,7 @@ def assumptions(here: GeometryState) -> str:
         "**People view**: synthetic people whose best model is known exactly; the excess is measured on fresh ones. "
         "Every record is read once, in the order given.",
         "**Rates** have no constants: only their shape means something. The lower bound speaks of the hardest data.",
-        "**A seeded run** like this one shows what a mechanism does; only fresh noise carries its promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 

@@ -14,7 +14,7 @@ from pages.multiclass import words
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import superscript
@@ -93,8 +93,7 @@ def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:
             f"{broken.bound:,.0f} in {100 * (1 - broken.delta):.0f} of 100 draws, whatever the cap; where it is "
             f"{broken.caps[-1]:,.0f}, {100 * broken.violated[-1]:.0f} of 100 draws exceed it."
         )
-    live_figure(beside, key="beside_printed_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(beside, said, key="beside_printed_chart", height=SIDE_HEIGHT)
 
 
 def _readouts(seed: int) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
@@ -43,7 +43,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
                 C = url_controls.slider("C", "C classes", words.CLASSES, C)
             with url_controls.block("columns", width=105):
                 d = url_controls.slider("columns", "d columns", words.COLUMNS, d)
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+theme = current_theme()
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 
@@ -138,8 +138,7 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
     else:
         draw = figures.regions_figure if side == "Decisions" else figures.ellipses_figure
         beside, said = draw(picture, theme=theme, height=SIDE_HEIGHT), words.picture_caption(side, picture, here)
-    live_figure(beside, key="beside_classes_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(beside, said, key="beside_classes_chart", height=SIDE_HEIGHT)
     return picture
 
 

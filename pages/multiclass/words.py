@@ -6,7 +6,6 @@ import dataclasses as dc
 import math
 from typing import Any, cast
 
-import numpy as np
 import pandas as pd
 
 from dpcore import EPSILON_GRID
@@ -19,8 +18,9 @@ from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job
 from pages.ui.code import Code, call
 from pages.ui.html import readable
-from pages.ui.numbers import points, rounded
+from pages.ui.numbers import nearest, points, rounded
 from pages.ui.sidebar import delta_text, lam_text
+from pages.ui.sources import SEEDED
 
 Found = Accuracies | Excesses
 
@@ -134,9 +134,9 @@ def waiting(job: Job) -> str:
 def _at(found: Found, here: MulticlassState) -> int:
     """Where the reader stands on the curves."""
     if isinstance(found, Excesses):
-        return int(np.argmin(np.abs(found.epsilon - here.epsilon)))
+        return nearest(found.epsilon, here.epsilon)
     at = {"epsilon": here.epsilon, "classes": here.classes, "d": here.d}[found.axis]
-    return int(np.argmin(np.abs(found.x - at)))
+    return nearest(found.x, at)
 
 
 def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
@@ -304,7 +304,7 @@ def assumptions(here: MulticlassState) -> str:
         "most; it sees no record.",
         "**One against the others** learns from the same quadratic features: only the split of the budget differs.",
         "**Bounds** hold for all records. The one over the best model says nothing above the loss of learning nothing.",
-        "**A seeded run** like this one shows what a mechanism does; only fresh noise carries its promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 

@@ -17,6 +17,7 @@ from pages.ui.code import experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED, neighbours_line, records_line
 
 RATE = "published rate,<br>shape only"
 LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
@@ -213,9 +214,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
     }.get(str(experiment.lam), "**λ** is the same at all doors.")
     lines = [
-        f"**Records:** {source.label}; {readable(source.scaling)}. That keeps ‖x‖ ≤ 1; a record beyond it would "
-        "be refused.",
-        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        records_line(source),
+        neighbours_line(source),
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
         f"all models with ‖θ‖ ≤ {experiment.theta_norm:g}"
         + (f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})." if len(ok) else "."),
@@ -230,8 +230,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "records up (the local model) lets no average cancel it, and costs about √n times as much.",
         lam_line,
         f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 

@@ -20,7 +20,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
@@ -53,7 +53,7 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
         default_columns=FIRST_COLUMNS,
         unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
     )
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
     here = _here(choice, controls)
     walked, reason = _walk(here)
     found, picture = _hero(against, here, walked, theme)
@@ -145,5 +145,4 @@ def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: st
     else:
         st.caption(readable(reason))
         return
-    live_figure(picture, key="beside_lasso", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(picture, said, key="beside_lasso", height=SIDE_HEIGHT)

@@ -16,8 +16,9 @@ from dpcore.studies.sparsity.l1.data import SOURCE
 from dpcore.studies.sparsity.l1.single_run import Path
 from pages.ui.code import call
 from pages.ui.html import readable
-from pages.ui.numbers import people, rate, rounded
+from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED
 
 AXES = {"T": "steps", "n": "people", "p": "columns"}
 ACCOUNTINGS = {"tight": "tight", "published": "printed", "published_safe": "4 × printed"}
@@ -97,10 +98,6 @@ def overspent(walked: Path) -> bool:
     return walked.plan.spent.epsilon > walked.plan.requested.epsilon * (1 + 1e-9)
 
 
-def _at(grid: Any, value: float) -> int:
-    return int(np.argmin(np.abs(np.asarray(grid) - value)))
-
-
 def takeaway(found: Found, walked: Path | None, here: L1State, reason: str) -> str:
     """What the chart says at the cursor."""
     if walked is None:
@@ -121,7 +118,7 @@ def takeaway(found: Found, walked: Path | None, here: L1State, reason: str) -> s
 
 def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
     mean, T = found.private.measured.mean, walked.plan.steps + 1
-    k, last = _at(found.T, T), len(found.T) - 1
+    k, last = nearest(found.T, T), len(found.T) - 1
     best = int(np.nanargmin(mean))
     said = f"**{T} steps** at ε = {here.epsilon:g} leave **{rounded(mean[k])}** of excess risk"
     others = []
@@ -148,7 +145,7 @@ def _by_people(found: AgainstN, here: L1State) -> str:
         said = (
             f"The excess follows **no power of n** here: at n = {here.n:,} it is "
             f"{rounded(_value(found.n, found.private, here.n))}, and θ = 0 has "
-            f"{rounded(found.nothing[_at(found.n, here.n)])}"
+            f"{rounded(found.nothing[nearest(found.n, here.n)])}"
         )
         return "; ".join([said, *parts]) + "."
     return f"With more people, {', '.join(parts)}."
@@ -174,7 +171,7 @@ def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
 
 def _by_columns(found: AgainstP, here: L1State) -> str:
     private, whole, last = found.private.measured, found.whole.measured.mean, len(found.p) - 1
-    first, mean = _at(found.p, found.p[last] / _MORE_COLUMNS), private.mean
+    first, mean = nearest(found.p, found.p[last] / _MORE_COLUMNS), private.mean
     said = (
         f"**{found.p[last] / found.p[first]:.0f} times more columns**, {found.p[last]:,.0f} instead of "
         f"{found.p[first]:,.0f}, "
@@ -200,7 +197,7 @@ def _by_columns(found: AgainstP, here: L1State) -> str:
 
 
 def _value(grid: Any, curve: ExcessCurve, at: float) -> float:
-    return float(curve.measured.mean[_at(grid, at)])
+    return float(curve.measured.mean[nearest(grid, at)])
 
 
 def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str, str]]:
@@ -242,7 +239,7 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
             )
         )
     if isinstance(found, AgainstP):
-        k = _at(found.p, here.p)
+        k = nearest(found.p, here.p)
         pairs.append(
             (
                 f"{rounded(found.private.measured.mean[k])}",
@@ -288,8 +285,7 @@ def assumptions(found: Found, here: L1State) -> str:
         "**T is public**: it comes from n, p, the budget and the bounds, never from the records.",
         "**Hard records**: rows of a Hadamard matrix with label 0 and rows of ones with label 1; of several shares the "
         "worst for each n.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise. Choosing T by looking at measured curves on private records would be a release of its own.",
+        f"{SEEDED} Choosing T by looking at measured curves on private records would be a release of its own.",
     ]
     return "\n".join(f"- {line}" for line in lines)
 

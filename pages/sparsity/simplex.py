@@ -18,7 +18,7 @@ from pages.sparsity.simplex_words import SimplexState
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
@@ -45,7 +45,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
         default_columns=FIRST_COLUMNS,
         unused={},
     )
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
 
     def drawn(
         release: Support | None, reason: str, controls: Controls, cancelled: Callable[[], bool] = never
@@ -134,5 +134,4 @@ def _show_beside(side: str, problem: SimplexState, release: Support | None, them
     else:
         st.caption("Nothing is drawn: the budget pays for no sample.")
         return
-    live_figure(picture, key="beside_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(picture, said, key="beside_chart", height=SIDE_HEIGHT)

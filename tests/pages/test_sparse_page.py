@@ -16,7 +16,7 @@ from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from pages.sparsity import simplex, simplex_words, streaming_words
 from pages.sparsity import streaming as tab
 from pages.ui import sidebar
-from pages.ui.numbers import rounded
+from pages.ui.numbers import amount, people, rounded
 from tests.nights import each
 from tests.page_driver import captions, charts, open_app, open_script, said, texts
 
@@ -78,7 +78,7 @@ def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
     page = open_page(beside="As published", epsilon=1.0)
     allowed = published_draws.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
     assert allowed.first is not None and allowed.first > 10**9
-    assert f"A first draw comes from {simplex_words._people(allowed.first)} people on" in captions(page)
+    assert f"A first draw comes from {people(allowed.first, 3)} people on" in captions(page)
     assert "nothing can be released, and no curve measured" in captions(page)
     theirs, ours = published_draws.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
     assert f"5,000 people would get {rounded(theirs, 2)} of one draw" in captions(page)
@@ -156,11 +156,8 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     page = open_page(tab="streaming")
     assert not page.exception and not page.error
     play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
-    assert (
-        f"2,000 choices among 8 arms at ε = 1 lose {streaming_words.amount(play.expected[-1])} against the best arm"
-        in said(page)
-    )
-    assert f"no costs can force more than {streaming_words.amount(play.bound)} on average" in said(page)
+    assert f"2,000 choices among 8 arms at ε = 1 lose {amount(play.expected[-1])} against the best arm" in said(page)
+    assert f"no costs can force more than {amount(play.bound)} on average" in said(page)
     free = float(re.search(r"([\d.]+) without privacy", said(page))[1])
     assert 0 < free < 0.2 * play.expected[-1]
     assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "a stream has steps, T, not people" in captions(page)
