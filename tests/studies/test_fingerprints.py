@@ -3,7 +3,6 @@
 import dataclasses as dc
 import itertools
 import math
-from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -250,16 +249,6 @@ def test_bad_input_is_refused(wrong, words):
 def test_bad_constants_are_refused():
     with pytest.raises(ValueError, match="tau must be in"):
         literal_size(0.5)
-
-
-def test_a_cancelled_tracing_stops_and_is_not_kept():
-    before = len(tracing.cache)
-    with pytest.raises(CancelledError):
-        tracing(seed=99, repetitions=2, cancelled=lambda: True, **SMALL)
-    calls = iter([False, True, True, True, True])
-    with pytest.raises(CancelledError):
-        tracing(seed=99, repetitions=2, cancelled=lambda: next(calls), **SMALL)
-    assert len(tracing.cache) == before
 
 
 def test_results_are_frozen(found):

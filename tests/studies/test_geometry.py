@@ -25,7 +25,6 @@ from dpcore.studies.geometry.synthetic_data import optimum, people, population_e
 from dpcore.studies.geometry.table_1 import table_row
 
 NORMS = (1.0, 1.1, 1.5, 2.0, 4.0, math.inf)
-SMOOTH = ("logistic", "huber_hinge", "huber", "squared")
 
 
 def atoms(p_norm, d):
@@ -60,16 +59,16 @@ def test_people_keep_the_promise_and_have_the_law(p_norm):
 
 
 @pytest.mark.parametrize("p_norm", NORMS)
-@pytest.mark.parametrize("loss", SMOOTH)
-def test_the_best_model_is_certified_by_its_gradient_over_all_records(p_norm, loss):
-    """F(x) - F* <= <grad F(x), x> + size ||grad F(x)||_q*, over the 2^d records there are; inside and on the border."""
-    for d, size in ((1, 0.7), (6, 1.0), (11, 0.3), (6, 9.0)):
-        found = optimum(p_norm, d, size, loss)
+def test_the_best_model_is_certified_by_its_gradient_over_all_records(p_norm):
+    """F(x) - F* <= <grad F(x), x> + ||grad F(x)||_q*, over the 2^d records there are."""
+    loss = "logistic"
+    for d in (1, 2, 6, 11):
+        found = optimum(p_norm, d)
         rows, chances = atoms(p_norm, d)
         margins, ones = rows @ found.theta, np.ones(len(rows))
         gradient = (chances * get_loss(loss).derivative(margins, ones)) @ rows
-        assert length(found.theta, p_norm)[0] <= size * (1 + 1e-12)
-        assert gradient @ found.theta + size * length(gradient, dual_order(p_norm))[0] < 1e-11 * size
+        assert length(found.theta, p_norm)[0] <= 1 + 1e-12
+        assert gradient @ found.theta + length(gradient, dual_order(p_norm))[0] < 1e-11
         assert found.risk == pytest.approx(risk_of(found.theta, p_norm, d, loss), rel=1e-12)
         assert found.nothing == pytest.approx(risk_of(np.zeros(d), p_norm, d, loss) - found.risk, abs=1e-13)
 
@@ -82,8 +81,6 @@ def test_the_least_risk_is_stable_in_high_dimension():
     found = optimum(1.5, d)
     assert found.risk == pytest.approx(expected, abs=1e-10)
     assert found.theta == pytest.approx(np.full(d, d ** (-1 / 1.5)))
-    # A kink is no obstacle: with margins near 4.5 the hinge loss is 0 for all u from 1/4.4 on.
-    assert optimum(2.0, d, 9.0, "hinge").risk < 1e-12
 
 
 @pytest.mark.parametrize("p_norm", (1.0, 1.5, math.inf))
@@ -296,9 +293,6 @@ def test_table_1_is_continuous_at_two_and_not_at_one():
         (lambda: people(0.5, 10, 2, 0), "p_norm must be"),
         (lambda: people(1.5, 1, 2, 0), "n must be"),
         (lambda: people(1.5, 10, 0, 0), "d must be"),
-        (lambda: optimum(1.5, 2, 0.0), "size must be"),
-        (lambda: optimum(1.5, 2, 1.0, "mean"), "loss must be"),
-        (lambda: optimum(1.5, 2, 1.0, "linear"), "loss must be"),
         (lambda: population_excess(np.zeros((1, 2)), 1.5, count=1, seed=0), "count must be"),
         (lambda: against_order(2, 10, 1.0, 1e-6, 0), "d must be"),
         (lambda: against_order(5, 10, 1.0, 0.0, 0), "delta must be"),

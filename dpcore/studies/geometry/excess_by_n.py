@@ -27,10 +27,9 @@ from ...core.validation import integer
 from ...experiments.summary import Summary, measured_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import Mechanism, SampledMechanism
-from .synthetic_data import optimum, people, population_excess
+from .synthetic_data import LOSS, optimum, people, population_excess
 
 PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
-LOSS = "logistic"
 _FRESH = 10_000
 _LEAST_SLOPE_PEOPLE = 1_000
 
@@ -121,7 +120,7 @@ def against_people(
             models += [drawn.thetas[0], drawn.centres]
             where.append(k)
         if where:
-            found = population_excess(np.concatenate(models), p_norm, loss=LOSS, count=_FRESH, seed=seed).value
+            found = population_excess(np.concatenate(models), p_norm, count=_FRESH, seed=seed).value
             found = found.reshape(len(where), repetitions + 1)
             draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
             plain[where, table] = found[:, -1]
@@ -171,7 +170,7 @@ def _curves(
         np.array([math.nan if plan is None else float(plan.mechanism.gradients(plan)) for plan in plans]),
         np.array([math.nan if plan is None else plan.spent.epsilon for plan in plans]),
         reasons,
-        optimum(p_norm, d, loss=LOSS).nothing,
+        optimum(p_norm, d).nothing,
         repetitions,
     )
 

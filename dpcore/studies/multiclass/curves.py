@@ -283,7 +283,6 @@ def accuracy_against_lam(
     delta: float,
     factors: Sequence[float] = FACTORS,
     repetitions: int = 6,
-    cancelled: Callable[[], bool] = never,
 ) -> Tuning:
     """What another lam than the default would have done for private ellipsoids; 1 must be among the factors.
 
@@ -296,12 +295,12 @@ def accuracy_against_lam(
     means = np.full((len(epsilons), len(factors)), np.nan)
     for i, epsilon in enumerate(epsilons):
         budget = Budget(epsilon, delta)
-        default = _runs("ellipsoids", records, budget, "auto", repetitions, cancelled)
+        default = _runs("ellipsoids", records, budget, "auto", repetitions)
         if default.reasons[0]:
             continue
         for k, factor in enumerate(factors):
             lam = "auto" if factor == 1.0 else float(factor * default.lam[0])
-            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions, cancelled).accuracy[0].mean()
+            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions).accuracy[0].mean()
     chance = _largest_class(records.split().test.y)
     return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, repetitions, chance)
 
@@ -316,7 +315,12 @@ def _at(records: Records, axis: Axis, value: float) -> Records:
 
 @shared(4_096)  # of some hundred numbers each
 def _runs(
-    key: LearnerKey, records: Records, budget: Budget, lam: float | str, size: int, cancelled: Callable[[], bool]
+    key: LearnerKey,
+    records: Records,
+    budget: Budget,
+    lam: float | str,
+    size: int,
+    cancelled: Callable[[], bool] = never,
 ) -> Runs:
     return runs_of(key, records.split(), [budget], lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled)
 

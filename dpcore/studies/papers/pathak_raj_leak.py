@@ -222,8 +222,8 @@ class Stillness(NamedTuple):
     mean: float
 
 
-def decisions_without_noise(draws: int = 20, seed: int = 0, *, mu: float = 1.0, epsilon: float = 1.0) -> Stillness:
-    """How far shared noise moves the Phi_c beside their mean, where (mu / 2) ||Phi||^2 is added and the cone left away.
+def decisions_without_noise(draws: int = 20, seed: int = 0) -> Stillness:
+    """How far shared noise moves the Phi_c beside their mean, where ||Phi||^2 / 2 is added and the cone left away.
 
     The loss sees only differences of the Phi_c and the noise only their sum, and the ridge is a sum over both: so each
     is minimised by itself. Decisions compare the Phi_c and are those without any noise.
@@ -233,10 +233,10 @@ def decisions_without_noise(draws: int = 20, seed: int = 0, *, mu: float = 1.0, 
     True
     """
     records, _ = neighbours()
-    noise = 0.5 * svec(published_noise(1, epsilon, draws, generator(seed, "as_printed", 2)))
+    noise = 0.5 * svec(published_noise(1, 1.0, draws, generator(seed, "as_printed", 2)))
     noise = np.concatenate([np.zeros_like(noise[:1]), noise])
     shared = np.repeat(noise[:, None], records.classes, axis=1)
-    weights = minimise_ellipsoids(MulticlassObjective(records, mu, tau=0.5, noise=shared), distance=1e-10).weights
+    weights = minimise_ellipsoids(MulticlassObjective(records, 1.0, tau=0.5, noise=shared), distance=1e-10).weights
     mean = weights.mean(1, keepdims=True)
     centred, common = weights - mean, np.linalg.norm(np.repeat(mean - mean[:1], records.classes, 1), axis=(1, 2))
     moved = np.linalg.norm(centred - centred[:1], axis=(1, 2))

@@ -58,7 +58,6 @@ def transition(
     *,
     columns: Sequence[int] = COLUMNS,
     few_columns: Sequence[int] = FEW_COLUMNS,
-    people: int = PEOPLE,
     datasets: int = 3,
 ) -> Transition:
     """runs: >= 2 repetitions with records and noise of their own; an even number is needed beyond p = 2."""
@@ -77,7 +76,7 @@ def transition(
                 epsilon=_EPSILON,
                 delta=_DELTA,
                 seed=seed,
-                ns=(people,),
+                ns=(PEOPLE,),
                 repetitions=runs,
                 datasets=datasets,
             )

@@ -8,10 +8,12 @@ told from strangers by the score with which such codes are traced. This illustra
 
 from __future__ import annotations
 
+import bisect
 import dataclasses as dc
 import itertools
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -117,14 +119,13 @@ def tracing(
     w: int = USERS,
     p: int = COLUMNS,
     T: int | None = None,
-    cancelled: Callable[[], bool] = never,
 ) -> Tracing:
     """Private Frank-Wolfe on fingerprinting codes, and how well members are told from strangers by what it releases.
 
     Records: those of `records_of_code`, n = w + p; squared loss on the L1 ball of size 1, delta = 1 / n^2.
     epsilons: increasing. w: users, >= 2. p: columns, a power of 2 from 8 to 1,024. repetitions: >= 2. T: theta_T is
     released; None for p, so that a model can name nearly every column at every epsilon. Arrays must not
-    be changed. Raises ValueError for other values, CancelledError when `cancelled` says yes.
+    be changed. Raises ValueError for other values.
 
     Source: Talwar, Thakurta and Zhang 2015, Section 3; code after Tardos 2008.
 
@@ -152,7 +153,7 @@ def tracing(
         risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
         best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
         prepared = [mechanism.prepare(plan, data) for plan in plans]
-        drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], cancelled)
+        drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], never)
         runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
         exact.append(_traced(best.theta, code, risk, best.risk))
         nothing.append(risk.constant - best.risk)
@@ -225,15 +226,11 @@ def literal_size(tau: float = 0.001) -> Size:
     (9119, '8.3e+10 columns', '8.3e+10 records')
     """
     tau = check_real("tau", tau, "in (0, 1/3)", lambda v: 0 < 3 * v < 1)
-    low, high = 2, 4  # m / ln m rises from m = e
-    while high < math.log(high) / tau:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle < math.log(middle) / tau else (low, middle)
-    w, p = high / math.log(high), math.ceil(high**2 / tau)
+    # m / ln m rises from m = e.
+    m = bisect.bisect_left(range(sys.maxsize), 0.0, lo=3, key=lambda m: m - math.log(m) / tau)
+    w, p = m / math.log(m), math.ceil(m**2 / tau)
     n = math.ceil(w + tau * w * p)
-    return Size(high, w, p, n, max(0.0, (_KAPPA - 1.0 - 4.0 * tau) * tau / 3.0) * w / n)
+    return Size(m, w, p, n, max(0.0, (_KAPPA - 1.0 - 4.0 * tau) * tau / 3.0) * w / n)
 
 
 def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> Traced:
