@@ -114,7 +114,7 @@ def test_auc_counts_pairs():
 
 def test_accurate_models_are_traced_and_private_ones_are_not(found):
     """12 runs on 6 codes: a mean auc has a standard error near 0.03, and the margins here are at least 4 of them."""
-    assert found.exact.auc > 0.85 and found.exact.agreement == 1.0 and abs(found.exact.excess) < 1e-14
+    assert found.exact > 0.85
     assert abs(found.auc[0] - 0.5) < 0.13 and found.auc[-1] > 0.75
     assert all(np.diff(found.excess) < 0) and 0 < found.excess[-1] < 0.3 * found.nothing < found.excess[0]
     assert all(np.diff(found.agreement) > 0) and found.agreement[-1] < 1.0
@@ -155,7 +155,7 @@ def test_tracing_depends_on_the_seed_and_on_nothing_else(found):
     assert again is not small and (again.every_auc == small.every_auc).all() and again.exact == small.exact
     assert (more.every_auc[:, :4] == small.every_auc).all()  # 2 repetitions are a prefix of 3
     other = tracing(seed=4, repetitions=2, epsilons=(1.0, 30.0), **SMALL)
-    assert other.exact.auc != small.exact.auc and (other.every_auc != small.every_auc).any()
+    assert other.exact != small.exact and (other.every_auc != small.every_auc).any()
 
 
 def test_the_best_model_is_the_best():

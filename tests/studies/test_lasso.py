@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 
 import dpcore
 from dpcore import Budget, Domain, Spec, data, theory
 from dpcore.core.losses import get_loss
 from dpcore.core.power_law import power_law
+from dpcore.core.records import Data
 from dpcore.core.rng import generator
 from dpcore.core.sets import L1Ball
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
@@ -119,11 +121,18 @@ def test_privacy_is_free_from_the_n_where_the_bounds_meet(accounting):
     assert gap < problem.sampling_term(small.spec, terrain(small.spec, from_zero=True).extent)
 
 
+def records_of(spread):
+    """The records themselves, [n, columns]."""
+    rows = np.tile(hadamard(spread.columns, float), (spread.copies, 1))
+    X = np.concatenate([rows, np.ones((spread.agreeing, spread.columns))])
+    return Data(X, np.repeat([0.0, 1.0], [len(rows), spread.agreeing]))
+
+
 @pytest.mark.parametrize("n, columns, copies", [(40, 8, 3), (17, 16, 1), (300, 64, 4)])
 @pytest.mark.parametrize("radius", [0.3, 1.0, 2.0])
 def test_hard_records_have_the_moments_and_the_minimum_that_are_said(n, columns, copies, radius):
     spread = problem.Spread(n, columns, copies)
-    records = spread.data()
+    records = records_of(spread)
     assert records.X.shape == (n, columns) and set(np.unique(records.X)) <= {-1.0, 1.0}
     thetas = np.random.default_rng(n).standard_normal((4, columns))
     risk = problem.SpreadRisk(np.full(4, spread.agreeing / n), columns)
@@ -152,8 +161,8 @@ def test_the_hardest_share_is_the_worst_that_the_mechanism_meets():
         spec = Spec("squared", n, 64, 0.0, Domain(math.inf, 1.0, 1.1), 1.0, set="l1_ball")
         plan = mechanism.calibrate(spec, Budget(1.0, 1e-6))
         rngs = [generator(7, mechanism.key, r) for r in range(8)]
-        thetas = mechanism.release_many(plan, mechanism.prepare(plan, spread.data()), rngs)
-        means.append(float((squared_error(spread.data(), thetas) - spread.best(1.0)).mean()))
+        thetas = mechanism.release_many(plan, mechanism.prepare(plan, records_of(spread)), rngs)
+        means.append(float((squared_error(records_of(spread), thetas) - spread.best(1.0)).mean()))
     assert len(means) > 3 and found.hardest[0] == pytest.approx(max(means), rel=1e-9)
 
 

@@ -165,14 +165,13 @@ def residuals(records: ClassRecords, weights: Array) -> Array:
 
 @dc.dataclass(frozen=True)
 class Betrayal:
-    """draws: of the noise. exist: those with a minimiser. solved: those of them whose minimiser was certified. Of
-    these, the ones with two Phi_c != 0 are guessed; own, other: the residual under the records that were trained on
+    """draws: of the noise. exist: those with a minimiser. Where it was certified and two Phi_c != 0, a guess is made;
+    own, other: the residual under the records that were trained on
     and under their neighbour, [guesses]. The smaller one is guessed.
     """
 
     draws: int
     exist: int
-    solved: int
     own: Array
     other: Array
 
@@ -200,16 +199,15 @@ def betrayal(draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: fl
     A = 0.5 * linear_terms(published_noise(1, epsilon, draws, rng), lam)
     A = A[np.linalg.eigvalsh(A)[:, 0] > 0.0]
     second = rng.random(len(A)) < 0.5
-    solved, own, other = 0, [], []
+    own, other = [], []
     for rows, mine, theirs in ((~second, *pair), (second, *pair[::-1])):
         weights, gaps = minimise_printed(mine, A[rows], rng)
         weights = weights[gaps <= _GAP * _at_zero(mine)]
-        solved += len(weights)
         own.append(residuals(mine, weights))
         other.append(residuals(theirs, weights))
     mine_all, theirs_all = np.concatenate(own), np.concatenate(other)
     told = ~np.isnan(mine_all)
-    return Betrayal(draws, len(A), solved, mine_all[told], theirs_all[told])
+    return Betrayal(draws, len(A), mine_all[told], theirs_all[told])
 
 
 class Stillness(NamedTuple):

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import hadamard
 
 from .... import data as records
 from ....core.arrays import Array
 from ....core.cache import SharedCache, shared
-from ....core.records import Data
 from ....core.sets import L1Ball
 from ....core.specification import Domain, Spec
 from ....core.validation import integer
@@ -132,13 +130,6 @@ class Spread:
         b = (1.0 - a) / self.columns
         m = min(radius, a / (a + b))
         return a * (m - 1.0) ** 2 + b * m**2
-
-    def data(self) -> Data:
-        """The records themselves, [n, columns]."""
-        X = np.concatenate(
-            [np.tile(hadamard(self.columns, float), (self.copies, 1)), np.ones((self.agreeing, self.columns))]
-        )
-        return Data(X, np.repeat([0.0, 1.0], [self.copies * self.columns, self.agreeing]))
 
 
 @dc.dataclass(frozen=True)

@@ -62,24 +62,13 @@ class Code:
 
 
 @dc.dataclass(frozen=True)
-class Traced:
-    """What a model gives away. auc: how often a member scores above a stranger, ties counting half. agreement: share
-    of the consensus columns whose sign theta has. excess: F(theta) - min F.
-    """
-
-    auc: float
-    agreement: float
-    excess: float
-
-
-@dc.dataclass(frozen=True)
 class Tracing:
     """What releases give away at each epsilon; arrays are [E] but for `every_auc`.
 
-    limit: what no attack on a release of this mechanism can exceed as auc (`Mechanism.attack_limit`). every_auc:
-    [E, runs]. auc, agreement, excess: means over the runs, as in `Traced`. exact: the same without
-    privacy, for the minimiser of F. nothing: excess of theta = 0. consensus: mean share of the columns on which all
-    members agree.
+    auc: how often a member scores above a stranger, ties counting half; every_auc: [E, runs]. limit: what no attack on
+    a release of this mechanism can exceed as auc (`Mechanism.attack_limit`). agreement: share of the consensus columns
+    whose sign theta has. excess: F(theta) - min F. All are means over the runs. exact: auc without privacy, of the
+    minimiser of F. nothing: excess of theta = 0. consensus: mean share of the columns on which all members agree.
     w, p, n, delta, T, repetitions: the setting; every repetition has a new code and two runs for each epsilon.
     """
 
@@ -89,7 +78,7 @@ class Tracing:
     auc: Array
     agreement: Array
     excess: Array
-    exact: Traced
+    exact: float
     nothing: float
     consensus: float
     w: int
@@ -145,7 +134,7 @@ def tracing(
     spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
     mechanism, delta = FrankWolfePolytope(T=T), float(n) ** -2
     plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in grid]
-    runs: list[list[list[Traced]]] = []  # repetition, epsilon, run
+    runs = []  # repetition, epsilon, run
     exact, nothing, consensus = [], [], []
     for repetition in range(repetitions):
         code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
@@ -158,15 +147,16 @@ def tracing(
         exact.append(_traced(best.theta, code, risk, best.risk))
         nothing.append(risk.constant - best.risk)
         consensus.append(float(np.count_nonzero(code.consensus)) / p)
-    table = np.array([[[dc.astuple(run) for run in at] for at in each] for each in runs])
-    table = np.moveaxis(table, 0, 1).reshape(len(grid), -1, table.shape[-1])
-    means = {field.name: table[:, :, k].mean(axis=1) for k, field in enumerate(dc.fields(Traced))}
+    table = np.moveaxis(np.array(runs), 0, 1).reshape(len(grid), -1, 3)
+    aucs, agreement, excess = (table[:, :, k].mean(axis=1) for k in range(3))
     return Tracing(
         epsilon=np.array(grid),
         limit=np.array([mechanism.attack_limit(plan) for plan in plans]),
         every_auc=table[:, :, 0],
-        **means,
-        exact=Traced(*np.mean([dc.astuple(found) for found in exact], axis=0).tolist()),
+        auc=aucs,
+        agreement=agreement,
+        excess=excess,
+        exact=float(np.mean(exact, axis=0)[0]),
         nothing=float(np.mean(nothing)),
         consensus=float(np.mean(consensus)),
         w=w,
@@ -233,9 +223,8 @@ def literal_size(tau: float = 0.001) -> Size:
     return Size(m, w, p, n, max(0.0, (_KAPPA - 1.0 - 4.0 * tau) * tau / 3.0) * w / n)
 
 
-def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> Traced:
+def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> tuple[float, float, float]:
+    """The auc, the agreement and the excess of a model."""
     members, strangers = scores(theta, code.members, code.bias), scores(theta, code.strangers, code.bias)
-    consensus = code.consensus
-    agree = np.count_nonzero(np.sign(theta) * consensus > 0.0) / np.count_nonzero(consensus)
-    risen = float(risk.values(theta)) - least
-    return Traced(auc(members, strangers), agree, risen)
+    agree = np.count_nonzero(np.sign(theta) * code.consensus > 0.0) / np.count_nonzero(code.consensus)
+    return auc(members, strangers), agree, float(risk.values(theta)) - least
