@@ -5,6 +5,7 @@ import itertools
 import math
 import re
 from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -106,6 +107,14 @@ def test_shares_add_up_to_the_budget(C, epsilon, delta):
     assert C * share.epsilon > epsilon, "more than basic composition grants"
 
 
+def along(learner, split, budgets, **asked):
+    """The runs at each budget, stacked."""
+    each = [runs_of(learner, split, budget, **asked) for budget in budgets]
+    stacked = {field.name: [getattr(runs, field.name) for runs in each] for field in dc.fields(each[0])}
+    words = {"bounds": tuple(stacked.pop("bounds")), "reasons": tuple(stacked.pop("reason"))}
+    return SimpleNamespace(**words, **{name: np.array(values) for name, values in stacked.items()})
+
+
 @pytest.mark.parametrize("learner, kind", [("split", ObjectiveGaussian), ("split_answer", OutputGaussian)])
 def test_every_record_enters_the_problem_of_every_class(monkeypatch, learner, kind):
     split, seen = table(DRAWN, 60, C=4, m=20), []
@@ -116,7 +125,7 @@ def test_every_record_enters_the_problem_of_every_class(monkeypatch, learner, ki
         return real(self, plan, data, start)
 
     monkeypatch.setattr(kind, "prepare", prepare)
-    runs_of(learner, split, BUDGETS[:1], repetitions=2)
+    along(learner, split, BUDGETS[:1], repetitions=2)
     assert len(seen) == 4
     for c, (spent, data) in enumerate(seen):
         assert np.allclose(data.X, plain_features(split.train.X), atol=1e-15)
@@ -145,7 +154,7 @@ def test_ellipsoids_are_those_of_a_plain_solver(learner, lam):
     """Decisions are equal. The solver leaves 1e-6 of F, so 1e-3 of a model's length, and the risk is linear in that:
     1e-2 is left to it."""
     split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
-    found = runs_of(learner, split, BUDGETS, lam=lam, repetitions=4, seed=5)
+    found = along(learner, split, BUDGETS, lam=lam, repetitions=4, seed=5)
     knobs = {"pure": {"noise": "gamma"}, "answer": {"perturbed": "output"}}.get(learner, {})
     mechanism = dpcore.make_mechanism("gaussian_classifier", **knobs)
     law = NOISES[mechanism.noise]
@@ -179,7 +188,7 @@ def test_ellipsoids_are_those_of_a_plain_solver(learner, lam):
 def test_one_against_the_others_is_that_of_a_plain_solver(learner):
     """Solved to the accuracy of a picture: at most one of 80 decisions may differ."""
     split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
-    found = runs_of(learner, split, BUDGETS, repetitions=4, seed=5)
+    found = along(learner, split, BUDGETS, repetitions=4, seed=5)
     answer = learner == "split_answer"
     mechanism = dpcore.make_mechanism("output_gaussian" if answer else "objective_gaussian")
     Z, fresh = plain_features(split.train.X), plain_features(split.test.X)
@@ -203,7 +212,7 @@ def test_one_against_the_others_is_that_of_a_plain_solver(learner):
 def test_without_noise_all_runs_are_the_quiet_one(learner):
     """At epsilon = 1e6 a run may differ in the few records on a border, here 4 of 400."""
     split = table(DRAWN, 300, C=3, m=400)
-    found = runs_of(learner, split, [Budget(1e6, 1e-5)], lam="auto" if "split" in learner else 0.02, repetitions=2)
+    found = along(learner, split, [Budget(1e6, 1e-5)], lam="auto" if "split" in learner else 0.02, repetitions=2)
     assert np.abs(found.accuracy - found.quiet).max() <= 4 / 400 and found.quiet[0] > 0.7
 
 
@@ -211,7 +220,7 @@ def test_without_noise_all_runs_are_the_quiet_one(learner):
 def test_noise_is_that_of_the_seed_and_fewer_repetitions_are_a_prefix(learner):
     split = table(DRAWN, 200, C=3, m=400)
     longer, shorter, again = (
-        runs_of(learner, split, [BUDGETS[0]], repetitions=size, seed=seed).accuracy[0]
+        along(learner, split, [BUDGETS[0]], repetitions=size, seed=seed).accuracy[0]
         for size, seed in ((6, 1), (2, 1), (2, 2))
     )
     assert np.array_equal(longer[:2], shorter) and not np.array_equal(shorter, again)
@@ -221,24 +230,24 @@ def test_what_is_refused_is_a_reason_and_nan():
     split = table(DRAWN, 60, C=3, m=20)
     pure, free = Budget(1.0), Budget(1.0, 1e-5)
     for learner in ("ellipsoids", "answer", "split", "split_answer"):
-        found = runs_of(learner, split, [pure, free], repetitions=2)
+        found = along(learner, split, [pure, free], repetitions=2)
         assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0", "")
         assert np.isnan(found.accuracy[0]).all() and np.isfinite(found.accuracy[1]).all()
         assert np.isnan([found.quiet[0], found.lam[0]]).all() and found.bounds[0] == ()
-    assert runs_of("pure", split, [pure], repetitions=2).reasons == ("",)
-    found = runs_of("ellipsoids", split, [free], lam=1e-4, repetitions=2)
+    assert along("pure", split, [pure], repetitions=2).reasons == ("",)
+    found = along("ellipsoids", split, [free], lam=1e-4, repetitions=2)
     assert re.search("needs lam > .* for epsilon = 1 and n = 60, got 0.0001", found.reasons[0])
     with pytest.raises(ValueError, match="learner must be one of ellipsoids, pure, answer, split, split_answer, got"):
-        runs_of("one", split, [free])
+        along("one", split, [free])
     with pytest.raises(ValueError, match="repetitions must be even, got 3"):
-        runs_of("split", split, [free], repetitions=3)
+        along("split", split, [free], repetitions=3)
 
 
 @pytest.mark.parametrize("source, n", [(DRAWN, 400), ("iris", 105), ("wine", 125)])
 @pytest.mark.parametrize("learner", ["ellipsoids", "pure"])
 def test_no_release_exceeds_what_is_proved_of_it(source, n, learner):
     """In every run; 1e-5 of it is the solver's share."""
-    found = runs_of(learner, table(source, n), [Budget(e, 1e-5) for e in (0.3, 1.0, 10.0, 100.0)], repetitions=6)
+    found = along(learner, table(source, n), [Budget(e, 1e-5) for e in (0.3, 1.0, 10.0, 100.0)], repetitions=6)
     assert (found.over <= found.each * (1 + 1e-5)).all() and (found.over > -1e-6).all()
     assert (found.over > 0.2 * found.each).any(), "a bound that says something"
 
@@ -260,7 +269,7 @@ def test_each_place_of_an_axis_has_its_own_records_and_budget():
             splits = [table(DRAWN, 150, seed, **facts) for seed in (7, 8)]
             for key, measured in found.learners.items():
                 runs = [
-                    runs_of(key, split, [Budget(epsilon, 1e-5)], repetitions=6, seed=seed)
+                    along(key, split, [Budget(epsilon, 1e-5)], repetitions=6, seed=seed)
                     for split, seed in zip(splits, (7, 8), strict=True)
                 ]
                 every = np.concatenate([run.accuracy[0] for run in runs])
@@ -389,7 +398,7 @@ def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source
     epsilons = (0.3, 3.0, 30.0)
     found = curves.excess_against_epsilon(epsilons, Records(source, n, 1), delta=1e-5, learner=learner, repetitions=10)
     split = table(source, n, 1)
-    runs = runs_of(learner, split, [Budget(e, 1e-5) for e in epsilons], repetitions=10, seed=1)
+    runs = along(learner, split, [Budget(e, 1e-5) for e in epsilons], repetitions=10, seed=1)
     records = ClassRecords(np.array(split.train.X), split.train.y, split.classes)
     least = reference_risk.least_in_ball(records, 10.0)
     assert (found.least, found.gap) == (least.risk, least.gap) and found.gap <= 1e-5 * (split.classes - 1)
@@ -418,11 +427,11 @@ def test_a_factor_is_one_of_the_default_lam():
     records, split = Records("wine", 125, 2), table("wine", 125, 2)
     found = accuracy_against_lam((1.0, 10.0), records, delta=1e-5, factors=(1e-3, 0.5, 1.0, 5.0), repetitions=2)
     for i, epsilon in enumerate((1.0, 10.0)):
-        auto = runs_of("ellipsoids", split, [Budget(epsilon, 1e-5)], repetitions=2, seed=2)
+        auto = along("ellipsoids", split, [Budget(epsilon, 1e-5)], repetitions=2, seed=2)
         assert found.default[i] == auto.accuracy.mean() == found.accuracy[i, 2]
         for k in (1, 3):
             lam = found.factor[k] * auto.lam[0]
-            other = runs_of("ellipsoids", split, [Budget(epsilon, 1e-5)], lam=lam, repetitions=2, seed=2)
+            other = along("ellipsoids", split, [Budget(epsilon, 1e-5)], lam=lam, repetitions=2, seed=2)
             assert found.accuracy[i, k] == pytest.approx(other.accuracy.mean(), rel=1e-12)
         assert np.isnan(found.accuracy[i, 0]), "too small for a guarantee"
         assert found.oracle[i] == max(found.accuracy[i, 1:]) >= found.default[i]

@@ -193,12 +193,12 @@ class AccuracyQuestion:
             np.asarray(self.values, float),
             {
                 key: measured_of(
-                    np.concatenate([[runs.accuracy[0] for runs in draw.runs[key]] for draw in found], axis=1),
-                    np.mean([[runs.quiet[0] for runs in draw.runs[key]] for draw in found], axis=0),
+                    np.concatenate([[runs.accuracy for runs in draw.runs[key]] for draw in found], axis=1),
+                    np.mean([[runs.quiet for runs in draw.runs[key]] for draw in found], axis=0),
                 )
                 for key in self.learners
             },
-            {key: tuple(runs.reasons[0] for runs in found[0].runs[key]) for key in self.learners},
+            {key: tuple(runs.reason for runs in found[0].runs[key]) for key in self.learners},
             right,
             logistic,
             bayes,
@@ -257,8 +257,8 @@ def excess_against_epsilon(
     runs = [_runs(learner, records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
     risk, gap = _least(records, spec)
-    excess = np.concatenate([found.risk for found in runs]) - risk
-    over = np.concatenate([found.over for found in runs])
+    excess = np.array([found.risk for found in runs]) - risk
+    over = np.array([found.over for found in runs])
     missing = np.full(len(runs), np.nan)
     return Excesses(
         np.asarray(epsilons, float),
@@ -266,12 +266,12 @@ def excess_against_epsilon(
         measured_of(excess, missing),
         np.array([_bound(found) for found in runs]),
         measured_of(over, missing),
-        np.concatenate([found.each for found in runs]).mean(axis=1),
-        np.concatenate([found.lam for found in runs]),
+        np.array([found.each for found in runs]).mean(axis=1),
+        np.array([found.lam for found in runs]),
         risk,
         gap,
         split.classes - 1.0 - risk,
-        tuple(found.reasons[0] for found in runs),
+        tuple(found.reason for found in runs),
         repetitions,
     )
 
@@ -296,11 +296,11 @@ def accuracy_against_lam(
     for i, epsilon in enumerate(epsilons):
         budget = Budget(epsilon, delta)
         default = _runs("ellipsoids", records, budget, "auto", repetitions)
-        if default.reasons[0]:
+        if default.reason:
             continue
         for k, factor in enumerate(factors):
-            lam = "auto" if factor == 1.0 else float(factor * default.lam[0])
-            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions).accuracy[0].mean()
+            lam = "auto" if factor == 1.0 else float(factor * default.lam)
+            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions).accuracy.mean()
     chance = _largest_class(records.split().test.y)
     return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, repetitions, chance)
 
@@ -322,12 +322,12 @@ def _runs(
     size: int,
     cancelled: Callable[[], bool] = never,
 ) -> Runs:
-    return runs_of(key, records.split(), [budget], lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled)
+    return runs_of(key, records.split(), budget, lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled)
 
 
 def _bound(runs: Runs) -> float:
     """On the mean excess over the best model."""
-    of_mean = [b.value for b in runs.bounds[0] if (b.quantity, b.holds) == ("excess_empirical_risk", "expectation")]
+    of_mean = [b.value for b in runs.bounds if (b.quantity, b.holds) == ("excess_empirical_risk", "expectation")]
     return min(of_mean, default=np.nan)
 
 
