@@ -86,7 +86,7 @@ def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners)
     assert np.allclose(models.marker.size, 6.0 + 26.0 * np.sqrt(share))
     assert len(models.x) <= corners and (corners == 4 or len(models.x) > 150)
     assert (best.x[0], best.y[0]) == tuple(found.best) and best.marker.line.color == TEXT["light"]
-    away = np.linalg.norm(found.level - found.mean, found.order, axis=1)
+    away = np.linalg.norm(found.level - found.mean, axis=1)
     assert away == pytest.approx(np.full(len(away), away[0]), rel=1e-12), "a level of the density"
 
 

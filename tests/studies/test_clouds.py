@@ -50,7 +50,7 @@ def test_the_answers_cloud_has_the_plans_scale(factor, accepted):
 
 def test_the_landscape_is_the_risk_above_the_best_model():
     made, train = clouds(scene()), data.load("synthetic", 300, 2, 3).train
-    best = reference_minimum("synthetic", 300, 2, 3, "logistic", made.theta_norm)
+    best = reference_minimum("synthetic", 300, 2, 3, "logistic", data.get_source("synthetic").theta_norm)
     assert np.array_equal(made.best, best.theta)
     loss = get_loss("logistic")
     for i, j in ((0, 0), (4, 20), (32, 7)):

@@ -91,12 +91,11 @@ def test_population_excess_is_that_of_all_records(p_norm):
     best = optimum(p_norm, d)
     found = population_excess(np.vstack([models, best.theta]), p_norm, count=20_000, seed=2)
     exact = np.array([risk_of(theta, p_norm, d, "logistic") for theta in models]) - best.risk
-    assert (np.abs(found.value[:-1] - exact) < 5 * found.se[:-1]).all()
-    assert abs(found.value[-1]) < 1e-15 and found.se[-1] < 1e-15
-    # The error is that of losses: the spread of 40 measurements, each of 500 records, is within 5 of its errors.
-    many = [population_excess(models[:1], p_norm, count=500, seed=s) for s in range(40)]
-    spread = np.std([float(each.value[0]) for each in many], ddof=1)
-    assert abs(spread / np.mean([each.se[0] for each in many]) - 1) < 5 / math.sqrt(2 * 39)
+    rows, chances = atoms(p_norm, d)
+    losses = np.array([get_loss("logistic").value(rows @ t, np.ones(len(rows))) for t in (*models, best.theta)])
+    differences = losses[:-1] - losses[-1]
+    errors = np.sqrt((chances @ differences.T**2 - (chances @ differences.T) ** 2) / 20_000)
+    assert (np.abs(found[:-1] - exact) < 5 * errors).all() and abs(found[-1]) < 1e-15
 
 
 def test_blocks_change_nothing_and_keep_memory_small(monkeypatch):
@@ -105,7 +104,7 @@ def test_blocks_change_nothing_and_keep_memory_small(monkeypatch):
     whole = population_excess(models, 1.5, count=1_003, seed=5)
     monkeypatch.setattr(module, "_BLOCK", 300)
     parts = population_excess(models, 1.5, count=1_003, seed=5)
-    assert parts.value == pytest.approx(whole.value, rel=1e-12) and parts.se == pytest.approx(whole.se, rel=1e-9)
+    assert parts == pytest.approx(whole, rel=1e-12)
     monkeypatch.undo()
     wide = np.zeros((4, 50_000))
     tracemalloc.start()
@@ -222,14 +221,11 @@ def test_gaussian_length_is_above_the_mean_and_close():
         assert 0.99 * mean < gaussian_length(d, q) < (1.35 if d < 200 else 1.15) * mean, (d, q)
 
 
-def test_the_axis_is_increasing_and_named():
+def test_the_axis_is_increasing():
     for d in (3, 100, 1_000, 22_026, 100_000):
         grid = orders(d)
         assert min(np.diff(grid)) > 0.005 and 1 + 1 / math.log(d) in grid and {1.0, 2.0, math.inf} < set(grid)
         assert len(grid) == (7 if d == 22_026 else 8)
-    found = against_order(3, 2, 1.0, 1e-6, 0, 2)
-    assert dict(zip(found.p_norm, found.words, strict=True))[math.inf] == "box"
-    assert [word for word in found.words if word] == ["Lasso", "Euclid", "box"]
 
 
 def test_table_1_by_hand():
@@ -238,7 +234,6 @@ def test_table_1_by_hand():
     row = table_row(1.0, d, n, epsilon, delta)
     assert row.upper.sampling == row.lower.sampling == pytest.approx(math.sqrt(math.log(100) / n))
     assert row.upper.privacy == pytest.approx((math.log(100) / 1_500) ** (2 / 3))
-    assert row.published.privacy == pytest.approx(math.log(100) / (0.5 * math.sqrt(n)))
     row = table_row(1.5, d, n, epsilon, delta)  # kappa = 1 / (p - 1) = 2
     assert row.upper.sampling == pytest.approx(math.sqrt(2 / n))
     assert row.upper.privacy == pytest.approx(2 * math.sqrt(d * log) / 1_500)
@@ -257,7 +252,7 @@ def test_table_1_by_hand():
 def test_table_1_hangs_together(p_norm):
     for d, n, epsilon, delta in itertools.product((1, 30, 10_000), (2, 1_000, 10**7), (0.1, 1.0, 5.0), (1e-9, 1e-3)):
         row = table_row(p_norm, d, n, epsilon, delta)
-        assert 0 < row.lower.value <= row.upper.value <= 1 and row.lower.value <= row.published.value
+        assert 0 < row.lower.value <= row.upper.value <= 1
         assert row.lower.lower and "hardest data" in row.lower.assumes and not row.upper.lower
         # Both terms are equal at `free`, which may be below the least n that is allowed.
         if row.free < 2:

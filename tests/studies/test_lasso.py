@@ -185,7 +185,6 @@ def test_a_path_says_what_was_chosen():
     theta = np.zeros(64)
     for column, sign, share in zip(walked.columns, walked.signs, walked.share, strict=True):
         theta[column] += sign * share
-    assert theta == pytest.approx(walked.theta, abs=1e-15)
     right = [truth[column] * sign > 0 for column, sign in zip(walked.columns, walked.signs, strict=True)]
     assert walked.right.tolist() == right and any(right)
     assert walked.found == len({column for column, good in zip(walked.columns, right, strict=True) if good})

@@ -247,7 +247,6 @@ def test_idle_columns_equal_explicit_zeros(lam, eight_are_filled, monkeypatch):
 def test_the_price_of_idle_columns_is_that_of_explicit_zeros(eight_are_filled, monkeypatch):
     settings = {"n": 300, "epsilon": 2.0, "delta": 1e-6, "loss": "huber", "seed": 0, "repetitions": 6, "ps": (8, 40)}
     idle = price_of_columns(**settings)
-    assert idle.stored.tolist() == [8, 8]
     with_explicit_zeros(monkeypatch)
     explicit = price_of_columns(**settings)
     assert idle.sampling.mean == pytest.approx(explicit.sampling.mean, abs=PRECISE)
@@ -269,7 +268,6 @@ def test_the_price_is_what_loops_over_releases_give():
     split = records.load("synthetic_mixture", 300, 10, 5)
     train, level = split.train, best_on_simplex(split.train)
     plan = SimplexSampling().calibrate(Spec("huber", 300, 10, "auto", split.domain, set="simplex"), Budget(1.0, 1e-6))
-    assert (price.m[0], price.lam[0]) == (plan.steps, plan.spec.lam)
     weights = SimplexSampling().prepare(plan, train)
     rngs = [generator(5, "simplex_sampling", r) for r in range(4)]
     models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
@@ -310,8 +308,7 @@ def minimiser(data, lam, b):
 def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():
     price = price_of_columns(n=2_000, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=8, ps=(8, 64, 256))
     assert (price.projected.mean >= -PRECISE).all()  # inside the simplex nothing is better than F*
-    assert price.stored.tolist() == [8, 64, 160]
-    assert (np.diff(price.objective.mean) > 0).all() and (price.m >= 1).all()
+    assert (np.diff(price.objective.mean) > 0).all()
     # Draws grow far more slowly with p than noise in the question does.
     assert price.sampling.mean[2] / price.sampling.mean[0] < 0.2 * price.objective.mean[2] / price.objective.mean[0]
 

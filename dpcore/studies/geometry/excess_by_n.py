@@ -45,8 +45,6 @@ class AgainstPeople:
     """
 
     mechanism: str
-    p_norm: float
-    d: int
     n: Array
     private: Summary
     q95: Array
@@ -120,7 +118,7 @@ def against_people(
             models += [drawn.thetas[0], drawn.centres]
             where.append(k)
         if where:
-            found = population_excess(np.concatenate(models), p_norm, count=_FRESH, seed=seed).value
+            found = population_excess(np.concatenate(models), p_norm, count=_FRESH, seed=seed)
             found = found.reshape(len(where), repetitions + 1)
             draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
             plain[where, table] = found[:, -1]
@@ -159,8 +157,6 @@ def _curves(
 ) -> AgainstPeople:
     return AgainstPeople(
         mechanism.key,
-        p_norm,
-        d,
         np.array(ns, float),
         measured_of(draws, plain[:, 0]),
         np.quantile(draws, 0.95, axis=1),

@@ -64,7 +64,7 @@ class Tracing:
 
     auc: how often a member scores above a stranger, ties counting half. excess: F(x) - F*. limit: what no attack can
     exceed as auc on average, Phi(mu / 2). exact: auc without privacy. signal: ||zbar||_q*, the excess of x = 0. p_norm,
-    d, n, n0, delta, repetitions: the setting; every repetition has new rows and new noise.
+    d, n0: the setting; every repetition has new rows and new noise.
     """
 
     epsilon: Array
@@ -76,10 +76,7 @@ class Tracing:
     signal: float
     p_norm: float
     d: int
-    n: int
     n0: int
-    delta: float
-    repetitions: int
 
 
 def fingerprinted(d: int, n: int, epsilon: float, delta: float) -> int:
@@ -204,10 +201,7 @@ def hardest_tracing(
         signal=float(excess[-1]),
         p_norm=p_norm,
         d=d,
-        n=n,
         n0=kept,
-        delta=delta,
-        repetitions=repetitions,
     )
 
 

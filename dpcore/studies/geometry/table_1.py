@@ -52,15 +52,12 @@ class Rate:
 
 @dc.dataclass(frozen=True)
 class Row:
-    """Table 1 at one setting.
-
-    upper: best known. published: the paper's where it is another, at p = 1. lower: on hardest data. free: the n at
-    which both terms of `upper` are equal; privacy leads below it, sampling above.
+    """Table 1 at one setting. upper: best known. lower: on hardest data. free: the n at which both terms of `upper` are
+    equal; privacy leads below it, sampling above.
     """
 
     p_norm: float
     upper: Rate
-    published: Rate
     lower: Rate
     free: float
 
@@ -89,15 +86,14 @@ def table_row(p_norm: float, d: int, n: float, epsilon: float, delta: float) -> 
 def _lasso(d: int, n: float, epsilon: float) -> Row:
     """ln d is that of the 2 d vertices. Equal terms: sqrt(l/n) = (l / (epsilon n))^(2/3) where n = l / epsilon^4.
 
-    The paper's rate is for epsilon <= 1: its sampling term, which no mechanism is below, is written out here.
+    The rate is for epsilon <= 1: its sampling term, which no mechanism is below, is written out here.
     """
     ln = math.log(2.0 * d)
-    sampling, known, printed = math.sqrt(ln / n), (ln / (epsilon * n)) ** (2.0 / 3.0), ln / (epsilon * math.sqrt(n))
-    asi, proved = "Asi, Feldman, Koren and Talwar 2021", f"{_PAPER}, Theorem 6.3"
+    sampling, known = math.sqrt(ln / n), (ln / (epsilon * n)) ** (2.0 / 3.0)
+    asi = "Asi, Feldman, Koren and Talwar 2021"
     return Row(
         p_norm=1.0,
         upper=Rate(sampling, known, False, "sqrt(ln d / n) + (ln d / (ε n))^(2/3)", asi, "smooth losses"),
-        published=Rate(sampling, printed, False, "sqrt(ln d / n) + ln d / (ε sqrt(n))", proved, "smooth losses"),
         lower=Rate(sampling, 0.0, True, "sqrt(ln d / n)", f"{_PAPER}, Table 1", "hardest data, even without privacy"),
         free=ln / epsilon**4,
     )
@@ -116,7 +112,6 @@ def _up_to_euclid(p_norm: float, d: int, n: float, epsilon: float, log: float) -
     return Row(
         p_norm=p_norm,
         upper=upper,
-        published=upper,
         lower=proved,
         free=kappa * d * log / epsilon**2,
     )
@@ -139,7 +134,6 @@ def _up_to_box(p_norm: float, d: int, n: float, epsilon: float, log: float) -> R
     return Row(
         p_norm=p_norm,
         upper=rate,
-        published=rate,
         lower=Rate(lower, 0.0, True, least, f"{_PAPER}, Table 1", "hardest data, even without privacy"),
         free=d * log / epsilon**2,
     )

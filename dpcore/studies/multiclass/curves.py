@@ -59,7 +59,7 @@ class Excesses:
     """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
 
     learner: "ellipsoids" or "pure". excess: over the best model of norm <= theta_norm, whose mean loss is
-    `least`, known to `gap`. bound: proved on its mean; it says nothing above `nothing`, the excess of Phi = 0. over:
+    `least`. bound: proved on its mean; it says nothing above `nothing`, the excess of Phi = 0. over:
     J - J*, the excess over the regularised optimum; over_bound: the mean of ||B||^2 / 2 lam, of which each release with
     noise B is proved to keep below its own. lam: of each plan, nan where there is none, and why is in `reasons`.
     """
@@ -72,7 +72,6 @@ class Excesses:
     over_bound: Array
     lam: Array
     least: float
-    gap: float
     nothing: float
     reasons: tuple[str, ...]
     repetitions: int
@@ -89,7 +88,6 @@ class Tuning:
     epsilon: Array
     factor: Array
     accuracy: Array
-    repetitions: int
     chance: float
 
     @property
@@ -256,7 +254,7 @@ def excess_against_epsilon(
     split = records.split()
     runs = [_runs(learner, records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
-    risk, gap = _least(records, spec)
+    risk = _least(records, spec)
     excess = np.array([found.risk for found in runs]) - risk
     over = np.array([found.over for found in runs])
     missing = np.full(len(runs), np.nan)
@@ -269,7 +267,6 @@ def excess_against_epsilon(
         np.array([found.each for found in runs]).mean(axis=1),
         np.array([found.lam for found in runs]),
         risk,
-        gap,
         split.classes - 1.0 - risk,
         tuple(found.reason for found in runs),
         repetitions,
@@ -302,7 +299,7 @@ def accuracy_against_lam(
             lam = "auto" if factor == 1.0 else float(factor * default.lam)
             means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions).accuracy.mean()
     chance = _largest_class(records.split().test.y)
-    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, repetitions, chance)
+    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, chance)
 
 
 def _at(records: Records, axis: Axis, value: float) -> Records:
@@ -332,10 +329,9 @@ def _bound(runs: Runs) -> float:
 
 
 @shared(64)
-def _least(records: Records, spec: Spec) -> tuple[float, float]:
-    """The least mean loss on the training records of a model of norm <= theta_norm, and how well it is known."""
-    found = least_in_ball(class_records(spec, records.split().train), spec.theta_norm)
-    return found.risk, found.gap
+def _least(records: Records, spec: Spec) -> float:
+    """The least mean loss on the training records of a model of norm <= theta_norm."""
+    return least_in_ball(class_records(spec, records.split().train), spec.theta_norm).risk
 
 
 @shared(256)

@@ -49,7 +49,6 @@ class Clouds:
 
     clouds: in the order of the mechanisms. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
     square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
-    theta_norm: of the source.
     """
 
     clouds: tuple[Cloud, ...]
@@ -57,7 +56,6 @@ class Clouds:
     x: Array
     y: Array
     excess: Array
-    theta_norm: float
 
 
 @dc.dataclass(frozen=True)
@@ -102,7 +100,7 @@ def clouds(scene: Scene) -> Clouds:
     for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
         z = loss.predictions(split.train, np.column_stack([x, np.full(_GRID, height)]))
         excess[i] = loss.row_means(np.zeros(scene.n), z, 1.0, split.train.y) - best.risk
-    return Clouds(made, best.theta, x, y, excess, B)
+    return Clouds(made, best.theta, x, y, excess)
 
 
 def _release(mechanism: Mechanism, spec: Spec, scene: Scene, train: records.Data) -> Cloud:

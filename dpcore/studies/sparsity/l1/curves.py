@@ -85,7 +85,6 @@ class AgainstN:
     sampling: Array
     free: float
     stored: int
-    accounting: str
     repetitions: int
 
 
@@ -101,7 +100,6 @@ class AgainstP:
     whole: ExcessCurve
     nothing: Array
     stored: Array
-    accounting: str
     repetitions: int
 
 
@@ -180,7 +178,6 @@ def against_n(
         sampling=np.array(sampling),
         free=free_from(made[-1], budget, accounting),
         stored=stored,
-        accounting=accounting,
         repetitions=repetitions,
     )
 
@@ -227,7 +224,6 @@ def against_p(
         whole=_curve(whole, seed, repetitions, cancelled),
         nothing=np.array([here.nothing - here.best for here in made]),
         stored=np.array([here.stored for here in made], float),
-        accounting=accounting,
         repetitions=repetitions,
     )
 

@@ -68,8 +68,8 @@ class Tracing:
     auc: how often a member scores above a stranger, ties counting half; every_auc: [E, runs]. limit: what no attack on
     a release of this mechanism can exceed as auc (`Mechanism.attack_limit`). agreement: share of the consensus columns
     whose sign theta has. excess: F(theta) - min F. All are means over the runs. exact: auc without privacy, of the
-    minimiser of F. nothing: excess of theta = 0. consensus: mean share of the columns on which all members agree.
-    w, p, n, delta, T, repetitions: the setting; every repetition has a new code and two runs for each epsilon.
+    minimiser of F. nothing: excess of theta = 0. w, n: users and records; every repetition has a new code and two runs
+    for each epsilon.
     """
 
     epsilon: Array
@@ -80,13 +80,8 @@ class Tracing:
     excess: Array
     exact: float
     nothing: float
-    consensus: float
     w: int
-    p: int
     n: int
-    delta: float
-    T: int
-    repetitions: int
 
 
 class Size(NamedTuple):
@@ -135,7 +130,7 @@ def tracing(
     mechanism, delta = FrankWolfePolytope(T=T), float(n) ** -2
     plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in grid]
     runs = []  # repetition, epsilon, run
-    exact, nothing, consensus = [], [], []
+    exact, nothing = [], []
     for repetition in range(repetitions):
         code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
         data = records_of_code(code)
@@ -146,7 +141,6 @@ def tracing(
         runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
         exact.append(_traced(best.theta, code, risk, best.risk))
         nothing.append(risk.constant - best.risk)
-        consensus.append(float(np.count_nonzero(code.consensus)) / p)
     table = np.moveaxis(np.array(runs), 0, 1).reshape(len(grid), -1, 3)
     aucs, agreement, excess = (table[:, :, k].mean(axis=1) for k in range(3))
     return Tracing(
@@ -158,13 +152,8 @@ def tracing(
         excess=excess,
         exact=float(np.mean(exact, axis=0)[0]),
         nothing=float(np.mean(nothing)),
-        consensus=float(np.mean(consensus)),
         w=w,
-        p=p,
         n=n,
-        delta=delta,
-        T=T,
-        repetitions=repetitions,
     )
 
 

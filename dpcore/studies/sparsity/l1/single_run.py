@@ -21,15 +21,14 @@ from .data import instances, stored_columns, truth
 class Path:
     """The vertices of one run, and the model that they make.
 
-    columns, signs: [T - 1], vertex t is sign * e_column; columns from `stored` on are zero in every record. theta,
-    truth: [stored]. share: [T - 1], how much of theta_T each vertex makes up. excess: of theta_T.
+    columns, signs: [T - 1], vertex t is sign * e_column; columns from `stored` on are zero in every record. truth:
+    [stored]. share: [T - 1], how much of theta_T each vertex makes up. excess: of theta_T.
     """
 
     plan: Plan
     columns: NDArray[np.int64]
     signs: Array
     share: Array
-    theta: Array
     truth: Array
     excess: float
 
@@ -66,7 +65,6 @@ def path(
         chosen.columns[0],
         chosen.signs[0],
         share=np.arange(4.0, 2.0 * runs[0].T + 2.0, 2.0) / ends,
-        theta=theta,
         truth=truth(here.stored, seed),
         excess=float(here.risk.values(theta)) - here.best,
     )

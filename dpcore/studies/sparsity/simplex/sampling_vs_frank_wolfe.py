@@ -29,15 +29,12 @@ _MAX_SWEPT = 640_000
 class BesideSampling:
     """Excess risk on the training records over the simplex against n; all arrays are [K].
 
-    frank_wolfe: on the vertices, with its own T. sampling: m draws, with its own m and lam. T, m: what they chose.
-    stored: filled columns.
+    frank_wolfe: on the vertices, with its own T. sampling: m draws, with its own m and lam. stored: filled columns.
     """
 
     n: Array
     frank_wolfe: Summary
     sampling: Summary
-    T: Array
-    m: Array
     stored: int
     repetitions: int
 
@@ -52,25 +49,23 @@ def beside_sampling(
     """
     budget, stored = Budget(epsilon, delta), stored_columns(ns[-1], p, _MAX_SWEPT)
     draws = np.empty((2, len(ns), repetitions))
-    T, m, quiet = np.empty(len(ns)), np.empty(len(ns)), np.full(len(ns), np.nan)
+    quiet = np.full(len(ns), np.nan)
     for k, n in enumerate(ns):
         split = split_of(n, p, stored, seed)
         best = minimum_of(loss, n, p, stored, seed).risk
         plan = FrankWolfePolytope().calibrate(spec_of(loss, split, 0.0), budget)
         rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
         models = polytope_models(fw.risk_of(get_loss(loss), split.train, single=True), [plan], rngs)[0]
-        draws[0, k], T[k] = risks_of(get_loss(loss), split.train, models) - best, plan.steps + 1
+        draws[0, k] = risks_of(get_loss(loss), split.train, models) - best
         plan = SimplexSampling().calibrate(spec_of(loss, split, "auto"), budget)
         weights = cast(PreparedWeights, SimplexSampling().prepare(plan, split.train))
         rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
         models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
-        draws[1, k], m[k] = risks_of(get_loss(loss), split.train, models) - best, plan.steps
+        draws[1, k] = risks_of(get_loss(loss), split.train, models) - best
     return BesideSampling(
         n=np.array(ns, float),
         frank_wolfe=measured_of(draws[0], quiet),
         sampling=measured_of(draws[1], quiet),
-        T=T,
-        m=m,
         stored=stored,
         repetitions=repetitions,
     )
