@@ -35,7 +35,7 @@ PRECISE = 1e-6  # predictions are in single precision
 @pytest.fixture(autouse=True)
 def empty_caches(monkeypatch):
     """Every test computes for itself."""
-    monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(64))
+    excess_by_draws._measure.cache.clear()
     support_of.cache.clear()
     price_of_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(64))
@@ -176,7 +176,7 @@ def test_draws_share_their_randomness_along_m_and_along_lam():
 def test_a_new_cache_gives_the_same_bits(monkeypatch):
     first = valley_of(**SMALL, lam="auto", repetitions=10)
     price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
-    monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(1))
+    excess_by_draws._measure.cache.clear()
     price_of_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(1))
     second = valley_of(**SMALL, lam="auto", repetitions=10)
@@ -196,7 +196,7 @@ def test_moving_epsilon_at_a_fixed_lam_measures_nothing_again():
 def test_the_display_residual_does_not_show(monkeypatch):
     rough = valley_of(**SMALL, lam="auto", repetitions=40)
     monkeypatch.setattr(excess_by_draws, "_DISPLAY_RESIDUAL", 1e-10)
-    monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(1))
+    excess_by_draws._measure.cache.clear()
     exact = valley_of(**SMALL, lam="auto", repetitions=40)
     assert (np.abs(rough.training.mean - exact.training.mean) <= 0.3 * exact.training.se + 1e-5).all()
     assert rough.training.noiseless == pytest.approx(exact.training.noiseless, rel=2e-3)
@@ -223,7 +223,7 @@ def with_explicit_zeros(monkeypatch):
         monkeypatch.setattr(
             module, "split_of", lambda n, p, stored, seed: padded(records.load("synthetic_mixture", n, 8, seed), p)
         )
-    monkeypatch.setattr(excess_by_draws, "_VALLEYS", SharedCache(1))
+    excess_by_draws._measure.cache.clear()
     price_of_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(64))
 

@@ -122,7 +122,20 @@ def against_people(
             found = found.reshape(len(where), repetitions + 1)
             draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
             plain[where, table] = found[:, -1]
-    return _curves(mechanism, p_norm, d, ns, plans, reasons, draws, plain, repetitions * datasets)
+    return AgainstPeople(
+        mechanism=mechanism.key,
+        n=np.array(ns, float),
+        private=measured_of(draws, plain[:, 0]),
+        q95=np.quantile(draws, 0.95, axis=1),
+        plain=plain.mean(axis=1),
+        bound=np.array([_bound(plan, "upper") for plan in plans]),
+        rate=np.array([_bound(plan, "rate") for plan in plans]),
+        gradients=np.array([math.nan if plan is None else float(plan.mechanism.gradients(plan)) for plan in plans]),
+        spent=np.array([math.nan if plan is None else plan.spent.epsilon for plan in plans]),
+        reasons=reasons,
+        nothing=optimum(p_norm, d).nothing,
+        repetitions=repetitions * datasets,
+    )
 
 
 def _plans(
@@ -142,33 +155,6 @@ def _plans(
             plans.append(None)
             reasons.append(str(error))
     return plans, tuple(reasons)
-
-
-def _curves(
-    mechanism: Mechanism,
-    p_norm: float,
-    d: int,
-    ns: tuple[int, ...],
-    plans: list[Plan | None],
-    reasons: tuple[str, ...],
-    draws: Array,
-    plain: Array,
-    repetitions: int,
-) -> AgainstPeople:
-    return AgainstPeople(
-        mechanism.key,
-        np.array(ns, float),
-        measured_of(draws, plain[:, 0]),
-        np.quantile(draws, 0.95, axis=1),
-        plain.mean(axis=1),
-        np.array([_bound(plan, "upper") for plan in plans]),
-        np.array([_bound(plan, "rate") for plan in plans]),
-        np.array([math.nan if plan is None else float(plan.mechanism.gradients(plan)) for plan in plans]),
-        np.array([math.nan if plan is None else plan.spent.epsilon for plan in plans]),
-        reasons,
-        optimum(p_norm, d).nothing,
-        repetitions,
-    )
 
 
 def _bound(plan: Plan | None, form: str) -> float:

@@ -123,12 +123,12 @@ def against_T(
     """
     (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
     budget = Budget(epsilon, delta)
-    points = [(here, _polytope_plan(here, budget, accounting, T)) for T in Ts]
+    points = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for T in Ts]
     private = _curve(points, seed, repetitions, cancelled)
     land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
     plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
     steps = np.arange(1.0, Ts[-1] + 1.0)
-    auto, tuned = (_polytope_plan(here, budget, accounting, T) for T in ("auto", "bound"))
+    auto, tuned = (_plan(FrankWolfePolytope(accounting, T), here, budget) for T in ("auto", "bound"))
     return AgainstT(
         T=np.array(Ts, float),
         private=private,
@@ -163,7 +163,7 @@ def against_n(
     """
     stored, budget = stored_columns(ns[-1], p), Budget(epsilon, delta)
     made = instances(ns, p, stored, radius, seed)
-    points = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
+    points = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for here in made]
     private = _curve(points, seed, repetitions, cancelled)
     hardest = _hardest(points, seed, repetitions, cancelled)
     lands = [terrain(here.spec, from_zero=True) for here in made]
@@ -216,8 +216,8 @@ def against_p(
     """
     budget = Budget(epsilon, delta)
     made = [instances((n,), p, stored_columns(n, p), radius, seed)[0] for p in ps]
-    vertices = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
-    whole = [(here, _general_plan(here, budget, T)) for here in made]
+    vertices = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for here in made]
+    whole = [(here, _plan(FrankWolfeGeneral(T=T), here, budget)) for here in made]
     return AgainstP(
         p=np.array(ps, float),
         private=_curve(vertices, seed, repetitions, cancelled),
@@ -228,17 +228,10 @@ def against_p(
     )
 
 
-def _polytope_plan(here: Instance, budget: Budget, accounting: str, T: int | str) -> Plan | str:
+def _plan(mechanism: FrankWolfePolytope | FrankWolfeGeneral, here: Instance, budget: Budget) -> Plan | str:
     """The plan, or why there is none."""
     try:
-        return FrankWolfePolytope(accounting, T).calibrate(here.spec, budget)
-    except NotApplicable as error:
-        return str(error)
-
-
-def _general_plan(here: Instance, budget: Budget, T: int | str) -> Plan | str:
-    try:
-        return FrankWolfeGeneral(T=T).calibrate(here.spec, budget)
+        return mechanism.calibrate(here.spec, budget)
     except NotApplicable as error:
         return str(error)
 

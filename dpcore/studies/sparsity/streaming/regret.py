@@ -111,20 +111,8 @@ def regret_curves(
     repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
     budget, mechanism = Budget(epsilon, delta), FTRL(accounting)
     lengths = tuple(integer("steps", T, at_least=2) for T in steps)
-    return tuple(
-        _curve(
-            adversary,
-            integer("p", p, at_least=1),
-            lengths,
-            budget,
-            mechanism,
-            lam,
-            repetitions,
-            seed,
-            cancelled=cancelled,
-        )
-        for p in ps
-    )
+    asked = lengths, budget, mechanism, lam, repetitions, seed, cancelled
+    return tuple(_curve(adversary, integer("p", p, at_least=1), *asked) for p in ps)
 
 
 def play(
@@ -181,7 +169,6 @@ def _curve(
     lam: float | LamRule,
     repetitions: int,
     seed: int,
-    *,
     cancelled: Callable[[], bool],
 ) -> RegretCurve:
     uniforms = _uniforms(repetitions, max(lengths), seed)
