@@ -18,11 +18,11 @@ from ....core.privacy import Budget, NotApplicable, Plan
 from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import Domain, LamRule, Spec
-from ....core.validation import integer
+from ....core.validation import integer, one_of
 from ....experiments.summary import middle
 from ....mechanisms.simplex.ftrl import FTRL, Played
 from ....mechanisms.simplex.ftrl import play as play_costs
-from .adversaries import get_adversary, stream
+from .adversaries import ADVERSARIES, stream
 
 Integers = NDArray[np.intp]
 
@@ -107,7 +107,7 @@ def regret_curves(
     >>> bool((curve.expected <= curve.bound).all()), curve.reasons
     (True, (None, None))
     """
-    get_adversary(adversary)
+    one_of("adversary", adversary, ADVERSARIES)
     repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
     budget, mechanism = Budget(epsilon, delta), FTRL(accounting)
     lengths = tuple(integer("steps", T, at_least=2) for T in steps)
@@ -135,7 +135,7 @@ def play(
     >>> len(made.arms), int(made.leader[-1]), bool(made.expected[-1] <= made.bound)
     (50, 0, True)
     """
-    get_adversary(adversary)
+    one_of("adversary", adversary, ADVERSARIES)
     repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
     plan = _plan(FTRL(accounting), p, integer("steps", steps, at_least=2), lam, Budget(epsilon, delta))
     return _play(adversary, plan, repetitions, seed)
