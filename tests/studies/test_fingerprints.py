@@ -10,10 +10,10 @@ from scipy.optimize import nnls
 from scipy.stats import mannwhitneyu
 
 from dpcore import Budget, Domain, Spec
+from dpcore.experiments.summary import auc
 from dpcore.mechanisms import make_mechanism
 from dpcore.studies.sparsity.l1 import membership
 from dpcore.studies.sparsity.l1.membership import (
-    auc,
     fingerprinting_code,
     literal_size,
     records_of_code,

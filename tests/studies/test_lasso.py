@@ -36,7 +36,7 @@ def test_moments_are_those_of_the_records_that_load_gives(p, stored):
         records = data.load(problem.SOURCE, n, stored, 3).train
         thetas = rng.laplace(size=(5, stored))
         assert here.risk.values(thetas) == pytest.approx(squared_error(records, thetas), rel=1e-12)
-        assert (here.n, here.p, here.stored, here.idle) == (n, p, stored, p - stored)
+        assert (here.n, here.p, here.stored) == (n, p, stored)
         assert here.spec == Spec("squared", n, p, 0.0, Domain(math.inf, 1.0, 1.1), 0.7, set="l1_ball")
         assert here.nothing == pytest.approx(np.mean(records.y**2), rel=1e-12)
         # F* by duality: no point of the ball is better than a point whose Frank-Wolfe gap is 0.

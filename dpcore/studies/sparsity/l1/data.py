@@ -46,11 +46,6 @@ class Instance:
         return self.risk.active
 
     @property
-    def idle(self) -> int:
-        """Columns that are zero in every record."""
-        return self.p - self.stored
-
-    @property
     def nothing(self) -> float:
         return self.risk.constant
 

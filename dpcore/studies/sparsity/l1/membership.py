@@ -28,7 +28,7 @@ from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import Domain, Spec
 from ....core.validation import check_real, integer, positive
-from ....experiments.summary import auc as auc
+from ....experiments.summary import auc
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....solvers import minimise_on_set
 from ....solvers.frank_wolfe import vertices as fw
