@@ -26,7 +26,7 @@ from dpcore.core.arrays import Array
 from dpcore.core.privacy import Plan
 from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
-from dpcore.studies import geometry
+from dpcore.studies.geometry import excess_by_n, synthetic_data
 
 P_NORM, DELTA, ONE_TIMED = 1.5, 1e-6, "1 repetition timed"
 
@@ -112,10 +112,10 @@ def tree(sizes: Sizes) -> Work:
 
 
 def linear(sizes: Sizes, p_norm: float, n: int) -> Work:
-    mechanism, d = dpcore.make_mechanism(geometry.learner_key(p_norm)), sizes.linear_d
+    mechanism, d = dpcore.make_mechanism(excess_by_n.learner_key(p_norm)), sizes.linear_d
     spec = Spec("logistic", n, d, 0.0, Domain(dual_order(p_norm)), 1.0, set=norm_ball(p_norm))
     plan = mechanism.calibrate(spec, Budget(sizes.epsilon, DELTA))
-    prepared = mechanism.prepare(plan, geometry.people(p_norm, n, d, 0))
+    prepared = mechanism.prepare(plan, synthetic_data.people(p_norm, n, d, 0))
     gradients = {"gradients": float(mechanism.gradients(plan))}
     ours = Rival("ours", lambda: mechanism.release(plan, prepared, np.random.default_rng(0)), lambda _: gradients)
     return Work(f"linear time, {mechanism.key}", {"n": n, "d": d, "1 / p": 1.0 / p_norm}, [ours])

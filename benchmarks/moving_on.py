@@ -25,7 +25,8 @@ from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.decide.sample_size import PeopleQuestion
-from dpcore.studies.multiclass import AccuracyQuestion, LearnerKey, Records
+from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
+from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job, Question, join
 from pages.background.tables import TableQuestion
 from pages.server import prefetch, preload_imports

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.server import preload_imports
-from pages.ui.live_figure import load_library
+from pages.ui.live_figure import current_theme, load_library
 
 st.set_page_config(page_title="Price of Privacy", page_icon="🔏", layout="wide")
 meanwhile = st.empty()
@@ -23,7 +23,7 @@ from pages.lectures.lecture import lecture  # noqa: E402
 from pages.ui.navigation import run_pages  # noqa: E402
 from pages.ui.theme import look  # noqa: E402
 
-st.html(look("dark" if st.context.theme.type == "dark" else "light"))
+st.html(look(current_theme()))
 
 run_pages(
     Path(__file__).resolve().parent,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import CancelledError, Future
-from typing import Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
+from .cancel import never
+
+Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
 
 
@@ -87,3 +92,37 @@ class SharedCache(Generic[Value]):
             while sum(self._weights.values()) > self.size and len(self._weights) > 1:
                 oldest = next(known for known in self._futures if known in self._weights and known != key)
                 del self._futures[oldest], self._weights[oldest]
+
+
+def shared(size: int) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
+    """Keep a function's last `size` values by its arguments, in a `SharedCache`; they must not be changed.
+
+    An argument `cancelled` is not a part of the key: the function may give up with CancelledError where it says yes.
+
+    >>> @shared(2)
+    ... def twice(x): return [x, x]
+    >>> twice(1) is twice(x=1)
+    True
+    """
+
+    def decorated(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+        signature, cache = inspect.signature(function), SharedCache[Value](size)
+
+        @functools.wraps(function)
+        def kept(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+            asked = signature.bind(*args, **kwargs)
+            asked.apply_defaults()
+            cancelled = asked.arguments.pop("cancelled", never)
+            key = tuple(map(_hashable, asked.arguments.values()))
+            return cache.get_unless(cancelled, key, lambda: function(*args, **kwargs))
+
+        kept.cache = cache  # type: ignore[attr-defined]
+        return kept
+
+    return decorated
+
+
+def _hashable(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return tuple(sorted(value.items()))
+    return tuple(value) if isinstance(value, list) else value

@@ -10,7 +10,12 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
-from ..studies.geometry import AgainstOrder, AgainstPeople, BallPicture, NoiseLengths, Row, Tracing, order_text
+from ..studies.geometry.ball_picture import BallPicture
+from ..studies.geometry.excess_by_n import AgainstPeople
+from ..studies.geometry.excess_by_norm import AgainstOrder, order_text
+from ..studies.geometry.hardest_data import Tracing
+from ..studies.geometry.noise_norms import NoiseLengths
+from ..studies.geometry.table_1 import Row
 from .figure import Figure
 from .log_chart import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, powers_of, through, with_legend
 from .style import (

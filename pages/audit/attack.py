@@ -23,7 +23,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
@@ -59,7 +59,7 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
         max_columns=8,
         unused={"n": own_pair, "p": own_pair, "lam": own_pair, "m": "what the mechanism would choose by itself"},
     )
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
     asked = TrialsQuestion(mechanism, Budget(controls.epsilon, controls.delta), runs, controls.seed, version)
     held = ask({_NAME: asked})
     job = held.jobs[_NAME]
@@ -160,5 +160,4 @@ def _show_beside(side: str, here: AttackState, theme: figures.Theme) -> None:
     else:
         picture = figures.scores_figure(now.edges, now.zeros, now.ones, theme=theme, height=SIDE_HEIGHT)
     said = words.beside_caption(side, here)
-    live_figure(picture, key="beside_attack_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(picture, said, key="beside_attack_chart", height=SIDE_HEIGHT)

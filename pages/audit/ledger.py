@@ -17,7 +17,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips
 from pages.ui.sidebar import PEOPLE, sidebar
 
@@ -84,7 +84,7 @@ def _show(
     here: dict[NoiseSource, float] = {"published": published}
     for sampling in SAMPLINGS:
         here[sampling] = subsampled_multiplier(budget, 1 / n, n**2, sampling)
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
 
     sentence = words.takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if lecture else "")
     headline.html(emphasised(sentence, figures.FAMILIES[theme]["gradient"]))

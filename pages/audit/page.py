@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.audit import attack, ledger, printed
+from pages.ui.live_figure import current_theme
 from pages.ui.pickers import switch
 from pages.ui.sidebar import PEOPLE, sidebar
 
@@ -20,7 +21,7 @@ def prepare_printed(headline: DeltaGenerator) -> Callable[[], None]:
     def show() -> None:
         exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
         seed = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=exhibit).seed
-        printed.show(headline, seed, "dark" if st.context.theme.type == "dark" else "light")
+        printed.show(headline, seed, current_theme())
 
     return show
 

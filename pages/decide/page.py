@@ -24,7 +24,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_source_or_file, switch
 from pages.ui.sidebar import PEOPLE, Controls, release, sidebar
 from pages.ui.upload_form import clipping_warning, upload_source
@@ -74,7 +74,7 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     setting = setting_at(controls)
     questions, no_price = questions_of(setting, controls, at_most, view)
     held = ask(questions)
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
     state = State(held, source, setting, controls, at_most, error, no_price, theme)
     sentence = words.takeaway(state)
     told = (plain(clipping_warning(source)), sentence)

@@ -10,9 +10,11 @@ import pandas as pd
 import dpcore
 from dpcore import Experiment
 from dpcore.data import Source
-from pages.dimension.words import MECHANISMS, axis_title
+from pages.dimension.words import MECHANISMS
+from pages.ui.code import Code, call, experiment_call
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED, axis_title, neighbours_line
 
 FORMULA = r"""
 $J(\theta)=\frac1n\sum_i\ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ has the minimiser
@@ -42,7 +44,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
     lines = [
         f"**Records:** {source.label}; {readable(source.scaling)}. Idle columns are not stored; noise on them is "
         "drawn from, or averaged over, its exact law.",
-        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        neighbours_line(source),
         f"**Accuracy:** on {int(ok.test_records.iloc[0]):,} {source.records} that no model was trained on."
         if len(ok)
         else "**Nothing is released** here.",
@@ -56,8 +58,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> 
         f"**The corner:** {experiment.problem.n:,} records x = (1, …, 1)/√p with y = 0, Huber loss, θ ≥ 0; noise as "
         "the Gaussian mechanisms calibrate it for this n, ε, δ and λ without the corner.",
         "**n** stops at a size for which the whole sweep over p is computed at once.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -97,19 +98,14 @@ def small_p_line(experiment: Experiment, n: int) -> str:
 
 def snippet(experiment: Experiment, noise_in: str, p: int, lower: str, source: Source) -> str:
     """Python that redraws both charts from an empty file."""
+    sweep = Code('dpcore.Axis("p", ps)')
+    corner = {name: getattr(experiment.problem, name) for name in ("n", "delta", "lam", "seed")}
     return f"""import dpcore
 from dpcore import figures
 from dpcore.studies.dimension import noise_growth, orthant
 
 ps = {experiment.sweep.values!r}
-problem = dpcore.{experiment.problem!r}
-experiment = dpcore.Experiment(
-    problem,
-    mechanisms={MECHANISMS[noise_in]!r},
-    epsilon={experiment.epsilon!r},
-    sweep=dpcore.Axis("p", ps),
-    repetitions={experiment.repetitions},
-)
+experiment = {experiment_call(experiment, MECHANISMS[noise_in], epsilon=experiment.epsilon, sweep=sweep)}
 figures.dimension_figure(
     dpcore.run(experiment),
     noise_growth.growth_of(experiment.cells()),
@@ -119,13 +115,6 @@ figures.dimension_figure(
     theme="light",
     height=500,
 ).show()
-corner = orthant.corner(
-    ps,
-    n=problem.n,
-    epsilon={experiment.epsilon!r},
-    delta=problem.delta,
-    lam=problem.lam,
-    seed=problem.seed,
-)
+corner = {call("orthant.corner", Code("ps"), epsilon=experiment.epsilon, **corner)}
 figures.orthant_figure(corner, p={p}, theme="light", height=400).show()
 """

@@ -16,9 +16,10 @@ from pages.server import prefetch
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import DIMENSIONS, PEOPLE, Controls, sidebar
+from pages.ui.sources import axis_title
 
 HEIGHT, CORNER_HEIGHT = 420, 290
 # A sweep over p is computed at once.
@@ -54,7 +55,7 @@ lower: figures.Lower = "damage" if below == "damage" else "distance"
 
 with st.container(key="halves"):
     left, right = st.columns([2.2, 1], gap="medium")
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+theme = current_theme()
 colour = figures.FAMILIES[theme]["objective" if noise_in == "question" else "output"]
 
 
@@ -82,7 +83,7 @@ def picture(table: pd.DataFrame, grown: dict[str, noise_growth.Growth], p: int) 
         grown,
         p=p,
         lower=lower,
-        accuracy_title=words.axis_title(source),
+        accuracy_title=axis_title(source),
         theme=theme,
         height=HEIGHT,
     )

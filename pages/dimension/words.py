@@ -15,7 +15,7 @@ from dpcore.figures import curve_name
 from dpcore.studies.dimension.noise_growth import Growth
 from dpcore.studies.dimension.orthant import OrthantExample
 from pages.ui.html import readable
-from pages.ui.numbers import points
+from pages.ui.numbers import amount, points
 from pages.ui.sidebar import delta_text, lam_text
 
 PLACES = ("answer", "question", "both")
@@ -38,11 +38,6 @@ def one_lam(n: int, epsilon: float, delta: float, lam: float | str) -> float:
     """λ for every p and every noise: a rule is resolved as Gaussian output perturbation does, which ignores p."""
     spec = dpcore.Spec("logistic", n, 8, lam)  # type: ignore[arg-type]
     return float(dpcore.make_mechanism("output_gaussian").calibrate(spec, dpcore.Budget(epsilon, delta)).spec.lam)
-
-
-def axis_title(source: Source) -> str:
-    """What the upper panel counts."""
-    return f"{source.things} {source.outcome}, %"
 
 
 def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: Source) -> str:
@@ -73,7 +68,7 @@ def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
         lengths = [d / grown[key].length for d, key in zip(far, gaussian, strict=True)]
         said.append(
             f"With {p - useful:,} idle columns Gaussian noise in the {places} throws the model {up_to}"
-            f"**{' and '.join(map(_number, far))}** away ({' and '.join(map(_number, lengths))} times its own length), "
+            f"**{' and '.join(map(amount, far))}** away ({' and '.join(map(amount, lengths))} times its own length), "
             f"{'and' if _near(now, gaussian, larger) else 'yet'} {_list(now, gaussian)} of 100 {source.things} are "
             f"{source.outcome}, {_since([100 * (now[key] - first[key]) for key in gaussian], useful)}."
         )
@@ -123,14 +118,6 @@ def _since(changes: list[float], useful: int) -> str:
     return f"{signed} against p = {useful}"
 
 
-def _number(value: float) -> str:
-    """
-    >>> _number(1.136), _number(413.65), _number(100263.1)
-    ('1.14', '414', '100,263')
-    """
-    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
-
-
 def _at(g: Growth, p: int) -> float:
     return float(g.distance[g.p == p][0])
 
@@ -152,8 +139,8 @@ def readouts(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
             f"{100 * float(table.larger_class.max()):.1f} by always answering with the larger class): {names}",
         ),
         (
-            " · ".join(_number(_at(grown[key], p)) for key in now),
-            f"away from the model without privacy, {at_most}whose own length is {_number(length)}: {names}",
+            " · ".join(amount(_at(grown[key], p)) for key in now),
+            f"away from the model without privacy, {at_most}whose own length is {amount(length)}: {names}",
         ),
     ]
 
@@ -197,7 +184,7 @@ def corner_takeaway(corner: OrthantExample, p: int) -> str:
     times = corner.projected[k] / corner.free_answer[k]
     said = (
         f"If θ ≥ 0 is demanded, Gaussian noise no longer cancels: at p = {p:,} it moves one prediction "
-        f"{_number(times)} times as far."
+        f"{amount(times)} times as far."
     )
     if corner.reason:
         return f"{said} Noise in the question is refused at this λ and ε."

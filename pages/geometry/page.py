@@ -12,13 +12,14 @@ import streamlit as st
 from dpcore import figures
 from dpcore.core.cancel import never
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies import geometry
+from dpcore.studies.geometry import ball_picture, excess_by_n, excess_by_norm, hardest_data, noise_norms, table_1
+from dpcore.studies.geometry.excess_by_norm import AgainstOrder
 from pages.geometry import words
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import Controls, sidebar
 
@@ -48,7 +49,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     elif view == "n" and words.learner(name) == "polyhedral_frank_wolfe":
         knobs = words.variant_knobs(switch("Records in", words.VARIANTS, "minibatch", key="variant"))
 controls = sidebar(
-    people=geometry.PEOPLE,
+    people=excess_by_n.PEOPLE,
     default_people=2_000,
     columns=None,
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
@@ -56,7 +57,7 @@ controls = sidebar(
     letter="d",
     unused={"lam": "the ball takes the place of λ", "m": "no samples are drawn here"},
 )
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+theme = current_theme()
 
 
 def here_at(controls: Controls) -> words.GeometryState:
@@ -64,20 +65,20 @@ def here_at(controls: Controls) -> words.GeometryState:
 
 
 here = here_at(controls)
-row = geometry.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
+row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
 
-def curves_at(here: words.GeometryState, cancelled: Callable[[], bool] = never) -> dict[int, geometry.AgainstOrder]:
+def curves_at(here: words.GeometryState, cancelled: Callable[[], bool] = never) -> dict[int, AgainstOrder]:
     """Along the norm order for each number of columns, the reader's first."""
     curves = {}
     for d in (here.d, *sorted({*OTHERS} - {here.d})):
         if cancelled():
             raise CancelledError
-        curves[d] = geometry.against_order(d, here.n, repetitions=REPETITIONS, **here.budget)
+        curves[d] = excess_by_norm.against_order(d, here.n, repetitions=REPETITIONS, **here.budget)
     return curves
 
 
-def order_picture(curves: dict[int, geometry.AgainstOrder], here: words.GeometryState) -> tuple[figures.Figure, str]:
+def order_picture(curves: dict[int, AgainstOrder], here: words.GeometryState) -> tuple[figures.Figure, str]:
     found, *others = curves.values()
     figure = figures.order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
     return figure, words.order_takeaway(found, here)
@@ -88,7 +89,7 @@ def call_at(here: words.GeometryState) -> dict[str, Any]:
     return call | words.fewer(here.p_norm, knobs)
 
 
-def people_picture(learned: geometry.AgainstPeople, here: words.GeometryState) -> tuple[figures.Figure, str]:
+def people_picture(learned: excess_by_n.AgainstPeople, here: words.GeometryState) -> tuple[figures.Figure, str]:
     figure = figures.learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
     return figure, words.people_takeaway(learned, here)
 
@@ -99,7 +100,7 @@ def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figur
     if view == "order":
         figure, sentence = order_picture(curves_at(there, cancelled), there)
     else:
-        learned = geometry.against_people(there.p_norm, cancelled=cancelled, **call_at(there))
+        learned = excess_by_n.against_people(there.p_norm, cancelled=cancelled, **call_at(there))
         figure, sentence = people_picture(learned, there)
     return figure, plain(sentence)
 
@@ -113,7 +114,7 @@ if view == "order":
     snippet = words.order_snippet(here, list(curves), REPETITIONS)
 else:
     call = call_at(here)
-    learned = geometry.against_people(here.p_norm, **call)
+    learned = excess_by_n.against_people(here.p_norm, **call)
     picture, sentence = people_picture(learned, here)
     family, caption = mechanism_class(learned.mechanism).family, words.people_caption(learned, here)
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
@@ -130,23 +131,22 @@ with left:
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
     if side == "Ball":
-        ball = geometry.ball_picture(here.p_norm, **here.budget)
+        ball = ball_picture.ball_picture(here.p_norm, **here.budget)
         beside, said = figures.ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
     elif side == "Rates":
-        rows = [geometry.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
+        rows = [table_1.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
         beside = figures.rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.rates_caption(row, here)
     elif side == "Noise":
-        lengths = geometry.noise_lengths(NOISES, d=here.d, **here.budget)
+        lengths = noise_norms.noise_lengths(NOISES, d=here.d, **here.budget)
         beside = figures.lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.noise_caption(lengths)
     else:
         order = here.p_norm if 1.0 < here.p_norm <= 2.0 else 1.5
-        traced = geometry.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=here.delta, seed=here.seed)
+        traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=here.delta, seed=here.seed)
         beside = figures.members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
         said = words.tracing_caption(traced)
-    live_figure(beside, key="beside_geometry_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(beside, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
 cards(readouts)
 chips(words.CHIPS)
 behind(lambda: words.assumptions(here), words.FORMULA, lambda: snippet, lambda: table)

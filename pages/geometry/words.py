@@ -11,20 +11,17 @@ import pandas as pd
 
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.geometry import (
-    PEOPLE,
-    AgainstOrder,
-    AgainstPeople,
-    BallPicture,
-    NoiseLengths,
-    Row,
-    Tracing,
-    learner_key,
-    order_text,
-)
+from dpcore.studies.geometry.ball_picture import BallPicture
+from dpcore.studies.geometry.excess_by_n import PEOPLE, AgainstPeople, learner_key
+from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
+from dpcore.studies.geometry.hardest_data import Tracing
+from dpcore.studies.geometry.noise_norms import NoiseLengths
+from dpcore.studies.geometry.table_1 import Row
+from pages.ui.code import Code, call
 from pages.ui.html import readable
-from pages.ui.numbers import people, rate, rounded
+from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED
 
 VIEWS = {"order": "norm order", "n": "people"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
@@ -112,7 +109,7 @@ class GeometryState:
 
 
 def _at(found: AgainstOrder, p_norm: float) -> int:
-    return int(np.argmin(np.abs(1.0 / found.p_norm - 1.0 / p_norm)))
+    return nearest(1.0 / found.p_norm, 1.0 / p_norm)
 
 
 def _learned(found: AgainstOrder, k: int) -> bool:
@@ -174,7 +171,7 @@ def order_caption(found: AgainstOrder) -> str:
 
 def people_takeaway(found: AgainstPeople, here: GeometryState) -> str:
     """What the chart against n says at the cursor."""
-    k = int(np.argmin(np.abs(found.n - here.n)))
+    k = nearest(found.n, here.n)
     if found.reasons[k]:
         return f"**Nothing is released**: {readable(found.reasons[k])}."
     mean = found.private.mean[k]
@@ -192,7 +189,7 @@ def people_takeaway(found: AgainstPeople, here: GeometryState) -> str:
 
 
 def people_readouts(found: AgainstPeople, row: Row, here: GeometryState) -> list[tuple[str, str]]:
-    k = int(np.argmin(np.abs(found.n - here.n)))
+    k = nearest(found.n, here.n)
     if found.reasons[k]:
         return []
     _, _, work = found.exponents
@@ -271,7 +268,7 @@ def tracing_caption(found: Tracing) -> str:
     last = len(found.epsilon) - 1
     return (
         f"Fingerprints of {found.n0} members in {found.d:,} columns at p = {order_text(found.p_norm)}: the exact model "
-        f"tells them from strangers in {rounded(100 * found.exact.auc, 3)}% of pairs, at ε = {found.epsilon[0]:g} in "
+        f"tells them from strangers in {rounded(100 * found.exact, 3)}% of pairs, at ε = {found.epsilon[0]:g} in "
         f"{rounded(100 * found.auc[0], 3)}%, and then it has lost {rounded(100 * found.excess[0] / found.signal, 2)}% "
         f"of what can be learned; at ε = {found.epsilon[last]:g} it has lost "
         f"{rounded(100 * found.excess[last] / found.signal, 2)}%."
@@ -288,7 +285,7 @@ def assumptions(here: GeometryState) -> str:
         "**People view**: synthetic people whose best model is known exactly; the excess is measured on fresh ones. "
         "Every record is read once, in the order given.",
         "**Rates** have no constants: only their shape means something. The lower bound speaks of the hardest data.",
-        "**A seeded run** like this one shows what a mechanism does; only fresh noise carries its promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -311,22 +308,19 @@ def people_table(found: AgainstPeople) -> pd.DataFrame:
 def order_snippet(here: GeometryState, others: list[int], repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
     return f"""from dpcore import figures
-from dpcore.studies import geometry
+from dpcore.studies.geometry.excess_by_norm import against_order
 
 shared = dict(n={here.n}, epsilon={here.epsilon!r}, delta={here.delta!r}, seed={here.seed}, repetitions={repetitions})
-found, *others = [geometry.against_order(d, **shared) for d in {[here.d, *others]}]
+found, *others = [against_order(d, **shared) for d in {[here.d, *others]}]
 figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=430).show()
 """
 
 
-def people_snippet(found: AgainstPeople, here: GeometryState, call: dict[str, Any]) -> str:
-    words = "".join(f"    {key}={value!r},\n" for key, value in call.items())
+def people_snippet(found: AgainstPeople, here: GeometryState, asked: dict[str, Any]) -> str:
     return f"""from dpcore import figures
-from dpcore.studies import geometry
+from dpcore.studies.geometry.excess_by_n import against_people
 
-found = geometry.against_people(
-    {_order_code(here)},
-{words})
+found = {call("against_people", Code(_order_code(here)), **asked)}
 figures.learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
 """
 

@@ -9,12 +9,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import figures
-from dpcore.studies import multiclass
+from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.multiclass import words
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import superscript
@@ -50,7 +50,7 @@ describes.
 
 def show(headline: DeltaGenerator, seed: int, theme: figures.Theme) -> None:
     """All of the page below its pickers."""
-    guessed = multiclass.betrayal(seed=seed)
+    guessed = pathak_raj_leak.betrayal(seed=seed)
     sentence = (
         f"**As printed it protects nobody.** Of {guessed.draws:,} draws of its noise {guessed.exist:,} leave an answer "
         "at all; whoever sees one and guesses which of two data sets it was made from is right "
@@ -78,7 +78,7 @@ def show(headline: DeltaGenerator, seed: int, theme: figures.Theme) -> None:
 
 def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:
     if side == "Answers":
-        shares = [(d, multiclass.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
+        shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
         beside = figures.existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
         first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
         said = (
@@ -86,20 +86,19 @@ def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:
             f"columns {last}%; in all others it falls without end. More than half is impossible. Bars: 95% intervals."
         )
     else:
-        broken = multiclass.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
+        broken = pathak_raj.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
         beside = figures.theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
         said = (
             "With the traces capped there is always a minimiser. Theorem 2 then promises an excess of at most "
             f"{broken.bound:,.0f} in {100 * (1 - broken.delta):.0f} of 100 draws, whatever the cap; where it is "
             f"{broken.caps[-1]:,.0f}, {100 * broken.violated[-1]:.0f} of 100 draws exceed it."
         )
-    live_figure(beside, key="beside_printed_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(beside, said, key="beside_printed_chart", height=SIDE_HEIGHT)
 
 
 def _readouts(seed: int) -> list[tuple[str, str]]:
-    still = multiclass.decisions_without_noise(seed=seed)
-    lemma, fails = multiclass.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), multiclass.lemma_4_fails(1)
+    still = pathak_raj_leak.decisions_without_noise(seed=seed)
+    lemma, fails = pathak_raj.norm_quantiles(LEMMA_COLUMNS, 1.0, LEMMA_MISS), pathak_raj.lemma_4_fails(1)
     made = [
         (
             f"< 10{superscript(math.ceil(math.log10(still.moved)))}" if still.moved else "0",
@@ -120,9 +119,9 @@ def _readouts(seed: int) -> list[tuple[str, str]]:
 def snippet(seed: int) -> str:
     """Python that redraws the chart from an empty file."""
     return f"""from dpcore import figures
-from dpcore.studies import multiclass
+from dpcore.studies.papers.pathak_raj_leak import betrayal
 
-found = multiclass.betrayal(seed={seed})
+found = betrayal(seed={seed})
 print(found.right, "of", found.guesses)
 figures.betrayal_figure(found, theme="light", height=430).show()
 """

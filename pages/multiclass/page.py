@@ -9,7 +9,7 @@ import streamlit as st
 from dpcore import EPSILON_GRID, NotApplicable, figures
 from dpcore.core.cancel import never
 from dpcore.data import CLASS_SOURCES
-from dpcore.studies import multiclass
+from dpcore.studies.multiclass import curves, decision_regions
 from pages.background.polling import ask, keep_alive
 from pages.multiclass import as_printed, words
 from pages.server import prefetch
@@ -17,7 +17,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
@@ -43,7 +43,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
                 C = url_controls.slider("C", "C classes", words.CLASSES, C)
             with url_controls.block("columns", width=105):
                 d = url_controls.slider("columns", "d columns", words.COLUMNS, d)
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+theme = current_theme()
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 
@@ -63,7 +63,7 @@ def show_repaired() -> None:
     own = {"d": d, "classes": C} if source == DRAWN else {}
 
     def here_at(controls: Controls) -> words.MulticlassState:
-        records = multiclass.Records(source, controls.n, controls.seed, **own)
+        records = curves.Records(source, controls.n, controls.seed, **own)
         return words.MulticlassState(records, info, controls.epsilon, controls.delta, controls.lam)
 
     here = here_at(controls)
@@ -108,31 +108,29 @@ def show_repaired() -> None:
     keep_alive(held)
 
 
-def _excess(here: words.MulticlassState, cancelled: Callable[[], bool] = never) -> multiclass.Excesses:
+def _excess(here: words.MulticlassState, cancelled: Callable[[], bool] = never) -> curves.Excesses:
     repetitions, _ = words.effort(view, here)
-    return multiclass.excess_against_epsilon(
+    return curves.excess_against_epsilon(
         EPSILON_GRID, here.records, delta=here.delta, lam=here.lam, repetitions=repetitions, cancelled=cancelled
     )
 
 
 def _chart(found: words.Found, here: words.MulticlassState) -> figures.Figure:
     """The curves over the chosen axis, with the cursor at the reader's state."""
-    if isinstance(found, multiclass.Excesses):
+    if isinstance(found, curves.Excesses):
         return figures.classes_excess_figure(found, epsilon=here.epsilon, theme=theme, height=HEIGHT)
     return figures.accuracy_figure(found, cursor=words.places(view, here)[1], theme=theme, height=HEIGHT)
 
 
-def _show_beside(side: str, here: words.MulticlassState) -> multiclass.Picture | None:
+def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Picture | None:
     """One release, or what another lam would have done. The answer is the release, None where there is no promise."""
     picture, refusal = None, ""
     try:
-        picture = multiclass.picture(here.records, epsilon=here.epsilon, delta=here.delta, lam=here.lam)
+        picture = decision_regions.picture(here.records, epsilon=here.epsilon, delta=here.delta, lam=here.lam)
     except NotApplicable as error:
         refusal = readable(str(error))
     if side == "λ":
-        tuning = multiclass.accuracy_against_lam(
-            TUNED, here.records, delta=here.delta, repetitions=2 if here.heavy else 6
-        )
+        tuning = curves.accuracy_against_lam(TUNED, here.records, delta=here.delta, repetitions=2 if here.heavy else 6)
         beside, said = figures.tuning_figure(tuning, theme=theme, height=SIDE_HEIGHT), words.tuning_caption(tuning)
     elif picture is None:
         st.caption(f"Nothing is released: {refusal}.")
@@ -140,8 +138,7 @@ def _show_beside(side: str, here: words.MulticlassState) -> multiclass.Picture |
     else:
         draw = figures.regions_figure if side == "Decisions" else figures.ellipses_figure
         beside, said = draw(picture, theme=theme, height=SIDE_HEIGHT), words.picture_caption(side, picture, here)
-    live_figure(beside, key="beside_classes_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(beside, said, key="beside_classes_chart", height=SIDE_HEIGHT)
     return picture
 
 

@@ -6,18 +6,21 @@ import dataclasses as dc
 import math
 from typing import Any, cast
 
-import numpy as np
 import pandas as pd
 
 from dpcore import EPSILON_GRID
 from dpcore.data import ClassSource
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms.multiclass.calibration import dimensions_of
-from dpcore.studies.multiclass import Accuracies, AccuracyQuestion, Axis, Excesses, LearnerKey, Picture, Records, Tuning
+from dpcore.studies.multiclass.curves import Accuracies, AccuracyQuestion, Axis, Excesses, Records, Tuning
+from dpcore.studies.multiclass.decision_regions import Picture
+from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job
+from pages.ui.code import Code, call
 from pages.ui.html import readable
-from pages.ui.numbers import points, rounded
+from pages.ui.numbers import nearest, points, rounded
 from pages.ui.sidebar import delta_text, lam_text
+from pages.ui.sources import SEEDED
 
 Found = Accuracies | Excesses
 
@@ -131,9 +134,9 @@ def waiting(job: Job) -> str:
 def _at(found: Found, here: MulticlassState) -> int:
     """Where the reader stands on the curves."""
     if isinstance(found, Excesses):
-        return int(np.argmin(np.abs(found.epsilon - here.epsilon)))
+        return nearest(found.epsilon, here.epsilon)
     at = {"epsilon": here.epsilon, "classes": here.classes, "d": here.d}[found.axis]
-    return int(np.argmin(np.abs(found.x - at)))
+    return nearest(found.x, at)
 
 
 def _lost(found: Accuracies, key: LearnerKey, k: int) -> float:
@@ -301,7 +304,7 @@ def assumptions(here: MulticlassState) -> str:
         "most; it sees no record.",
         "**One against the others** learns from the same quadratic features: only the split of the budget differs.",
         "**Bounds** hold for all records. The one over the best model says nothing above the loss of learning nothing.",
-        "**A seeded run** like this one shows what a mechanism does; only fresh noise carries its promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -324,28 +327,20 @@ def snippet(found: Found, here: MulticlassState) -> str:
     """Python that redraws the chart from an empty file."""
     own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
     head = f"""from dpcore import EPSILON_GRID, figures
-from dpcore.studies import multiclass
+from dpcore.studies.multiclass import curves
 
-records = multiclass.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
+records = curves.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
 """
     if isinstance(found, Excesses):
-        return f"""{head}found = multiclass.excess_against_epsilon(
+        return f"""{head}found = curves.excess_against_epsilon(
     EPSILON_GRID, records, delta={here.delta!r}, lam={here.lam!r}, repetitions={found.repetitions}
 )
 figures.classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
 """
     values, cursor = places(found.axis, here)
-    axis = "EPSILON_GRID" if found.axis == "epsilon" else str(values)
-    return f"""{head}found = multiclass.accuracy_against(
-    {found.axis!r},
-    {axis},
-    records,
-    epsilon={here.epsilon!r},
-    delta={here.delta!r},
-    lam={here.lam!r},
-    learners={tuple(found.learners)},
-    repetitions={found.repetitions},
-    datasets={found.datasets},
-)
+    along = found.axis, Code("EPSILON_GRID") if found.axis == "epsilon" else values, Code("records")
+    asked = {"epsilon": here.epsilon, "delta": here.delta, "lam": here.lam, "learners": tuple(found.learners)}
+    asked |= {"repetitions": found.repetitions, "datasets": found.datasets}
+    return f"""{head}found = {call("curves.accuracy_against", *along, **asked)}
 figures.accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
 """

@@ -19,9 +19,10 @@ from pages.ui.cards import readout
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.icon_array import icon_array
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sources import axis_title
 
 HEIGHT = 420
 MAX_COLUMNS = 32
@@ -79,7 +80,7 @@ def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tup
     figure = figures.cost_figure(
         found,
         epsilon=controls.epsilon,
-        accuracy_title=words.axis_title(source),
+        accuracy_title=axis_title(source),
         theme=theme,
         height=HEIGHT,
         decision=decision_of(found)[2],
@@ -90,7 +91,7 @@ def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tup
 experiment = experiment_at(controls)
 table = dpcore.run(experiment)
 accuracy, lost, enough = decision_of(table)
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+theme = current_theme()
 colour = figures.FAMILIES[theme]["output"]
 
 # The chart first: the browser draws it while the attack is played.

@@ -12,9 +12,11 @@ from dpcore import AttackSuccess, Experiment, NotApplicable
 from dpcore.data import Source
 from dpcore.experiments.tuning_gap import regret_at
 from pages.decide.briefing import words as briefings
+from pages.ui.code import Code, experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED, axis_title, neighbours_line, records_line
 
 FORMULA = r"""
 Minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$
@@ -86,11 +88,6 @@ def caption(experiment: Experiment) -> str:
 def refusal(row: pd.Series, source: Source) -> str:
     """Why nothing is released at the cursor."""
     return f"**No release** with {source.drawn(row.n)} at ε = {row.epsilon:g}: {readable(row.reason)}."
-
-
-def axis_title(source: Source) -> str:
-    """What the upper panel counts."""
-    return f"{source.things} {source.outcome}, %"
 
 
 ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
@@ -165,9 +162,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
     measured = table[table.metric == "excess_empirical_risk"]
     below = int((measured.q10 < 0).sum())
     lines = [
-        f"**Records:** {source.label}; {readable(source.scaling)}. That keeps ‖x‖ ≤ 1; a record beyond it would "
-        "be refused.",
-        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        records_line(source),
+        neighbours_line(source),
         f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on; always "
         f"answering with the larger class is right on {100 * table.larger_class.max():.1f} of 100 of them.",
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
@@ -178,8 +174,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
         "**The bound** holds for every data set and model of that norm, on average over the noise. "
         "*Regularisation alone* is the excess that would remain without noise.",
         lam_line(experiment, epsilon),
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise.",
+        SEEDED,
     ]
     if below:
         lines.append(
@@ -206,14 +201,11 @@ def lam_line(experiment: Experiment, epsilon: float) -> str:
 
 def snippet(experiment: Experiment, proof: str, epsilon: float, source: Source) -> str:
     """Python that redraws the chart from an empty file."""
+    mechanisms = f'(dpcore.make_mechanism("output_gaussian", accounting={proof!r}),)'
     return f"""import dpcore
 from dpcore import figures
 
-experiment = dpcore.Experiment(
-    dpcore.{experiment.problem!r},
-    mechanisms=(dpcore.make_mechanism("output_gaussian", accounting={proof!r}),),
-    repetitions={experiment.repetitions},
-)
+experiment = {experiment_call(experiment, Code(mechanisms))}
 table = dpcore.run(experiment)
 figure = figures.cost_figure(
     table,

@@ -17,7 +17,7 @@ from dpcore.studies.perturbation.release_scatter import Scene, clouds
 from pages.background.tables import refined
 from pages.perturbation import captions
 from pages.perturbation.zero import show_door_zero
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, live_figure
 from pages.ui.sidebar import LAMBDAS, Controls
 
 SIDES = ("Cloud", "Path", "λ valley", "Bounds", "Work", "Door zero")
@@ -52,8 +52,7 @@ def show_beside(
         problem = experiment.problem
         done = work(dc.replace(problem, n=min(problem.n, WORK_PEOPLE)))
         said = captions.work_caption(done, dpcore.data.get_source(problem.source))
-        live_figure(figures.work_figure(done, theme=theme, height=height), key="work", alt=said, height=height)
-        st.caption(said)
+        captioned_figure(figures.work_figure(done, theme=theme, height=height), said, key="work", height=height)
     else:
         show_door_zero(controls.seed, theme)
 
@@ -63,8 +62,7 @@ def _show_cloud(
 ) -> None:
     made = clouds(Scene(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks))
     said = captions.path_caption(made, controls.n) if walks else captions.cloud_caption(made, controls.n)
-    live_figure(figures.cloud_figure(made, theme=theme, height=height), key="cloud", alt=said, height=height)
-    st.caption(said)
+    captioned_figure(figures.cloud_figure(made, theme=theme, height=height), said, key="cloud", height=height)
 
 
 def _show_valley(

@@ -18,7 +18,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, framed, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
@@ -84,7 +84,7 @@ def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tup
 experiment = experiment_at(controls)
 table, progress = refined(experiment, first=first_repetitions(experiment))
 here = table[table.x == controls.epsilon]
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+theme = current_theme()
 
 sentence = words.takeaway(here, source)
 headline.html(emphasised(sentence, figures.FAMILIES[theme][words.winner(here)]))

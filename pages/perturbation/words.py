@@ -15,9 +15,11 @@ from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.figures import NOISES, PLACES
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
+from pages.ui.code import experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED, neighbours_line, records_line
 
 RATE = "published rate,<br>shape only"
 LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
@@ -224,9 +226,8 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
     }.get(str(experiment.problem.lam), "**λ** is the same at all doors.")
     lines = [
-        f"**Records:** {source.label}; {readable(source.scaling)}. That keeps ‖x‖ ≤ 1; a record beyond it would "
-        "be refused.",
-        f"**Neighbours:** any one {source.record} replaced by another. n, p, λ and the bounds are public.",
+        records_line(source),
+        neighbours_line(source),
         "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
         f"all models with ‖θ‖ ≤ {experiment.problem.theta_norm:g}"
         + (f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})." if len(ok) else "."),
@@ -241,8 +242,7 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "records up (the local model) lets no average cancel it, and costs about √n times as much.",
         lam_line,
         f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -267,11 +267,7 @@ def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
     return f"""{imports}import dpcore
 from dpcore import figures{load}
 
-experiment = dpcore.Experiment(
-    dpcore.{experiment.problem!r},
-    mechanisms={keys!r},
-    repetitions={experiment.repetitions},
-)
+experiment = {experiment_call(experiment, keys)}
 table = dpcore.run(experiment)
 figure = figures.doors_figure(
     table,

@@ -17,7 +17,7 @@ from pages.sources.table import code, link, small, table, text
 from pages.ui import share_link, url_controls
 from pages.ui.details import behind, behind_nothing
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import switch
 from pages.ui.sidebar import PEOPLE, sidebar
@@ -209,7 +209,7 @@ def show_limits() -> None:
     behind_nothing()
 
 
-theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+theme = current_theme()
 ink = figures.FAMILIES[theme]["frank_wolfe"]
 st.title("Where does every curve come from, and what do papers print?", anchor=False)
 headline = st.container()

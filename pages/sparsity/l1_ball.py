@@ -11,21 +11,22 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, figures
 from dpcore.core.cancel import never
-from dpcore.studies.sparsity import l1, simplex
-from dpcore.studies.sparsity.l1 import membership
+from dpcore.studies.sparsity.l1 import curves, membership
+from dpcore.studies.sparsity.l1.single_run import Path, path
+from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
 from pages.sparsity import l1_beside_words as beside_words
 from pages.sparsity import l1_words as words
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
-STEPS: tuple[int | str, ...] = ("auto", *l1.TS)
+STEPS: tuple[int | str, ...] = ("auto", *curves.TS)
 RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
 REPETITIONS, BESIDE_REPETITIONS = 16, 8
 TRACED_COLUMNS, TRACING_REPETITIONS = 256, 16
@@ -52,7 +53,7 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
         default_columns=FIRST_COLUMNS,
         unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
     )
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
     here = _here(choice, controls)
     walked, reason = _walk(here)
     found, picture = _hero(against, here, walked, theme)
@@ -90,10 +91,10 @@ def _here(choice: words.Choice, controls: Controls) -> words.L1State:
     return words.L1State(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
 
 
-def _walk(here: words.L1State) -> tuple[l1.Path | None, str]:
+def _walk(here: words.L1State) -> tuple[Path | None, str]:
     """One run, or why there is none."""
     try:
-        return l1.path(n=here.n, p=here.p, T=here.choice.T, **here.shared), ""
+        return path(n=here.n, p=here.p, T=here.choice.T, **here.shared), ""
     except NotApplicable as error:
         return None, str(error)
 
@@ -101,30 +102,30 @@ def _walk(here: words.L1State) -> tuple[l1.Path | None, str]:
 def _hero(
     against: str,
     here: words.L1State,
-    walked: l1.Path | None,
+    walked: Path | None,
     theme: figures.Theme,
     cancelled: Callable[[], bool] = never,
 ) -> tuple[words.Found, Any]:
     """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
     found: words.Found
     if against == "n":
-        found = l1.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+        found = curves.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
         return found, figures.people_curves_figure(found, n=here.n, theme=theme, height=HEIGHT)
     if against == "p":
-        ps = tuple(sorted({*l1.PS, here.p}))
-        found = l1.against_p(
+        ps = tuple(sorted({*curves.PS, here.p}))
+        found = curves.against_p(
             n=here.n, T=here.choice.T, ps=ps, repetitions=REPETITIONS, cancelled=cancelled, **here.shared
         )
         return found, figures.width_figure(found, p=here.p, theme=theme, height=HEIGHT)
     T = words.steps_of(walked, here.choice.T)
-    Ts = tuple(sorted({*l1.TS, T}))
-    found = l1.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+    Ts = tuple(sorted({*curves.TS, T}))
+    found = curves.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
     return found, figures.steps_figure(found, T=T, theme=theme, height=HEIGHT)
 
 
-def _show_beside(side: str, here: words.L1State, walked: l1.Path | None, reason: str, theme: figures.Theme) -> None:
+def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: figures.Theme) -> None:
     if side == "Simplex":
-        beside = simplex.beside_sampling(
+        beside = sampling_vs_frank_wolfe.beside_sampling(
             p=here.p,
             epsilon=here.epsilon,
             delta=here.delta,
@@ -144,5 +145,4 @@ def _show_beside(side: str, here: words.L1State, walked: l1.Path | None, reason:
     else:
         st.caption(readable(reason))
         return
-    live_figure(picture, key="beside_lasso", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(picture, said, key="beside_lasso", height=SIDE_HEIGHT)

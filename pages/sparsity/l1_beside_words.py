@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpcore.studies.sparsity.l1 import Path
 from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
-from dpcore.studies.sparsity.simplex import BesideSampling
+from dpcore.studies.sparsity.l1.single_run import Path
+from dpcore.studies.sparsity.simplex.sampling_vs_frank_wolfe import BesideSampling
 from pages.sparsity.l1_words import L1State
 from pages.ui.numbers import people, rounded
 
@@ -39,7 +39,7 @@ def tracing_caption(tracing: Tracing) -> str:
     worse = tracing.epsilon[tracing.excess > tracing.nothing]
     said = (
         f"Who of {tracing.w} users was in the data? The exact minimiser tells members from strangers with AUC "
-        f"{tracing.exact.auc:.2f}; at ε = {tracing.epsilon[last]:,.0f} it is {tracing.auc[last]:.2f}, at ε = "
+        f"{tracing.exact:.2f}; at ε = {tracing.epsilon[last]:,.0f} it is {tracing.auc[last]:.2f}, at ε = "
         f"{tracing.epsilon[0]:g} it is {tracing.auc[0]:.2f}, while the excess grows from "
         f"{rounded(tracing.excess[last])} to {rounded(tracing.excess[0])}: accurate means traceable."
     )

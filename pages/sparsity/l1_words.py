@@ -11,10 +11,14 @@ import pandas as pd
 from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.power_law import power_law
 from dpcore.data import load
-from dpcore.studies.sparsity.l1 import SOURCE, AgainstN, AgainstP, AgainstT, ExcessCurve, Path
+from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve
+from dpcore.studies.sparsity.l1.data import SOURCE
+from dpcore.studies.sparsity.l1.single_run import Path
+from pages.ui.code import call
 from pages.ui.html import readable
-from pages.ui.numbers import people, rate, rounded
+from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED
 
 AXES = {"T": "steps", "n": "people", "p": "columns"}
 ACCOUNTINGS = {"tight": "tight", "published": "printed", "published_safe": "4 × printed"}
@@ -94,10 +98,6 @@ def overspent(walked: Path) -> bool:
     return walked.plan.spent.epsilon > walked.plan.requested.epsilon * (1 + 1e-9)
 
 
-def _at(grid: Any, value: float) -> int:
-    return int(np.argmin(np.abs(np.asarray(grid) - value)))
-
-
 def takeaway(found: Found, walked: Path | None, here: L1State, reason: str) -> str:
     """What the chart says at the cursor."""
     if walked is None:
@@ -118,7 +118,7 @@ def takeaway(found: Found, walked: Path | None, here: L1State, reason: str) -> s
 
 def _by_steps(found: AgainstT, walked: Path, here: L1State) -> str:
     mean, T = found.private.measured.mean, walked.plan.steps + 1
-    k, last = _at(found.T, T), len(found.T) - 1
+    k, last = nearest(found.T, T), len(found.T) - 1
     best = int(np.nanargmin(mean))
     said = f"**{T} steps** at ε = {here.epsilon:g} leave **{rounded(mean[k])}** of excess risk"
     others = []
@@ -145,7 +145,7 @@ def _by_people(found: AgainstN, here: L1State) -> str:
         said = (
             f"The excess follows **no power of n** here: at n = {here.n:,} it is "
             f"{rounded(_value(found.n, found.private, here.n))}, and θ = 0 has "
-            f"{rounded(found.nothing[_at(found.n, here.n)])}"
+            f"{rounded(found.nothing[nearest(found.n, here.n)])}"
         )
         return "; ".join([said, *parts]) + "."
     return f"With more people, {', '.join(parts)}."
@@ -171,7 +171,7 @@ def slopes(found: AgainstN) -> tuple[float | None, float | None, float | None]:
 
 def _by_columns(found: AgainstP, here: L1State) -> str:
     private, whole, last = found.private.measured, found.whole.measured.mean, len(found.p) - 1
-    first, mean = _at(found.p, found.p[last] / _MORE_COLUMNS), private.mean
+    first, mean = nearest(found.p, found.p[last] / _MORE_COLUMNS), private.mean
     said = (
         f"**{found.p[last] / found.p[first]:.0f} times more columns**, {found.p[last]:,.0f} instead of "
         f"{found.p[first]:,.0f}, "
@@ -197,7 +197,7 @@ def _by_columns(found: AgainstP, here: L1State) -> str:
 
 
 def _value(grid: Any, curve: ExcessCurve, at: float) -> float:
-    return float(curve.measured.mean[_at(grid, at)])
+    return float(curve.measured.mean[nearest(grid, at)])
 
 
 def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str, str]]:
@@ -239,7 +239,7 @@ def readouts(found: Found, walked: Path | None, here: L1State) -> list[tuple[str
             )
         )
     if isinstance(found, AgainstP):
-        k = _at(found.p, here.p)
+        k = nearest(found.p, here.p)
         pairs.append(
             (
                 f"{rounded(found.private.measured.mean[k])}",
@@ -285,8 +285,7 @@ def assumptions(found: Found, here: L1State) -> str:
         "**T is public**: it comes from n, p, the budget and the bounds, never from the records.",
         "**Hard records**: rows of a Hadamard matrix with label 0 and rows of ones with label 1; of several shares the "
         "worst for each n.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise. Choosing T by looking at measured curves on private records would be a release of its own.",
+        f"{SEEDED} Choosing T by looking at measured curves on private records would be a release of its own.",
     ]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -307,23 +306,19 @@ def table(found: Found) -> pd.DataFrame:
 
 def snippet(found: Found, here: L1State, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
-    shared = "".join(f"    {key}={value!r},\n" for key, value in here.shared.items())
+    own: dict[str, Any]
     if isinstance(found, AgainstN):
-        call, own = "against_n", f"    p={here.p},\n    T={here.choice.T!r},\n"
+        function, own = "against_n", {"p": here.p, "T": here.choice.T}
         draw = f"people_curves_figure(found, n={here.n}"
     elif isinstance(found, AgainstP):
-        ps = [int(p) for p in found.p]
-        call, own = "against_p", f"    n={here.n},\n    T={here.choice.T!r},\n    ps={ps},\n"
+        function, own = "against_p", {"n": here.n, "T": here.choice.T, "ps": [int(p) for p in found.p]}
         draw = f"width_figure(found, p={here.p}"
     else:
-        Ts = [int(T) for T in found.T]
-        call, own = "against_T", f"    n={here.n},\n    p={here.p},\n    Ts={Ts},\n"
+        function, own = "against_T", {"n": here.n, "p": here.p, "Ts": [int(T) for T in found.T]}
         draw = f"steps_figure(found, T={here.choice.T if isinstance(here.choice.T, int) else found.auto}"
     return f"""from dpcore import figures
-from dpcore.studies.sparsity import l1
+from dpcore.studies.sparsity.l1.curves import {function}
 
-found = l1.{call}(
-{shared}{own}    repetitions={repetitions},
-)
+found = {call(function, **here.shared, **own, repetitions=repetitions)}
 figures.{draw}, theme="light", height=430).show()
 """

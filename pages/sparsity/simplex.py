@@ -11,13 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import NotApplicable, Unconverged, figures
 from dpcore.core.cancel import never
-from dpcore.studies.sparsity import simplex
+from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, published_draws
+from dpcore.studies.sparsity.simplex.single_release import Support, support
 from pages.sparsity import simplex_words as words
 from pages.sparsity.simplex_words import SimplexState
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
@@ -31,11 +32,11 @@ SIDES = ("Draws", "Columns", "As published")
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     chosen = switch("Measured on", words.ON, "training", key="on")
-    on: simplex.On = "fresh" if chosen == "fresh" else "training"
+    on: excess_by_draws.On = "fresh" if chosen == "fresh" else "training"
     return lambda: _show(headline, on)
 
 
-def _show(headline: DeltaGenerator, on: simplex.On) -> None:
+def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     controls = sidebar(
         people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
         default_people=FIRST_PEOPLE,
@@ -44,18 +45,18 @@ def _show(headline: DeltaGenerator, on: simplex.On) -> None:
         default_columns=FIRST_COLUMNS,
         unused={},
     )
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
 
     def drawn(
-        release: simplex.Support | None, reason: str, controls: Controls, cancelled: Callable[[], bool] = never
+        release: Support | None, reason: str, controls: Controls, cancelled: Callable[[], bool] = never
     ) -> _Drawn:
         m = words.cursor(release, controls.m)
         # A rule for lam has its number once m is known; "auto" gives each m its own.
         lam = float(release.plan.spec.lam) if release and controls.lam == "population" else controls.lam
-        made = simplex.valley(
+        made = excess_by_draws.valley(
             lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
             repetitions=REPETITIONS,
-            ms=tuple(sorted({*simplex.MS, m})),
+            ms=tuple(sorted({*excess_by_draws.MS, m})),
             cancelled=cancelled,
             **_problem(controls).arguments,
         )
@@ -98,7 +99,7 @@ def _show(headline: DeltaGenerator, on: simplex.On) -> None:
 class _Drawn:
     """The hero: its numbers, where its cursor stands, and what it says."""
 
-    made: simplex.Valley
+    made: excess_by_draws.Valley
     m: int
     figure: figures.Figure
     sentence: str
@@ -108,23 +109,23 @@ def _problem(controls: Controls) -> SimplexState:
     return SimplexState(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
 
 
-def _release(controls: Controls) -> tuple[simplex.Support | None, str]:
+def _release(controls: Controls) -> tuple[Support | None, str]:
     """One release, or why there is none."""
     try:
-        return simplex.support(lam=controls.lam, m=controls.m, **_problem(controls).arguments), ""  # type: ignore[arg-type]
+        return support(lam=controls.lam, m=controls.m, **_problem(controls).arguments), ""  # type: ignore[arg-type]
     except (NotApplicable, Unconverged) as error:
         return None, str(error)
 
 
-def _show_beside(side: str, problem: SimplexState, release: simplex.Support | None, theme: figures.Theme) -> None:
+def _show_beside(side: str, problem: SimplexState, release: Support | None, theme: figures.Theme) -> None:
     if side == "Columns":
-        price = simplex.price_of_columns(
-            ps=tuple(sorted({*simplex.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
+        price = excess_by_columns.price_of_columns(
+            ps=tuple(sorted({*excess_by_columns.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
         )
         picture = figures.columns_figure(price, p=problem.p, theme=theme, height=SIDE_HEIGHT)
         said = words.columns_caption(price, problem)
     elif side == "As published":
-        allowed = simplex.published_draws(**problem.without("n", "seed"))
+        allowed = published_draws.published_draws(**problem.without("n", "seed"))
         picture = figures.people_figure(allowed, n=problem.n, theme=theme, height=SIDE_HEIGHT)
         said = words.published_caption(allowed, problem)
     elif release:
@@ -133,5 +134,4 @@ def _show_beside(side: str, problem: SimplexState, release: simplex.Support | No
     else:
         st.caption("Nothing is drawn: the budget pays for no sample.")
         return
-    live_figure(picture, key="beside_chart", alt=said, height=SIDE_HEIGHT)
-    st.caption(said)
+    captioned_figure(picture, said, key="beside_chart", height=SIDE_HEIGHT)

@@ -11,10 +11,16 @@ import pandas as pd
 from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
 from dpcore.figures import plain_number
-from dpcore.studies.sparsity.simplex import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley, draws_at
+from dpcore.studies.sparsity.simplex.data import SOURCE
+from dpcore.studies.sparsity.simplex.excess_by_columns import PriceOfColumns
+from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
+from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
+from dpcore.studies.sparsity.simplex.single_release import Support
+from pages.ui.code import Code, call
 from pages.ui.html import readable
-from pages.ui.numbers import rounded
+from pages.ui.numbers import nearest, people, rounded
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED
 
 ON = {"training": "the same people", "fresh": "fresh people"}
 _WHERE = {"training": "", "fresh": " on fresh records"}
@@ -74,16 +80,12 @@ def cursor(release: Support | None, asked: int | str) -> int:
     return asked if isinstance(asked, int) else 1
 
 
-def _at(made: Valley, m: float) -> int:
-    return int(np.argmin(np.abs(made.m - m)))
-
-
 def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
     """What the cursor's draws cost and leave, and what fewer or more would."""
     if not release:
         return f"**Nothing is released**: {readable(reason)}."
     m, spent = release.plan.steps, release.plan.spent.epsilon
-    here = made.measured(on).mean[_at(made, m)]
+    here = made.measured(on).mean[nearest(made.m, m)]
     draws = _draws(m)
     if spent > made.epsilon * (1 + 1e-9):
         return (
@@ -100,7 +102,7 @@ def takeaway(made: Valley, release: Support | None, reason: str, on: On) -> str:
 def _others(made: Valley, m: int, here: float, on: On) -> str:
     """Fewer draws and more of them, as far as the grid has them."""
     mean, said = made.measured(on).mean, []
-    few, many = _at(made, m / _FEWER), _at(made, m * _MORE)
+    few, many = nearest(made.m, m / _FEWER), nearest(made.m, m * _MORE)
     if made.m[few] < m and np.isfinite(mean[few]):
         said.append(f"{_draws(made.m[few])} leave {_against(mean[few], here)}")
     if made.m[many] > m and np.isfinite(mean[many]):
@@ -128,7 +130,7 @@ def _against(other: float, here: float) -> str:
 
 def readouts(made: Valley, release: Support, on: On) -> list[tuple[str, str]]:
     """(value, label) pairs below the chart."""
-    k, plan = _at(made, release.plan.steps), release.plan
+    k, plan = nearest(made.m, release.plan.steps), release.plan
     bound, measured = made.best_by_bound(on), made.best_measured(on)
     cards = [
         (
@@ -213,23 +215,12 @@ def columns_caption(price: PriceOfColumns, problem: SimplexState) -> str:
 def published_caption(allowed: PublishedDraws, problem: SimplexState) -> str:
     """Why there is no measured curve of the theorem's own."""
     theirs, ours = draws_at(problem.n, **problem.without("n", "seed"))
-    first = "beyond 10¹⁵ people" if allowed.first is None else f"from {_people(allowed.first)} people on"
+    first = "beyond 10¹⁵ people" if allowed.first is None else f"from {people(allowed.first, 3)} people on"
     return (
         f"With the λ and m of Theorem 4 as printed, {problem.n:,} people would get {rounded(theirs, 2)} of one draw: "
         f"nothing can be released, and no curve measured, at any size this slider has. A first draw comes {first}. "
         f"What is proved here pays for {ours:,}."
     )
-
-
-def _people(count: int) -> str:
-    """
-    >>> _people(133_496_331), _people(2_660_190_797), _people(5_000)
-    ('133 million', '2.66 billion', '5,000')
-    """
-    for size, word in ((1e9, "billion"), (1e6, "million")):
-        if count >= size:
-            return f"{count / size:.3g} {word}"
-    return f"{count:,}"
 
 
 def assumptions(made: Valley, problem: SimplexState) -> str:
@@ -245,8 +236,7 @@ def assumptions(made: Valley, problem: SimplexState) -> str:
         "independent people.",
         "**m is rounded down**, and below one draw nothing is released.",
         "**Zero columns are not harmless here**: each takes the weight of a column without influence.",
-        "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its "
-        "promise. Choosing m or λ by looking at measured curves on private records would be a release of its own.",
+        f"{SEEDED} Choosing m or λ by looking at measured curves on private records would be a release of its own.",
     ]
     refused = sorted({reason for reason in made.reasons if reason})
     lines += [f"**Refused**: {readable(reason)}." for reason in refused[:1]]
@@ -267,19 +257,10 @@ def table(made: Valley) -> pd.DataFrame:
 
 def snippet(problem: SimplexState, lam: float | str, m: int, on: On, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
+    asked = problem.without("seed") | {"lam": lam, "seed": problem.seed, "repetitions": repetitions}
     return f"""from dpcore import figures
-from dpcore.studies.sparsity import simplex
+from dpcore.studies.sparsity.simplex.excess_by_draws import MS, valley
 
-valley = simplex.valley(
-    n={problem.n},
-    p={problem.p},
-    epsilon={problem.epsilon!r},
-    delta={problem.delta!r},
-    loss={problem.loss!r},
-    lam={lam!r},
-    seed={problem.seed},
-    repetitions={repetitions},
-    ms=sorted({{*simplex.MS, {m}}}),
-)
-figures.draws_figure(valley, m={m}, on={on!r}, theme="light", height=430).show()
+found = {call("valley", **asked, ms=Code(f"sorted({{*MS, {m}}})"))}
+figures.draws_figure(found, m={m}, on={on!r}, theme="light", height=430).show()
 """

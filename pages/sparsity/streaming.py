@@ -18,7 +18,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
 
@@ -51,7 +51,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         unused={"n": "a stream has steps, T, not people", "m": "one draw a step"},
         rules=("auto",),  # the other one is for fresh records, which a stream has not
     )
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme = current_theme()
 
     def shared_at(controls: Controls) -> dict[str, Any]:
         return {
@@ -93,8 +93,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
     with right:
         if play:
             said = words.play_caption(play, here)
-            live_figure(figures.play_figure(play, theme=theme, height=HEIGHT), key="play", alt=said, height=HEIGHT)
-            st.caption(said)
+            captioned_figure(figures.play_figure(play, theme=theme, height=HEIGHT), said, key="play", height=HEIGHT)
         else:
             st.caption(readable(reason))
     if play:

@@ -14,9 +14,11 @@ from dpcore import Budget, theory
 from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
+from pages.ui.code import call
 from pages.ui.html import readable
-from pages.ui.numbers import rounded
+from pages.ui.numbers import amount, rounded
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import SEEDED
 
 ACCOUNTINGS = {"tight": "proved λ", "published": "published λ"}
 CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -98,15 +100,6 @@ def takeaway(play: Play | None, free: float, here: StreamingState, reason: str) 
     return said
 
 
-def amount(value: float) -> str:
-    """A sum of costs.
-
-    >>> amount(1963.4), amount(48.36), amount(-406.2)
-    ('1,963', '48.4', '−406')
-    """
-    return f"{value:,.0f}".replace("-", "−") if abs(value) >= 100 else rounded(value)
-
-
 def readouts(play: Play, here: StreamingState) -> list[tuple[str, str]]:
     """(value, label) pairs below the charts."""
     T, plan = here.stream.steps, play.plan
@@ -177,7 +170,7 @@ def assumptions(here: StreamingState) -> str:
         f"**Promise**: ({here.epsilon:g}, {delta_text(here.delta)}) for all plays together.",
         "**A person who is in many cost vectors** is not covered by it.",
         "**Shapes**: equation (12) and √(Tp) have no constants; they are anchored at the smallest p.",
-        "**A seeded run** like this one shows what a mechanism does; only fresh draws carry its promise.",
+        SEEDED,
     ]
     return "\n".join(f"- {line}" for line in lines)
 
@@ -194,12 +187,10 @@ def table(curves: Sequence[RegretCurve]) -> pd.DataFrame:
 
 def snippet(here: StreamingState, arms: Sequence[int], lengths: Sequence[int], shared: Mapping[str, Any]) -> str:
     """Python that redraws both charts from an empty file."""
-    told = "".join(f"    {name}={value!r},\n" for name, value in shared.items())
     return f"""from dpcore import figures
 from dpcore.studies.sparsity.streaming import regret
 
-shared = dict(
-{told})
+shared = {call("dict", **shared)}
 curves = regret.regret_curves({here.stream.adversary!r}, {tuple(arms)!r}, {tuple(lengths)!r}, **shared)
 figures.regret_figure(curves, steps={here.stream.steps}, theme="light", height=430).show()
 play = regret.play({here.stream.adversary!r}, {here.p}, {here.stream.steps}, **shared)

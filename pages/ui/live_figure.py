@@ -29,6 +29,11 @@ _component = st.components.v2.component(
 )
 
 
+def current_theme() -> figures.Theme:
+    """What the reader's browser shows."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
 def load_library() -> None:
     """Have the browser load what draws figures, before there is one."""
     _component(key="library", data={"src": PLOTLY_JS_URL})
@@ -66,3 +71,9 @@ def live_figure(
         draw, controls = ahead
         data["ahead"] = prefetch.offer(key, draw, told, controls, state)
     _component(key=key, data=data)
+
+
+def captioned_figure(figure: figures.Figure, said: str, *, key: str, height: int) -> None:
+    """Draw a figure, and below it the sentence that screen readers hear, too."""
+    live_figure(figure, key=key, alt=said, height=height)
+    st.caption(said)

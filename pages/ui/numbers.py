@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from dpcore.figures import plain_number
 
 
@@ -56,13 +59,31 @@ def scientific(mantissa: str, exponent: int) -> str:
     return ("" if mantissa == "1" else f"{mantissa} × ") + power("10", str(exponent))
 
 
-def people(count: float) -> str:
-    """A number of people in words, to two digits.
+def people(count: float, digits: int = 2) -> str:
+    """A number of people in words, to so many digits.
 
-    >>> people(54_321.0), people(1_234_567.0), people(7.1e9)
-    ('54,000', '1.2 million', '7.1 billion')
+    >>> people(54_321.0), people(1_234_567.0), people(7.1e9), people(133_496_331, 3)
+    ('54,000', '1.2 million', '7.1 billion', '133 million')
     """
     for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if count >= size:
-            return f"{float(f'{count / size:.2g}'):g} {word}"
-    return f"{float(f'{count:.2g}'):,.0f}"
+            return f"{float(f'{count / size:.{digits}g}'):g} {word}"
+    return f"{float(f'{count:.{digits}g}'):,.0f}"
+
+
+def amount(value: float) -> str:
+    """A quantity to three digits, whole from 100 on.
+
+    >>> amount(1963.4), amount(48.36), amount(-406.2), amount(100263.1)
+    ('1,963', '48.4', '−406', '100,263')
+    """
+    return f"{value:,.0f}".replace("-", "−") if abs(value) >= 100 else rounded(value)
+
+
+def nearest(grid: ArrayLike, value: float) -> int:
+    """Which of a grid's numbers is nearest to a value, the first of several.
+
+    >>> nearest((1.0, 10.0, 100.0), 12.0)
+    1
+    """
+    return int(np.argmin(np.abs(np.asarray(grid) - value)))

@@ -24,13 +24,15 @@ SAID = re.findall(
 
 
 def naming(keys: list[str]) -> set[str]:
-    """The files, tests aside, that name all of these in quotes, or all but one."""
-    files = [file for room in ("dpcore", "pages", "tools", "benchmarks") for file in (ROOT / room).rglob("*.py")]
+    """The files, tests aside, that name all of these, or all but one: in quotes, in names of functions, in rows."""
+    rooms = [ROOT / room for room in ("dpcore", "pages", "tools", "benchmarks")]
+    files = [file for room in rooms for kind in ("*.py", "*.csv") for file in room.rglob(kind)]
     texts = {file: file.read_text(encoding="utf-8").lower() for file in files}
+    written = {".py": r'"{}"|\bdef {}_', ".csv": r"(?m)^{},"}
     return {
         file.relative_to(ROOT).as_posix()
         for file, text in texts.items()
-        if sum(f'"{key.lower()}"' in text for key in keys) >= len(keys) - 1
+        if sum(bool(re.search(written[file.suffix].replace("{}", key.lower()), text)) for key in keys) >= len(keys) - 1
     }
 
 

@@ -14,7 +14,7 @@ from dpcore.studies.geometry.excess_by_n import against_people
 
 from ..harness import ROOT
 
-TEXT = (ROOT / "docs" / "sharp_edges.md").read_text(encoding="utf-8")
+TEXT = " ".join((ROOT / "docs" / "sharp_edges.md").read_text(encoding="utf-8").split())
 
 
 def stated(pattern: str) -> list[float]:

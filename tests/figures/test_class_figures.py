@@ -8,8 +8,9 @@ import pytest
 
 from dpcore import figures
 from dpcore.figures import BACKGROUND, FAMILIES, MUTED, TEXT
-from dpcore.studies import multiclass
-from dpcore.studies.multiclass import Records
+from dpcore.studies.multiclass import curves, decision_regions, one_vs_rest
+from dpcore.studies.multiclass.curves import Records
+from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 
 THEMES = ["light", "dark"]
 DRAWN = "gaussian_classes"
@@ -26,8 +27,8 @@ CURSORS = {"epsilon": 1.0, "classes": 5.0, "d": 8.0}
 FLAGS = {"epsilon": "ε = 1", "classes": "C = 5", "d": "d = 8"}
 
 
-def accuracies(axis, learners=multiclass.LEARNERS, delta=1e-5, source=DRAWN, runs=6):
-    return multiclass.accuracy_against(
+def accuracies(axis, learners=one_vs_rest.LEARNERS, delta=1e-5, source=DRAWN, runs=6):
+    return curves.accuracy_against(
         axis, VALUES[axis], Records(source, 120, 0), epsilon=1.0, delta=delta, learners=learners, repetitions=runs
     )
 
@@ -40,27 +41,27 @@ def along():
 @pytest.fixture(scope="module")
 def excess():
     records = Records(DRAWN, 300, 0)
-    return multiclass.excess_against_epsilon((0.1, 0.3, 1.0, 3.0), records, delta=1e-5, repetitions=10)
+    return curves.excess_against_epsilon((0.1, 0.3, 1.0, 3.0), records, delta=1e-5, repetitions=10)
 
 
 @pytest.fixture(scope="module")
 def tuned():
-    return multiclass.accuracy_against_lam((0.3, 1.0, 10.0), Records(DRAWN, 300, 0), delta=1e-5, repetitions=2)
+    return curves.accuracy_against_lam((0.3, 1.0, 10.0), Records(DRAWN, 300, 0), delta=1e-5, repetitions=2)
 
 
 @pytest.fixture(scope="module")
 def drawn():
-    return multiclass.picture(Records(DRAWN, 400, 0), epsilon=2.0, delta=1e-6)
+    return decision_regions.picture(Records(DRAWN, 400, 0), epsilon=2.0, delta=1e-6)
 
 
 @pytest.fixture(scope="module")
 def real():
-    return multiclass.picture(Records("iris", 105, 0), epsilon=2.0, delta=1e-6)
+    return decision_regions.picture(Records("iris", 105, 0), epsilon=2.0, delta=1e-6)
 
 
 @pytest.fixture(scope="module")
 def guessed():
-    return multiclass.betrayal(400)
+    return pathak_raj_leak.betrayal(400)
 
 
 def named(figure, name):
@@ -257,12 +258,12 @@ def test_tuning_names_the_oracle_not_private(tuned, theme):
 
 def test_tuning_takes_any_number_of_budgets_and_none_that_is_granted():
     records = Records(DRAWN, 100, 0)
-    one = multiclass.accuracy_against_lam((1.0,), records, delta=1e-5, repetitions=2)
+    one = curves.accuracy_against_lam((1.0,), records, delta=1e-5, repetitions=2)
     assert len(figures.tuning_figure(one, theme="light", height=380).data) == 4
-    five = multiclass.accuracy_against_lam((0.1, 0.3, 1.0, 3.0, 10.0), records, delta=1e-5, repetitions=2)
+    five = curves.accuracy_against_lam((0.1, 0.3, 1.0, 3.0, 10.0), records, delta=1e-5, repetitions=2)
     looks = {(t.line.dash, t.line.width) for t in figures.tuning_figure(five, theme="light", height=380).data[:5]}
     assert len(looks) == 5
-    none = multiclass.accuracy_against_lam((1.0,), records, delta=0.0, repetitions=2)
+    none = curves.accuracy_against_lam((1.0,), records, delta=0.0, repetitions=2)
     assert np.isnan(named(figures.tuning_figure(none, theme="light", height=380), "oracle, not private").y).all()
 
 
@@ -333,7 +334,7 @@ def test_records_without_a_law_have_no_true_ellipses(drawn, real, make):
 
 
 def test_names_stay_from_budget_to_budget(drawn):
-    later = multiclass.picture(Records(DRAWN, 400, 0), epsilon=0.2, delta=1e-6)
+    later = decision_regions.picture(Records(DRAWN, 400, 0), epsilon=0.2, delta=1e-6)
     for make in (figures.regions_figure, figures.ellipses_figure):
         one, other = (make(found, theme="light", height=400) for found in (drawn, later))
         assert [(t.type, t.name) for t in one.data] == [(t.type, t.name) for t in other.data]
@@ -369,7 +370,7 @@ def test_values_beyond_the_axis_are_counted_at_its_ends(guessed):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_existence(theme):
-    found = [(d, multiclass.existence(d, 1.0, 1.0, draws=2_000)) for d in (1, 2, 3, 6)]
+    found = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=2_000)) for d in (1, 2, 3, 6)]
     assert found[-1][1].found == 0 < found[1][1].found
     figure = figures.existence_figure(found, draws=2_000, theme=theme, height=380)
     trace, share = named(figure, "has a minimiser"), np.array([each.found / 2_000 for _, each in found])
@@ -384,7 +385,7 @@ def test_existence(theme):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_theorem_2(theme):
-    found = multiclass.theorem_2_violations(draws=100)
+    found = pathak_raj.theorem_2_violations(draws=100)
     figure = figures.theorem_figure(found, theme=theme, height=380)
     for name, values, ink in (
         ("breaks the theorem, proved of each draw", (found.low > found.bound).mean(axis=1), "frank_wolfe"),
@@ -400,10 +401,10 @@ def test_theorem_2(theme):
 
 
 def test_an_exhibit_claims_no_privacy(guessed):
-    shares = [(d, multiclass.existence(d, 1.0, 1.0, draws=500)) for d in (1, 2)]
+    shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=500)) for d in (1, 2)]
     for figure in (
         figures.betrayal_figure(guessed, theme="light", height=380),
         figures.existence_figure(shares, draws=500, theme="light", height=380),
-        figures.theorem_figure(multiclass.theorem_2_violations(draws=20), theme="light", height=380),
+        figures.theorem_figure(pathak_raj.theorem_2_violations(draws=20), theme="light", height=380),
     ):
         assert not re.search(r"ε|epsilon|privat|privacy|budget", " ".join(texts(figure)), re.IGNORECASE)

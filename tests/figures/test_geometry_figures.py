@@ -8,7 +8,7 @@ import pytest
 from dpcore import figures
 from dpcore.figures import BACKGROUND, FAMILIES, MUTED, TEXT
 from dpcore.figures.geometry import place
-from dpcore.studies import geometry
+from dpcore.studies.geometry import ball_picture, excess_by_n, excess_by_norm, hardest_data, noise_norms, table_1
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "seed": 3}
 THEMES = ["light", "dark"]
@@ -16,7 +16,7 @@ THEMES = ["light", "dark"]
 
 @pytest.fixture(scope="module")
 def orders():
-    return [geometry.against_order(d, 2_000, repetitions=4, **BUDGET) for d in (100, 1_000)]
+    return [excess_by_norm.against_order(d, 2_000, repetitions=4, **BUDGET) for d in (100, 1_000)]
 
 
 def named(figure, name):
@@ -30,7 +30,7 @@ def words(figure):
 
 def test_the_axis_of_norm_orders_goes_from_the_lasso_to_the_box():
     assert [place(p) for p in (1.0, 1.25, 2.0, 4.0, math.inf)] == pytest.approx([0.0, 0.2, 0.5, 0.75, 1.0])
-    assert np.all(np.diff([place(p) for p in geometry.orders(1_000)]) > 0.0)
+    assert np.all(np.diff([place(p) for p in excess_by_norm.orders(1_000)]) > 0.0)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -62,7 +62,7 @@ def test_against_the_norm_order(orders, theme):
 
 
 @pytest.mark.parametrize("width, most", [("wide", 6), ("narrow", 3)])
-@pytest.mark.parametrize("p_norm", geometry.orders(1_000))
+@pytest.mark.parametrize("p_norm", excess_by_norm.orders(1_000))
 def test_tick_labels_leave_room_for_the_cursor_s_flag(orders, p_norm, width, most):
     figure = figures.order_figure(orders[1], [], p_norm=p_norm, theme="light", height=430)
     axis = figure.layout.xaxis if width == "wide" else figure.layout.meta["narrow"]["xaxis"]
@@ -74,7 +74,7 @@ def test_tick_labels_leave_room_for_the_cursor_s_flag(orders, p_norm, width, mos
 
 @pytest.mark.parametrize("p_norm, corners", [(1.0, 4), (math.inf, 4), (1.5, 200), (2.0, 200)])
 def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners):
-    found = geometry.ball_picture(p_norm, **BUDGET)
+    found = ball_picture.ball_picture(p_norm, **BUDGET)
     figure = figures.ball_figure(found, theme="light", height=380)
     ball, _, noisy, models, best = figure.data
     assert np.array_equal(np.column_stack([ball.x, ball.y]), found.ball)
@@ -86,12 +86,12 @@ def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners)
     assert np.allclose(models.marker.size, 6.0 + 26.0 * np.sqrt(share))
     assert len(models.x) <= corners and (corners == 4 or len(models.x) > 150)
     assert (best.x[0], best.y[0]) == tuple(found.best) and best.marker.line.color == TEXT["light"]
-    away = np.linalg.norm(found.level - found.mean, found.order, axis=1)
+    away = np.linalg.norm(found.level - found.mean, axis=1)
     assert away == pytest.approx(np.full(len(away), away[0]), rel=1e-12), "a level of the density"
 
 
 def test_rates_are_those_of_table_1_cut_at_what_every_model_has():
-    rows = [geometry.table_row(p, 1_000, 300, 0.5, 1e-6) for p in geometry.orders(1_000)]
+    rows = [table_1.table_row(p, 1_000, 300, 0.5, 1e-6) for p in excess_by_norm.orders(1_000)]
     assert max(row.upper.privacy for row in rows) > 1.0
     figure = figures.rates_figure(rows, p_norm=1.5, theme="dark", height=380)
     assert np.array_equal(named(figure, "sampling").y, np.minimum([row.upper.sampling for row in rows], 1.0))
@@ -101,12 +101,12 @@ def test_rates_are_those_of_table_1_cut_at_what_every_model_has():
 
 
 def test_lengths_of_both_noises_and_the_hardest_records():
-    lengths = geometry.noise_lengths((1.0, 1.1, 1.5, 2.0), d=500, **BUDGET)
+    lengths = noise_norms.noise_lengths((1.0, 1.1, 1.5, 2.0), d=500, **BUDGET)
     figure = figures.lengths_figure(lengths, p_norm=1.1, theme="light", height=380)
     assert np.array_equal(named(figure, "Gaussian").y, lengths.gaussian)
     assert np.array_equal(named(figure, "generalised Gaussian").y, lengths.generalized)
     assert np.all(lengths.gaussian < lengths.generalized)
-    traced = geometry.hardest_tracing(seed=1, repetitions=3, d=300)
+    traced = hardest_data.hardest_tracing(seed=1, repetitions=3, d=300)
     figure = figures.members_figure(traced, epsilon=1.0, theme="light", height=380)
     assert np.array_equal(named(figure, "a member scores above a stranger").y, traced.auc)
     assert np.array_equal(named(figure, "proved limit").y, traced.limit)
@@ -116,7 +116,7 @@ def test_lengths_of_both_noises_and_the_hardest_records():
 
 @pytest.mark.parametrize("p_norm, family", [(1.0, "frank_wolfe"), (1.5, "variance_reduced"), (2.0, "gradient")])
 def test_against_people(p_norm, family):
-    found = geometry.against_people(p_norm, d=8, ns=(1_000, 4_000), repetitions=2, datasets=2, **BUDGET)
+    found = excess_by_n.against_people(p_norm, d=8, ns=(1_000, 4_000), repetitions=2, datasets=2, **BUDGET)
     figure = figures.learners_figure(found, n=4_000, theme="light", height=430)
     private = named(figure, "private, mean")
     assert np.array_equal(private.y, found.private.mean) and private.line.color == FAMILIES["light"][family]

@@ -7,7 +7,8 @@ import pytest
 
 from dpcore import figures
 from dpcore.figures import FAMILIES, MUTED
-from dpcore.studies.sparsity import l1, simplex
+from dpcore.studies.sparsity.l1 import curves, single_run
+from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
 
 SHARED = {"epsilon": 1.0, "delta": 1e-6, "radius": 1.0, "accounting": "tight", "seed": 2, "repetitions": 10}
 THEMES = ["light", "dark"]
@@ -15,23 +16,23 @@ THEMES = ["light", "dark"]
 
 @pytest.fixture(scope="module")
 def steps():
-    return l1.against_T(n=2_000, p=64, Ts=(2, 8, 20, 50), **SHARED)
+    return curves.against_T(n=2_000, p=64, Ts=(2, 8, 20, 50), **SHARED)
 
 
 @pytest.fixture(scope="module")
 def crowd():
-    return l1.against_n(p=64, T=8, ns=(50, 200, 1_000, 5_000), **SHARED)
+    return curves.against_n(p=64, T=8, ns=(50, 200, 1_000, 5_000), **SHARED)
 
 
 @pytest.fixture(scope="module")
 def width():
-    return l1.against_p(n=2_000, T=8, ps=(16, 256, 4_096), **SHARED)
+    return curves.against_p(n=2_000, T=8, ps=(16, 256, 4_096), **SHARED)
 
 
 @pytest.fixture(scope="module")
 def walked():
     shared = {key: value for key, value in SHARED.items() if key != "repetitions"}
-    return l1.path(n=2_000, p=4_096, T=30, **shared)
+    return single_run.path(n=2_000, p=4_096, T=30, **shared)
 
 
 def named(figure, name):
@@ -171,7 +172,7 @@ def test_the_path_shows_every_choice_once_in_its_row(walked, theme):
 
 
 def test_remark_2_shows_both_mechanisms_and_both_shapes():
-    found = simplex.beside_sampling(
+    found = sampling_vs_frank_wolfe.beside_sampling(
         p=16, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ns=(300, 1_000, 3_000)
     )
     figure = figures.remark_figure(found, theme="light", height=380)

@@ -7,7 +7,9 @@ import pytest
 
 from dpcore import figures
 from dpcore.figures import FAMILIES, MUTED, columns_figure, draws_figure, support_figure
-from dpcore.studies.sparsity.simplex import price_of_columns, support, valley
+from dpcore.studies.sparsity.simplex.excess_by_columns import price_of_columns
+from dpcore.studies.sparsity.simplex.excess_by_draws import valley
+from dpcore.studies.sparsity.simplex.single_release import support
 
 SETTINGS = {"n": 600, "p": 24, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 2}
 THEMES = ["light", "dark"]

@@ -38,7 +38,7 @@ def test_curves_are_the_numbers_of_the_tracing(found, theme):
     limit = named(figure, "proved limit")
     assert (np.asarray(limit.y) == found.limit).all() and limit.line.dash == "dash"
     best, guess = named(figure, "best model, no privacy"), named(figure, "guessing")
-    assert list(best.y) == [found.exact.auc] * 2 and best.line.color == FAMILIES[theme]["reference"]
+    assert list(best.y) == [found.exact] * 2 and best.line.color == FAMILIES[theme]["reference"]
     assert list(guess.y) == [0.5, 0.5] and (guess.line.dash, guess.line.color) == ("dot", MUTED[theme])
     assert list(best.x) == list(guess.x) == [0.3, 300.0]
 

@@ -17,8 +17,9 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import figures
 from dpcore.data import CLASS_SOURCES
-from dpcore.studies import multiclass
-from dpcore.studies.multiclass import AccuracyQuestion
+from dpcore.studies.multiclass import curves, decision_regions
+from dpcore.studies.multiclass.curves import AccuracyQuestion
+from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.background import jobs, polling
 from pages.multiclass import words
 from pages.ui import sidebar
@@ -29,7 +30,7 @@ from tests.page_driver import captions, charts, finished, open_app, open_script,
 PAGE = "multiclass/page.py"
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 HELD = "jobs in the background"
-FIRST = multiclass.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
+FIRST = curves.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
 
 
 def open_page(**state) -> AppTest:
@@ -62,7 +63,7 @@ def test_the_default_state_answers_the_question_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
     values, repetitions = (2, 3, 4, 5, 6, 8, 10), {"repetitions": 6, "datasets": 2}
-    found = multiclass.accuracy_against(
+    found = curves.accuracy_against(
         "classes", values, FIRST, learners=words.LEARNERS["classes"], **repetitions, **BUDGET
     )
     whole, split = (100 * (found.plain - found.learners[key].mean) for key in ("ellipsoids", "split"))
@@ -74,7 +75,7 @@ def test_the_default_state_answers_the_question_without_a_click():
         page
     )
     assert f"with 10 it takes {points(whole[-1])} and {points(split[-1])}." in said(page)
-    picture = multiclass.picture(FIRST, **BUDGET)
+    picture = decision_regions.picture(FIRST, **BUDGET)
     assert f"{found.bayes[3]:.1%}" in texts(page) and f"{picture.agree:.1%}" in texts(page)
     assert "noise in 24 directions" in texts(page)
     assert f"One release at ε = 1: {picture.right:.1%} of fresh records right" in captions(page)
@@ -115,7 +116,7 @@ def test_what_is_no_longer_asked_for_is_given_up(gate):
 
 def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch):
     """Nobody looks at their answers while the rest of it is drawn."""
-    draw, begin, begun = multiclass.picture, jobs._begun, []
+    draw, begin, begun = decision_regions.picture, jobs._begun, []
 
     def slow(*arguments, **more):
         time.sleep(0.5)
@@ -127,7 +128,7 @@ def test_a_page_that_is_long_in_the_making_keeps_its_questions(gate, monkeypatch
 
     gate.release(1)
     monkeypatch.setattr(jobs, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(multiclass, "picture", slow)
+    monkeypatch.setattr(decision_regions, "picture", slow)
     monkeypatch.setattr(jobs, "_begun", begin_and_note)
     page = open_script(PAGE, seed=25)
     assert page.session_state[HELD].jobs["accuracy"] is begun[0]
@@ -147,7 +148,7 @@ def test_leaving_the_page_gives_its_questions_up_at_once(gate):
 
 
 def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch):
-    draw = multiclass.picture
+    draw = decision_regions.picture
     shown = words.MulticlassState(dc.replace(FIRST, seed=26), CLASS_SOURCES["gaussian_classes"], 1.0, 1e-6, "auto")
     asked = words.question("classes", shown)
 
@@ -157,7 +158,7 @@ def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(gate, monkeypatch
         return draw(*arguments, **more)
 
     gate.release(1)
-    monkeypatch.setattr(multiclass, "picture", slow)
+    monkeypatch.setattr(decision_regions, "picture", slow)
     assert "Means of 12 releases" in captions(open_script(PAGE, seed=26))
 
 
@@ -174,9 +175,9 @@ def test_an_error_is_said_and_the_page_stays(monkeypatch, caplog):
 def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do():
     page = open_page(price_against="epsilon", class_records="digits")
     assert not page.exception and not page.error
-    records = multiclass.Records("digits", 1_258, 7)
+    records = curves.Records("digits", 1_258, 7)
     learners = words.LEARNERS["epsilon"]
-    found = multiclass.accuracy_against(
+    found = curves.accuracy_against(
         "epsilon", dpcore.EPSILON_GRID, records, learners=learners, repetitions=6, datasets=2, **BUDGET
     )
     k = dpcore.EPSILON_GRID.index(1.0)
@@ -191,7 +192,7 @@ def test_digits_are_told_apart_where_ten_shares_of_the_budget_would_not_do():
 
 def test_the_excess_stands_beside_both_bounds():
     page = open_page(price_against="excess")
-    found = multiclass.excess_against_epsilon(dpcore.EPSILON_GRID, FIRST, delta=1e-6, repetitions=20)
+    found = curves.excess_against_epsilon(dpcore.EPSILON_GRID, FIRST, delta=1e-6, repetitions=20)
     k = dpcore.EPSILON_GRID.index(1.0)
     assert not page.exception and np.all(found.over.mean <= found.over_bound)
     assert f"privacy leaves {rounded(found.over.mean[k])} of loss above the regularised optimum" in said(page)
@@ -223,7 +224,7 @@ def test_every_side_says_what_it_shows(side, phrase):
 
 
 def test_the_oracle_s_gain_is_that_of_the_tuning():
-    found = multiclass.accuracy_against_lam((1.0, 10.0, 30.0), FIRST, delta=1e-6)
+    found = curves.accuracy_against_lam((1.0, 10.0, 30.0), FIRST, delta=1e-6)
     told = captions(open_page(beside_classes="λ"))
     for epsilon, gain in zip(found.epsilon, 100 * (found.accuracy.max(axis=1) - found.accuracy[:, 3]), strict=True):
         assert np.isnan(gain) or f"{points(gain)} at ε = {epsilon:g}" in told
@@ -233,15 +234,15 @@ def test_the_oracle_s_gain_is_that_of_the_tuning():
 def test_the_exhibit_shows_that_nobody_is_protected_and_claims_nothing(side):
     page = open_page(classifier="printed", beside_printed=side, behind="Assumptions")
     assert not page.exception and not page.error
-    found = multiclass.betrayal(seed=7)
+    found = pathak_raj_leak.betrayal(seed=7)
     assert found.right == found.guesses > 400
     assert said(page).startswith(f"As printed it protects nobody. Of 3,000 draws of its noise {found.exist:,} leave")
     assert f"{found.guesses:,} times of {found.guesses:,}." in said(page)
     if side == "Answers":
-        share = multiclass.existence(1, 1.0, 1.0, draws=40_000, seed=7).share
+        share = pathak_raj.existence(1, 1.0, 1.0, draws=40_000, seed=7).share
         assert f"With one column {rounded(100 * share, 2)}% of 40,000 draws leave" in captions(page)
     else:
-        broken = multiclass.theorem_2_violations(draws=400, seed=7)
+        broken = pathak_raj.theorem_2_violations(draws=400, seed=7)
         assert f"promises an excess of at most {broken.bound:,.0f} in 90 of 100 draws" in captions(page)
         assert f"where it is 100,000, {100 * broken.violated[-1]:.0f} of 100 draws exceed it" in captions(page)
     assert "< 10⁻¹" in html.unescape(texts(page)) and "δ > 0.31" in html.unescape(texts(page))

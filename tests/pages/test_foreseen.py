@@ -17,7 +17,7 @@ from starlette.responses import Response
 from dpcore import EPSILON_GRID, NotApplicable, figures
 from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.multiclass import AccuracyQuestion, Records
+from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
 from pages.background import jobs
 from pages.server import prefetch
 from pages.ui import share_link

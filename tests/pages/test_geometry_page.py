@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore import figures
-from dpcore.studies import geometry
+from dpcore.studies.geometry import excess_by_n, excess_by_norm, table_1
 from pages.geometry import words
 from pages.ui import sidebar
 from pages.ui.numbers import people, rate, rounded
@@ -26,7 +26,7 @@ def open_page(**state) -> AppTest:
 def test_the_default_state_shows_the_cliff_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
-    found = geometry.against_order(1_024, 2_000, repetitions=10, **BUDGET)
+    found = excess_by_norm.against_order(1_024, 2_000, repetitions=10, **BUDGET)
     euclid = found.p_norm.tolist().index(2.0)
     ratio = found.mean[euclid] / found.mean[0]
     assert ratio > 5.0 and found.mean[1] > 3.0 * found.mean[0], "just right of 1 it is steep"
@@ -35,7 +35,7 @@ def test_the_default_state_shows_the_cliff_without_a_click():
     assert "a random corner" in texts(page)
     assert f"the other one leaves {rounded(found.gaussian.mean[0])}" in texts(page)
     assert f"nothing learned {rounded(found.signal[0])}" in texts(page)
-    row = geometry.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
+    row = table_1.table_row(1.0, 1_024, 2_000, 1.0, 1e-6)
     assert f"n = {people(row.free)}" in texts(page)
     assert f"{found.n0} of 2,000 records are fingerprints" in captions(page)
     assert "**Not the same promise**: the corner keeps (1, 0), noise in the gradient (1, 10⁻⁶)" in captions(page)
@@ -46,7 +46,7 @@ def test_the_price_of_roundness_grows_with_the_columns():
     """Where a corner costs the same at every d, noise in the gradient costs the root of d: means of 20 draws."""
     ratios = []
     for d in (1_000, 10_000, 100_000):
-        found = geometry.against_order(d, 2_000, repetitions=20, p_norms=(1.0, 2.0), **BUDGET)
+        found = excess_by_norm.against_order(d, 2_000, repetitions=20, p_norms=(1.0, 2.0), **BUDGET)
         ratios.append(found.gaussian.mean[1] / found.vertices.mean[0])
     assert ratios == pytest.approx([9.7, 31.3, 100.6], rel=0.05)
 
@@ -57,7 +57,7 @@ def test_against_people_one_pass_beside_its_bound(name):
     assert not page.exception and not page.error
     here = words.GeometryState(name, 16, 10_000, **BUDGET)
     knobs = {"1": {"variant": "minibatch"}, "1.5": {"noise": "gaussian", "scales": "displacement"}}.get(name, {})
-    found = geometry.against_people(here.p_norm, d=16, **BUDGET, **knobs)
+    found = excess_by_n.against_people(here.p_norm, d=16, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
     assert f"At {here.words} and n = 10,000 one pass" in said(page)
     assert f"leaves {rounded(found.private.mean[k])} of excess risk on fresh ones" in said(page)
@@ -72,10 +72,10 @@ def test_against_people_one_pass_beside_its_bound(name):
 
 def test_the_published_walk_learns_nothing_at_this_size():
     page = open_page(view="n", p_norm="1", p=16, n=10_000, variant="published")
-    found = geometry.against_people(
+    found = excess_by_n.against_people(
         1.0,
         d=16,
-        ns=geometry.PEOPLE[:-2],
+        ns=excess_by_n.PEOPLE[:-2],
         repetitions=4,
         datasets=2,
         variant="published",
@@ -92,7 +92,7 @@ def test_the_published_walk_learns_nothing_at_this_size():
 def test_where_a_corner_is_the_choice_on_the_round_ball_too_the_sentence_says_so():
     few, many = open_page(p=1_024), open_page(p=65_536)
     assert "a round ball feels noise in every column" in said(few)
-    found = geometry.against_order(65_536, 2_000, repetitions=10, **BUDGET)
+    found = excess_by_norm.against_order(65_536, 2_000, repetitions=10, **BUDGET)
     assert found.chosen[found.p_norm.tolist().index(2.0)] == "vertices"
     assert "the best model of a round ball is near none of them" in said(many)
 
@@ -131,7 +131,7 @@ def test_random_states_show_no_error(case):
     state = {
         "view": view,
         "p_norm": rng.choice([words.JUST_ABOVE, *words.ORDERS]),
-        "n": rng.choice(geometry.PEOPLE),
+        "n": rng.choice(excess_by_n.PEOPLE),
         "p": rng.choice([d for d in sidebar.DIMENSIONS if d <= (65_536 if view == "order" else 64)]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),

@@ -16,9 +16,12 @@ import dpcore
 from dpcore import Budget, Experiment, Problem, figures
 from dpcore.accounting.lecture import lecture_multiplier
 from dpcore.accounting.ledger import Run, ledger_of
-from dpcore.studies import geometry, multiclass
 from dpcore.studies.dimension import orthant
-from dpcore.studies.sparsity import l1, simplex
+from dpcore.studies.geometry import excess_by_norm, hardest_data
+from dpcore.studies.multiclass.curves import Records, accuracy_against
+from dpcore.studies.papers import pathak_raj_leak
+from dpcore.studies.sparsity.l1 import curves as l1_curves
+from dpcore.studies.sparsity.simplex import excess_by_draws
 from pages.lectures.lecture import asked_for, verdict_on, whitelist
 from pages.lectures.steps import Step, Story
 from pages.lectures.stories import STORIES
@@ -188,14 +191,14 @@ def test_dimension_idle_columns_leave_predictions_alone_until_weights_are_cut():
 def test_sparse_columns_cost_little_and_steps_and_draws_have_a_valley():
     s, wide = state("Sparse", 1), state("Sparse", 3)
     shared = {"epsilon": 1.0, "delta": s["delta"], "radius": s["radius"], "accounting": "tight", "seed": s["seed"]}
-    found = l1.against_p(n=s["n"], T="auto", ps=(s["p"], wide["p"]), repetitions=16, **shared)
+    found = l1_curves.against_p(n=s["n"], T="auto", ps=(s["p"], wide["p"]), repetitions=16, **shared)
     assert answer("Sparse", 2) == "less than 4 times larger"
     assert found.private.measured.mean[1] < 4 * found.private.measured.mean[0]
-    steps = l1.against_T(n=s["n"], p=s["p"], Ts=l1.TS, repetitions=16, **shared).private.measured.mean
+    steps = l1_curves.against_T(n=s["n"], p=s["p"], Ts=l1_curves.TS, repetitions=16, **shared).private.measured.mean
     assert answer("Sparse", 4) == "some number in between"
     assert np.nanmin(steps) < 0.5 * min(steps[0], steps[-1])
     mixed = state("Sparse", 7)
-    valley = simplex.valley(
+    valley = excess_by_draws.valley(
         n=mixed["n"], p=mixed["p"], epsilon=1.0, delta=s["delta"], loss="huber", seed=s["seed"], lam="auto",
         ms=(1, 20, 5_000), repetitions=20,
     )  # fmt: skip
@@ -205,14 +208,14 @@ def test_sparse_columns_cost_little_and_steps_and_draws_have_a_valley():
 
 def test_geometry_the_round_ball_the_cliff_and_traceable_answers():
     def excess(d: int) -> dict[float, float]:
-        found = geometry.against_order(d, 2_000, epsilon=1.0, delta=1e-6, seed=7, repetitions=10)
+        found = excess_by_norm.against_order(d, 2_000, epsilon=1.0, delta=1e-6, seed=7, repetitions=10)
         return dict(zip(found.p_norm.tolist(), found.mean.tolist(), strict=True))
 
     d, more = state("Geometry", 4)["p"], state("Geometry", 6)["p"]
     assert answer("Geometry", 3) == "more than 5 times as much" and excess(d)[2.0] > 5 * excess(d)[1.0]
     just_right = {count: excess(count)[1 + 1 / np.log(count)] / excess(count)[1.0] for count in (d, more)}
     assert 3 < just_right[d] < just_right[more]
-    traced = geometry.hardest_tracing(p_norm=1.5, d=1_000, delta=1e-6, seed=7)
+    traced = hardest_data.hardest_tracing(p_norm=1.5, d=1_000, delta=1e-6, seed=7)
     accurate = traced.excess < 0.2 * traced.signal
     assert answer("Geometry", 7) == "no: accurate means traceable"
     assert accurate.any() and traced.auc[accurate].min() > 0.65
@@ -221,14 +224,14 @@ def test_geometry_the_round_ball_the_cliff_and_traceable_answers():
 
 
 def test_classes_one_model_for_all_and_a_price_that_more_than_triples():
-    records = multiclass.Records("gaussian_classes", 2_000, 7, d=2, classes=5)
-    found = multiclass.accuracy_against(
+    records = Records("gaussian_classes", 2_000, 7, d=2, classes=5)
+    found = accuracy_against(
         "classes", (5, 10), records, epsilon=1.0, delta=1e-6, learners=("ellipsoids", "split"), repetitions=6
     )
     joint, each = (found.plain - found.learners[key].mean for key in ("ellipsoids", "split"))
     assert answer("Classes", 2) == "all classes at once" and joint[0] < 0.7 * each[0]
     assert answer("Classes", 4) == "more than triple" and joint[1] > 3 * joint[0]
-    guessed = multiclass.betrayal(seed=7)
+    guessed = pathak_raj_leak.betrayal(seed=7)
     assert answer("Classes", 6) == "every time" and guessed.right == guessed.guesses > 100
 
 

@@ -10,13 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore.mechanisms.simplex.calibration import published_epsilon
-from dpcore.studies.sparsity import simplex as mixtures
+from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, published_draws, single_release
 from dpcore.studies.sparsity.streaming import regret
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from pages.sparsity import simplex, simplex_words, streaming_words
 from pages.sparsity import streaming as tab
 from pages.ui import sidebar
-from pages.ui.numbers import rounded
+from pages.ui.numbers import amount, people, rounded
 from tests.nights import each
 from tests.page_driver import captions, charts, open_app, open_script, said, texts
 
@@ -28,8 +28,10 @@ def open_page(**state) -> AppTest:
     return open_script("sparsity/page.py", **({"tab": "simplex"} | state))
 
 
-def valley(**changed) -> mixtures.Valley:
-    return mixtures.valley(**(DEFAULT | {"lam": "auto", "repetitions": LIVE, "ms": mixtures.MS} | changed))
+def valley(**changed) -> excess_by_draws.Valley:
+    return excess_by_draws.valley(
+        **(DEFAULT | {"lam": "auto", "repetitions": LIVE, "ms": excess_by_draws.MS} | changed)
+    )
 
 
 # Simplex
@@ -38,9 +40,9 @@ def valley(**changed) -> mixtures.Valley:
 def test_the_default_state_shows_the_valley_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
-    release = mixtures.support(**DEFAULT, lam="auto", m="auto")
+    release = single_release.support(**DEFAULT, lam="auto", m="auto")
     m = release.plan.steps
-    made = valley(ms=tuple(sorted({*mixtures.MS, m})))
+    made = valley(ms=tuple(sorted({*excess_by_draws.MS, m})))
     mean = dict(zip(made.m, made.training.mean, strict=True))
     assert f"{m} random draws instead of 128 numbers tell the mixture at ε = 1 and leave {rounded(mean[m])}" in said(
         page
@@ -55,7 +57,7 @@ def test_the_default_state_shows_the_valley_without_a_click():
 
 def test_a_fixed_lam_that_pays_for_fewer_draws_than_asked_says_what_they_would_cost():
     page = open_page(lam=0.02, m=100)
-    release = mixtures.support(**DEFAULT, lam=0.02, m=100)
+    release = single_release.support(**DEFAULT, lam=0.02, m=100)
     spent = release.plan.spent.epsilon
     assert spent > 1.0
     assert f"100 random draws at λ = 0.02 cost ε = {rounded(spent)}, more than the 1 that was granted" in said(page)
@@ -74,18 +76,18 @@ def test_no_draw_at_all_is_a_sentence_that_says_what_would_allow_one():
 
 def test_the_published_theorem_has_no_curve_to_measure_and_the_page_says_so():
     page = open_page(beside="As published", epsilon=1.0)
-    allowed = mixtures.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    allowed = published_draws.published_draws(p=128, epsilon=1.0, delta=1e-6, loss="huber")
     assert allowed.first is not None and allowed.first > 10**9
-    assert f"A first draw comes from {simplex_words._people(allowed.first)} people on" in captions(page)
+    assert f"A first draw comes from {people(allowed.first, 3)} people on" in captions(page)
     assert "nothing can be released, and no curve measured" in captions(page)
-    theirs, ours = mixtures.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
+    theirs, ours = published_draws.draws_at(5_000, p=128, epsilon=1.0, delta=1e-6, loss="huber")
     assert f"5,000 people would get {rounded(theirs, 2)} of one draw" in captions(page)
     assert f"What is proved here pays for {ours}." in captions(page)
 
 
 def test_the_published_count_reaches_one_draw_where_its_formula_does():
     """m (L R = c = 1, p = 100, delta = 1e-5): 3e-4, 0.0079 and 0.82 of a draw at 1e3, 1e5 and 1e8 people."""
-    made = mixtures.published_draws(p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
+    made = published_draws.published_draws(p=100, epsilon=1.0, delta=1e-5, loss="huber_hinge")
     for n, m in ((1e3, 3.07e-4), (1e5, 0.00786), (1e8, 0.8244)):
         assert made.published[made.n == n] == pytest.approx(m, rel=0.02)
     spec = dpcore.Spec("huber_hinge", made.first, 100, "published", dpcore.Domain(np.inf), set="simplex")
@@ -100,15 +102,18 @@ def test_the_published_count_reaches_one_draw_where_its_formula_does():
 def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
     """The page says so in every state; the easiest one has the largest epsilon and delta and the fewest columns."""
     easiest = {"p": 8, "epsilon": max(dpcore.EPSILON_GRID), "delta": max(sidebar.DELTAS), "loss": "huber"}
-    assert mixtures.published_draws(**easiest).first > 100 * simplex.MOST_PEOPLE
+    assert published_draws.published_draws(**easiest).first > 100 * simplex.MOST_PEOPLE
+    first = published_draws.published_draws(**easiest).first
     for harder in ({"p": 64}, {"epsilon": 5.0}, {"delta": 1e-6}):
-        assert mixtures.published_draws(**easiest | harder).first > mixtures.published_draws(**easiest).first
+        assert published_draws.published_draws(**easiest | harder).first > first
 
 
 def test_the_columns_side_compares_both_ways_on_the_same_records():
     page = open_page(beside="Columns", p=1_024)
-    price = mixtures.price_of_columns(
-        **{k: v for k, v in DEFAULT.items() if k != "p"}, repetitions=8, ps=tuple(sorted({*mixtures.PS, 1_024}))
+    price = excess_by_columns.price_of_columns(
+        **{k: v for k, v in DEFAULT.items() if k != "p"},
+        repetitions=8,
+        ps=tuple(sorted({*excess_by_columns.PS, 1_024})),
     )
     k = list(price.p).index(1_024)
     assert (
@@ -121,7 +126,7 @@ def test_the_columns_side_compares_both_ways_on_the_same_records():
 def test_theory_s_lam_is_resolved_once_m_is_known():
     page = open_page(lam="population")
     assert not page.exception and not page.error
-    lam = float(mixtures.support(**DEFAULT, lam="population", m="auto").plan.spec.lam)
+    lam = float(single_release.support(**DEFAULT, lam="population", m="auto").plan.spec.lam)
     assert f"at λ = {lam:.3g}" in texts(page) and "λ is fixed" in captions(page)
 
 
@@ -151,11 +156,8 @@ def test_the_default_stream_compares_with_no_privacy_and_with_the_bound():
     page = open_page(tab="streaming")
     assert not page.exception and not page.error
     play = regret.play("random", 8, 2_000, epsilon=1.0, delta=1e-6, repetitions=50, seed=7)
-    assert (
-        f"2,000 choices among 8 arms at ε = 1 lose {streaming_words.amount(play.expected[-1])} against the best arm"
-        in said(page)
-    )
-    assert f"no costs can force more than {streaming_words.amount(play.bound)} on average" in said(page)
+    assert f"2,000 choices among 8 arms at ε = 1 lose {amount(play.expected[-1])} against the best arm" in said(page)
+    assert f"no costs can force more than {amount(play.bound)} on average" in said(page)
     free = float(re.search(r"([\d.]+) without privacy", said(page))[1])
     assert 0 < free < 0.2 * play.expected[-1]
     assert f"{100 * play.trust[-1]:.0f}%" in texts(page) and "a stream has steps, T, not people" in captions(page)

@@ -5,6 +5,7 @@ import itertools
 import math
 import re
 from concurrent.futures import CancelledError
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,16 +23,9 @@ from dpcore.mechanisms.noise.spherical import NOISES
 from dpcore.mechanisms.objective.gaussian import ObjectiveGaussian
 from dpcore.mechanisms.output.gaussian import OutputGaussian
 from dpcore.solvers.multiclass.objective import ClassRecords
-from dpcore.studies import multiclass
-from dpcore.studies.multiclass import (
-    AccuracyQuestion,
-    Records,
-    accuracy_against,
-    accuracy_against_lam,
-    curves,
-    one_vs_rest,
-    runs_of,
-)
+from dpcore.studies.multiclass import curves, one_vs_rest, reference_risk
+from dpcore.studies.multiclass.curves import AccuracyQuestion, Records, accuracy_against, accuracy_against_lam
+from dpcore.studies.multiclass.one_vs_rest import runs_of
 from tests.ellipsoids import plain_psi
 from tests.studies.plain_classes import lowest, many, plain_features, two
 
@@ -67,18 +61,18 @@ def test_the_least_risk_in_a_ball_is_that_of_another_solver(C, radius, binds):
     other = minimize(risk, start, jac=True, method="SLSQP", constraints=[room], options=options)
     length = np.linalg.norm(other.x)
     assert other.success and (length > 0.999 * radius) == binds
-    found = multiclass.least_in_ball(ClassRecords(x, y, C), radius)
+    found = reference_risk.least_in_ball(ClassRecords(x, y, C), radius)
     assert found.risk == pytest.approx(other.fun, abs=found.gap + 1e-6) and 0.0 <= found.gap <= 1e-5 * (C - 1)
 
 
 def test_a_wider_ball_has_no_larger_least_risk_and_the_gap_covers_what_is_left():
     records = ClassRecords(np.array(table("iris", 40).train.X), table("iris", 40).train.y, 3)
-    found = [multiclass.least_in_ball(records, radius) for radius in (0.01, 0.1, 1.0, 5.0, 10.0, 30.0, 100.0)]
+    found = [reference_risk.least_in_ball(records, radius) for radius in (0.01, 0.1, 1.0, 5.0, 10.0, 30.0, 100.0)]
     for narrow, wide in itertools.pairwise(found):
         assert wide.risk - wide.gap <= narrow.risk
     assert found[0].risk > 1.9 and found[-1].risk < 0.2 < found[2].risk
     with pytest.raises(ValueError, match="radius must be a finite number > 0, got 0"):
-        multiclass.least_in_ball(records, 0.0)
+        reference_risk.least_in_ball(records, 0.0)
 
 
 def test_mean_losses_by_loops():
@@ -86,7 +80,7 @@ def test_mean_losses_by_loops():
     weights = np.random.default_rng(0).standard_normal((2, 3, 6))
     records = ClassRecords(np.array(split.train.X), split.train.y, 3)
     scores = weights @ plain_features(split.train.X).T
-    for found, s in zip(multiclass.mean_losses(records, weights), scores, strict=True):
+    for found, s in zip(reference_risk.mean_losses(records, weights), scores, strict=True):
         every = [
             plain_psi(s[c, i] - s[int(y), i], 0.5) for i, y in enumerate(split.train.y) for c in range(3) if c != y
         ]
@@ -104,13 +98,21 @@ def hockey_stick(epsilon, mu):
 @pytest.mark.parametrize("epsilon, delta", [(0.1, 1e-3), (1.0, 1e-6), (8.0, 1e-5)])
 def test_shares_add_up_to_the_budget(C, epsilon, delta):
     """Basic: epsilon and delta add up. Gaussian: mu^2 does; calibration keeps 1e-6 of mu in reserve, here 1e-4."""
-    share = multiclass.split_budget(Budget(epsilon, delta), C, answer=False)
+    share = one_vs_rest.split_budget(Budget(epsilon, delta), C, answer=False)
     assert (C * share.epsilon, C * share.delta) == pytest.approx((epsilon, delta), rel=1e-12)
-    share = multiclass.split_budget(Budget(epsilon, delta), C, answer=True)
+    share = one_vs_rest.split_budget(Budget(epsilon, delta), C, answer=True)
     each = brentq(lambda mu: hockey_stick(share.epsilon, mu) - share.delta, 1e-3, 50.0, xtol=1e-14)
     whole = brentq(lambda mu: hockey_stick(epsilon, mu) - delta, 1e-3, 50.0, xtol=1e-14)
     assert C * each**2 == pytest.approx(whole**2, rel=1e-4) and share.delta == delta
     assert C * share.epsilon > epsilon, "more than basic composition grants"
+
+
+def along(learner, split, budgets, **asked):
+    """The runs at each budget, stacked."""
+    each = [runs_of(learner, split, budget, **asked) for budget in budgets]
+    stacked = {field.name: [getattr(runs, field.name) for runs in each] for field in dc.fields(each[0])}
+    words = {"bounds": tuple(stacked.pop("bounds")), "reasons": tuple(stacked.pop("reason"))}
+    return SimpleNamespace(**words, **{name: np.array(values) for name, values in stacked.items()})
 
 
 @pytest.mark.parametrize("learner, kind", [("split", ObjectiveGaussian), ("split_answer", OutputGaussian)])
@@ -123,12 +125,12 @@ def test_every_record_enters_the_problem_of_every_class(monkeypatch, learner, ki
         return real(self, plan, data, start)
 
     monkeypatch.setattr(kind, "prepare", prepare)
-    runs_of(learner, split, BUDGETS[:1], repetitions=2)
+    along(learner, split, BUDGETS[:1], repetitions=2)
     assert len(seen) == 4
     for c, (spent, data) in enumerate(seen):
         assert np.allclose(data.X, plain_features(split.train.X), atol=1e-15)
         assert np.array_equal(data.y, np.where(split.train.y == c, 1.0, -1.0))
-        assert spent == multiclass.split_budget(BUDGETS[0], 4, answer=learner == "split_answer")
+        assert spent == one_vs_rest.split_budget(BUDGETS[0], 4, answer=learner == "split_answer")
     if learner == "split":
         assert sum(spent.epsilon for spent, _ in seen) == pytest.approx(BUDGETS[0].epsilon)
 
@@ -152,7 +154,7 @@ def test_ellipsoids_are_those_of_a_plain_solver(learner, lam):
     """Decisions are equal. The solver leaves 1e-6 of F, so 1e-3 of a model's length, and the risk is linear in that:
     1e-2 is left to it."""
     split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
-    found = runs_of(learner, split, BUDGETS, lam=lam, repetitions=4, seed=5)
+    found = along(learner, split, BUDGETS, lam=lam, repetitions=4, seed=5)
     knobs = {"pure": {"noise": "gamma"}, "answer": {"perturbed": "output"}}.get(learner, {})
     mechanism = dpcore.make_mechanism("gaussian_classifier", **knobs)
     law = NOISES[mechanism.noise]
@@ -186,13 +188,13 @@ def test_ellipsoids_are_those_of_a_plain_solver(learner, lam):
 def test_one_against_the_others_is_that_of_a_plain_solver(learner):
     """Solved to the accuracy of a picture: at most one of 80 decisions may differ."""
     split, C, q = table(DRAWN, 60, C=3, m=80), 3, 6
-    found = runs_of(learner, split, BUDGETS, repetitions=4, seed=5)
+    found = along(learner, split, BUDGETS, repetitions=4, seed=5)
     answer = learner == "split_answer"
     mechanism = dpcore.make_mechanism("output_gaussian" if answer else "objective_gaussian")
     Z, fresh = plain_features(split.train.X), plain_features(split.test.X)
     assert get_loss("huber_hinge").shape == 0.5
     for k, budget in enumerate(BUDGETS):
-        plan = mechanism.calibrate(Spec("huber_hinge", 60, q), multiclass.split_budget(budget, C, answer))
+        plan = mechanism.calibrate(Spec("huber_hinge", 60, q), one_vs_rest.split_budget(budget, C, answer))
         ridge, thetas, quiet = float(plan.spec.lam), np.empty((4, C, q)), np.empty((C, q))
         assert found.lam[k] == ridge and found.bounds[k] == ()
         for c in range(C):
@@ -206,19 +208,19 @@ def test_one_against_the_others_is_that_of_a_plain_solver(learner):
     assert np.isnan(found.risk).all() and np.isnan(found.over).all() and np.isnan(found.each).all()
 
 
-@pytest.mark.parametrize("learner", multiclass.LEARNERS)
+@pytest.mark.parametrize("learner", one_vs_rest.LEARNERS)
 def test_without_noise_all_runs_are_the_quiet_one(learner):
     """At epsilon = 1e6 a run may differ in the few records on a border, here 4 of 400."""
     split = table(DRAWN, 300, C=3, m=400)
-    found = runs_of(learner, split, [Budget(1e6, 1e-5)], lam="auto" if "split" in learner else 0.02, repetitions=2)
+    found = along(learner, split, [Budget(1e6, 1e-5)], lam="auto" if "split" in learner else 0.02, repetitions=2)
     assert np.abs(found.accuracy - found.quiet).max() <= 4 / 400 and found.quiet[0] > 0.7
 
 
-@pytest.mark.parametrize("learner", multiclass.LEARNERS)
+@pytest.mark.parametrize("learner", one_vs_rest.LEARNERS)
 def test_noise_is_that_of_the_seed_and_fewer_repetitions_are_a_prefix(learner):
     split = table(DRAWN, 200, C=3, m=400)
     longer, shorter, again = (
-        runs_of(learner, split, [BUDGETS[0]], repetitions=size, seed=seed).accuracy[0]
+        along(learner, split, [BUDGETS[0]], repetitions=size, seed=seed).accuracy[0]
         for size, seed in ((6, 1), (2, 1), (2, 2))
     )
     assert np.array_equal(longer[:2], shorter) and not np.array_equal(shorter, again)
@@ -228,24 +230,24 @@ def test_what_is_refused_is_a_reason_and_nan():
     split = table(DRAWN, 60, C=3, m=20)
     pure, free = Budget(1.0), Budget(1.0, 1e-5)
     for learner in ("ellipsoids", "answer", "split", "split_answer"):
-        found = runs_of(learner, split, [pure, free], repetitions=2)
+        found = along(learner, split, [pure, free], repetitions=2)
         assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0", "")
         assert np.isnan(found.accuracy[0]).all() and np.isfinite(found.accuracy[1]).all()
         assert np.isnan([found.quiet[0], found.lam[0]]).all() and found.bounds[0] == ()
-    assert runs_of("pure", split, [pure], repetitions=2).reasons == ("",)
-    found = runs_of("ellipsoids", split, [free], lam=1e-4, repetitions=2)
+    assert along("pure", split, [pure], repetitions=2).reasons == ("",)
+    found = along("ellipsoids", split, [free], lam=1e-4, repetitions=2)
     assert re.search("needs lam > .* for epsilon = 1 and n = 60, got 0.0001", found.reasons[0])
     with pytest.raises(ValueError, match="learner must be one of ellipsoids, pure, answer, split, split_answer, got"):
-        runs_of("one", split, [free])
+        along("one", split, [free])
     with pytest.raises(ValueError, match="repetitions must be even, got 3"):
-        runs_of("split", split, [free], repetitions=3)
+        along("split", split, [free], repetitions=3)
 
 
 @pytest.mark.parametrize("source, n", [(DRAWN, 400), ("iris", 105), ("wine", 125)])
 @pytest.mark.parametrize("learner", ["ellipsoids", "pure"])
 def test_no_release_exceeds_what_is_proved_of_it(source, n, learner):
     """In every run; 1e-5 of it is the solver's share."""
-    found = runs_of(learner, table(source, n), [Budget(e, 1e-5) for e in (0.3, 1.0, 10.0, 100.0)], repetitions=6)
+    found = along(learner, table(source, n), [Budget(e, 1e-5) for e in (0.3, 1.0, 10.0, 100.0)], repetitions=6)
     assert (found.over <= found.each * (1 + 1e-5)).all() and (found.over > -1e-6).all()
     assert (found.over > 0.2 * found.each).any(), "a bound that says something"
 
@@ -267,7 +269,7 @@ def test_each_place_of_an_axis_has_its_own_records_and_budget():
             splits = [table(DRAWN, 150, seed, **facts) for seed in (7, 8)]
             for key, measured in found.learners.items():
                 runs = [
-                    runs_of(key, split, [Budget(epsilon, 1e-5)], repetitions=6, seed=seed)
+                    along(key, split, [Budget(epsilon, 1e-5)], repetitions=6, seed=seed)
                     for split, seed in zip(splits, (7, 8), strict=True)
                 ]
                 every = np.concatenate([run.accuracy[0] for run in runs])
@@ -307,8 +309,8 @@ def test_what_comes_from_the_cache_is_what_is_computed_afresh(monkeypatch):
     assert len(computed) == 8
     kept = accuracy_against(*call, **shared)
     assert len(computed) == 8
-    curves._RUNS.clear()
-    curves._PLAIN.clear()
+    curves._runs.cache.clear()
+    curves._plain.cache.clear()
     fresh = accuracy_against(*call, **shared)
     assert len(computed) == 16
     for other in (kept, fresh):
@@ -348,21 +350,21 @@ def test_questions_are_equal_wherever_the_slider_of_their_axis_stands():
     assert asked("d").source == DRAWN
 
 
-def test_what_is_given_up_ends_between_two_models_and_is_not_kept(monkeypatch):
+def test_what_is_given_up_ends_between_two_models_and_is_not_kept():
     """At every moment at which it asks; afterwards the answer is that of an undisturbed process."""
     asked = AccuracyQuestion("classes", (2, 3), Records(DRAWN, 80, 91), 1.0, 1e-5, repetitions=2, datasets=1)
     moments = itertools.count()
     (whole,) = asked.snapshots(lambda: next(moments) < 0)
     times = next(moments)
     assert times > 10
-    for name in ("_RUNS", "_PLAIN"):
-        monkeypatch.setattr(curves, name, getattr(curves, name).like())
+    curves._runs.cache.clear()
+    curves._plain.cache.clear()
     for stop in range(times):
         now = itertools.count()
         with pytest.raises(CancelledError):
             list(asked.snapshots(lambda stop=stop, now=now: next(now) >= stop))
-        curves._RUNS.clear()
-        curves._PLAIN.clear()
+        curves._runs.cache.clear()
+        curves._plain.cache.clear()
     (again,) = asked.snapshots()
     same(whole, again)
 
@@ -394,14 +396,12 @@ def test_what_an_axis_refuses():
 @pytest.mark.parametrize("learner", ["ellipsoids", "pure"])
 def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source, n, learner):
     epsilons = (0.3, 3.0, 30.0)
-    found = multiclass.excess_against_epsilon(
-        epsilons, Records(source, n, 1), delta=1e-5, learner=learner, repetitions=10
-    )
+    found = curves.excess_against_epsilon(epsilons, Records(source, n, 1), delta=1e-5, learner=learner, repetitions=10)
     split = table(source, n, 1)
-    runs = runs_of(learner, split, [Budget(e, 1e-5) for e in epsilons], repetitions=10, seed=1)
+    runs = along(learner, split, [Budget(e, 1e-5) for e in epsilons], repetitions=10, seed=1)
     records = ClassRecords(np.array(split.train.X), split.train.y, split.classes)
-    least = multiclass.least_in_ball(records, 10.0)
-    assert (found.least, found.gap) == (least.risk, least.gap) and found.gap <= 1e-5 * (split.classes - 1)
+    least = reference_risk.least_in_ball(records, 10.0)
+    assert found.least == least.risk and least.gap <= 1e-5 * (split.classes - 1)
     assert found.excess.mean == pytest.approx(runs.risk.mean(axis=1) - least.risk, abs=1e-12)
     assert found.over.q90 == pytest.approx(np.quantile(runs.over, 0.9, axis=1), rel=1e-9)
     assert found.over_bound == pytest.approx(runs.each.mean(axis=1), rel=1e-12)
@@ -413,11 +413,11 @@ def test_excess_is_measured_from_the_certified_least_and_keeps_its_bounds(source
 
 
 def test_no_excess_without_a_guarantee():
-    found = multiclass.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=0.0, repetitions=2)
+    found = curves.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=0.0, repetitions=2)
     assert found.reasons == ("Gaussian noise needs delta > 0, got delta = 0",)
     assert np.isnan([found.excess.mean[0], found.bound[0], found.over_bound[0], found.lam[0]]).all()
     with pytest.raises(ValueError, match="learner must be one of ellipsoids, pure, got 'split'"):
-        multiclass.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=1e-5, learner="split")
+        curves.excess_against_epsilon((1.0,), Records(DRAWN, 100, 0), delta=1e-5, learner="split")
 
 
 # Another lam
@@ -427,11 +427,11 @@ def test_a_factor_is_one_of_the_default_lam():
     records, split = Records("wine", 125, 2), table("wine", 125, 2)
     found = accuracy_against_lam((1.0, 10.0), records, delta=1e-5, factors=(1e-3, 0.5, 1.0, 5.0), repetitions=2)
     for i, epsilon in enumerate((1.0, 10.0)):
-        auto = runs_of("ellipsoids", split, [Budget(epsilon, 1e-5)], repetitions=2, seed=2)
+        auto = along("ellipsoids", split, [Budget(epsilon, 1e-5)], repetitions=2, seed=2)
         assert found.default[i] == auto.accuracy.mean() == found.accuracy[i, 2]
         for k in (1, 3):
             lam = found.factor[k] * auto.lam[0]
-            other = runs_of("ellipsoids", split, [Budget(epsilon, 1e-5)], lam=lam, repetitions=2, seed=2)
+            other = along("ellipsoids", split, [Budget(epsilon, 1e-5)], lam=lam, repetitions=2, seed=2)
             assert found.accuracy[i, k] == pytest.approx(other.accuracy.mean(), rel=1e-12)
         assert np.isnan(found.accuracy[i, 0]), "too small for a guarantee"
         assert found.oracle[i] == max(found.accuracy[i, 1:]) >= found.default[i]
@@ -443,6 +443,6 @@ def test_a_factor_is_one_of_the_default_lam():
 
 def test_learners_share_no_noise():
     """Each learner, class and repetition has a generator of its own."""
-    keys = [*multiclass.LEARNERS, *(f"split {c}" for c in range(3)), *(f"split_answer {c}" for c in range(3))]
+    keys = [*one_vs_rest.LEARNERS, *(f"split {c}" for c in range(3)), *(f"split_answer {c}" for c in range(3))]
     first = [rng.random() for key in keys for rng in one_vs_rest._generators(key, 4, 0)]
     assert len(set(first)) == 2 * len(keys)

@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 import dpcore
 from dpcore import Budget, NotApplicable, Spec
 from dpcore.core.rng import generator
-from dpcore.studies import multiclass
-from dpcore.studies.multiclass import Records
+from dpcore.studies.multiclass import curves, decision_regions
+from dpcore.studies.multiclass.curves import Records
 from tests.studies.plain_classes import lowest, many, plain_features
 
 DRAWN = "gaussian_classes"
@@ -65,7 +65,7 @@ PICTURES = [
 
 @pytest.mark.parametrize("records, epsilon", PICTURES, ids=lambda v: getattr(v, "source", v))
 def test_a_picture_shows_the_release(records, epsilon):
-    found = multiclass.picture(records, epsilon=epsilon, delta=1e-6)
+    found = decision_regions.picture(records, epsilon=epsilon, delta=1e-6)
     split, raw, shifted, farthest = released(records, epsilon, 1e-6)
     assert farthest <= 1.0 + 1e-9 and np.linalg.eigvalsh(shifted)[:, 0].min() > -1e-9
     # Decisions on the plane, where no score is within 1e-9 of another; rows go upwards.
@@ -86,7 +86,7 @@ def test_a_picture_shows_the_release(records, epsilon):
     weights = lowest(
         many,
         (split.classes, (split.train.p + 1) * (split.train.p + 2) // 2),
-        multiclass.PLAIN_MU / split.train.n,
+        curves.PLAIN_MU / split.train.n,
         np.zeros((split.classes, (split.train.p + 1) * (split.train.p + 2) // 2)),
         plain_features(split.train.X),
         split.train.y,
@@ -101,7 +101,7 @@ def test_a_picture_shows_the_release(records, epsilon):
 @pytest.mark.parametrize("records, epsilon", PICTURES, ids=lambda v: getattr(v, "source", v))
 def test_each_ellipse_is_the_largest_in_its_own_region(records, epsilon):
     """A level of the class's score; classes without one have their centre in another's region."""
-    found = multiclass.picture(records, epsilon=epsilon, delta=1e-6)
+    found = decision_regions.picture(records, epsilon=epsilon, delta=1e-6)
     _, _, shifted, _ = released(records, epsilon, 1e-6)
     some, d = np.linspace(-2.0, 2.0, 401), shifted.shape[1] - 1
 
@@ -127,13 +127,13 @@ def test_each_ellipse_is_the_largest_in_its_own_region(records, epsilon):
 
 
 def test_true_ellipses_are_at_two_standard_deviations():
-    found = multiclass.picture(Records(DRAWN, 300, 4, d=3), epsilon=3.0, delta=1e-6)
+    found = decision_regions.picture(Records(DRAWN, 300, 4, d=3), epsilon=3.0, delta=1e-6)
     law = Records(DRAWN, 300, 4, d=3).split().truth
     assert len(found.true) == 3 and np.array_equal(found.centres, law.means[:, :2])
     for outline, mean, covariance in zip(found.true, law.means, law.covariances, strict=True):
         away = np.linalg.solve(np.linalg.cholesky(covariance[:2, :2]), (outline - mean[:2]).T)
         assert np.linalg.norm(away, axis=0) == pytest.approx(np.full(len(outline), 2.0), rel=1e-9)
-    real = multiclass.picture(Records("iris", 105, 0), epsilon=3.0, delta=1e-6)
+    real = decision_regions.picture(Records("iris", 105, 0), epsilon=3.0, delta=1e-6)
     train = Records("iris", 105, 0).split().train
     middle = np.array([np.mean([x for x, y in zip(train.X, train.y, strict=True) if y == c], axis=0) for c in range(3)])
     assert real.true == () and real.columns == (2, 3), "the petals tell the species apart"
@@ -144,6 +144,6 @@ def test_true_ellipses_are_at_two_standard_deviations():
 
 def test_no_picture_without_a_guarantee():
     with pytest.raises(NotApplicable, match="Gaussian noise needs delta > 0, got delta = 0"):
-        multiclass.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=0.0)
+        decision_regions.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=0.0)
     with pytest.raises(NotApplicable, match="needs lam > "):
-        multiclass.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=1e-6, lam=1e-5)
+        decision_regions.picture(Records(DRAWN, 100, 0), epsilon=1.0, delta=1e-6, lam=1e-5)

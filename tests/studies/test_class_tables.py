@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dpcore.studies.multiclass import Records, accuracy_against, accuracy_against_lam
+from dpcore.studies.multiclass.curves import Records, accuracy_against, accuracy_against_lam
 from tests.harness import ROOT
 
 EPSILONS = (1.0, 10.0, 30.0)

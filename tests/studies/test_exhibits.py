@@ -16,8 +16,7 @@ from dpcore.audit.objective_worst_pair import FAR, HuberPair, pair_plan, worst_f
 from dpcore.mechanisms.noise import generalized_gaussian
 from dpcore.solvers.multiclass.objective import MulticlassObjective, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
-from dpcore.studies import multiclass
-from dpcore.studies.papers import exhibits
+from dpcore.studies.papers import exhibits, pathak_raj, pathak_raj_leak
 from dpcore.studies.papers.exhibits import EXHIBITS, Finding, pure_bounds, rounded_down, run_exhibit
 from tests.harness import ROOT
 
@@ -198,14 +197,14 @@ def test_corrected_twins_are_not_flagged_by_the_same_test(seed):
 
 def test_a_classifier_with_noise_for_each_class_is_not_flagged():
     """Guesses as of the exhibit, on its records, about as many: flagged with probability at most 0.001."""
-    pair = multiclass.neighbours()
-    noise = 0.5 * multiclass.published_noise(1, 1.0, 1_000, np.random.default_rng(7)).reshape(500, 2, 2, 2)
+    pair = pathak_raj_leak.neighbours()
+    noise = 0.5 * pathak_raj.published_noise(1, 1.0, 1_000, np.random.default_rng(7)).reshape(500, 2, 2, 2)
     right = guesses = 0
     for (mine, theirs), drawn in zip((pair, pair[::-1]), (noise[:250], noise[250:]), strict=True):
         weights = minimise_ellipsoids(
             MulticlassObjective(mine, mu=0.5, tau=0.5, noise=svec(drawn), cone=True), tol=1e-10
         ).weights
-        own, other = multiclass.residuals(mine, weights), multiclass.residuals(theirs, weights)
+        own, other = pathak_raj_leak.residuals(mine, weights), pathak_raj_leak.residuals(theirs, weights)
         told = ~np.isnan(own)
         guesses, right = guesses + int(told.sum()), right + int((own < other)[told].sum())
     assert guesses > 300

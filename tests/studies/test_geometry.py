@@ -14,20 +14,17 @@ from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, length, norm_ball
-from dpcore.studies.geometry import (
+from dpcore.studies.geometry.excess_by_norm import (
     against_order,
     column_sums,
     gaussian_length,
-    optimum,
     orders,
-    people,
-    population_excess,
-    table_row,
     vertex_temperature,
 )
+from dpcore.studies.geometry.synthetic_data import optimum, people, population_excess
+from dpcore.studies.geometry.table_1 import table_row
 
 NORMS = (1.0, 1.1, 1.5, 2.0, 4.0, math.inf)
-SMOOTH = ("logistic", "huber_hinge", "huber", "squared")
 
 
 def atoms(p_norm, d):
@@ -62,16 +59,16 @@ def test_people_keep_the_promise_and_have_the_law(p_norm):
 
 
 @pytest.mark.parametrize("p_norm", NORMS)
-@pytest.mark.parametrize("loss", SMOOTH)
-def test_the_best_model_is_certified_by_its_gradient_over_all_records(p_norm, loss):
-    """F(x) - F* <= <grad F(x), x> + size ||grad F(x)||_q*, over the 2^d records there are; inside and on the border."""
-    for d, size in ((1, 0.7), (6, 1.0), (11, 0.3), (6, 9.0)):
-        found = optimum(p_norm, d, size, loss)
+def test_the_best_model_is_certified_by_its_gradient_over_all_records(p_norm):
+    """F(x) - F* <= <grad F(x), x> + ||grad F(x)||_q*, over the 2^d records there are."""
+    loss = "logistic"
+    for d in (1, 2, 6, 11):
+        found = optimum(p_norm, d)
         rows, chances = atoms(p_norm, d)
         margins, ones = rows @ found.theta, np.ones(len(rows))
         gradient = (chances * get_loss(loss).derivative(margins, ones)) @ rows
-        assert length(found.theta, p_norm)[0] <= size * (1 + 1e-12)
-        assert gradient @ found.theta + size * length(gradient, dual_order(p_norm))[0] < 1e-11 * size
+        assert length(found.theta, p_norm)[0] <= 1 + 1e-12
+        assert gradient @ found.theta + length(gradient, dual_order(p_norm))[0] < 1e-11
         assert found.risk == pytest.approx(risk_of(found.theta, p_norm, d, loss), rel=1e-12)
         assert found.nothing == pytest.approx(risk_of(np.zeros(d), p_norm, d, loss) - found.risk, abs=1e-13)
 
@@ -84,8 +81,6 @@ def test_the_least_risk_is_stable_in_high_dimension():
     found = optimum(1.5, d)
     assert found.risk == pytest.approx(expected, abs=1e-10)
     assert found.theta == pytest.approx(np.full(d, d ** (-1 / 1.5)))
-    # A kink is no obstacle: with margins near 4.5 the hinge loss is 0 for all u from 1/4.4 on.
-    assert optimum(2.0, d, 9.0, "hinge").risk < 1e-12
 
 
 @pytest.mark.parametrize("p_norm", (1.0, 1.5, math.inf))
@@ -96,12 +91,11 @@ def test_population_excess_is_that_of_all_records(p_norm):
     best = optimum(p_norm, d)
     found = population_excess(np.vstack([models, best.theta]), p_norm, count=20_000, seed=2)
     exact = np.array([risk_of(theta, p_norm, d, "logistic") for theta in models]) - best.risk
-    assert (np.abs(found.value[:-1] - exact) < 5 * found.se[:-1]).all()
-    assert abs(found.value[-1]) < 1e-15 and found.se[-1] < 1e-15
-    # The error is that of losses: the spread of 40 measurements, each of 500 records, is within 5 of its errors.
-    many = [population_excess(models[:1], p_norm, count=500, seed=s) for s in range(40)]
-    spread = np.std([float(each.value[0]) for each in many], ddof=1)
-    assert abs(spread / np.mean([each.se[0] for each in many]) - 1) < 5 / math.sqrt(2 * 39)
+    rows, chances = atoms(p_norm, d)
+    losses = np.array([get_loss("logistic").value(rows @ t, np.ones(len(rows))) for t in (*models, best.theta)])
+    differences = losses[:-1] - losses[-1]
+    errors = np.sqrt((chances @ differences.T**2 - (chances @ differences.T) ** 2) / 20_000)
+    assert (np.abs(found[:-1] - exact) < 5 * errors).all() and abs(found[-1]) < 1e-15
 
 
 def test_blocks_change_nothing_and_keep_memory_small(monkeypatch):
@@ -110,7 +104,7 @@ def test_blocks_change_nothing_and_keep_memory_small(monkeypatch):
     whole = population_excess(models, 1.5, count=1_003, seed=5)
     monkeypatch.setattr(module, "_BLOCK", 300)
     parts = population_excess(models, 1.5, count=1_003, seed=5)
-    assert parts.value == pytest.approx(whole.value, rel=1e-12) and parts.se == pytest.approx(whole.se, rel=1e-9)
+    assert parts == pytest.approx(whole, rel=1e-12)
     monkeypatch.undo()
     wide = np.zeros((4, 50_000))
     tracemalloc.start()
@@ -227,14 +221,11 @@ def test_gaussian_length_is_above_the_mean_and_close():
         assert 0.99 * mean < gaussian_length(d, q) < (1.35 if d < 200 else 1.15) * mean, (d, q)
 
 
-def test_the_axis_is_increasing_and_named():
+def test_the_axis_is_increasing():
     for d in (3, 100, 1_000, 22_026, 100_000):
         grid = orders(d)
         assert min(np.diff(grid)) > 0.005 and 1 + 1 / math.log(d) in grid and {1.0, 2.0, math.inf} < set(grid)
         assert len(grid) == (7 if d == 22_026 else 8)
-    found = against_order(3, 2, 1.0, 1e-6, 0, 2)
-    assert dict(zip(found.p_norm, found.words, strict=True))[math.inf] == "box"
-    assert [word for word in found.words if word] == ["Lasso", "Euclid", "box"]
 
 
 def test_table_1_by_hand():
@@ -243,7 +234,6 @@ def test_table_1_by_hand():
     row = table_row(1.0, d, n, epsilon, delta)
     assert row.upper.sampling == row.lower.sampling == pytest.approx(math.sqrt(math.log(100) / n))
     assert row.upper.privacy == pytest.approx((math.log(100) / 1_500) ** (2 / 3))
-    assert row.published.privacy == pytest.approx(math.log(100) / (0.5 * math.sqrt(n)))
     row = table_row(1.5, d, n, epsilon, delta)  # kappa = 1 / (p - 1) = 2
     assert row.upper.sampling == pytest.approx(math.sqrt(2 / n))
     assert row.upper.privacy == pytest.approx(2 * math.sqrt(d * log) / 1_500)
@@ -256,20 +246,13 @@ def test_table_1_by_hand():
     row = table_row(math.inf, d, n, epsilon, delta)
     assert row.upper.sampling == pytest.approx(math.sqrt(d / n))
     assert row.upper.privacy == pytest.approx(d * math.sqrt(log) / 1_500)
-    assert [table_row(p, d, n, epsilon, delta).regime for p in (1, 1.5, 2, 4, math.inf)] == [
-        "p = 1",
-        "1 < p < 2",
-        "p = 2",
-        "2 < p < ∞",
-        "p = ∞",
-    ]
 
 
 @pytest.mark.parametrize("p_norm", (1.0, 1.001, 1.1, 1.9, 2.0, 2.1, 8.0, math.inf))
 def test_table_1_hangs_together(p_norm):
     for d, n, epsilon, delta in itertools.product((1, 30, 10_000), (2, 1_000, 10**7), (0.1, 1.0, 5.0), (1e-9, 1e-3)):
         row = table_row(p_norm, d, n, epsilon, delta)
-        assert 0 < row.lower.value <= row.upper.value <= 1 and row.lower.value <= row.published.value
+        assert 0 < row.lower.value <= row.upper.value <= 1
         assert row.lower.lower and "hardest data" in row.lower.assumes and not row.upper.lower
         # Both terms are equal at `free`, which may be below the least n that is allowed.
         if row.free < 2:
@@ -298,9 +281,6 @@ def test_table_1_is_continuous_at_two_and_not_at_one():
         (lambda: people(0.5, 10, 2, 0), "p_norm must be"),
         (lambda: people(1.5, 1, 2, 0), "n must be"),
         (lambda: people(1.5, 10, 0, 0), "d must be"),
-        (lambda: optimum(1.5, 2, 0.0), "size must be"),
-        (lambda: optimum(1.5, 2, 1.0, "mean"), "loss must be"),
-        (lambda: optimum(1.5, 2, 1.0, "linear"), "loss must be"),
         (lambda: population_excess(np.zeros((1, 2)), 1.5, count=1, seed=0), "count must be"),
         (lambda: against_order(2, 10, 1.0, 1e-6, 0), "d must be"),
         (lambda: against_order(5, 10, 1.0, 0.0, 0), "delta must be"),

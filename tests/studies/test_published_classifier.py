@@ -13,7 +13,7 @@ from scipy.special import k1
 from dpcore.core.rng import generator
 from dpcore.solvers.multiclass.objective import MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
-from dpcore.studies import multiclass as K
+from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from tests.ellipsoids import plain_psi, records
 
 
@@ -52,7 +52,7 @@ def printed_value(r, A, Phi):
 
 
 def positive_terms(draws, seed, epsilon=1.0, d=1):
-    A = 0.5 * K.linear_terms(K.published_noise(d, epsilon, draws, np.random.default_rng(seed)), 1.0)
+    A = 0.5 * pathak_raj.linear_terms(pathak_raj.published_noise(d, epsilon, draws, np.random.default_rng(seed)), 1.0)
     return A[np.linalg.eigvalsh(A)[:, 0] > 0.0]
 
 
@@ -62,14 +62,14 @@ def positive_terms(draws, seed, epsilon=1.0, d=1):
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_noise_has_the_printed_law(epsilon):
     """Kolmogorov and Smirnov for the norm of sym(b) at d = 1, moments of entries at d = 3; false alarms: 0.001 each."""
-    b = K.published_noise(1, epsilon, 20_000, np.random.default_rng(0))
+    b = pathak_raj.published_noise(1, epsilon, 20_000, np.random.default_rng(0))
     assert np.array_equal(b, b.swapaxes(1, 2))
     rho = np.linspace(1e-9, 120.0 / epsilon, 200_001)
     cdf = cumulative_trapezoid(4.0 * math.pi * rho**2 * symmetric_density(rho, epsilon), rho, initial=0.0)
     assert cdf[-1] == pytest.approx(1.0, abs=1e-6)
     assert stats.kstest(np.linalg.norm(b, axis=(1, 2)), lambda v: np.interp(v, rho, cdf)).pvalue > 0.001
     # E b_ij^2 = E ||b||^2 / N for N = 16 entries, half of that where two independent ones are averaged.
-    b = K.published_noise(3, epsilon, 20_000, np.random.default_rng(1))
+    b = pathak_raj.published_noise(3, epsilon, 20_000, np.random.default_rng(1))
     square = 17.0 * (2.0 / epsilon) ** 2
     for entries, expected in ((b[:, range(4), range(4)], square), (b[:, [0, 0, 1], [1, 3, 2]], 0.5 * square)):
         means = (entries**2).mean(1)
@@ -79,7 +79,7 @@ def test_the_noise_has_the_printed_law(epsilon):
 @pytest.mark.parametrize(("epsilon", "lam"), [(1.0, 1.0), (4.0, 0.5), (10.0, 10.0)])
 def test_the_share_with_a_minimiser_is_the_integral_at_d_1(epsilon, lam):
     """False alarm: 1e-4."""
-    truth, found = exact_share(epsilon, lam), K.existence(1, epsilon, lam)
+    truth, found = exact_share(epsilon, lam), pathak_raj.existence(1, epsilon, lam)
     assert abs(found.share - truth) < 3.9 * math.sqrt(truth * (1.0 - truth) / found.draws)
     assert found.low < found.share < found.high
 
@@ -88,7 +88,7 @@ def test_the_share_s_interval_errs_no_more_often_than_it_says():
     """300 intervals of 100 draws against the integral; false alarm: 1e-4."""
     truth = exact_share(1.0, 1.0)
     assert truth == pytest.approx(0.1852, abs=5e-5)
-    found = [K.existence(1, 1.0, 1.0, draws=100, seed=seed) for seed in range(300)]
+    found = [pathak_raj.existence(1, 1.0, 1.0, draws=100, seed=seed) for seed in range(300)]
     missed = sum(not s.low <= truth <= s.high for s in found)
     assert missed <= stats.binom.isf(1e-4, 300, 0.05)
     interval = stats.binomtest(found[0].found, 100).proportion_ci(0.95, method="exact")
@@ -99,26 +99,26 @@ def test_the_share_s_interval_errs_no_more_often_than_it_says():
     ("d", "epsilon", "lam", "share"), [(2, 1.0, 1.0, 0.035), (4, 1.0, 1.0, 0.0003), (4, 10.0, 10.0, 0.42)]
 )
 def test_how_often_there_is_a_minimiser(d, epsilon, lam, share):
-    found = K.existence(d, epsilon, lam)
+    found = pathak_raj.existence(d, epsilon, lam)
     assert found.low <= share * 1.03 and found.high >= share * 0.97
 
 
 def test_a_minimiser_exists_with_probability_at_most_a_half():
     """The last diagonal entry must be > 0, whatever lam is; false alarm of the last line: 0.025."""
-    b = K.published_noise(2, 100.0, 4_000, np.random.default_rng(2))
-    A = K.linear_terms(b, 50.0)
+    b = pathak_raj.published_noise(2, 100.0, 4_000, np.random.default_rng(2))
+    A = pathak_raj.linear_terms(b, 50.0)
     exists = np.linalg.eigvalsh(A)[:, 0] > 0.0
     assert exists.sum() > 1_500 and (b[exists, 2, 2] > 0.0).all()
     assert np.array_equal(A[:, 2, 2], b[:, 2, 2]) and np.allclose((A - b)[:, :2, :2], 50.0 * np.eye(2))
-    assert K.existence(4, 100.0, 100.0).low < 0.5
+    assert pathak_raj.existence(4, 100.0, 100.0).low < 0.5
 
 
 def test_a_negative_eigenvalue_lets_the_objective_fall_without_end_and_a_positive_matrix_does_not():
     r, rng = records(n=12, d=2, classes=3), np.random.default_rng(3)
     Phi = rng.standard_normal((3, 3, 3))
     Phi = Phi @ Phi.swapaxes(1, 2)
-    for b in K.published_noise(2, 1.0, 5, rng):
-        A = K.linear_terms(b, 1.0)
+    for b in pathak_raj.published_noise(2, 1.0, 5, rng):
+        A = pathak_raj.linear_terms(b, 1.0)
         values, vectors = np.linalg.eigh(A)
         assert values[0] < 0.0
         v = vectors[:, 0]
@@ -133,9 +133,9 @@ def test_a_negative_eigenvalue_lets_the_objective_fall_without_end_and_a_positiv
 
 def test_the_printed_objective_s_minimisers_agree_with_an_independent_optimiser():
     """Phi = L L' without a constraint on L, from several starts; the rank of L is full."""
-    r, _ = K.neighbours()
+    r, _ = pathak_raj_leak.neighbours()
     A = positive_terms(60, 4)
-    weights, gaps = K.minimise_printed(r, A, np.random.default_rng(0))
+    weights, gaps = pathak_raj_leak.minimise_printed(r, A, np.random.default_rng(0))
     assert len(A) >= 8 and (gaps <= 1e-9).all()
     for a, w in zip(A[:8], weights, strict=False):
 
@@ -156,27 +156,27 @@ def test_the_printed_objective_s_minimisers_agree_with_an_independent_optimiser(
 
 def test_a_certified_gap_is_a_bound_on_what_is_left():
     """At models with and without error, of two classes and with zeros; the minimum by `minimise_printed`."""
-    r, _ = K.neighbours()
+    r, _ = pathak_raj_leak.neighbours()
     A = positive_terms(200, 5)
-    weights, gaps = K.minimise_printed(r, A, np.random.default_rng(0))
+    weights, gaps = pathak_raj_leak.minimise_printed(r, A, np.random.default_rng(0))
     best = np.array([printed_value(r, a, smat(w)) for a, w in zip(A, weights, strict=True)])
     rng = np.random.default_rng(2)
     for size in (1e-3, 0.1, 1.0):
         half = rng.standard_normal((len(A), 2, 2, 2)) * size**0.5
         other = weights + svec(half @ half.swapaxes(-1, -2))
         left = np.array([printed_value(r, a, smat(w)) for a, w in zip(A, other, strict=True)]) - best
-        bound = K.certified_gaps(r, A, other)
+        bound = pathak_raj_leak.certified_gaps(r, A, other)
         assert (left > 0.0).all() and (left <= bound + gaps).all()
         assert np.median(bound / left) < 100.0  # and says something
     # Feasibility alone, or slackness alone, would accept these.
     shrunk = np.zeros_like(weights)
     left = 20.0 - best
-    assert (left <= K.certified_gaps(r, A, shrunk)).all() and (left > 1e-3).any()
+    assert (left <= pathak_raj_leak.certified_gaps(r, A, shrunk)).all() and (left > 1e-3).any()
 
 
 def test_other_than_two_classes_are_refused():
     with pytest.raises(ValueError, match="records must have 2 classes, got 3"):
-        K.minimise_printed(records(), np.eye(3)[None], np.random.default_rng(0))
+        pathak_raj_leak.minimise_printed(records(), np.eye(3)[None], np.random.default_rng(0))
 
 
 # The equation
@@ -197,39 +197,39 @@ def test_residuals_are_those_of_bases_of_the_ranges():
             G[y] -= slope * np.outer(x[i], x[i])
     Q = [np.linalg.svd(u, full_matrices=False)[0] for u in U]
     expected = max(np.linalg.norm(Q[c].T @ (G[c] - G[k]) @ Q[k]) for c in range(3) for k in range(c))
-    assert K.residuals(r, svec(Phi)[None])[0] == pytest.approx(expected, rel=1e-6)
-    assert np.isnan(K.residuals(r, svec(Phi * np.array([1.0, 0.0, 0.0])[:, None, None])[None])[0])
+    assert pathak_raj_leak.residuals(r, svec(Phi)[None])[0] == pytest.approx(expected, rel=1e-6)
+    assert np.isnan(pathak_raj_leak.residuals(r, svec(Phi * np.array([1.0, 0.0, 0.0])[:, None, None])[None])[0])
 
 
 def test_the_printed_mechanism_betrays_which_of_two_neighbours_it_was_trained_on():
     """Every guess is right; a blind one would get there with probability 2^-guesses."""
     for seed in (0, 1):
-        found = K.betrayal(seed=seed)
+        found = pathak_raj_leak.betrayal(seed=seed)
         assert found.draws == 3_000 and abs(found.exist / 3_000 - exact_share(1.0, 1.0)) < 0.028  # 1e-4
-        assert found.solved == found.exist >= found.guesses > 0.85 * found.exist
+        assert found.exist >= found.guesses > 0.85 * found.exist
         assert found.right == found.guesses and 480 < found.guesses < 560
         assert found.own.max() < 1e-12 and np.median(found.own) < 1e-14
         assert 0.4 < np.median(found.other) < 0.7 and found.other.min() > 1e-5
-    assert K.betrayal(seed=1) is found
+    assert pathak_raj_leak.betrayal(seed=1) is found
 
 
 def test_what_is_not_certified_is_not_guessed(monkeypatch):
     module = importlib.import_module("dpcore.studies.papers.pathak_raj_leak")
     monkeypatch.setattr(module, "_STEPS", 8)
     monkeypatch.setattr(module, "_STARTS", 1)
-    found = K.betrayal(400, seed=9)
-    assert 0 < found.guesses <= found.solved < found.exist and found.right == found.guesses
+    found = pathak_raj_leak.betrayal(400, seed=9)
+    assert 0 < found.guesses < found.exist and found.right == found.guesses
 
 
 def test_the_repaired_twin_has_no_such_equation():
     """Noise of its own for each class and a ridge, on the same records and the same cone."""
-    pair = K.neighbours()
-    noise = 0.5 * K.published_noise(1, 1.0, 800, np.random.default_rng(7)).reshape(400, 2, 2, 2)
+    pair = pathak_raj_leak.neighbours()
+    noise = 0.5 * pathak_raj.published_noise(1, 1.0, 800, np.random.default_rng(7)).reshape(400, 2, 2, 2)
     guessed = right = 0
     for mine, theirs in (pair, pair[::-1]):
         objective = MulticlassObjective(mine, mu=0.5, tau=0.5, noise=svec(noise), cone=True)
         weights = minimise_ellipsoids(objective, tol=1e-10).weights
-        own, other = K.residuals(mine, weights), K.residuals(theirs, weights)
+        own, other = pathak_raj_leak.residuals(mine, weights), pathak_raj_leak.residuals(theirs, weights)
         told = ~np.isnan(own)
         guessed, right = guessed + told.sum(), right + (own < other)[told].sum()
         assert np.quantile(own[told], 0.05) > 0.01 and np.median(own[told]) > 0.5
@@ -237,11 +237,11 @@ def test_the_repaired_twin_has_no_such_equation():
 
 
 def test_a_ridge_alone_leaves_decisions_without_noise():
-    found = K.decisions_without_noise(50)
+    found = pathak_raj_leak.decisions_without_noise(50)
     assert found.moved < 1e-12 and found.size > 1.0 and found.mean > 0.1
     # Noise of its own for each class does move them.
-    r, _ = K.neighbours()
-    noise = 0.5 * svec(K.published_noise(1, 1.0, 20, np.random.default_rng(8)).reshape(10, 2, 2, 2))
+    r, _ = pathak_raj_leak.neighbours()
+    noise = 0.5 * svec(pathak_raj.published_noise(1, 1.0, 20, np.random.default_rng(8)).reshape(10, 2, 2, 2))
     weights = minimise_ellipsoids(MulticlassObjective(r, 1.0, 0.5, noise), tol=1e-10).weights
     centred = weights - weights.mean(1, keepdims=True)
     assert np.linalg.norm(centred - centred[:1], axis=(1, 2))[1:].min() > 0.1
@@ -259,22 +259,24 @@ def test_lemma_4_is_false_at_d_1_for_large_delta_and_the_union_bound_holds():
         if d == 1:
             x = 4.0 * np.log(1.0 / delta)
             assert np.allclose(printed, np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6), rtol=1e-9)
-            low, high = K.lemma_4_fails(1)
+            low, high = pathak_raj.lemma_4_fails(1)
             assert np.array_equal(printed > delta, (delta > low) & (delta < high)) and low == pytest.approx(
                 0.308, abs=5e-4
             )
         else:
-            assert (printed <= delta).all() and K.lemma_4_fails(d) is None
+            assert (printed <= delta).all() and pathak_raj.lemma_4_fails(d) is None
         for level in (0.01, 0.3, 0.9):
-            q = K.norm_quantiles(d, 0.5, level)
+            q = pathak_raj.norm_quantiles(d, 0.5, level)
             assert q.exact < q.union and stats.gamma.sf(q.union, N, scale=4.0) <= level
             assert stats.gamma.sf(q.exact, N, scale=4.0) == pytest.approx(level, rel=1e-9)
             assert q.printed == pytest.approx(4.0 * N * math.log(d / level))
 
 
-def test_the_bound_of_theorem_2_as_printed():
-    assert K.theorem_2_bound(2, 3, 1.0, 1.0, 0.1) == pytest.approx(8 * 81 * 3 * math.log(20) ** 2)
-    assert K.theorem_2_bound(3, 4, 0.5, 2.0, 0.05) == pytest.approx(8 * 256 * 4 * math.log(60) ** 2 / (0.25 * 2))
+def test_the_theorems_as_printed():
+    assert pathak_raj.theorem_2_bound(2, 3, 1.0, 1.0, 0.1) == pytest.approx(8 * 81 * 3 * math.log(20) ** 2)
+    assert pathak_raj.theorem_2_bound(3, 4, 0.5, 2.0, 0.05) == pytest.approx(
+        8 * 256 * 4 * math.log(60) ** 2 / (0.25 * 2)
+    )
 
 
 def test_the_objective_is_not_strongly_convex():
@@ -322,8 +324,8 @@ def test_the_excess_lies_between_its_bounds(cap):
     The bounds hold for every model that is no worse than all Phi_c = cap v v', which the best point found is.
     """
     r = records(n=40)
-    found = K.theorem_2_violations([cap], draws=4, seed=11)
-    noise = K.published_noise(2, 1.0, 4, generator(11, "as_printed", 0))
+    found = pathak_raj.theorem_2_violations([cap], draws=4, seed=11)
+    noise = pathak_raj.published_noise(2, 1.0, 4, generator(11, "as_printed", 0))
     traced = np.diag([1.0, 1.0, 0.0])
     zero = np.zeros((3, 3, 3))
     assert printed_value(r, traced, zero) == pytest.approx(80.0)
@@ -337,7 +339,7 @@ def test_the_excess_lies_between_its_bounds(cap):
 
 def test_theorem_2_is_violated_more_often_than_it_allows():
     """Shares over 2,000 draws within 4 standard errors (6e-5) of 40 draws of another method: 0, 0, 50%, 92.5%."""
-    found = K.theorem_2_violations(draws=2_000)
+    found = pathak_raj.theorem_2_violations(draws=2_000)
     assert found.bound == pytest.approx(17446.26, abs=0.01)
     assert (found.kept[:2] == 1.0).all() and (found.violated[:2] == 0.0).all()
     assert (found.violated + found.kept <= 1.0).all() and (found.violated + found.kept)[2:].min() > 0.95
@@ -351,13 +353,13 @@ def test_theorem_2_is_violated_more_often_than_it_allows():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: K.published_noise(0, 1.0, 1, np.random.default_rng(0)), "d must be an integer >= 1, got 0"),
-        (lambda: K.existence(1, 0.0, 1.0), "epsilon must be a finite number > 0, got 0.0"),
-        (lambda: K.existence(1, 1.0, -1.0), "lam must be a finite number > 0, got -1.0"),
-        (lambda: K.theorem_2_bound(1, 2, 1.0, 1.0, 1.0), r"delta must be in \(0, 1\), got 1.0"),
-        (lambda: K.theorem_2_violations([0.0]), "caps must be at least one number > 0, got"),
-        (lambda: K.neighbours(1), "n must be an integer >= 2, got 1"),
-        (lambda: K.betrayal(0), "draws must be an integer >= 1, got 0"),
+        (lambda: pathak_raj.published_noise(0, 1.0, 1, np.random.default_rng(0)), "d must be an integer >= 1, got 0"),
+        (lambda: pathak_raj.existence(1, 0.0, 1.0), "epsilon must be a finite number > 0, got 0.0"),
+        (lambda: pathak_raj.existence(1, 1.0, -1.0), "lam must be a finite number > 0, got -1.0"),
+        (lambda: pathak_raj.theorem_2_bound(1, 2, 1.0, 1.0, 1.0), r"delta must be in \(0, 1\), got 1.0"),
+        (lambda: pathak_raj.theorem_2_violations([0.0]), "caps must be at least one number > 0, got"),
+        (lambda: pathak_raj_leak.neighbours(1), "n must be an integer >= 2, got 1"),
+        (lambda: pathak_raj_leak.betrayal(0), "draws must be an integer >= 1, got 0"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

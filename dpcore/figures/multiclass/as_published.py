@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...studies.multiclass import Betrayal, Excess, Share
+from ...studies.papers.pathak_raj import Excess, Share
+from ...studies.papers.pathak_raj_leak import Betrayal
 from ..figure import Figure
 from ..log_chart import BOTTOM, TOP
 from ..style import FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, line, log_axis, note, with_opacity

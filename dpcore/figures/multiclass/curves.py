@@ -9,7 +9,8 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...experiments.summary import Summary
-from ...studies.multiclass import Accuracies, Excesses, LearnerKey, Tuning
+from ...studies.multiclass.curves import Accuracies, Excesses, Tuning
+from ...studies.multiclass.one_vs_rest import LearnerKey
 from ..figure import Figure
 from ..log_chart import BOTTOM, LEFT, RIGHT, TOP, cursor_axis, curves_chart, with_legend
 from ..style import (

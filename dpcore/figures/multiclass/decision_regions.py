@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from ...studies.multiclass import Picture
+from ...studies.multiclass.decision_regions import Picture
 from ..figure import Figure
 from ..style import BACKGROUND, FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, note, with_opacity
 

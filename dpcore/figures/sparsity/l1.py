@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...studies.sparsity.l1 import AgainstN, AgainstP, AgainstT, Path
-from ...studies.sparsity.simplex import BesideSampling
+from ...studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT
+from ...studies.sparsity.l1.single_run import Path
+from ...studies.sparsity.simplex.sampling_vs_frank_wolfe import BesideSampling
 from ..figure import Figure
 from ..log_chart import BOTTOM, TOP, curves_chart, through
 from ..style import FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, note

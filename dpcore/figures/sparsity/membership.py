@@ -42,7 +42,7 @@ def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: in
     colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
     span = [float(tracing.epsilon[0]), float(tracing.epsilon[-1])]
     flat = [
-        ("best model, no privacy", tracing.exact.auc, FAMILIES[theme]["reference"], "solid"),
+        ("best model, no privacy", tracing.exact, FAMILIES[theme]["reference"], "solid"),
         ("guessing", 0.5, muted, "dot"),
     ]
     measured = line(tracing.epsilon, tracing.auc, colour, "private model", "y", width=3)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...studies.sparsity.simplex import PublishedDraws
+from ...studies.sparsity.simplex.published_draws import PublishedDraws
 from ..figure import Figure
 from ..style import (
     BACKGROUND,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...studies.sparsity.simplex import On, PriceOfColumns, Valley
+from ...studies.sparsity.simplex.excess_by_columns import PriceOfColumns
+from ...studies.sparsity.simplex.excess_by_draws import On, Valley
 from ..figure import Figure
 from ..log_chart import BOTTOM, LEFT, RIGHT, TOP, band_of, cursor_axis, means, powers_of, through, with_legend
 from ..style import (

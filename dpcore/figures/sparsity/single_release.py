@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...studies.sparsity.simplex import Support
+from ...studies.sparsity.simplex.single_release import Support
 from ..figure import Figure
 from ..style import FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, note, plain_number
 

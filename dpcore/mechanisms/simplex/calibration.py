@@ -1,4 +1,8 @@
-"""How sampling from the simplex chooses lam and the number of draws; no data is seen."""
+"""How sampling from the simplex chooses lam and the number of draws; no data is seen.
+
+Both follow from zCDP, whose inverse is a formula. The exact price of repeated draws (`repeated_choice_delta`), which
+audits hold the mechanism to, would allow 12 to 21% more of them.
+"""
 
 from __future__ import annotations
 

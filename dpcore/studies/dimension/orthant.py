@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.losses import Loss, get_loss
 from ...core.privacy import Budget, NotApplicable, Unconverged
 from ...core.specification import Spec
@@ -27,8 +27,6 @@ from ...mechanisms.noise.spherical import Noise
 NORMALS = 2**15
 _MOST_STEPS = 100  # half a dozen are usual
 _PLAIN_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
-
-_DRAWS: SharedCache[Array] = SharedCache(1_000)
 
 
 @dc.dataclass(frozen=True)
@@ -123,6 +121,7 @@ def free_question(loss: Loss, scale: float, lam: float) -> float:
     return inner + (2.0 * s * density - beyond) / lam
 
 
+@shared(1_000)
 def constrained_question(loss: Loss, scale: float, lam: float, p: int, seed: int) -> Array:
     """Draws of z for the minimiser of J(theta) + <b, theta> over the orthant, b ~ N(0, scale^2 I).
 
@@ -142,13 +141,9 @@ def constrained_question(loss: Loss, scale: float, lam: float, p: int, seed: int
     """
     s, lam, p = positive("scale", scale), positive("lam", lam), integer("p", p, at_least=1)
     integer("seed", seed, at_least=0)
-
-    def compute() -> Array:
-        rng = np.random.default_rng([seed, p])
-        # Symmetric noise: standard normals stand for -b / s.
-        return _fixed_points(rng.standard_normal((max(1, NORMALS // p), p)), s, lam, loss.shape)
-
-    return _DRAWS.get((loss.shape, s, lam, p, seed), compute)
+    rng = np.random.default_rng([seed, p])
+    # Symmetric noise: standard normals stand for -b / s.
+    return _fixed_points(rng.standard_normal((max(1, NORMALS // p), p)), s, lam, loss.shape)
 
 
 def _fixed_points(opposite: Array, s: float, lam: float, h: float) -> Array:

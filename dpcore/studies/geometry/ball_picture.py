@@ -13,14 +13,14 @@ import math
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.privacy import Budget, NoiseLaw
+from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, length, norm_ball
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
 PEOPLE = 40
 _MEAN = np.array([-0.8, -0.45])  # a direction that points to no corner and no middle of a side
-_ANGLES = 361
+_ANGLES, _DRAWS = 361, 200
 
 
 @dc.dataclass(frozen=True)
@@ -29,12 +29,11 @@ class BallPicture:
 
     ball: the boundary ||x||_p_norm = 1, [361, 2]. mean: the true mean, with ||mean||_q* = 1. noisy: noisy means,
     [K, 2]. level: where their density is exp(-1/2) of its peak, [361, 2]. models: [K, 2], of the noisy means; best: of
-    the true one. order: r, whose norm shapes the noise. people: whose mean it is.
+    the true one. people: whose mean it is.
     """
 
     people: int
     p_norm: float
-    order: float
     ball: Array
     mean: Array
     noisy: Array
@@ -43,9 +42,7 @@ class BallPicture:
     best: Array
 
 
-def ball_picture(
-    p_norm: float, *, epsilon: float, delta: float, law: NoiseLaw = "gaussian", draws: int = 200, seed: int = 0
-) -> BallPicture:
+def ball_picture(p_norm: float, *, epsilon: float, delta: float, seed: int = 0) -> BallPicture:
     """`PEOPLE` records in the plane, p_norm from 1 to inf; noise for q* >= 2, and for smaller q* that of L2.
 
     >>> found = ball_picture(1.0, epsilon=1.0, delta=1e-6)
@@ -53,16 +50,15 @@ def ball_picture(
     (True, [1.0, 0.0])
     """
     ball, q_star = norm_ball(p_norm), dual_order(p_norm)
-    noise = lp_noise(law, max(q_star, 2.0), 2)
+    noise = lp_noise("gaussian", max(q_star, 2.0), 2)
     scale = noise.multiplier(Budget(epsilon, delta)) * noise.widening * 2.0 / PEOPLE
     mean = _MEAN / length(_MEAN, q_star)
-    noisy = mean + scale * noise.draw([generator(seed, "ball picture", k) for k in range(draws)])
+    noisy = mean + scale * noise.draw([generator(seed, "ball picture", k) for k in range(_DRAWS)])
     turn = np.linspace(0.0, 2.0 * math.pi, _ANGLES)
     round_ = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     return BallPicture(
         PEOPLE,
         p_norm,
-        noise.order,
         round_ / length(round_, p_norm),
         mean,
         noisy,

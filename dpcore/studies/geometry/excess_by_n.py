@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.cancel import never
 from ...core.power_law import power_law
 from ...core.privacy import Budget, NotApplicable, Plan
@@ -26,10 +26,9 @@ from ...core.validation import integer
 from ...experiments.summary import Summary, measured_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import Mechanism
-from .synthetic_data import optimum, people, population_excess
+from .synthetic_data import LOSS, optimum, people, population_excess
 
 PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
-LOSS = "logistic"
 _FRESH = 10_000
 _LEAST_SLOPE_PEOPLE = 1_000
 
@@ -45,8 +44,6 @@ class AgainstPeople:
     """
 
     mechanism: str
-    p_norm: float
-    d: int
     n: Array
     private: Summary
     q95: Array
@@ -68,9 +65,6 @@ class AgainstPeople:
         return measured, bound, work
 
 
-_CURVES: SharedCache[AgainstPeople] = SharedCache(64)
-
-
 def learner_key(p_norm: float) -> str:
     """The mechanism that fits a norm order.
 
@@ -82,6 +76,7 @@ def learner_key(p_norm: float) -> str:
     return "tree_frank_wolfe" if p_norm < 2.0 else "phased_sgd"
 
 
+@shared(64)
 def against_people(
     p_norm: float,
     *,
@@ -102,36 +97,44 @@ def against_people(
     """
     if integer("repetitions", repetitions, at_least=2) % 2:
         raise ValueError(f"repetitions must be even, got {repetitions}")
-    key = (p_norm, d, epsilon, delta, seed, ns, repetitions, datasets, tuple(sorted(knobs.items())))
     mechanism = make_mechanism(learner_key(p_norm), **knobs)
-
-    def compute() -> AgainstPeople:
-        plans, reasons = _plans(mechanism, p_norm, d, Budget(epsilon, delta), ns)
-        draws = np.full((len(ns), datasets * repetitions), np.nan)
-        plain = np.full((len(ns), datasets), np.nan)
-        for table in range(datasets):
-            data = people(p_norm, max(ns), d, seed + table)
-            models, where = [], []
-            for k, plan in enumerate(plans):
-                if plan is None:
-                    continue
-                if cancelled():
-                    raise CancelledError
-                few = Data(data.X[: plan.spec.n], data.y[: plan.spec.n])
-                # Fresh ones for each n, so that the others do not matter.
-                rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]
-                prepared = mechanism.prepare(plan, few)
-                drawn = mechanism.draws([plan], [prepared], rngs, cancelled)
-                models += [drawn.thetas[0], drawn.centres]
-                where.append(k)
-            if where:
-                found = population_excess(np.concatenate(models), p_norm, loss=LOSS, count=_FRESH, seed=seed).value
-                found = found.reshape(len(where), repetitions + 1)
-                draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
-                plain[where, table] = found[:, -1]
-        return _curves(mechanism, p_norm, d, ns, plans, reasons, draws, plain, repetitions * datasets)
-
-    return _CURVES.get_unless(cancelled, key, compute)
+    plans, reasons = _plans(mechanism, p_norm, d, Budget(epsilon, delta), ns)
+    draws = np.full((len(ns), datasets * repetitions), np.nan)
+    plain = np.full((len(ns), datasets), np.nan)
+    for table in range(datasets):
+        data = people(p_norm, max(ns), d, seed + table)
+        models, where = [], []
+        for k, plan in enumerate(plans):
+            if plan is None:
+                continue
+            if cancelled():
+                raise CancelledError
+            few = Data(data.X[: plan.spec.n], data.y[: plan.spec.n])
+            # Fresh ones for each n, so that the others do not matter.
+            rngs = [generator(seed + table, mechanism.key, k) for k in range(repetitions // 2)]
+            prepared = mechanism.prepare(plan, few)
+            drawn = mechanism.draws([plan], [prepared], rngs, cancelled)
+            models += [drawn.thetas[0], drawn.centres]
+            where.append(k)
+        if where:
+            found = population_excess(np.concatenate(models), p_norm, count=_FRESH, seed=seed)
+            found = found.reshape(len(where), repetitions + 1)
+            draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
+            plain[where, table] = found[:, -1]
+    return AgainstPeople(
+        mechanism=mechanism.key,
+        n=np.array(ns, float),
+        private=measured_of(draws, plain[:, 0]),
+        q95=np.quantile(draws, 0.95, axis=1),
+        plain=plain.mean(axis=1),
+        bound=np.array([_bound(plan, "upper") for plan in plans]),
+        rate=np.array([_bound(plan, "rate") for plan in plans]),
+        gradients=np.array([math.nan if plan is None else float(plan.mechanism.gradients(plan)) for plan in plans]),
+        spent=np.array([math.nan if plan is None else plan.spent.epsilon for plan in plans]),
+        reasons=reasons,
+        nothing=optimum(p_norm, d).nothing,
+        repetitions=repetitions * datasets,
+    )
 
 
 def _plans(
@@ -151,35 +154,6 @@ def _plans(
             plans.append(None)
             reasons.append(str(error))
     return plans, tuple(reasons)
-
-
-def _curves(
-    mechanism: Mechanism,
-    p_norm: float,
-    d: int,
-    ns: tuple[int, ...],
-    plans: list[Plan | None],
-    reasons: tuple[str, ...],
-    draws: Array,
-    plain: Array,
-    repetitions: int,
-) -> AgainstPeople:
-    return AgainstPeople(
-        mechanism.key,
-        p_norm,
-        d,
-        np.array(ns, float),
-        measured_of(draws, plain[:, 0]),
-        np.quantile(draws, 0.95, axis=1),
-        plain.mean(axis=1),
-        np.array([_bound(plan, "upper") for plan in plans]),
-        np.array([_bound(plan, "rate") for plan in plans]),
-        np.array([math.nan if plan is None else float(plan.mechanism.gradients(plan)) for plan in plans]),
-        np.array([math.nan if plan is None else plan.spent.epsilon for plan in plans]),
-        reasons,
-        optimum(p_norm, d, loss=LOSS).nothing,
-        repetitions,
-    )
 
 
 def _bound(plan: Plan | None, form: str) -> float:

@@ -28,19 +28,17 @@ from scipy.special import gammaln
 
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball, widening
 from ...core.validation import integer, norm_order
 from .hardest_data import fingerprinted
 
-WORDS = {1.0: "Lasso", 2.0: "Euclid", math.inf: "box"}
 VERTICES, GAUSSIAN = "vertices", "gaussian"
 _FIXED = (1.0, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
 _MOMENTS = 64
-_CURVES: SharedCache[AgainstOrder] = SharedCache(256)
 
 
 @dc.dataclass(frozen=True)
@@ -61,13 +59,12 @@ class Side:
 class AgainstOrder:
     """Excess of linear losses against the norm order; arrays [K].
 
-    p_norm: increasing. words: what a ball is known as, or "". chosen: "vertices" or "gaussian", whose bound is
+    p_norm: increasing. chosen: "vertices" or "gaussian", whose bound is
     smaller, a choice that sees no record; mean, se: of the chosen one. signal: mean of ||zbar||_q*, the excess of
     x = 0. d, n, n0, epsilon, delta, repetitions: the setting; n0 records are not zero.
     """
 
     p_norm: Array
-    words: tuple[str, ...]
     vertices: Side
     gaussian: Side
     chosen: tuple[str, ...]
@@ -120,18 +117,18 @@ def against_order(
     Raises ValueError for other values, NotApplicable where delta is too small for Gaussian noise.
 
     >>> found = against_order(1_000, 2_000, 1.0, 1e-6, seed=0, repetitions=4, p_norms=(1.0, 2.0))
-    >>> found.words, found.chosen, bool(found.mean[1] > 8 * found.mean[0])
-    (('Lasso', 'Euclid'), ('vertices', 'gaussian'), True)
+    >>> found.chosen, bool(found.mean[1] > 8 * found.mean[0])
+    (('vertices', 'gaussian'), True)
     """
     d, n = integer("d", d, at_least=3), integer("n", n, at_least=2)
     repetitions, budget = integer("repetitions", repetitions, at_least=2), Budget(epsilon, delta)
     grid = [norm_order("p_norms", p) for p in (orders(d) if p_norms is None else p_norms)]
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
-    key = (d, n, budget, integer("seed", seed, at_least=0), repetitions, tuple(grid))
-    return _CURVES.get(key, lambda: _measured(*key))
+    return _measured(d, n, budget, integer("seed", seed, at_least=0), repetitions, tuple(grid))
 
 
+@shared(256)
 def _measured(d: int, n: int, budget: Budget, seed: int, repetitions: int, grid: tuple[float, ...]) -> AgainstOrder:
     epsilon, delta = budget.epsilon, budget.delta
     balls, duals = [norm_ball(p) for p in grid], [dual_order(p) for p in grid]
@@ -159,7 +156,6 @@ def _measured(d: int, n: int, budget: Budget, seed: int, repetitions: int, grid:
     by_vertex = vertex_bound <= gaussian_bound
     return AgainstOrder(
         p_norm=np.array(grid),
-        words=tuple(WORDS.get(p, "") for p in grid),
         vertices=Side(vertices, se[1], best, vertex_bound),
         gaussian=Side(gaussian, se[3], np.zeros(len(grid)), gaussian_bound),
         chosen=tuple(VERTICES if vertex else GAUSSIAN for vertex in by_vertex),

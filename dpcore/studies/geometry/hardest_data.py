@@ -4,11 +4,8 @@ f(x, z) = -<x, z> over the unit l_p ball, ||z||_q* <= 1 with 1/p + 1/q* = 1. n0 
 times d^(-1/q*), with columns biased by an arcsine law; the other n - n0 are zero. With zbar their mean,
 F(x) = -<x, zbar>, and by Hoelder's inequality F* = -||zbar||_q*.
 
-Why a good x names the members: for 1 < p <= 2
-    F(x) - F* >= (p - 1)/2 ||zbar||_q* ||x - x*||_p^2     for all x of the ball.
-psi(x) = ||x||_p^2 / 2 is (p - 1)-strongly convex in ||.||_p, and zbar = ||zbar||_q* grad psi(x*), so
-psi(x) >= psi(x*) + <zbar, x - x*> / ||zbar||_q* + (p - 1)/2 ||x - x*||_p^2; and psi(x) <= 1/2 = psi(x*). The constant
-cannot be larger: with zbar = (1, ..., 1), it is approached in the directions +-1 with sum 0 as x tends to x*.
+A good x names the members: for 1 < p <= 2 and all x of the ball F(x) - F* >= (p - 1)/2 ||zbar||_q* ||x - x*||_p^2
+(docs/formulas.md, "The hardest linear instance").
 
 Source: Bassily, Guzman and Nandi 2021, Appendix A; the paper's (p - 1)/4 is by another inequality.
 """
@@ -62,47 +59,24 @@ class Hardest:
 
 
 @dc.dataclass(frozen=True)
-class Traced:
-    """What x gives away. auc: how often a member scores above a stranger, ties counting half. member, stranger: mean
-    scores. wrong: share of the columns with zbar_j != 0 whose sign x does not have. excess: F(x) - F*. distance:
-    ||x - x*||_p. proved: what the distance proves of the excess (`gap_of_distance`).
-    """
-
-    auc: float
-    member: float
-    stranger: float
-    wrong: float
-    excess: float
-    distance: float
-    proved: float
-
-
-@dc.dataclass(frozen=True)
 class Tracing:
-    """Minimisers of private means at each epsilon; arrays [E], means over the repetitions as in `Traced`.
+    """Minimisers x of private means at each epsilon; arrays [E], means over the repetitions.
 
-    limit: what no attack can exceed as auc on average: Phi(mu / 2). exact: without privacy. signal: ||zbar||_q*, the
-    excess of x = 0. p_norm, d, n, n0, delta, repetitions: the setting; every repetition has new rows and new noise.
+    auc: how often a member scores above a stranger, ties counting half. excess: F(x) - F*. limit: what no attack can
+    exceed as auc on average, Phi(mu / 2). exact: auc without privacy. signal: ||zbar||_q*, the excess of x = 0. p_norm,
+    d, n0: the setting; every repetition has new rows and new noise.
     """
 
     epsilon: Array
     limit: Array
     auc: Array
     auc_se: Array
-    member: Array
-    stranger: Array
-    wrong: Array
     excess: Array
-    distance: Array
-    proved: Array
-    exact: Traced
+    exact: float
     signal: float
     p_norm: float
     d: int
-    n: int
     n0: int
-    delta: float
-    repetitions: int
 
 
 def fingerprinted(d: int, n: int, epsilon: float, delta: float) -> int:
@@ -168,19 +142,6 @@ def gap(x: Array, zbar: Array, p_norm: float) -> Array:
     return length(zbar, dual_order(p_norm))[..., 0] - (x * zbar).sum(axis=-1)
 
 
-def gap_of_distance(x: Array, zbar: Array, p_norm: float) -> Array:
-    """(p - 1)/2 ||zbar||_q* ||x - x*||_p^2, which `gap` is never below for 1 < p <= 2 and x in the ball; [...].
-
-    0 where zbar = 0, whatever x* is. At p = 2 equality holds for all ||x||_2 = 1:
-
-    >>> x, zbar = np.array([1.0, 0.0]), np.array([3.0, -4.0])
-    >>> round(float(gap_of_distance(x, zbar, 2.0)), 12), round(float(gap(x, zbar, 2.0)), 12)
-    (2.0, 2.0)
-    """
-    far = length(x - minimiser(zbar, p_norm), p_norm)[..., 0]
-    return 0.5 * (p_norm - 1.0) * length(zbar, dual_order(p_norm))[..., 0] * far**2
-
-
 def scores(x: Array, rows: Array, bias: Array) -> Array:
     """sum_j sign(x_j) (row_j - bias_j) / sqrt(d) of rows [m, d] of -1 and +1; shape [m].
 
@@ -227,31 +188,24 @@ def hardest_tracing(
         rng = generator(seed, "geometry hardest", repetition)
         instance = hardest_records(p_norm, d, n, kept, rng)
         noisy = instance.mean + np.append(0.0, scale)[:, None] * noise.draw([rng])
-        runs.append([_traced(x, instance) for x in minimiser(noisy, p_norm)] + [_traced(np.zeros(d), instance)])
-    table = np.array([[dc.astuple(run) for run in each] for each in runs])
-    means = table.mean(axis=0)
-    names = [field.name for field in dc.fields(Traced)]
+        runs.append([_traced(x, instance) for x in (*minimiser(noisy, p_norm), np.zeros(d))])
+    table = np.array(runs)
+    aucs, excess = table.mean(axis=0).T
     return Tracing(
         epsilon=np.array([budget.epsilon for budget in budgets]),
         limit=np.array([gaussian_attack_limit(gaussian_mu(budget)) for budget in budgets]),
+        auc=aucs[1:-1],
         auc_se=table[:, 1:-1, 0].std(axis=0, ddof=1) / math.sqrt(repetitions),
-        exact=Traced(*means[0].tolist()),
-        signal=float(means[-1, names.index("excess")]),
+        excess=excess[1:-1],
+        exact=float(aucs[0]),
+        signal=float(excess[-1]),
         p_norm=p_norm,
         d=d,
-        n=n,
         n0=kept,
-        delta=delta,
-        repetitions=repetitions,
-        **dict(zip(names, means[1:-1].T, strict=True)),
     )
 
 
-def _traced(x: Array, instance: Hardest) -> Traced:
-    zbar, p_norm = instance.mean, instance.p_norm
+def _traced(x: Array, instance: Hardest) -> tuple[float, float]:
+    """The auc and the excess of x."""
     members, strangers = scores(x, instance.members, instance.bias), scores(x, instance.strangers, instance.bias)
-    told = zbar != 0.0
-    wrong = float(np.mean(np.sign(x[told]) != np.sign(zbar[told]))) if told.any() else 0.0
-    far = float(length(x - minimiser(zbar, p_norm), p_norm)[0])
-    excess, proved = float(gap(x, zbar, p_norm)), float(gap_of_distance(x, zbar, p_norm))
-    return Traced(auc(members, strangers), float(members.mean()), float(strangers.mean()), wrong, excess, far, proved)
+    return auc(members, strangers), float(gap(x, instance.mean, instance.p_norm))

@@ -18,16 +18,13 @@ from ...mechanisms.noise.generalized_gaussian import lp_noise
 class NoiseLengths:
     """For a sensitivity of 1 in l_q*, arrays [K] over the norm orders, 1 <= p <= 2.
 
-    gaussian, generalized: mean ||noise||_q*. order: r of the generalised law. kappa: the exact constant. d: dimension.
+    gaussian, generalized: mean ||noise||_q*. order: r of the generalised law.
     """
 
     p_norm: Array
     gaussian: Array
     generalized: Array
     order: Array
-    kappa: Array
-    d: int
-    draws: int
 
 
 def noise_lengths(
@@ -49,13 +46,9 @@ def noise_lengths(
         return noise.multiplier(budget) * noise.widening * float(length(drawn, q_star).mean())
 
     duals = [dual_order(p) for p in p_norms]
-    regular = [kappa_lq(q, d) for q in duals]
     return NoiseLengths(
         np.array(p_norms, float),
         np.array([mean_length("gaussian", 0, q) for q in duals]),
         np.array([mean_length("generalized_gaussian", 1, q) for q in duals]),
-        np.array([found.order for found in regular]),
-        np.array([found.kappa for found in regular]),
-        d,
-        draws,
+        np.array([kappa_lq(q, d).order for q in duals]),
     )

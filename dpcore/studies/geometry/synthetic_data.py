@@ -1,13 +1,15 @@
 """Synthetic records for a norm: the best model over the l_p ball, and the least risk, are known exactly.
 
-A record has a fair label y = +-1 and x = y a. A loss that sees y <x, theta> alone sees <a, theta>. p > 1, "dense": all
-entries of a are +-d^(-1/q*), plus with probability 3/4. p = 1, "sparse": entries +-1, only the first of which is plus
-with probability 3/4, the others with 1/2. Either way ||x||_q* = 1, for 1/p + 1/q* = 1.
+A record has a fair label y = +-1 and x = y a. Logistic loss sees y <x, theta> alone, which is <a, theta>. p > 1,
+"dense": all entries of a are +-d^(-1/q*), plus with probability 3/4. p = 1, "sparse": entries +-1, only the first of
+which is plus with probability 3/4, the others with 1/2. Either way ||x||_q* = 1, for 1/p + 1/q* = 1.
 
 By symmetry the best model of the dense records has equal coordinates: the mean of a model over all orders of its
 coordinates is in the ball, and not worse. That of the sparse records is along the first one: the others only add noise
 of mean 0, which makes no convex loss smaller. Both have margins <a, theta> = u (2 K - m) / m with K ~ Bin(m, 3/4):
-m = d and theta = u d^(-1/p) (1, ..., 1), or m = 1 and theta = u (1, 0, ..., 0), where |u| <= size.
+m = d and theta = u d^(-1/p) (1, ..., 1), or m = 1 and theta = u (1, 0, ..., 0), where |u| <= 1. The risk falls up to
+u = 1: turning one coin round changes the slope of the loss by a factor of at most e for m = 1 and e^(2/m) else, and
+plus is three times as likely.
 """
 
 from __future__ import annotations
@@ -15,21 +17,19 @@ from __future__ import annotations
 import dataclasses as dc
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.stats import binom
 
 from ...core.arrays import Array
-from ...core.losses import Loss, get_loss
+from ...core.losses import get_loss
 from ...core.records import Data
 from ...core.rng import generator
 from ...core.sets import dual_order
-from ...core.validation import integer, norm_order, positive
+from ...core.validation import integer, norm_order
 
-CHANCE = 0.75
+LOSS, CHANCE = "logistic", 0.75
 _COINS = 256  # coins are bytes, so that 3/4 is exact
 _BLOCK = 6_000_000  # numbers at hand at a time, 8 bytes each
 _NEGLIGIBLE = 1e-30
-_UNIT_TOLERANCE = 1e-14
 
 
 @dc.dataclass(frozen=True)
@@ -39,14 +39,6 @@ class Optimum:
     risk: float
     nothing: float
     theta: Array
-
-
-@dc.dataclass(frozen=True)
-class Excess:
-    """F(theta) - F* of models, measured on fresh records: value [K] and its standard error se [K]."""
-
-    value: Array
-    se: Array
 
 
 def people(p_norm: float, n: int, d: int, seed: int) -> Data:
@@ -67,58 +59,42 @@ def people(p_norm: float, n: int, d: int, seed: int) -> Data:
     return Data(X, y)
 
 
-def optimum(p_norm: float, d: int, size: float = 1.0, loss: str = "logistic") -> Optimum:
-    """The best model of the l_p ball of `size` for `people`, to about 1e-12 in the risk.
+def optimum(p_norm: float, d: int) -> Optimum:
+    """The best model of the unit l_p ball for `people`, to about 1e-12 in the risk.
 
-    loss: one that depends on y <x, theta> alone: classification, or regression with its labels +-1.
-
-    >>> found = optimum(1.0, d=50, size=2.0)  # ln(P / (1 - P)) is inside
-    >>> round(float(found.theta[0]), 9) == round(float(np.log(3.0)), 9)
-    True
+    >>> optimum(1.0, d=3).theta
+    array([1., 0., 0.])
     """
     p_norm, d = _checked(p_norm, d)
-    size, law = positive("size", size), _loss(loss)
     coins = 1 if p_norm == 1.0 else d
     counts = np.arange(coins + 1.0)
     chances = binom.pmf(counts, coins, CHANCE)
     kept = chances > _NEGLIGIBLE
     chances, margins = chances[kept] / chances[kept].sum(), (2.0 * counts[kept] - coins) / coins
-    ones = np.ones_like(margins)
-
-    def slope(u: float) -> float:
-        return float(chances @ (margins * law.derivative(u * margins, ones)))
-
-    # The risk is convex in u and falls at 0.
-    u = size if slope(size) <= 0.0 else brentq(slope, 0.0, size, xtol=_UNIT_TOLERANCE * size, rtol=_UNIT_TOLERANCE)
-    risk = float(chances @ law.value(u * margins, ones))
-    nothing = float(law.value(np.zeros(1), np.ones(1))[0]) - risk
+    risk = float(chances @ get_loss(LOSS).value(margins, np.ones_like(margins)))
+    nothing = float(get_loss(LOSS).value(np.zeros(1), np.ones(1))[0]) - risk
     theta = np.zeros(d)
-    if p_norm == 1.0:
-        theta[0] = u
-    else:
-        theta[:] = u * d ** (-1.0 / p_norm)
+    theta[: 1 if p_norm == 1.0 else d] = d ** (-1.0 / p_norm) if p_norm > 1.0 else 1.0
     return Optimum(risk, nothing, theta)
 
 
-def population_excess(
-    thetas: Array, p_norm: float, *, size: float = 1.0, loss: str = "logistic", count: int = 20_000, seed: int
-) -> Excess:
-    """F(theta_k) - F* of models [K, d], on `count` >= 2 fresh records that all models share.
+def population_excess(thetas: Array, p_norm: float, *, count: int, seed: int) -> Array:
+    """F(theta_k) - F* of models [K, d], on `count` >= 2 fresh records that all models share; [K].
 
-    F* over the l_p ball of `size`. What is averaged is the loss of theta_k less that of the best model on the same
+    F* over the unit l_p ball. What is averaged is the loss of theta_k less that of the best model on the same
     record, so that the error is that of the difference. The records come in blocks: beside the models about 100 MB.
 
     >>> at = population_excess(np.zeros((1, 4)), 2.0, count=10_000, seed=0)
-    >>> bool(abs(at.value[0] - optimum(2.0, 4).nothing) < 5 * at.se[0])
+    >>> bool(abs(at[0] - optimum(2.0, 4).nothing) < 0.02)
     True
     """
     K, d = thetas.shape
     p_norm, d = _checked(p_norm, d)
-    count, law = integer("count", count, at_least=2), _loss(loss)
-    models = np.vstack([thetas, optimum(p_norm, d, size, loss).theta])
+    count, law = integer("count", count, at_least=2), get_loss(LOSS)
+    models = np.vstack([thetas, optimum(p_norm, d).theta])
     sums, entry, thresholds = models.sum(axis=1), _entry(p_norm, d), _thresholds(p_norm, d)
     rng = generator(seed, "geometry fresh people", 0)
-    total, squares = np.zeros(K), np.zeros(K)
+    total = np.zeros(K)
     rows = max(4, _BLOCK // (d + 4 * (K + 1)) // 4 * 4)  # random bytes come in fours
     plus = np.empty((min(rows, count), d))
     for start in range(0, count, rows):
@@ -126,23 +102,12 @@ def population_excess(
         here[:] = rng.integers(0, _COINS, here.shape, dtype=np.uint8) < thresholds
         margins = entry * (2.0 * (here @ models.T) - sums)
         losses = law.value(margins.ravel(), np.ones(margins.size)).reshape(margins.shape)
-        differences = losses[:, :-1] - losses[:, -1:]
-        total += differences.sum(axis=0)
-        squares += (differences**2).sum(axis=0)
-    value = total / count
-    variance = np.maximum(squares / count - value**2, 0.0) * count / (count - 1)
-    return Excess(value, np.sqrt(variance / count))
+        total += (losses[:, :-1] - losses[:, -1:]).sum(axis=0)
+    return total / count
 
 
 def _checked(p_norm: float, d: int) -> tuple[float, int]:
     return norm_order("p_norm", p_norm), integer("d", d, at_least=1)
-
-
-def _loss(key: str) -> Loss:
-    found = get_loss(key)
-    if found.task not in ("classification", "regression"):
-        raise ValueError(f"loss must be one of y <x, theta>, got {key}")
-    return found
 
 
 def _entry(p_norm: float, d: int) -> float:

@@ -52,16 +52,12 @@ class Rate:
 
 @dc.dataclass(frozen=True)
 class Row:
-    """Table 1 at one setting. regime: "p = 1", "1 < p < 2", ...
-
-    upper: best known. published: the paper's where it is another, at p = 1. lower: on hardest data. free: the n at
-    which both terms of `upper` are equal; privacy leads below it, sampling above.
+    """Table 1 at one setting. upper: best known. lower: on hardest data. free: the n at which both terms of `upper` are
+    equal; privacy leads below it, sampling above.
     """
 
     p_norm: float
-    regime: str
     upper: Rate
-    published: Rate
     lower: Rate
     free: float
 
@@ -73,8 +69,8 @@ def table_row(p_norm: float, d: int, n: float, epsilon: float, delta: float) -> 
     2 e ln d is smaller.
 
     >>> row = table_row(2.0, d=100, n=10_000, epsilon=1.0, delta=1e-6)
-    >>> row.regime, round(row.upper.sampling, 3), round(row.upper.privacy, 5), row.upper.leads, round(row.free)
-    ('p = 2', 0.01, 0.00372, 'sampling', 1382)
+    >>> round(row.upper.sampling, 3), round(row.upper.privacy, 5), row.upper.leads, round(row.free)
+    (0.01, 0.00372, 'sampling', 1382)
     """
     p_norm, d = norm_order("p_norm", p_norm), integer("d", d, at_least=1)
     n = check_real("n", n, "a finite number >= 2", lambda v: v >= 2)
@@ -90,16 +86,14 @@ def table_row(p_norm: float, d: int, n: float, epsilon: float, delta: float) -> 
 def _lasso(d: int, n: float, epsilon: float) -> Row:
     """ln d is that of the 2 d vertices. Equal terms: sqrt(l/n) = (l / (epsilon n))^(2/3) where n = l / epsilon^4.
 
-    The paper's rate is for epsilon <= 1: its sampling term, which no mechanism is below, is written out here.
+    The rate is for epsilon <= 1: its sampling term, which no mechanism is below, is written out here.
     """
     ln = math.log(2.0 * d)
-    sampling, known, printed = math.sqrt(ln / n), (ln / (epsilon * n)) ** (2.0 / 3.0), ln / (epsilon * math.sqrt(n))
-    asi, proved = "Asi, Feldman, Koren and Talwar 2021", f"{_PAPER}, Theorem 6.3"
+    sampling, known = math.sqrt(ln / n), (ln / (epsilon * n)) ** (2.0 / 3.0)
+    asi = "Asi, Feldman, Koren and Talwar 2021"
     return Row(
         p_norm=1.0,
-        regime="p = 1",
         upper=Rate(sampling, known, False, "sqrt(ln d / n) + (ln d / (ε n))^(2/3)", asi, "smooth losses"),
-        published=Rate(sampling, printed, False, "sqrt(ln d / n) + ln d / (ε sqrt(n))", proved, "smooth losses"),
         lower=Rate(sampling, 0.0, True, "sqrt(ln d / n)", f"{_PAPER}, Table 1", "hardest data, even without privacy"),
         free=ln / epsilon**4,
     )
@@ -117,9 +111,7 @@ def _up_to_euclid(p_norm: float, d: int, n: float, epsilon: float, log: float) -
     )
     return Row(
         p_norm=p_norm,
-        regime="p = 2" if p_norm == 2.0 else "1 < p < 2",
         upper=upper,
-        published=upper,
         lower=proved,
         free=kappa * d * log / epsilon**2,
     )
@@ -129,22 +121,19 @@ def _up_to_box(p_norm: float, d: int, n: float, epsilon: float, log: float) -> R
     """Equal terms where n = d log / epsilon^2, whatever p is: the widening d^(1/2 - 1/p) is in both."""
     wider = d ** (0.5 - 1.0 / p_norm)
     sampling, privacy = wider / math.sqrt(n), wider * math.sqrt(d * log) / (epsilon * n)
-    upper, least, regime = (
-        ("sqrt(d / n) + d sqrt(ln(1/δ)) / (ε n)", "min(sqrt(d / n), 1)", "p = ∞")
+    upper, least = (
+        ("sqrt(d / n) + d sqrt(ln(1/δ)) / (ε n)", "min(sqrt(d / n), 1)")
         if p_norm == math.inf
         else (
             "d^(1/2 − 1/p) / sqrt(n) + d^(1 − 1/p) sqrt(ln(1/δ)) / (ε n)",
             "min(d^(1/2 − 1/p) / sqrt(n), n^(−1/p))",
-            "2 < p < ∞",
         )
     )
     rate = Rate(sampling, privacy, False, upper, f"{_PAPER}, Table 1", "smooth losses")
     lower = min(sampling, n ** (-1.0 / p_norm))
     return Row(
         p_norm=p_norm,
-        regime=regime,
         upper=rate,
-        published=rate,
         lower=Rate(lower, 0.0, True, least, f"{_PAPER}, Table 1", "hardest data, even without privacy"),
         free=d * log / epsilon**2,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.cancel import never
 from ...core.privacy import Budget
 from ...core.specification import Spec
@@ -30,10 +29,6 @@ COMPARED: tuple[LearnerKey, ...] = ("ellipsoids", "split")
 PLAIN_MU = 1.0
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times the default lam
 _LOGISTIC_STRENGTH = 1e3  # 1 / ridge of the sum of losses
-
-_PLAIN: SharedCache[tuple[float, float, float, float]] = SharedCache(256)
-_RUNS: SharedCache[Runs] = SharedCache(4_096)  # of some hundred numbers each
-_LEAST: SharedCache[tuple[float, float]] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)
@@ -64,7 +59,7 @@ class Excesses:
     """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
 
     learner: "ellipsoids" or "pure". excess: over the best model of norm <= theta_norm, whose mean loss is
-    `least`, known to `gap`. bound: proved on its mean; it says nothing above `nothing`, the excess of Phi = 0. over:
+    `least`. bound: proved on its mean; it says nothing above `nothing`, the excess of Phi = 0. over:
     J - J*, the excess over the regularised optimum; over_bound: the mean of ||B||^2 / 2 lam, of which each release with
     noise B is proved to keep below its own. lam: of each plan, nan where there is none, and why is in `reasons`.
     """
@@ -77,7 +72,6 @@ class Excesses:
     over_bound: Array
     lam: Array
     least: float
-    gap: float
     nothing: float
     reasons: tuple[str, ...]
     repetitions: int
@@ -94,7 +88,6 @@ class Tuning:
     epsilon: Array
     factor: Array
     accuracy: Array
-    repetitions: int
     chance: float
 
     @property
@@ -181,7 +174,7 @@ class AccuracyQuestion:
     def _of_draw(self, table: Records, cancelled: Callable[[], bool]) -> _OfDraw:
         each = [_at(table, self.axis, value) for value in self.values]
         budgets = [Budget(v if self.axis == "epsilon" else self.epsilon, self.delta) for v in self.values]
-        plain = [_PLAIN.get_unless(cancelled, here, functools.partial(_plain, here, cancelled)) for here in each]
+        plain = [_plain(here, cancelled) for here in each]
         runs = {
             key: tuple(
                 _runs(key, here, budget, self.lam, self.repetitions, cancelled)
@@ -198,12 +191,12 @@ class AccuracyQuestion:
             np.asarray(self.values, float),
             {
                 key: measured_of(
-                    np.concatenate([[runs.accuracy[0] for runs in draw.runs[key]] for draw in found], axis=1),
-                    np.mean([[runs.quiet[0] for runs in draw.runs[key]] for draw in found], axis=0),
+                    np.concatenate([[runs.accuracy for runs in draw.runs[key]] for draw in found], axis=1),
+                    np.mean([[runs.quiet for runs in draw.runs[key]] for draw in found], axis=0),
                 )
                 for key in self.learners
             },
-            {key: tuple(runs.reasons[0] for runs in found[0].runs[key]) for key in self.learners},
+            {key: tuple(runs.reason for runs in found[0].runs[key]) for key in self.learners},
             right,
             logistic,
             bayes,
@@ -261,14 +254,9 @@ def excess_against_epsilon(
     split = records.split()
     runs = [_runs(learner, records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
-
-    def least() -> tuple[float, float]:
-        found = least_in_ball(class_records(spec, split.train), spec.theta_norm)
-        return found.risk, found.gap
-
-    risk, gap = _LEAST.get((records, spec.theta_norm), least)
-    excess = np.concatenate([found.risk for found in runs]) - risk
-    over = np.concatenate([found.over for found in runs])
+    risk = _least(records, spec)
+    excess = np.array([found.risk for found in runs]) - risk
+    over = np.array([found.over for found in runs])
     missing = np.full(len(runs), np.nan)
     return Excesses(
         np.asarray(epsilons, float),
@@ -276,12 +264,11 @@ def excess_against_epsilon(
         measured_of(excess, missing),
         np.array([_bound(found) for found in runs]),
         measured_of(over, missing),
-        np.concatenate([found.each for found in runs]).mean(axis=1),
-        np.concatenate([found.lam for found in runs]),
+        np.array([found.each for found in runs]).mean(axis=1),
+        np.array([found.lam for found in runs]),
         risk,
-        gap,
         split.classes - 1.0 - risk,
-        tuple(found.reasons[0] for found in runs),
+        tuple(found.reason for found in runs),
         repetitions,
     )
 
@@ -293,7 +280,6 @@ def accuracy_against_lam(
     delta: float,
     factors: Sequence[float] = FACTORS,
     repetitions: int = 6,
-    cancelled: Callable[[], bool] = never,
 ) -> Tuning:
     """What another lam than the default would have done for private ellipsoids; 1 must be among the factors.
 
@@ -306,14 +292,14 @@ def accuracy_against_lam(
     means = np.full((len(epsilons), len(factors)), np.nan)
     for i, epsilon in enumerate(epsilons):
         budget = Budget(epsilon, delta)
-        default = _runs("ellipsoids", records, budget, "auto", repetitions, cancelled)
-        if default.reasons[0]:
+        default = _runs("ellipsoids", records, budget, "auto", repetitions)
+        if default.reason:
             continue
         for k, factor in enumerate(factors):
-            lam = "auto" if factor == 1.0 else float(factor * default.lam[0])
-            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions, cancelled).accuracy[0].mean()
+            lam = "auto" if factor == 1.0 else float(factor * default.lam)
+            means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions).accuracy.mean()
     chance = _largest_class(records.split().test.y)
-    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, repetitions, chance)
+    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, chance)
 
 
 def _at(records: Records, axis: Axis, value: float) -> Records:
@@ -324,24 +310,31 @@ def _at(records: Records, axis: Axis, value: float) -> Records:
     return dc.replace(records, classes=whole) if axis == "classes" else dc.replace(records, d=whole)
 
 
+@shared(4_096)  # of some hundred numbers each
 def _runs(
-    key: LearnerKey, records: Records, budget: Budget, lam: float | str, size: int, cancelled: Callable[[], bool]
+    key: LearnerKey,
+    records: Records,
+    budget: Budget,
+    lam: float | str,
+    size: int,
+    cancelled: Callable[[], bool] = never,
 ) -> Runs:
-    return _RUNS.get_unless(
-        cancelled,
-        (key, records, budget, lam, size),
-        lambda: runs_of(
-            key, records.split(), [budget], lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled
-        ),
-    )
+    return runs_of(key, records.split(), budget, lam=lam, repetitions=size, seed=records.seed, cancelled=cancelled)
 
 
 def _bound(runs: Runs) -> float:
     """On the mean excess over the best model."""
-    of_mean = [b.value for b in runs.bounds[0] if (b.quantity, b.holds) == ("excess_empirical_risk", "expectation")]
+    of_mean = [b.value for b in runs.bounds if (b.quantity, b.holds) == ("excess_empirical_risk", "expectation")]
     return min(of_mean, default=np.nan)
 
 
+@shared(64)
+def _least(records: Records, spec: Spec) -> float:
+    """The least mean loss on the training records of a model of norm <= theta_norm."""
+    return least_in_ball(class_records(spec, records.split().train), spec.theta_norm).risk
+
+
+@shared(256)
 def _plain(records: Records, cancelled: Callable[[], bool]) -> tuple[float, float, float, float]:
     """Test accuracy without privacy of ellipsoids, of multinomial logistic regression and of Bayes' rule, and the share
     of the largest class."""

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import SharedCache, shared
 from ...core.privacy import Budget, Plan
 from ...core.records import Data
 from ...core.rng import generator
@@ -73,10 +73,10 @@ class _Plane:
     points: Array
 
 
-_PICTURES: SharedCache[Picture] = SharedCache(64)
 _PLAIN: SharedCache[_Shown] = SharedCache(64)  # which no budget changes
 
 
+@shared(64)
 def picture(records: Records, *, epsilon: float, delta: float, lam: float | str = "auto") -> Picture:
     """A release of `gaussian_classifier` at (epsilon, delta), with noise from `records.seed`; from a cache.
 
@@ -89,10 +89,6 @@ def picture(records: Records, *, epsilon: float, delta: float, lam: float | str 
     >>> found.private.shape, len(found.ellipses), found.agree > 0.8
     ((3, 101, 101), 3, True)
     """
-    return _PICTURES.get((records, epsilon, delta, lam), lambda: _picture(records, epsilon, delta, lam))
-
-
-def _picture(records: Records, epsilon: float, delta: float, lam: float | str) -> Picture:
     split = records.split()
     train, test, R = split.train, split.test, split.domain.R
     mechanism = make_mechanism("gaussian_classifier")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -44,21 +44,21 @@ LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "pure", "answer", "split", "sp
 
 @dc.dataclass(frozen=True)
 class Runs:
-    """Releases of one learner along K budgets, nan where it has no guarantee: `reasons` says why.
+    """Releases of one learner at one budget, nan where it has no guarantee: `reason` says why.
 
-    accuracy: on the test records, [K, R]. quiet: the same without noise, [K]. lam: [K]. Of ellipsoids only, else nan
-    and empty: risk: mean loss on the training records, [K, R]; over: J - J*, [K, R]; each: ||B||^2 / 2 lam, which
-    bounds it in every release with noise B in the objective, [K, R], nan with noise elsewhere; bounds: of each plan.
+    accuracy: on the test records, [R]. quiet: the same without noise. Of ellipsoids only, else nan and empty: risk:
+    mean loss on the training records, [R]; over: J - J*, [R]; each: ||B||^2 / 2 lam, which bounds it in every release
+    with noise B in the objective, [R], nan with noise elsewhere; bounds: of the plan.
     """
 
     accuracy: Array
-    quiet: Array
-    lam: Array
+    quiet: float
+    lam: float
     risk: Array
     over: Array
     each: Array
-    bounds: tuple[tuple[Bound, ...], ...]
-    reasons: tuple[str, ...]
+    bounds: tuple[Bound, ...]
+    reason: str
 
 
 def split_budget(budget: Budget, classes: int, answer: bool) -> Budget:
@@ -78,7 +78,7 @@ def split_budget(budget: Budget, classes: int, answer: bool) -> Budget:
 def runs_of(
     learner: LearnerKey,
     split: ClassSplit,
-    budgets: Sequence[Budget],
+    budget: Budget,
     *,
     lam: float | str = "auto",
     repetitions: int = 12,
@@ -89,32 +89,22 @@ def runs_of(
 
     learner: "ellipsoids" (`gaussian_classifier`), "pure" (the same with Gamma noise, delta = 0), "answer" (noise in its
     minimiser), "split" and "split_answer" (one against the others, with `objective_gaussian` and `output_gaussian`).
-    lam: a number of the ellipsoids; a rule for each learner's own. Noise is the same for all budgets.
+    lam: a number of the ellipsoids; a rule for each learner's own. Noise is the same at all budgets.
     """
     one_of("learner", learner, LEARNERS)
     if integer("repetitions", repetitions, at_least=2) % 2:
         raise ValueError(f"repetitions must be even, got {repetitions}")
-    size, K = repetitions, len(budgets)
-    accuracy, quiet, lams = np.full((K, size), np.nan), np.full(K, np.nan), np.full(K, np.nan)
-    risk, over, each = (np.full((K, size), np.nan) for _ in range(3))
-    bounds: list[tuple[Bound, ...]] = [()] * K
-    reasons = [""] * K
-    whole = learner in _KNOBS
+    whole, truth = learner in _KNOBS, split.test.y
     release = _ellipsoids if whole else _one_against_others
-    for k, budget in enumerate(budgets):
-        try:
-            found = release(learner, split, budget, lam, size, seed, cancelled)
-        except NotApplicable as error:
-            reasons[k] = str(error)
-            continue
-        truth = split.test.y
-        accuracy[k] = (found.scores.argmin(axis=1) == truth).mean(axis=1)
-        quiet[k] = (found.quiet.argmin(axis=0) == truth).mean()
-        lams[k] = found.plan.spec.lam
-        if whole:
-            risk[k], over[k], each[k] = found.risk, found.over, found.each
-            bounds[k] = found.plan.mechanism.bounds(found.plan)
-    return Runs(accuracy, quiet, lams, risk, over, each, tuple(bounds), tuple(reasons))
+    try:
+        found = release(learner, split, budget, lam, repetitions, seed, cancelled)
+    except NotApplicable as error:
+        nothing = np.full(repetitions, np.nan)
+        return Runs(nothing, math.nan, math.nan, nothing, nothing, nothing, (), str(error))
+    accuracy = (found.scores.argmin(axis=1) == truth).mean(axis=1)
+    quiet = float((found.quiet.argmin(axis=0) == truth).mean())
+    bounds = found.plan.mechanism.bounds(found.plan) if whole else ()
+    return Runs(accuracy, quiet, float(found.plan.spec.lam), found.risk, found.over, found.each, bounds, "")
 
 
 @dc.dataclass(frozen=True)

@@ -31,7 +31,7 @@ from ...core.rng import generator
 from ...core.validation import integer, one_of
 from ...mechanisms import Mechanism
 from ...mechanisms.noise.generalized_gaussian import lp_noise, quoted_noise, shift_shares
-from ..multiclass import betrayal
+from .pathak_raj_leak import betrayal
 
 ERRORS = (0.05, 0.001)
 _FEWEST_RUNS, _MOST_TIMES = 100, 100
@@ -125,7 +125,7 @@ def pure_bounds(right: Array | int, guesses: Array | int) -> tuple[Array, Array]
     return shown, flagged
 
 
-def objective_gamma(runs: int, seed: int, *, epsilon: float = 1.0, accounting: str = "published") -> Finding:
+def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> Finding:
     """Objective perturbation with Gamma noise as published spends epsilon + ln(1 + epsilon / 2).
 
     Runs of `ObjectiveGamma` itself, Huber loss, one column, the smallest published lam; a fair coin picks the data set.
@@ -138,6 +138,7 @@ def objective_gamma(runs: int, seed: int, *, epsilon: float = 1.0, accounting: s
     >>> round(found.exact, 4), found.certified_95 < found.exact
     (1.4055, True)
     """
+    epsilon = 1.0
     plan = pair_plan("objective_gamma", Budget(epsilon), accounting)
     pair, mechanism = worst_for_gamma(plan), cast(Mechanism, plan.mechanism)
     ends = np.linspace(pair.kink, pair.last, 201)[1:]
@@ -157,9 +158,7 @@ def objective_gamma(runs: int, seed: int, *, epsilon: float = 1.0, accounting: s
     return _finding("objective_gamma", says, "epsilon", epsilon, exact, shown, flagged, runs, seed, pair.words)
 
 
-def objective_gaussian(
-    runs: int, seed: int, *, epsilon: float = 1.0, delta: float = 1e-5, accounting: str = "published"
-) -> Finding:
+def objective_gaussian(runs: int, seed: int, *, accounting: str = "published") -> Finding:
     """Objective perturbation with Gaussian noise as published has many times its delta on replaced records.
 
     Huber loss, one column, n lam = 2 c R^2 / epsilon; the exact minimiser as printed, in closed form. Half of the runs
@@ -172,6 +171,7 @@ def objective_gaussian(
     >>> round(found.exact / found.claimed, 1), found.certified_999 < found.exact
     (23.6, True)
     """
+    epsilon, delta = 1.0, 1e-5
     plan = pair_plan("objective_gaussian", Budget(epsilon, delta), accounting)
     pair = worst_for_gaussian(plan, epsilon)
     end, seen, times = pair.end(epsilon), [0, 0], (runs // 2, runs - runs // 2)

@@ -177,30 +177,19 @@ class Excess:
         return (self.high <= self.bound).mean(1)
 
 
-def theorem_2_violations(
-    caps: Sequence[float] = (1e2, 1e3, 1e4, 1e5),
-    draws: int = 400,
-    seed: int = 0,
-    *,
-    d: int = 2,
-    classes: int = 3,
-    epsilon: float = 1.0,
-    lam: float = 1.0,
-    delta: float = 0.1,
-    n: int = 40,
-    half_width: float = 0.5,
-) -> Excess:
+def theorem_2_violations(caps: Sequence[float] = (1e2, 1e3, 1e4, 1e5), draws: int = 400, seed: int = 0) -> Excess:
     """Theorem 2 where a minimiser exists because traces are capped, which changes no step of its proof.
 
-    Holds for any n records, as nothing of them enters. Let S = sum_c Phi_c^p, so tr S <= C cap; L0 = n (C - 1) psi(0)
-    the loss of equal Phi_c; and l the least eigenvalue of A, or 0 if that is smaller. All Phi_c = cap v v' with
-    v'Av = l (or all 0) have J_p = E = L0 + C cap l, so J_p(Phi^p) = L + <A, S> <= E. Any t >= 0 times what is missing,
+    Here d = 2, C = 3, epsilon = lam = 1, delta = 0.1, and the hinge is rounded within 1/2. Holds for any n = 40
+    records, as nothing of them enters. Let S = sum_c Phi_c^p, so tr S <= C cap; L0 = n (C - 1) psi(0) the loss of equal
+    Phi_c; and l the least eigenvalue of A, or 0 if that is smaller. All Phi_c = cap v v' with v'Av = l (or all 0) have
+    J_p = E = L0 + C cap l, so J_p(Phi^p) = L + <A, S> <= E. Any t >= 0 times what is missing,
     E - L - <A, S> >= 0, may be taken from J(Phi^p) = L + lam <I_d, S>, and any t >= 1 added to it:
         J(Phi^p) >= C cap min(least eigenvalue of lam I_d + t A, 0) - t E,
         J(Phi^p) <= C cap max(largest eigenvalue of lam I_d - t A, 0) + t E.
     The best of many t is taken. 0 <= J(Phi*) <= J(0) = L0 then bounds the excess on both sides.
 
-    caps: each > 0. d, classes, epsilon, lam, delta: as in `theorem_2_bound`. half_width: of the rounded hinge.
+    caps: each > 0.
 
     >>> found = theorem_2_violations()
     >>> found.violated[:2].tolist(), found.kept[:2].tolist(), bool(found.violated[3] > 0.8)
@@ -209,13 +198,14 @@ def theorem_2_violations(
     levels = float_array("caps", caps)
     if levels.ndim != 1 or not len(levels) or levels.min() <= 0.0:
         raise ValueError(f"caps must be at least one number > 0, got {caps!r}")
-    bound, n = theorem_2_bound(d, classes, epsilon, lam, delta), integer("n", n, at_least=1)
+    d, classes, epsilon, lam, delta, n, half_width = 2, 3, 1.0, 1.0, 0.1, 40, 0.5
+    bound = theorem_2_bound(d, classes, epsilon, lam, delta)
     noise = published_noise(d, epsilon, draws, generator(seed, "as_printed", 0))
     traced, A = linear_terms(np.zeros_like(noise[:1]), lam), linear_terms(noise, lam)
     t = _MULTIPLIERS[:, None, None, None]
     least = np.linalg.eigvalsh(traced + t * A)[..., 0]
     largest = np.linalg.eigvalsh(traced - t * A)[..., -1]
-    start = n * (classes - 1) * float(huber_hinge(np.zeros(1), positive("half_width", half_width))[0])
+    start = n * (classes - 1) * float(huber_hinge(np.zeros(1), half_width)[0])
     total = classes * levels[:, None, None]
     reached = start + total * np.minimum(np.linalg.eigvalsh(A)[:, 0], 0.0)
     t = _MULTIPLIERS[:, None]

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.rng import generator
 from ...core.validation import integer, positive
 from ...solvers.multiclass.objective import ClassRecords, MulticlassObjective, hinge_slope, huber_hinge, smat, svec
@@ -34,8 +34,6 @@ from .pathak_raj import linear_terms, published_noise
 # A certified gap is at most this share of J_p(0); an eigenvalue beyond this share of the largest belongs to the range.
 _GAP, _RANGE = 1e-10, 1e-8
 _STARTS, _STEPS = 6, 60
-
-_BETRAYALS: SharedCache[Betrayal] = SharedCache(16)
 
 
 def neighbours(n: int = 20) -> tuple[ClassRecords, ClassRecords]:
@@ -167,14 +165,13 @@ def residuals(records: ClassRecords, weights: Array) -> Array:
 
 @dc.dataclass(frozen=True)
 class Betrayal:
-    """draws: of the noise. exist: those with a minimiser. solved: those of them whose minimiser was certified. Of
-    these, the ones with two Phi_c != 0 are guessed; own, other: the residual under the records that were trained on
+    """draws: of the noise. exist: those with a minimiser. Where it was certified and two Phi_c != 0, a guess is made;
+    own, other: the residual under the records that were trained on
     and under their neighbour, [guesses]. The smaller one is guessed.
     """
 
     draws: int
     exist: int
-    solved: int
     own: Array
     other: Array
 
@@ -187,6 +184,7 @@ class Betrayal:
         return int((self.own < self.other).sum())
 
 
+@shared(16)
 def betrayal(draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: float = 1.0, n: int = 20) -> Betrayal:
     """Which of two `neighbours` was trained on, each with probability 1/2, guessed from the printed mechanism's output.
 
@@ -197,24 +195,19 @@ def betrayal(draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: fl
     True
     """
     draws, epsilon, lam = integer("draws", draws, at_least=1), positive("epsilon", epsilon), positive("lam", lam)
-    return _BETRAYALS.get((draws, seed, epsilon, lam, n), lambda: _betrayal(draws, seed, epsilon, lam, n))
-
-
-def _betrayal(draws: int, seed: int, epsilon: float, lam: float, n: int) -> Betrayal:
     rng, pair = generator(seed, "as_printed", 1), neighbours(n)
     A = 0.5 * linear_terms(published_noise(1, epsilon, draws, rng), lam)
     A = A[np.linalg.eigvalsh(A)[:, 0] > 0.0]
     second = rng.random(len(A)) < 0.5
-    solved, own, other = 0, [], []
+    own, other = [], []
     for rows, mine, theirs in ((~second, *pair), (second, *pair[::-1])):
         weights, gaps = minimise_printed(mine, A[rows], rng)
         weights = weights[gaps <= _GAP * _at_zero(mine)]
-        solved += len(weights)
         own.append(residuals(mine, weights))
         other.append(residuals(theirs, weights))
     mine_all, theirs_all = np.concatenate(own), np.concatenate(other)
     told = ~np.isnan(mine_all)
-    return Betrayal(draws, len(A), solved, mine_all[told], theirs_all[told])
+    return Betrayal(draws, len(A), mine_all[told], theirs_all[told])
 
 
 class Stillness(NamedTuple):
@@ -227,8 +220,8 @@ class Stillness(NamedTuple):
     mean: float
 
 
-def decisions_without_noise(draws: int = 20, seed: int = 0, *, mu: float = 1.0, epsilon: float = 1.0) -> Stillness:
-    """How far shared noise moves the Phi_c beside their mean, where (mu / 2) ||Phi||^2 is added and the cone left away.
+def decisions_without_noise(draws: int = 20, seed: int = 0) -> Stillness:
+    """How far shared noise moves the Phi_c beside their mean, where ||Phi||^2 / 2 is added and the cone left away.
 
     The loss sees only differences of the Phi_c and the noise only their sum, and the ridge is a sum over both: so each
     is minimised by itself. Decisions compare the Phi_c and are those without any noise.
@@ -238,10 +231,10 @@ def decisions_without_noise(draws: int = 20, seed: int = 0, *, mu: float = 1.0, 
     True
     """
     records, _ = neighbours()
-    noise = 0.5 * svec(published_noise(1, epsilon, draws, generator(seed, "as_printed", 2)))
+    noise = 0.5 * svec(published_noise(1, 1.0, draws, generator(seed, "as_printed", 2)))
     noise = np.concatenate([np.zeros_like(noise[:1]), noise])
     shared = np.repeat(noise[:, None], records.classes, axis=1)
-    weights = minimise_ellipsoids(MulticlassObjective(records, mu, tau=0.5, noise=shared), distance=1e-10).weights
+    weights = minimise_ellipsoids(MulticlassObjective(records, 1.0, tau=0.5, noise=shared), distance=1e-10).weights
     mean = weights.mean(1, keepdims=True)
     centred, common = weights - mean, np.linalg.norm(np.repeat(mean - mean[:1], records.classes, 1), axis=(1, 2))
     moved = np.linalg.norm(centred - centred[:1], axis=(1, 2))

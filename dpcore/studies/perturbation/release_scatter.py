@@ -7,7 +7,7 @@ import dataclasses as dc
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable, Plan
 from ...core.records import Data
@@ -48,7 +48,6 @@ class Clouds:
 
     clouds: in the order of the mechanisms. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
     square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
-    theta_norm: of the source.
     """
 
     clouds: tuple[Cloud, ...]
@@ -56,7 +55,6 @@ class Clouds:
     x: Array
     y: Array
     excess: Array
-    theta_norm: float
 
 
 @dc.dataclass(frozen=True)
@@ -73,9 +71,7 @@ class Scene:
     walks: bool = False
 
 
-_CLOUDS: SharedCache[Clouds] = SharedCache(128)
-
-
+@shared(128)
 def clouds(scene: Scene) -> Clouds:
     """The releases of a scene and the landscape below them, from a cache; arrays must not be changed.
 
@@ -87,10 +83,6 @@ def clouds(scene: Scene) -> Clouds:
     >>> made.clouds[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
     ((50, 2), (33, 33), True)
     """
-    return _CLOUDS.get(scene, lambda: _compute(scene))
-
-
-def _compute(scene: Scene) -> Clouds:
     problem = scene.problem
     train, best = problem.load().train, problem.reference()
     made = tuple(_release(mechanism, scene, train) for mechanism in scene.mechanisms)
@@ -101,7 +93,7 @@ def _compute(scene: Scene) -> Clouds:
     for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
         z = loss.predictions(train, np.column_stack([x, np.full(_GRID, height)]))
         excess[i] = loss.row_means(np.zeros(train.n), z, 1.0, train.y) - best.risk
-    return Clouds(made, best.theta, x, y, excess, problem.theta_norm)
+    return Clouds(made, best.theta, x, y, excess)
 
 
 def _release(mechanism: Mechanism, scene: Scene, train: Data) -> Cloud:

@@ -13,7 +13,7 @@ import numpy as np
 from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
-from ... import geometry
+from ...geometry import excess_by_n, excess_by_norm, table_1
 from .base import Claim, Outcome, Reproduction
 from .charts import ExcessAgainstOrder
 
@@ -40,7 +40,7 @@ class Transition:
     mean: Array
     se: Array
     signal: Array
-    pictures: tuple[geometry.AgainstOrder, ...]
+    pictures: tuple[excess_by_norm.AgainstOrder, ...]
     few_columns: Array
     few_orders: Array
     beyond: Array
@@ -58,7 +58,6 @@ def transition(
     *,
     columns: Sequence[int] = COLUMNS,
     few_columns: Sequence[int] = FEW_COLUMNS,
-    people: int = PEOPLE,
     datasets: int = 3,
 ) -> Transition:
     """runs: >= 2 repetitions with records and noise of their own; an even number is needed beyond p = 2."""
@@ -66,18 +65,18 @@ def transition(
         raise ValueError(f"runs must be even, as noise is drawn in pairs, got {runs}")
     pictures = []
     for d in columns:
-        pictures.append(geometry.against_order(d, _N, _EPSILON, _DELTA, seed, runs, ORDERS))
+        pictures.append(excess_by_norm.against_order(d, _N, _EPSILON, _DELTA, seed, runs, ORDERS))
         told(f"d = {d:,} is done")
     beyond = np.empty((2, len(few_columns), len(FEW_ORDERS)))
     for i, d in enumerate(few_columns):
         for k, p_norm in enumerate(FEW_ORDERS):
-            found = geometry.against_people(
+            found = excess_by_n.against_people(
                 p_norm,
                 d=d,
                 epsilon=_EPSILON,
                 delta=_DELTA,
                 seed=seed,
-                ns=(people,),
+                ns=(PEOPLE,),
                 repetitions=runs,
                 datasets=datasets,
             )
@@ -155,7 +154,7 @@ def _sharp(found: Transition) -> Claim:
         "There is a sharp phase transition of the excess around p = 1.",
         "section 1.1; the lower bound has a factor p - 1",
         f"at d = {d:,.0f} the excess at p = 1.25 is {jump:.0f} times that at p = 1; the largest p of the grid below "
-        f"half of the excess at p = 2 is {geometry.order_text(begins)}, beside 1 + 1/ln d = {near:.3f}",
+        f"half of the excess at p = 2 is {excess_by_norm.order_text(begins)}, beside 1 + 1/ln d = {near:.3f}",
         "agrees" if sharp else "differs",
         "Sharp in d, and continuous in p for each d: a random corner of the L1 ball still serves the larger balls "
         "while p - 1 is small beside 1 / ln d."
@@ -168,8 +167,8 @@ def _beyond_two(found: Transition) -> Claim:
     n, excess = found.few_columns, found.beyond
     kept, told = bool((excess <= found.beyond_bound).all()), []
     for k, p_norm in enumerate(found.few_orders):
-        rows = [geometry.table_row(float(p_norm), int(d), PEOPLE, _EPSILON, _DELTA).upper.value for d in n]
-        name, growth = geometry.order_text(float(p_norm)), _growth(excess[:, k])
+        rows = [table_1.table_row(float(p_norm), int(d), PEOPLE, _EPSILON, _DELTA).upper.value for d in n]
+        name, growth = excess_by_norm.order_text(float(p_norm)), _growth(excess[:, k])
         told.append(f"p = {name}: {growth:.1f} times (rate {rows[-1] / rows[0]:.1f})")
     more = bool((np.diff(excess[-1]) > 0.0).all())
     return Claim(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ....core.arrays import Array
 from ....experiments.summary import Summary
-from ...geometry import AgainstOrder
-from ...multiclass import Accuracies
+from ...geometry.excess_by_norm import AgainstOrder
+from ...multiclass.curves import Accuracies
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,11 +26,10 @@ _FAR = np.array([500.0, 50.0, *(0.1,) * 6])
 
 @dc.dataclass(frozen=True)
 class CodRna:
-    """raw: [n, 8], features as they stand. y: [n], -1 or +1. real: they come from a file. words: what they are."""
+    """raw: [n, 8], features as they stand. y: [n], -1 or +1. words: what they are."""
 
     raw: Array
     y: Array
-    real: bool
     words: str
 
 
@@ -38,14 +37,14 @@ def cod_rna(file: Path | None, seed: int) -> CodRna:
     """The file's records, or a stand-in of the same size and shape. Raises ValueError for a file of another form."""
     if file is None:
         words = f"a stand-in, not Cod-RNA: {PEOPLE:,} drawn records of {FEATURES} features, about one in three positive"
-        return CodRna(*_drawn(np.random.default_rng([seed, 0])), real=False, words=words)
+        return CodRna(*_drawn(np.random.default_rng([seed, 0])), words=words)
     data = read_libsvm(file).data
     if data.p != FEATURES:
         raise ValueError(f"{file.name} must have the {FEATURES} features of Cod-RNA, got {data.p}")
     if not np.isin(data.y, (-1.0, 1.0)).all():
         raise ValueError(f"{file.name} must have labels -1 and +1, got {data.y[np.abs(data.y) != 1.0][0]:g}")
     raw = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-    return CodRna(raw, data.y, real=True, words=f"{file.name}: {data.n:,} records of {FEATURES} features")
+    return CodRna(raw, data.y, words=f"{file.name}: {data.n:,} records of {FEATURES} features")
 
 
 def _drawn(rng: np.random.Generator) -> tuple[Array, Array]:

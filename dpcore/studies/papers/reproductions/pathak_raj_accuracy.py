@@ -12,8 +12,9 @@ import numpy as np
 
 from ....core.validation import integer
 from ....data import CLASS_SOURCES
-from ... import multiclass
-from ...multiclass import Accuracies, Records
+from ...multiclass import curves, one_vs_rest
+from ...multiclass.curves import Accuracies, Records
+from ...papers import pathak_raj
 from .base import Claim, Outcome, Reproduction
 from .charts import AccuracyOfClassifiers
 
@@ -24,7 +25,7 @@ RUNS = 20
 EPSILONS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 CLASSES = (2, 3, 4, 5, 6, 8, 10)
 SOURCES = ("iris", "wine", "digits")
-LEARNERS: tuple[multiclass.LearnerKey, ...] = ("ellipsoids", "pure", "split")
+LEARNERS: tuple[one_vs_rest.LearnerKey, ...] = ("ellipsoids", "pure", "split")
 _DELTA, _PEOPLE, _AT = 1e-5, 1_000, 1.0
 _DATASETS = 2
 _CLEAR = 2.0  # standard errors
@@ -38,9 +39,9 @@ class Found:
 
     against_epsilon: Mapping[str, Accuracies]
     against_classes: Accuracies
-    exists: multiclass.Share
+    exists: pathak_raj.Share
     columns: int
-    theorem: multiclass.Excess
+    theorem: pathak_raj.Excess
 
 
 def found_of(
@@ -56,7 +57,7 @@ def found_of(
     if integer("runs", runs, at_least=2) % 2:
         raise ValueError(f"runs must be even, as noise is drawn in pairs, got {runs}")
     against = functools.partial(
-        multiclass.accuracy_against, epsilon=_AT, delta=_DELTA, learners=LEARNERS, repetitions=runs, datasets=_DATASETS
+        curves.accuracy_against, epsilon=_AT, delta=_DELTA, learners=LEARNERS, repetitions=runs, datasets=_DATASETS
     )
     along = {}
     for source in sources:
@@ -67,7 +68,7 @@ def found_of(
     drawn = Records("gaussian_classes", _PEOPLE, seed)
     counted = against("classes", counts, drawn)
     return Found(
-        along, counted, multiclass.existence(d, 1.0, 1.0, seed=seed), d, multiclass.theorem_2_violations(seed=seed)
+        along, counted, pathak_raj.existence(d, 1.0, 1.0, seed=seed), d, pathak_raj.theorem_2_violations(seed=seed)
     )
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
-from ...sparsity import l1
+from ...sparsity.l1.curves import against_n, against_p
+from ...sparsity.l1.data import stored_columns
 from .base import Claim, Outcome, Reproduction
 from .charts import Exponents
 
@@ -90,9 +91,9 @@ def rates(
     curves: dict[str, list[Array]] = {name: [] for name in (HARD, HARD_BOUND, FEW, BOUND)}
     columns, whole, bounded = [], [], True
     for k in range(integer("runs", runs, at_least=2)):
-        default = l1.against_n(p=p, T="auto", seed=seed + k, ns=ns, **shared)
-        tuned = l1.against_n(p=p, T="bound", seed=seed + k, ns=ns, **shared)
-        wide = l1.against_p(n=n, T="auto", seed=seed + k, ps=ps, **shared)
+        default = against_n(p=p, T="auto", seed=seed + k, ns=ns, **shared)
+        tuned = against_n(p=p, T="bound", seed=seed + k, ns=ns, **shared)
+        wide = against_p(n=n, T="auto", seed=seed + k, ps=ps, **shared)
         for found in (default, tuned):
             bounded &= bool((np.fmax(found.private.measured.mean, found.hardest) <= found.private.bound).all())
         bounded &= bool((wide.private.measured.mean <= wide.private.bound).all())
@@ -122,7 +123,7 @@ def rates(
         growth_se=_error(ratios),
         columns=(ps[0], ps[-1]),
         people=n,
-        filled=l1.stored_columns(n, ps[-1]),
+        filled=stored_columns(n, ps[-1]),
         whole=float(gradient[last] / gradient[0]),
         whole_columns=ps[last],
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from .... import theory
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.cancel import never
 from ....core.privacy import Budget, NotApplicable, Plan
 from ....core.rng import generator
@@ -31,10 +31,6 @@ TS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 NS = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
 PS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 _MOST_HARD_COLUMNS, SHARES = 256, 8
-
-_AGAINST_T: SharedCache[AgainstT] = SharedCache(64)
-_AGAINST_N: SharedCache[AgainstN] = SharedCache(32)
-_AGAINST_P: SharedCache[AgainstP] = SharedCache(32)
 
 
 @dc.dataclass(frozen=True)
@@ -89,7 +85,6 @@ class AgainstN:
     sampling: Array
     free: float
     stored: int
-    accounting: str
     repetitions: int
 
 
@@ -105,10 +100,10 @@ class AgainstP:
     whole: ExcessCurve
     nothing: Array
     stored: Array
-    accounting: str
     repetitions: int
 
 
+@shared(64)
 def against_T(
     *,
     n: int,
@@ -124,35 +119,31 @@ def against_T(
 ) -> AgainstT:
     """The U-shape over T: few steps do not arrive, many are drowned in noise.
 
-    Ts: increasing, >= 2. cancelled: as for `against_n`. From a cache; arrays must not be changed.
+    Ts: increasing, >= 2. cancelled: as for `against_n`. Arrays must not be changed.
     """
-
-    def compute() -> AgainstT:
-        (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
-        budget = Budget(epsilon, delta)
-        points = [(here, _polytope_plan(here, budget, accounting, T)) for T in Ts]
-        private = _curve(points, seed, repetitions, cancelled)
-        land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
-        plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
-        steps = np.arange(1.0, Ts[-1] + 1.0)
-        auto, tuned = (_polytope_plan(here, budget, accounting, T) for T in ("auto", "bound"))
-        return AgainstT(
-            T=np.array(Ts, float),
-            private=private,
-            plain=plain,
-            plain_bound=theory.frank_wolfe_bound(land.start, land.curvature, 0.0, steps),
-            nothing=here.nothing - here.best,
-            auto=_T(auto),
-            tuned=_T(tuned),
-            stored=here.stored,
-            accounting=accounting,
-            repetitions=repetitions,
-        )
-
-    key = (n, p, epsilon, delta, radius, accounting, seed, repetitions, tuple(Ts))
-    return _AGAINST_T.get_unless(cancelled, key, compute)
+    (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
+    budget = Budget(epsilon, delta)
+    points = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for T in Ts]
+    private = _curve(points, seed, repetitions, cancelled)
+    land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
+    plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
+    steps = np.arange(1.0, Ts[-1] + 1.0)
+    auto, tuned = (_plan(FrankWolfePolytope(accounting, T), here, budget) for T in ("auto", "bound"))
+    return AgainstT(
+        T=np.array(Ts, float),
+        private=private,
+        plain=plain,
+        plain_bound=theory.frank_wolfe_bound(land.start, land.curvature, 0.0, steps),
+        nothing=here.nothing - here.best,
+        auto=_T(auto),
+        tuned=_T(tuned),
+        stored=here.stored,
+        accounting=accounting,
+        repetitions=repetitions,
+    )
 
 
+@shared(32)
 def against_n(
     *,
     p: int,
@@ -170,31 +161,25 @@ def against_n(
 
     cancelled: asked now and then; when it says yes, CancelledError is raised.
     """
-
-    def compute() -> AgainstN:
-        stored, budget = stored_columns(ns[-1], p), Budget(epsilon, delta)
-        made = instances(ns, p, stored, radius, seed)
-        points = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
-        private = _curve(points, seed, repetitions, cancelled)
-        hardest = _hardest(points, seed, repetitions, cancelled)
-        lands = [terrain(here.spec, from_zero=True) for here in made]
-        packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
-        sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
-        return AgainstN(
-            n=np.array(ns, float),
-            private=private,
-            hardest=hardest,
-            nothing=np.array([here.nothing - here.best for here in made]),
-            packing=np.array(packing),
-            sampling=np.array(sampling),
-            free=free_from(made[-1], budget, accounting),
-            stored=stored,
-            accounting=accounting,
-            repetitions=repetitions,
-        )
-
-    key = (p, epsilon, delta, radius, accounting, T, seed, repetitions, tuple(ns))
-    return _AGAINST_N.get_unless(cancelled, key, compute)
+    stored, budget = stored_columns(ns[-1], p), Budget(epsilon, delta)
+    made = instances(ns, p, stored, radius, seed)
+    points = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for here in made]
+    private = _curve(points, seed, repetitions, cancelled)
+    hardest = _hardest(points, seed, repetitions, cancelled)
+    lands = [terrain(here.spec, from_zero=True) for here in made]
+    packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
+    sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
+    return AgainstN(
+        n=np.array(ns, float),
+        private=private,
+        hardest=hardest,
+        nothing=np.array([here.nothing - here.best for here in made]),
+        packing=np.array(packing),
+        sampling=np.array(sampling),
+        free=free_from(made[-1], budget, accounting),
+        stored=stored,
+        repetitions=repetitions,
+    )
 
 
 def free_from(here: Instance, budget: Budget, accounting: str = "tight") -> float:
@@ -211,6 +196,7 @@ def free_from(here: Instance, budget: Budget, accounting: str = "tight") -> floa
     return (theory.tuned_frank_wolfe_bound(land.curvature, a) / s) ** 6
 
 
+@shared(32)
 def against_p(
     *,
     n: int,
@@ -228,37 +214,24 @@ def against_p(
 
     cancelled: as for `against_n`.
     """
-
-    def compute() -> AgainstP:
-        budget = Budget(epsilon, delta)
-        made = [instances((n,), p, stored_columns(n, p), radius, seed)[0] for p in ps]
-        vertices = [(here, _polytope_plan(here, budget, accounting, T)) for here in made]
-        whole = [(here, _general_plan(here, budget, T)) for here in made]
-        return AgainstP(
-            p=np.array(ps, float),
-            private=_curve(vertices, seed, repetitions, cancelled),
-            whole=_curve(whole, seed, repetitions, cancelled),
-            nothing=np.array([here.nothing - here.best for here in made]),
-            stored=np.array([here.stored for here in made], float),
-            accounting=accounting,
-            repetitions=repetitions,
-        )
-
-    key = (n, epsilon, delta, radius, accounting, T, seed, repetitions, tuple(ps))
-    return _AGAINST_P.get_unless(cancelled, key, compute)
+    budget = Budget(epsilon, delta)
+    made = [instances((n,), p, stored_columns(n, p), radius, seed)[0] for p in ps]
+    vertices = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for here in made]
+    whole = [(here, _plan(FrankWolfeGeneral(T=T), here, budget)) for here in made]
+    return AgainstP(
+        p=np.array(ps, float),
+        private=_curve(vertices, seed, repetitions, cancelled),
+        whole=_curve(whole, seed, repetitions, cancelled),
+        nothing=np.array([here.nothing - here.best for here in made]),
+        stored=np.array([here.stored for here in made], float),
+        repetitions=repetitions,
+    )
 
 
-def _polytope_plan(here: Instance, budget: Budget, accounting: str, T: int | str) -> Plan | str:
+def _plan(mechanism: FrankWolfePolytope | FrankWolfeGeneral, here: Instance, budget: Budget) -> Plan | str:
     """The plan, or why there is none."""
     try:
-        return FrankWolfePolytope(accounting, T).calibrate(here.spec, budget)
-    except NotApplicable as error:
-        return str(error)
-
-
-def _general_plan(here: Instance, budget: Budget, T: int | str) -> Plan | str:
-    try:
-        return FrankWolfeGeneral(T=T).calibrate(here.spec, budget)
+        return mechanism.calibrate(here.spec, budget)
     except NotApplicable as error:
         return str(error)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import functools
 import math
 from collections.abc import Sequence
 
@@ -12,8 +11,7 @@ from numpy.typing import NDArray
 
 from .... import data as records
 from ....core.arrays import Array
-from ....core.cache import SharedCache
-from ....core.records import Data
+from ....core.cache import SharedCache, shared
 from ....core.sets import L1Ball
 from ....core.specification import Domain, Spec
 from ....core.validation import integer
@@ -26,7 +24,6 @@ LOSS = "squared"
 # Columns that are filled at most, and values of the table that they are counted from.
 MAX_COLUMNS, MAX_FILLED = 512, 25_600_000
 
-_MOMENTS: SharedCache[dict[int, Quadratic]] = SharedCache(16)
 _BEST: SharedCache[float] = SharedCache(256)
 
 
@@ -47,11 +44,6 @@ class Instance:
     @property
     def stored(self) -> int:
         return self.risk.active
-
-    @property
-    def idle(self) -> int:
-        """Columns that are zero in every record."""
-        return self.p - self.stored
 
     @property
     def nothing(self) -> float:
@@ -76,19 +68,12 @@ def instances(ns: Sequence[int], p: int, stored: int, radius: float, seed: int) 
 
     The records are those of `dpcore.data.load("synthetic_sparse", n, stored, seed)`; only their moments are kept.
     """
-    found = _moments(tuple(sorted(ns)), stored, seed)
-    domain = records.load(SOURCE, 2, 8, seed).domain
-    made = []
-    for n in ns:
-        key = (n, stored, radius, seed)
-        made.append(
-            Instance(n, p, radius, domain, found[n], _BEST.get(key, functools.partial(_best, found[n], radius)))
-        )
-    return made
+    found, domain = _moments(tuple(sorted(ns)), stored, seed), records.load(SOURCE, 2, 8, seed).domain
 
+    def best(n: int) -> float:
+        return _BEST.get((n, stored, radius, seed), lambda: minimise_on_set(found[n], L1Ball(), radius).risk)
 
-def _best(risk: Quadratic, radius: float) -> float:
-    return minimise_on_set(risk, L1Ball(), radius).risk
+    return [Instance(n, p, radius, domain, found[n], best(n)) for n in ns]
 
 
 def truth(stored: int, seed: int) -> Array:
@@ -99,11 +84,8 @@ def truth(stored: int, seed: int) -> Array:
     return found
 
 
+@shared(16)
 def _moments(ns: tuple[int, ...], stored: int, seed: int) -> dict[int, Quadratic]:
-    return _MOMENTS.get((ns, stored, seed), lambda: _summed(ns, stored, seed))
-
-
-def _summed(ns: tuple[int, ...], stored: int, seed: int) -> dict[int, Quadratic]:
     """Moments of the first n records for all n, from one table that is not kept."""
     train = draw_recipe(SOURCE, ns[-1], stored, np.random.default_rng([seed, *SOURCE.encode()])).train
     X, y = np.asarray(train.X), train.y
@@ -143,14 +125,6 @@ class Spread:
         b = (1.0 - a) / self.columns
         m = min(radius, a / (a + b))
         return a * (m - 1.0) ** 2 + b * m**2
-
-    def data(self) -> Data:
-        """The records themselves, [n, columns]."""
-        block = np.ones((1, 1))
-        while len(block) < self.columns:
-            block = np.block([[block, block], [block, -block]])
-        X = np.concatenate([np.tile(block, (self.copies, 1)), np.ones((self.agreeing, self.columns))])
-        return Data(X, np.repeat([0.0, 1.0], [self.copies * self.columns, self.agreeing]))
 
 
 @dc.dataclass(frozen=True)

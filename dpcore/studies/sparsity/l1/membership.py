@@ -8,17 +8,19 @@ told from strangers by the score with which such codes are traced. This illustra
 
 from __future__ import annotations
 
+import bisect
 import dataclasses as dc
 import itertools
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.linalg import hadamard
 
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.cancel import never
 from ....core.losses import get_loss
 from ....core.privacy import Budget
@@ -26,7 +28,7 @@ from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import Domain, Spec
 from ....core.validation import check_real, integer, positive
-from ....experiments.summary import auc as auc
+from ....experiments.summary import auc
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....solvers import minimise_on_set
 from ....solvers.frank_wolfe import vertices as fw
@@ -39,8 +41,6 @@ _MAX_COLUMNS = 1_024
 # Theorem 3.1's: the smallest loss that a private model can have, over tau w, and the share of signs that it names.
 _KAPPA = 1.1
 _GAP = 1e-10
-
-_TRACINGS: SharedCache[Tracing] = SharedCache(16)
 
 
 @dc.dataclass(frozen=True)
@@ -62,46 +62,26 @@ class Code:
 
 
 @dc.dataclass(frozen=True)
-class Traced:
-    """What a model gives away. auc: how often a member scores above a stranger, ties counting half. member, stranger:
-    mean scores. agreement: share of the consensus columns whose sign theta has. excess: F(theta) - min F.
-    """
-
-    auc: float
-    member: float
-    stranger: float
-    agreement: float
-    excess: float
-
-
-@dc.dataclass(frozen=True)
 class Tracing:
     """What releases give away at each epsilon; arrays are [E] but for `every_auc`.
 
-    limit: what no attack on a release of this mechanism can exceed as auc (`Mechanism.attack_limit`). every_auc:
-    [E, runs]. auc, member, stranger, agreement, excess: means over the runs, as in `Traced`. exact: the same without
-    privacy, for the minimiser of F. nothing: excess of theta = 0. consensus: mean share of the columns on which all
-    members agree.
-    w, p, n, delta, T, repetitions: the setting; every repetition has a new code and two runs for each epsilon.
+    auc: how often a member scores above a stranger, ties counting half; every_auc: [E, runs]. limit: what no attack on
+    a release of this mechanism can exceed as auc (`Mechanism.attack_limit`). agreement: share of the consensus columns
+    whose sign theta has. excess: F(theta) - min F. All are means over the runs. exact: auc without privacy, of the
+    minimiser of F. nothing: excess of theta = 0. w, n: users and records; every repetition has a new code and two runs
+    for each epsilon.
     """
 
     epsilon: Array
     limit: Array
     every_auc: Array
     auc: Array
-    member: Array
-    stranger: Array
     agreement: Array
     excess: Array
-    exact: Traced
+    exact: float
     nothing: float
-    consensus: float
     w: int
-    p: int
     n: int
-    delta: float
-    T: int
-    repetitions: int
 
 
 class Size(NamedTuple):
@@ -114,6 +94,7 @@ class Size(NamedTuple):
     excess: float
 
 
+@shared(16)
 def tracing(
     *,
     seed: int,
@@ -122,14 +103,13 @@ def tracing(
     w: int = USERS,
     p: int = COLUMNS,
     T: int | None = None,
-    cancelled: Callable[[], bool] = never,
 ) -> Tracing:
     """Private Frank-Wolfe on fingerprinting codes, and how well members are told from strangers by what it releases.
 
     Records: those of `records_of_code`, n = w + p; squared loss on the L1 ball of size 1, delta = 1 / n^2.
     epsilons: increasing. w: users, >= 2. p: columns, a power of 2 from 8 to 1,024. repetitions: >= 2. T: theta_T is
-    released; None for p, so that a model can name nearly every column at every epsilon. From a cache; arrays must not
-    be changed. Raises ValueError for other values, CancelledError when `cancelled` says yes.
+    released; None for p, so that a model can name nearly every column at every epsilon. Arrays must not
+    be changed. Raises ValueError for other values.
 
     Source: Talwar, Thakurta and Zhang 2015, Section 3; code after Tardos 2008.
 
@@ -145,8 +125,36 @@ def tracing(
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"epsilons must be increasing and at least one, got {grid}")
     T = integer("T", p if T is None else T, at_least=2)
-    key = (seed, repetitions, grid, w, p, T)
-    return _TRACINGS.get_unless(cancelled, key, lambda: _trace(seed, repetitions, grid, w, p, T, cancelled))
+    n = w + p
+    spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
+    mechanism, delta = FrankWolfePolytope(T=T), float(n) ** -2
+    plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in grid]
+    runs = []  # repetition, epsilon, run
+    exact, nothing = [], []
+    for repetition in range(repetitions):
+        code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
+        data = records_of_code(code)
+        risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
+        best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
+        prepared = [mechanism.prepare(plan, data) for plan in plans]
+        drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], never)
+        runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
+        exact.append(_traced(best.theta, code, risk, best.risk))
+        nothing.append(risk.constant - best.risk)
+    table = np.moveaxis(np.array(runs), 0, 1).reshape(len(grid), -1, 3)
+    aucs, agreement, excess = (table[:, :, k].mean(axis=1) for k in range(3))
+    return Tracing(
+        epsilon=np.array(grid),
+        limit=np.array([mechanism.attack_limit(plan) for plan in plans]),
+        every_auc=table[:, :, 0],
+        auc=aucs,
+        agreement=agreement,
+        excess=excess,
+        exact=float(np.mean(exact, axis=0)[0]),
+        nothing=float(np.mean(nothing)),
+        w=w,
+        n=n,
+    )
 
 
 def fingerprinting_code(w: int, p: int, strangers: int, rng: np.random.Generator) -> Code:
@@ -197,70 +205,15 @@ def literal_size(tau: float = 0.001) -> Size:
     (9119, '8.3e+10 columns', '8.3e+10 records')
     """
     tau = check_real("tau", tau, "in (0, 1/3)", lambda v: 0 < 3 * v < 1)
-    low, high = 2, 4  # m / ln m rises from m = e
-    while high < math.log(high) / tau:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle < math.log(middle) / tau else (low, middle)
-    w, p = high / math.log(high), math.ceil(high**2 / tau)
+    # m / ln m rises from m = e.
+    m = bisect.bisect_left(range(sys.maxsize), 0.0, lo=3, key=lambda m: m - math.log(m) / tau)
+    w, p = m / math.log(m), math.ceil(m**2 / tau)
     n = math.ceil(w + tau * w * p)
-    return Size(high, w, p, n, max(0.0, (_KAPPA - 1.0 - 4.0 * tau) * tau / 3.0) * w / n)
+    return Size(m, w, p, n, max(0.0, (_KAPPA - 1.0 - 4.0 * tau) * tau / 3.0) * w / n)
 
 
-def _trace(
-    seed: int,
-    repetitions: int,
-    epsilons: tuple[float, ...],
-    w: int,
-    p: int,
-    T: int,
-    cancelled: Callable[[], bool],
-) -> Tracing:
-    n = w + p
-    spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
-    mechanism, delta = FrankWolfePolytope(T=T), float(n) ** -2
-    plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in epsilons]
-    runs: list[list[list[Traced]]] = []  # repetition, epsilon, run
-    exact, nothing, consensus = [], [], []
-    for repetition in range(repetitions):
-        code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
-        data = records_of_code(code)
-        risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
-        best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
-        prepared = [mechanism.prepare(plan, data) for plan in plans]
-        drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], cancelled)
-        runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
-        exact.append(_traced(best.theta, code, risk, best.risk))
-        nothing.append(risk.constant - best.risk)
-        consensus.append(float(np.count_nonzero(code.consensus)) / p)
-    table = np.array([[[dc.astuple(run) for run in at] for at in each] for each in runs])
-    table = np.moveaxis(table, 0, 1).reshape(len(epsilons), -1, table.shape[-1])
-    means = {field.name: table[:, :, k].mean(axis=1) for k, field in enumerate(dc.fields(Traced))}
-    return Tracing(
-        epsilon=np.array(epsilons),
-        limit=np.array([mechanism.attack_limit(plan) for plan in plans]),
-        every_auc=table[:, :, 0],
-        auc=means["auc"],
-        member=means["member"],
-        stranger=means["stranger"],
-        agreement=means["agreement"],
-        excess=means["excess"],
-        exact=Traced(*np.mean([dc.astuple(found) for found in exact], axis=0).tolist()),
-        nothing=float(np.mean(nothing)),
-        consensus=float(np.mean(consensus)),
-        w=w,
-        p=p,
-        n=n,
-        delta=delta,
-        T=T,
-        repetitions=repetitions,
-    )
-
-
-def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> Traced:
+def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> tuple[float, float, float]:
+    """The auc, the agreement and the excess of a model."""
     members, strangers = scores(theta, code.members, code.bias), scores(theta, code.strangers, code.bias)
-    consensus = code.consensus
-    agree = np.count_nonzero(np.sign(theta) * consensus > 0.0) / np.count_nonzero(consensus)
-    risen = float(risk.values(theta)) - least
-    return Traced(auc(members, strangers), float(members.mean()), float(strangers.mean()), agree, risen)
+    agree = np.count_nonzero(np.sign(theta) * code.consensus > 0.0) / np.count_nonzero(code.consensus)
+    return auc(members, strangers), agree, float(risk.values(theta)) - least

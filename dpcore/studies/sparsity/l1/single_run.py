@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.privacy import Budget, Plan
 from ....core.rng import generator
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
@@ -16,22 +16,19 @@ from ....mechanisms.frank_wolfe.vertex_runs import descend
 from ....solvers.frank_wolfe import vertices as fw
 from .data import instances, stored_columns, truth
 
-_PATHS: SharedCache[Path] = SharedCache(64)
-
 
 @dc.dataclass(frozen=True)
 class Path:
     """The vertices of one run, and the model that they make.
 
-    columns, signs: [T - 1], vertex t is sign * e_column; columns from `stored` on are zero in every record. theta,
-    truth: [stored]. share: [T - 1], how much of theta_T each vertex makes up. excess: of theta_T.
+    columns, signs: [T - 1], vertex t is sign * e_column; columns from `stored` on are zero in every record. truth:
+    [stored]. share: [T - 1], how much of theta_T each vertex makes up. excess: of theta_T.
     """
 
     plan: Plan
     columns: NDArray[np.int64]
     signs: Array
     share: Array
-    theta: Array
     truth: Array
     excess: float
 
@@ -48,6 +45,7 @@ class Path:
         return len(set(self.columns[self.right].tolist()))
 
 
+@shared(64)
 def path(
     *, n: int, p: int, epsilon: float, delta: float, radius: float, accounting: str, T: int | str, seed: int
 ) -> Path:
@@ -57,13 +55,6 @@ def path(
     >>> len(walked.columns), bool(walked.share.sum() < 1.0)
     (11, True)
     """
-    key = (n, p, epsilon, delta, radius, accounting, T, seed)
-    return _PATHS.get(key, lambda: _path(*key))
-
-
-def _path(
-    n: int, p: int, epsilon: float, delta: float, radius: float, accounting: str, T: int | str, seed: int
-) -> Path:
     (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
     plan = FrankWolfePolytope(accounting, T).calibrate(here.spec, Budget(epsilon, delta))
     runs, chosen = descend([plan], here.risk, [generator(seed, plan.mechanism.key, 0)])
@@ -74,7 +65,6 @@ def _path(
         chosen.columns[0],
         chosen.signs[0],
         share=np.arange(4.0, 2.0 * runs[0].T + 2.0, 2.0) / ends,
-        theta=theta,
         truth=truth(here.stored, seed),
         excess=float(here.risk.values(theta)) - here.best,
     )

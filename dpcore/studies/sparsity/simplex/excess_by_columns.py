@@ -10,7 +10,7 @@ import numpy as np
 
 from .... import data as records
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.cancel import never
 from ....core.losses import get_loss
 from ....core.privacy import Budget, NotApplicable, Unconverged
@@ -26,33 +26,29 @@ from .data import SOURCE, minimum_of, risks_of, spec_of, split_of, stored_column
 _MAX_SWEPT = 640_000
 PS = (8, 32, 128, 512, 4_096, 65_536)
 
-_PRICES: SharedCache[PriceOfColumns] = SharedCache(32)
-
 
 @dc.dataclass(frozen=True)
 class PriceOfColumns:
     """Excess risk on the training records against p, of sampling and of noise in the question; all arrays are [K].
 
-    p, stored: columns, and how many are filled. sampling: with the m and lam that it chooses itself. objective:
+    p: columns. sampling: with the m and lam that it chooses itself. objective:
     objective_gaussian as released, in R^p, for records promised to have ||x||_2 <= sqrt(p); it can be below 0.
     projected: the same releases moved to the nearest point of the simplex, which costs no privacy. nothing: of theta =
-    0, which has learned nothing. m, lam: of sampling.
+    0, which has learned nothing.
     sampling_reasons, objective_reasons: why a point has no values. repetitions: behind each mean.
     """
 
     p: Array
-    stored: Array
     sampling: Summary
     objective: Summary
     projected: Summary
     nothing: Array
-    m: Array
-    lam: Array
     sampling_reasons: tuple[str, ...]
     objective_reasons: tuple[str, ...]
     repetitions: int
 
 
+@shared(32)
 def price_of_columns(
     *, n: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ps: Sequence[int] = PS
 ) -> PriceOfColumns:
@@ -66,13 +62,8 @@ def price_of_columns(
     """
     if repetitions < 4 or repetitions % 2:
         raise ValueError(f"repetitions must be even and at least 4, got {repetitions}")
-    key = (n, epsilon, delta, loss, seed, repetitions, tuple(ps))
-    return _PRICES.get(key, lambda: _price(n, Budget(epsilon, delta), loss, seed, repetitions, tuple(ps)))
-
-
-def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: tuple[int, ...]) -> PriceOfColumns:
+    budget = Budget(epsilon, delta)
     draws, quiet = np.full((3, len(ps), repetitions), np.nan), np.full((3, len(ps)), np.nan)
-    m, lam = np.full(len(ps), np.nan), np.full(len(ps), np.nan)
     reasons = [[""] * len(ps), [""] * len(ps)]
     nothing = np.empty(len(ps))
     stored = [stored_columns(n, p, _MAX_SWEPT) for p in ps]
@@ -86,7 +77,6 @@ def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: t
         except (NotApplicable, Unconverged) as error:
             reasons[0][k] = str(error)
         else:
-            m[k], lam[k] = plan.steps, float(plan.spec.lam)
             rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
             models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
             draws[0, k] = risks_of(get_loss(loss), train, models) - best
@@ -102,13 +92,10 @@ def _price(n: int, budget: Budget, loss: str, seed: int, repetitions: int, ps: t
     sampling, objective, projected = (measured_of(draws[row], quiet[row]) for row in range(3))
     return PriceOfColumns(
         p=np.array(ps, float),
-        stored=np.array(stored, float),
         sampling=sampling,
         objective=objective,
         projected=projected,
         nothing=nothing,
-        m=m,
-        lam=lam,
         sampling_reasons=tuple(reasons[0]),
         objective_reasons=tuple(reasons[1]),
         repetitions=repetitions,

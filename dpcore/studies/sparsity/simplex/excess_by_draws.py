@@ -12,7 +12,7 @@ import numpy as np
 
 from .... import theory
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.cancel import never
 from ....core.losses import Loss, get_loss
 from ....core.privacy import Budget, Plan, Unconverged
@@ -30,8 +30,6 @@ On = Literal["training", "fresh"]
 
 # Of the solver, in units of ln w: weights are right to about a thousandth, which no picture shows.
 _DISPLAY_RESIDUAL = 1e-3
-
-_VALLEYS: SharedCache[tuple[Summary, Summary, tuple[str, ...]]] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)
@@ -122,11 +120,7 @@ def valley(
         [[math.nan] * 6 if plan is None else _terms(plan) for plan in plans]
     ).T
     draws = tuple((m, None if plan is None else float(plan.spec.lam)) for m, plan in zip(ms, plans, strict=True))
-    training, fresh, failures = _VALLEYS.get_unless(
-        cancelled,
-        (n, p, stored, loss, seed, repetitions, draws),
-        lambda: _measure(n, p, stored, loss, seed, repetitions, draws, cancelled),
-    )
+    training, fresh, failures = _measure(n, p, stored, loss, seed, repetitions, draws, cancelled)
     return Valley(
         m=np.array(ms, float),
         lam=lams,
@@ -168,6 +162,7 @@ def _terms(plan: Plan) -> list[float]:
     ]
 
 
+@shared(64)
 def _measure(
     n: int,
     p: int,

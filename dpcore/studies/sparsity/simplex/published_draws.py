@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses as dc
 import functools
 
@@ -50,16 +51,13 @@ def published_draws(*, p: int, epsilon: float, delta: float, loss: str) -> Publi
     def published(n: int) -> float:
         return draws_at(n, p=p, epsilon=epsilon, delta=delta, loss=loss)[0]
 
-    few, many = 1, _LARGEST
-    while published(many) >= 1.0 and many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if published(middle) >= 1.0 else (middle, many)
+    first = bisect.bisect_left(range(_LARGEST + 1), 1.0, lo=2, key=published)
     both = [draws_at(n, p=p, epsilon=epsilon, delta=delta, loss=loss) for n in _SIZES]
     return PublishedDraws(
         n=np.array(_SIZES, float),
         published=np.array([theirs for theirs, _ in both]),
         ours=np.array([ours for _, ours in both], float),
-        first=many if published(many) >= 1.0 else None,
+        first=first if first <= _LARGEST else None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.losses import get_loss
 from ....core.privacy import Budget
 from ....core.rng import generator
@@ -24,26 +24,22 @@ NS = (500, 1_000, 2_000, 5_000)
 # Fewer values than for one n alone, because there are several.
 _MAX_SWEPT = 640_000
 
-_FOUND: SharedCache[BesideSampling] = SharedCache(32)
-
 
 @dc.dataclass(frozen=True)
 class BesideSampling:
     """Excess risk on the training records over the simplex against n; all arrays are [K].
 
-    frank_wolfe: on the vertices, with its own T. sampling: m draws, with its own m and lam. T, m: what they chose.
-    stored: filled columns.
+    frank_wolfe: on the vertices, with its own T. sampling: m draws, with its own m and lam. stored: filled columns.
     """
 
     n: Array
     frank_wolfe: Summary
     sampling: Summary
-    T: Array
-    m: Array
     stored: int
     repetitions: int
 
 
+@shared(32)
 def beside_sampling(
     *, p: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ns: Sequence[int] = NS
 ) -> BesideSampling:
@@ -51,34 +47,25 @@ def beside_sampling(
 
     ns: increasing, >= 2. repetitions: >= 2. From a cache; arrays must not be changed.
     """
-    key = (p, epsilon, delta, loss, seed, repetitions, tuple(ns))
-    return _FOUND.get(key, lambda: _beside(*key))
-
-
-def _beside(
-    p: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ns: tuple[int, ...]
-) -> BesideSampling:
     budget, stored = Budget(epsilon, delta), stored_columns(ns[-1], p, _MAX_SWEPT)
     draws = np.empty((2, len(ns), repetitions))
-    T, m, quiet = np.empty(len(ns)), np.empty(len(ns)), np.full(len(ns), np.nan)
+    quiet = np.full(len(ns), np.nan)
     for k, n in enumerate(ns):
         split = split_of(n, p, stored, seed)
         best = minimum_of(loss, n, p, stored, seed).risk
         plan = FrankWolfePolytope().calibrate(spec_of(loss, split, 0.0), budget)
         rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
         models = polytope_models(fw.risk_of(get_loss(loss), split.train, single=True), [plan], rngs)[0]
-        draws[0, k], T[k] = risks_of(get_loss(loss), split.train, models) - best, plan.steps + 1
+        draws[0, k] = risks_of(get_loss(loss), split.train, models) - best
         plan = SimplexSampling().calibrate(spec_of(loss, split, "auto"), budget)
         weights = cast(PreparedWeights, SimplexSampling().prepare(plan, split.train))
         rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
         models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
-        draws[1, k], m[k] = risks_of(get_loss(loss), split.train, models) - best, plan.steps
+        draws[1, k] = risks_of(get_loss(loss), split.train, models) - best
     return BesideSampling(
         n=np.array(ns, float),
         frank_wolfe=measured_of(draws[0], quiet),
         sampling=measured_of(draws[1], quiet),
-        T=T,
-        m=m,
         stored=stored,
         repetitions=repetitions,
     )

@@ -9,14 +9,12 @@ from typing import Literal, cast
 import numpy as np
 
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.privacy import Budget, Plan
 from ....core.rng import generator
 from ....core.specification import LamRule
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from .data import spec_of, split_of, stored_columns
-
-_SUPPORTS: SharedCache[Support] = SharedCache(64)
 
 
 @dc.dataclass(frozen=True)
@@ -48,6 +46,7 @@ class Support:
         return self.plan.steps * math.log2(self.plan.spec.p)
 
 
+@shared(64)
 def support(
     *,
     n: int,
@@ -68,22 +67,7 @@ def support(
     >>> bool(abs(seen.drawn.sum() + seen.other_drawn - 1.0) < 1e-12), seen.distinct <= 5, seen.bits
     (True, True, 20.0)
     """
-    key = (n, p, epsilon, delta, loss, lam, m, seed, columns)
-    return _SUPPORTS.get(key, lambda: _look(SimplexSampling(m=m), *key[:6], seed, columns))
-
-
-def _look(
-    mechanism: SimplexSampling,
-    n: int,
-    p: int,
-    epsilon: float,
-    delta: float,
-    loss: str,
-    lam: float | LamRule,
-    seed: int,
-    columns: int,
-) -> Support:
-    split = split_of(n, p, stored_columns(n, p), seed)
+    mechanism, split = SimplexSampling(m=m), split_of(n, p, stored_columns(n, p), seed)
     plan = mechanism.calibrate(spec_of(loss, split, lam), Budget(epsilon, delta))
     prepared = cast(PreparedWeights, mechanism.prepare(plan, split.train))
     rng = generator(seed, mechanism.key, 0)

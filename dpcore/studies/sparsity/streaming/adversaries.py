@@ -26,12 +26,11 @@ Lucky = NDArray[np.bool_]
 
 @dc.dataclass(frozen=True)
 class Adversary:
-    """key: its name. label: for pickers. sentence: what it does. lucky: where its costs are -R, shape [T, p].
+    """label: for pickers. sentence: what it does. lucky: where its costs are -R, shape [T, p].
 
     `lucky` is given T, p, the learner's lam of a sum and a generator.
     """
 
-    key: str
     label: str
     sentence: str
     lucky: Callable[[int, int, float, np.random.Generator], Lucky]
@@ -49,7 +48,7 @@ def stream(key: str, *, steps: int, p: int, R: float = 1.0, seed: int = 0, lam: 
     >>> stream("counterexample", steps=2, p=3, R=0.5).tolist()
     [[-0.5, 0.5, 0.5], [-0.5, 0.5, 0.5]]
     """
-    adversary = get_adversary(key)
+    adversary = ADVERSARIES[one_of("adversary", key, ADVERSARIES)]
     steps, p, R = integer("steps", steps, at_least=1), integer("p", p, at_least=1), positive("R", R)
     seed, lam = integer("seed", seed, at_least=0), positive("lam", lam)
     if steps * p > _LARGEST_TABLE:
@@ -58,15 +57,6 @@ def stream(key: str, *, steps: int, p: int, R: float = 1.0, seed: int = 0, lam: 
     costs: Array = np.multiply(adversary.lucky(steps, p, steps * lam / R, rng), -2.0 * R)
     costs += R  # exact, and several times as fast as a choice between the two
     return costs
-
-
-def get_adversary(key: str) -> Adversary:
-    """The adversary with this key; ValueError names the known ones.
-
-    >>> get_adversary("random").label
-    'one better arm'
-    """
-    return ADVERSARIES[one_of("adversary", key, ADVERSARIES)]
 
 
 def counterexample_regret(steps: int, p: int, lam_sum: float, R: float = 1.0) -> float:
@@ -128,38 +118,30 @@ def _bytes(T: int, p: int, rng: np.random.Generator) -> NDArray[np.uint8]:
 
 
 ADVERSARIES = {
-    adversary.key: adversary
-    for adversary in (
-        Adversary(
-            "random",
-            "one better arm",
-            "Costs are coins of -R and R; one arm gets -R three times out of four.",
-            _random,
-        ),
-        Adversary(
-            "drifting",
-            "a best arm that drifts",
-            "The better the coin of an arm, the nearer it is to a place that wanders over all arms once.",
-            _drifting,
-        ),
-        Adversary(
-            "switching",
-            "a best arm that changes",
-            "One arm gets -R three times out of four, another one from an eighth, a quarter and half of the stream on.",
-            _switching,
-        ),
-        Adversary(
-            "adaptive",
-            "watches the weights",
-            "Spares one arm until the learner gives it more than half of the weight, then charges it until that is "
-            "over; it knows the weights, not the arm that is drawn.",
-            _adaptive,
-        ),
-        Adversary(
-            "counterexample",
-            "refutes equation (12)",
-            "The first arm gets -R in every step, all others R.",
-            _counterexample,
-        ),
-    )
+    "random": Adversary(
+        "one better arm",
+        "Costs are coins of -R and R; one arm gets -R three times out of four.",
+        _random,
+    ),
+    "drifting": Adversary(
+        "a best arm that drifts",
+        "The better the coin of an arm, the nearer it is to a place that wanders over all arms once.",
+        _drifting,
+    ),
+    "switching": Adversary(
+        "a best arm that changes",
+        "One arm gets -R three times out of four, another one from an eighth, a quarter and half of the stream on.",
+        _switching,
+    ),
+    "adaptive": Adversary(
+        "watches the weights",
+        "Spares one arm until the learner gives it more than half of the weight, then charges it until that is "
+        "over; it knows the weights, not the arm that is drawn.",
+        _adaptive,
+    ),
+    "counterexample": Adversary(
+        "refutes equation (12)",
+        "The first arm gets -R in every step, all others R.",
+        _counterexample,
+    ),
 }

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from .... import theory
 from ....core.arrays import Array
-from ....core.cache import SharedCache
+from ....core.cache import shared
 from ....core.cancel import never
 from ....core.privacy import Budget, NotApplicable, Plan
 from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import Domain, LamRule, Spec
-from ....core.validation import integer
+from ....core.validation import integer, one_of
 from ....experiments.summary import middle
 from ....mechanisms.simplex.ftrl import FTRL, Played
 from ....mechanisms.simplex.ftrl import play as play_costs
-from .adversaries import get_adversary, stream
+from .adversaries import ADVERSARIES, stream
 
 Integers = NDArray[np.intp]
 
@@ -80,10 +80,6 @@ class Play:
     one_run: float
 
 
-_CURVES: SharedCache[RegretCurve] = SharedCache(256)
-_PLAYS: SharedCache[Play] = SharedCache(32)
-
-
 def regret_curves(
     adversary: str,
     ps: Sequence[int],
@@ -111,18 +107,12 @@ def regret_curves(
     >>> bool((curve.expected <= curve.bound).all()), curve.reasons
     (True, (None, None))
     """
-    get_adversary(adversary)
+    one_of("adversary", adversary, ADVERSARIES)
     repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
     budget, mechanism = Budget(epsilon, delta), FTRL(accounting)
     lengths = tuple(integer("steps", T, at_least=2) for T in steps)
-
-    def curve(p: int) -> RegretCurve:
-        key = (adversary, p, lengths, budget, mechanism, lam, repetitions, seed)
-        return _CURVES.get_unless(
-            cancelled, key, lambda: _curve(adversary, p, lengths, budget, mechanism, lam, repetitions, seed, cancelled)
-        )
-
-    return tuple(curve(integer("p", p, at_least=1)) for p in ps)
+    asked = lengths, budget, mechanism, lam, repetitions, seed, cancelled
+    return tuple(_curve(adversary, integer("p", p, at_least=1), *asked) for p in ps)
 
 
 def play(
@@ -145,10 +135,10 @@ def play(
     >>> len(made.arms), int(made.leader[-1]), bool(made.expected[-1] <= made.bound)
     (50, 0, True)
     """
-    get_adversary(adversary)
+    one_of("adversary", adversary, ADVERSARIES)
     repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
     plan = _plan(FTRL(accounting), p, integer("steps", steps, at_least=2), lam, Budget(epsilon, delta))
-    return _PLAYS.get((adversary, plan, repetitions, seed), lambda: _play(adversary, plan, repetitions, seed))
+    return _play(adversary, plan, repetitions, seed)
 
 
 def _plan(mechanism: FTRL, p: int, T: int, lam: float | LamRule, budget: Budget) -> Plan:
@@ -169,6 +159,7 @@ def _paid(data: Data, played: Played) -> Array:
     return np.take_along_axis(np.asarray(data.X), played.arms.astype(np.intp).T, axis=1).T
 
 
+@shared(256)
 def _curve(
     adversary: str,
     p: int,
@@ -220,6 +211,7 @@ def _curve(
     return RegretCurve(p=p, steps=np.array(lengths, float), reasons=tuple(reasons), **values)
 
 
+@shared(32)
 def _play(adversary: str, plan: Plan, repetitions: int, seed: int) -> Play:
     T, lam_sum = plan.steps, plan.steps * plan.scale
     data = _costs(adversary, plan, seed)
