@@ -20,7 +20,7 @@ from ...core.validation import integer
 from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import EPSILON_GRID, Axis, Experiment
 from ...mechanisms import Mechanism
-from .threshold_interval import CONFIDENCE, RESAMPLES, band, falling
+from .threshold_interval import band, falling
 
 SPLITS, _MOST_SPLITS = 20, 1_000
 _SHARED = ("source", "n", "p", "delta", "loss", "lam", "theta_norm", "seed")  # with an experiment
@@ -140,9 +140,9 @@ class LostCurve:
         """The mean made non-increasing, [K]."""
         return falling(self.mean)
 
-    def band(self, confidence: float = CONFIDENCE, resamples: int = RESAMPLES) -> tuple[Array, Array]:
-        """Confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
-        return band(self.lost, confidence=confidence, resamples=resamples, seed=self.setting.seed)
+    def band(self) -> tuple[Array, Array]:
+        """95% confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
+        return band(self.lost, seed=self.setting.seed)
 
 
 def lost_curve(setting: Setting, cancelled: Callable[[], bool] = never) -> LostCurve:
