@@ -145,14 +145,14 @@ class LostCurve:
         return band(self.lost, seed=self.setting.seed)
 
 
-def lost_curve(setting: Setting, cancelled: Callable[[], bool] = never) -> LostCurve:
+def lost_curve(setting: Setting) -> LostCurve:
     """The points lost by a setting, all of its splits; single splits come from the cache of cells.
 
     >>> curve = lost_curve(Setting("synthetic", n=500, splits=4))
     >>> curve.lost.shape, bool(curve.smooth[0] > 20.0 > 5.0 > curve.smooth[-1])
     ((4, 19), True)
     """
-    *_, curve = setting.snapshots(cancelled)
+    *_, curve = setting.snapshots()
     return curve
 
 
