@@ -25,6 +25,7 @@ from .sources import Source, Split, draw_split, training_records
 PREFIX = "upload-"
 MIN_RECORDS = 10
 _LARGEST_BOUND = 1e100
+_HEAVILY = 0.01
 _STREAM = b"upload"  # of random numbers: the same file and seed give the same split, while keys differ
 
 
@@ -56,14 +57,14 @@ class Report:
     dropped: int
     clipped: dict[str, int]
 
-    def heavily_clipped(self, share: float = 0.01) -> dict[str, float]:
-        """The columns in which more than this share of the records was clipped, with theirs, the largest first.
+    def heavily_clipped(self) -> dict[str, float]:
+        """The columns in which more than 1% of the records was clipped, with their shares, the largest first.
 
         >>> Report(110, 10, {"age": 1, "dose": 2, "weight": 40}).heavily_clipped()
         {'weight': 0.4, 'dose': 0.02}
         """
         whole = self.read - self.dropped
-        shares = {column: count / whole for column, count in self.clipped.items() if count > share * whole}
+        shares = {column: count / whole for column, count in self.clipped.items() if count > _HEAVILY * whole}
         return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 

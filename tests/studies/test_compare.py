@@ -49,7 +49,7 @@ def test_numbers_are_those_of_the_experiment(rows):
 
 
 def test_the_best_and_those_as_good_come_first():
-    found = table.compare(PROBLEM, **SMALL | {"splits": 4})
+    found = table.ranked(list(table.compared(PROBLEM, **SMALL | {"splits": 4})))
     known = found[found.status == "ok"]
     assert list(known.lost) == sorted(known.lost) and len(found) == len(list_mechanisms())
     assert found.best.iloc[0] and not found.best[found.status != "ok"].any()

@@ -221,8 +221,6 @@ def test_settings_are_checked_as_experiments_are():
         Setting(Problem(loss="squared"))
     with pytest.raises(ValueError, match="at_most must be a number of points > 0"):
         smallest_budget(made_up(np.ones((3, 19))), 0.0)
-    with pytest.raises(ValueError, match="confidence must be"):
-        smallest_budget(made_up(np.ones((3, 19))), 1.0, confidence=1.0)
     with pytest.raises(ValueError, match="splits must be at least 2"):
         smallest_budget(made_up(np.ones((1, 19))), 1.0)
     named = Setting(Problem(), make_mechanism("output_gaussian"))

@@ -116,21 +116,16 @@ def compared(
     return (_best_row(make_mechanism(key), asked, seeds, cancelled) for key in list_mechanisms())
 
 
-def compare(problem: Problem, epsilon: float = 1.0, **asked: Any) -> pd.DataFrame:
-    """The table of `compared`, with the same arguments: one row for each mechanism, those with numbers best first.
+def ranked(rows: Sequence[Row]) -> pd.DataFrame:
+    """Rows of `compared` as a table, those with numbers best first.
 
     best: True for the mechanism that loses least, and for all that lose more by less than two standard errors of the
     difference on the same splits.
 
-    >>> table = compare(Problem("synthetic", n=300, p=4), splits=2, repetitions=4)
+    >>> table = ranked(list(compared(Problem("synthetic", n=300, p=4), splits=2, repetitions=4)))
     >>> len(table), sorted(table.status.unique())
     (15, ['not applicable', 'ok'])
     """
-    return ranked(list(compared(problem, epsilon, **asked)))
-
-
-def ranked(rows: Sequence[Row]) -> pd.DataFrame:
-    """Rows as the table of `compare`, those with numbers best first."""
     import pandas as pd
 
     table = pd.DataFrame([dc.asdict(row) for row in rows])

@@ -26,7 +26,7 @@ from ...core.validation import one_of
 from ...experiments import metrics
 from ...experiments.cell import Cell
 from .loss_curve import LostCurve, Setting, check_applicable
-from .threshold_interval import CONFIDENCE, RESAMPLES, Answer, answer
+from .threshold_interval import CONFIDENCE, Answer, answer
 
 Error = Literal["loss", "accuracy"]
 ERRORS: tuple[Error, ...] = ("loss", "accuracy")
@@ -126,9 +126,7 @@ class Price:
         """Errors of the private releases, [S, K]."""
         return self.curve.loss if error == "loss" else -self.curve.private
 
-    def worth(
-        self, error: Error = "loss", confidence: float = CONFIDENCE, resamples: int = RESAMPLES
-    ) -> tuple[Answer, ...]:
+    def worth(self, error: Error = "loss") -> tuple[Answer, ...]:
         """How many people without privacy are worth as much as the setting's n with it, at each epsilon of the curve.
 
         error: always to be named with the answer: "loss", the mean loss on the test records, or "accuracy", the
@@ -136,27 +134,27 @@ class Price:
         records, which is chance or a solver's last digits, it is n. Two learners compete, so each interval takes half
         of the error.
         """
-        return self._known(one_of("error", error, ERRORS), confidence, resamples)
+        return self._known(one_of("error", error, ERRORS))
 
     @functools.cached_property
-    def _known(self) -> Callable[[Error, float, int], tuple[Answer, ...]]:
+    def _known(self) -> Callable[[Error], tuple[Answer, ...]]:
         """Answers are kept: a page asks at each move of its cursor."""
         return functools.cache(self._worths)
 
-    def _worths(self, error: Error, confidence: float, resamples: int) -> tuple[Answer, ...]:
+    def _worths(self, error: Error) -> tuple[Answer, ...]:
         at = ERRORS.index(error)
         found = []
         for k in range(len(self.curve.epsilons)):
             learners = [self.best[at], *([self.same[at, :, :, k]] if self.same.size else [])]
             more = [errors - self.private(error)[:, [k]] for errors in learners]
-            found.append(self._worth(more, 0.5 + 0.5 * confidence, resamples))
+            found.append(self._worth(more))
         return tuple(found)
 
-    def _worth(self, more: list[Array], confidence: float, resamples: int) -> Answer:
+    def _worth(self, more: list[Array]) -> Answer:
         """more: by how much each learner's error exceeds the private one, [S, G]."""
         n, seed = float(self.sizes[-1]), self.question.setting.problem.seed
-        meets = functools.partial(answer, at_most=0.0, confidence=confidence, resamples=resamples, seed=seed)
-        found = [meets(self.sizes, errors) for errors in more]
+        confidence = 0.5 + 0.5 * CONFIDENCE
+        found = [answer(self.sizes, errors, 0.0, confidence=confidence, seed=seed) for errors in more]
         value = min(n, *(a.value for a in found))
         low, high = min(n, *(a.low for a in found)), min(n, *(a.high for a in found))
         return Answer(value, low, high, float(self.sizes[0]), n)

@@ -22,7 +22,7 @@ from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import EPSILON_GRID, Axis, Experiment
 from ...mechanisms import Mechanism
 from ...mechanisms.problem import Problem
-from .threshold_interval import CONFIDENCE, RESAMPLES, band, falling
+from .threshold_interval import band, falling
 
 SPLITS, _MOST_SPLITS = 20, 1_000
 _REPETITIONS = 4  # two pairs of releases a split where means over the noise are no integrals
@@ -133,19 +133,19 @@ class LostCurve:
         """The mean made non-increasing, [K]."""
         return falling(self.mean)
 
-    def band(self, confidence: float = CONFIDENCE, resamples: int = RESAMPLES) -> tuple[Array, Array]:
-        """Confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
-        return band(self.lost, confidence=confidence, resamples=resamples, seed=self.setting.problem.seed)
+    def band(self) -> tuple[Array, Array]:
+        """95% confidence limits of `smooth` at each epsilon: low [K] and high [K]."""
+        return band(self.lost, seed=self.setting.problem.seed)
 
 
-def lost_curve(setting: Setting, cancelled: Callable[[], bool] = never) -> LostCurve:
+def lost_curve(setting: Setting) -> LostCurve:
     """The points lost by a setting, all of its splits; single splits come from the cache of cells.
 
     >>> curve = lost_curve(Setting(Problem("synthetic", n=500), splits=4))
     >>> curve.lost.shape, bool(curve.smooth[0] > 20.0 > 5.0 > curve.smooth[-1])
     ((4, 19), True)
     """
-    *_, curve = setting.snapshots(cancelled)
+    *_, curve = setting.snapshots()
     return curve
 
 

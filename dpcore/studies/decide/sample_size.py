@@ -14,7 +14,7 @@ from ...core.privacy import NotApplicable
 from ...core.validation import check_real, positive
 from ...experiments.cell import run_cell
 from .loss_curve import Setting
-from .threshold_interval import CONFIDENCE, RESAMPLES, Answer, answer
+from .threshold_interval import Answer, answer
 
 PEOPLE = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
 _ENOUGH = 2  # sizes in a row that surely suffice end the search: more people do not lose more
@@ -95,7 +95,6 @@ class LostByPeople:
     lost: Array
     refused: dict[int, str]
 
-    def answer(self, confidence: float = CONFIDENCE, resamples: int = RESAMPLES) -> Answer:
+    def answer(self) -> Answer:
         """How many people are needed, as far as was looked."""
-        at_most, seed = self.question.at_most, self.question.setting.problem.seed
-        return answer(self.people, self.lost, at_most, confidence=confidence, resamples=resamples, seed=seed)
+        return answer(self.people, self.lost, self.question.at_most, seed=self.question.setting.problem.seed)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from ...core.validation import check_real
 from .loss_curve import LostCurve, check_applicable
-from .threshold_interval import CONFIDENCE, RESAMPLES, Answer, answer
+from .threshold_interval import Answer, answer
 
 
-def smallest_budget(
-    curve: LostCurve, at_most: float, confidence: float = CONFIDENCE, resamples: int = RESAMPLES
-) -> Answer:
+def smallest_budget(curve: LostCurve, at_most: float) -> Answer:
     """The smallest epsilon from which on a setting is expected to lose at most `at_most` points.
 
     at_most: > 0. The expectation is over splits of the records, or draws of them, and over the noise; between the
-    epsilons of the grid it is taken linear in ln epsilon. confidence: that the interval covers it; an end beyond the
+    epsilons of the grid it is taken linear in ln epsilon. The interval covers it with confidence 95%; an end beyond the
     grid is inf, one at the first epsilon of the grid means "there or below".
 
     Raises NotApplicable where the mechanism has no guarantee at any epsilon.
@@ -29,5 +27,4 @@ def smallest_budget(
     """
     at_most = check_real("at_most", at_most, "a number of points > 0", lambda v: v > 0.0)
     check_applicable(curve)
-    seed = curve.setting.problem.seed
-    return answer(curve.epsilons, curve.lost, at_most, confidence=confidence, resamples=resamples, seed=seed)
+    return answer(curve.epsilons, curve.lost, at_most, seed=curve.setting.problem.seed)

@@ -17,9 +17,8 @@ from scipy.special import stdtrit
 
 from ...core.arrays import Array
 from ...core.rng import generator
-from ...core.validation import check_real, integer
 
-CONFIDENCE, RESAMPLES = 0.95, 1_000
+CONFIDENCE, _RESAMPLES = 0.95, 1_000
 # Resamples that repeat one value so often that nearly no spread is left say nothing of it; rounding leaves some 1e-8.
 _LEAST_SPREAD = 1e-6
 
@@ -63,28 +62,23 @@ def falling(values: Array) -> Array:
     return np.concatenate([np.full(peak, pooled[0]), pooled])
 
 
-def limits(
-    samples: Array, *, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
-) -> tuple[Array, Array]:
+def limits(samples: Array, *, confidence: float = CONFIDENCE, seed: int = 0) -> tuple[Array, Array]:
     """Confidence limits of the mean of independent rows [S, K] at each column: low [K] and high [K].
 
     mean - q se, with q the quantiles of (mean* - mean) / se* over rows drawn again with replacement, or Student's
-    where those are larger. confidence: of each column by itself, in (0, 1). resamples: >= 100. Randomness: one
-    Generator from the seed.
+    where those are larger. confidence: of each column by itself, in (0, 1). Randomness: one Generator from the seed.
 
     >>> low, high = limits(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))
     >>> bool(low[0] < 2.0 < high[0]), float(low[1]), float(high[1])
     (True, 5.0, 5.0)
     """
-    confidence = check_real("confidence", confidence, "a number between 0 and 1", lambda v: 0.0 < v < 1.0)
-    resamples = integer("resamples", resamples, at_least=100)
     S = len(samples)
     if S < 2:
         raise ValueError(f"splits must be at least 2 for an interval, got {S}")
     mean = samples.mean(axis=0)
     away = samples - mean
     se = samples.std(axis=0, ddof=1) / math.sqrt(S)
-    counts = _resampled(S, resamples, seed)
+    counts = _resampled(S, seed)
     shift = counts @ away
     spread = np.sqrt(np.maximum(counts @ away**2 - shift**2, 0.0) / (S - 1))
     t = np.divide(shift, spread, out=np.zeros_like(shift), where=spread > _LEAST_SPREAD * se)
@@ -94,18 +88,16 @@ def limits(
 
 
 @functools.lru_cache(maxsize=16)  # an answer asks for the same at each epsilon
-def _resampled(S: int, resamples: int, seed: int) -> Array:
-    """How often each of S rows is drawn, as a share of S draws, [resamples, S]."""
-    counts: Array = generator(seed, "bootstrap", 0).multinomial(S, np.full(S, 1.0 / S), size=resamples) / S
+def _resampled(S: int, seed: int) -> Array:
+    """How often each of S rows is drawn, as a share of S draws, [1,000, S]."""
+    counts: Array = generator(seed, "bootstrap", 0).multinomial(S, np.full(S, 1.0 / S), size=_RESAMPLES) / S
     counts.flags.writeable = False
     return counts
 
 
-def band(
-    samples: Array, *, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
-) -> tuple[Array, Array]:
+def band(samples: Array, *, confidence: float = CONFIDENCE, seed: int = 0) -> tuple[Array, Array]:
     """`limits` of what the falling curve is at each point: the largest from there on, around `falling`."""
-    low, high = limits(samples, confidence=confidence, resamples=resamples, seed=seed)
+    low, high = limits(samples, confidence=confidence, seed=seed)
     middle = falling(samples.mean(axis=0))
     low, high = (np.maximum.accumulate(limit[::-1])[::-1] for limit in (low, high))
     return np.minimum(low, middle), np.maximum(high, middle)
@@ -131,15 +123,7 @@ def crossing(grid: Array, curve: Array, at_most: float) -> float:
     return float(grid[k] * (grid[k - 1] / grid[k]) ** (1.0 - share))
 
 
-def answer(
-    grid: Array,
-    samples: Array,
-    at_most: float,
-    *,
-    confidence: float = CONFIDENCE,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Answer:
+def answer(grid: Array, samples: Array, at_most: float, *, confidence: float = CONFIDENCE, seed: int = 0) -> Answer:
     """Where the expected curve, of which `samples` [S, K] has independent rows, comes down to `at_most`.
 
     Raises ValueError as `limits`.
@@ -150,7 +134,7 @@ def answer(
     >>> found.low < found.value < found.high, found.reachable, found.at_first
     (True, True, False)
     """
-    low, high = band(samples, confidence=confidence, resamples=resamples, seed=seed)
+    low, high = band(samples, confidence=confidence, seed=seed)
     middle = falling(samples.mean(axis=0))
     value, least, most = (crossing(grid, curve, at_most) for curve in (middle, low, high))
     return Answer(value, least, most, float(grid[0]), float(grid[-1]))

@@ -35,7 +35,7 @@ def every_mechanism(
     told: Callable[[str], None],
     epsilons: Sequence[float] = EPSILONS,
 ) -> pd.DataFrame:
-    """The rows of `compare` at each epsilon, delta = 1/n^2; runs: an even number >= 4, two on each of runs / 2 splits.
+    """The rows of `ranked` at each epsilon, delta = 1/n^2; runs: an even number >= 4, two on each of runs / 2 splits.
 
     best: the least loss, or within two standard errors of it.
     """
