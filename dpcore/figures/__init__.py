@@ -27,6 +27,7 @@ _HOMES = {
     "perturbation.excess": ("doors_figure", "valley_figure"),
     "audit.exhibits": ("exhibits_figure",),
     "figure": ("Figure",),
+    "labels": ("spread",),
     "geometry": (
         *("ball_figure", "learners_figure", "lengths_figure", "members_figure", "order_figure", "rates_figure"),
     ),
@@ -41,7 +42,7 @@ _HOMES = {
     "sparsity.streaming": ("play_figure", "regret_figure"),
     "style": (
         *("BACKGROUND", "FAMILIES", "GRID", "LARGER", "MUTED", "NOISES", "TEXT", "Theme"),
-        *("door_of", "family_of", "noise_of", "place_of", "plain_number", "spread"),
+        *("door_of", "family_of", "noise_of", "place_of", "plain_number"),
     ),
     "sparsity.membership": ("tracing_figure",),
 }
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from .figure import Figure
     from .geometry import ball_figure, learners_figure, lengths_figure, members_figure, order_figure, rates_figure
     from .icon_array import ICONS_SIDE, icons_svg
+    from .labels import spread
     from .multiclass.as_published import betrayal_figure, existence_figure, theorem_figure
     from .multiclass.curves import accuracy_figure, classes_excess_figure, tuning_figure
     from .multiclass.decision_regions import ellipses_figure, regions_figure
@@ -89,7 +91,6 @@ if TYPE_CHECKING:
         noise_of,
         place_of,
         plain_number,
-        spread,
     )
 
 

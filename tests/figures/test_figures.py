@@ -9,7 +9,8 @@ import pytest
 
 import dpcore
 from dpcore import Experiment, figures
-from dpcore.figures.style import LABEL_HEIGHT, end_labels
+from dpcore.figures.chart import Chart
+from dpcore.figures.labels import LABEL_HEIGHT, end_labels
 
 LARGE_TEXT_CONTRAST = 3.0
 LEAST_DIFFERENCE = 15.9
@@ -175,7 +176,7 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
 def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     ends = [("y", 3000.0, "above", "#000000"), ("y", 3e-7, "below", "#000000"), ("y", 1.0, "inside", "#000000")]
     ends.append(("y", math.nan, "nowhere", "#000000"))
-    labels, beyond = end_labels(ends, {"y": ((-2.0, 1.0), 300.0)}, "light", ("y",))
+    labels, beyond = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
     assert {(label["text"], label["y"]) for label in labels} == {
         ("↑ above<br>3k", 1.0),
         ("↓ below<br>3·10⁻⁷", -2.0),
@@ -189,7 +190,7 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
 
 def test_curves_beyond_the_same_edge_have_a_row_each_beside_a_legend():
     ends = [("y", 3000.0, "one", "#000000"), ("y", 4000.0, "two", "#000000")]
-    _, (one, two) = end_labels(ends, {"y": ((-2.0, 1.0), 300.0)}, "light", ("y",))
+    _, (one, two) = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
     assert one["y"] == two["y"] and one["yshift"] - two["yshift"] == LABEL_HEIGHT
 
 
@@ -212,9 +213,7 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     ],
 )
 def test_a_log_axis_of_any_length_has_ticks(low, high, expected):
-    from dpcore.figures.style import log_axis
-
-    made = log_axis("light", low, high)
+    made = Chart("light", 300).log_axis(low, high)
     inside = [t for v, t in zip(made["tickvals"], made["ticktext"], strict=True) if low <= math.log10(v) <= high]
     assert inside == expected
 
