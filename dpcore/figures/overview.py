@@ -71,7 +71,7 @@ def cost_figure(
         phone=(44, 26),  # half a cursor flag on the right
         rows=3,
         taken=14,
-        drop=72,
+        drop=58,
     )
 
 

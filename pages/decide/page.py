@@ -8,9 +8,11 @@ from typing import cast
 
 import streamlit as st
 
-from dpcore import Budget, NotApplicable, figures
+from dpcore import Budget, NotApplicable
 from dpcore.data import MAX_VALUES, Source, is_private
 from dpcore.experiments.cell import spec_of
+from dpcore.figures.figure import Figure
+from dpcore.figures.style import FAMILIES, MUTED, Theme
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.attack_success_job import OddsQuestion
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, Error, PriceQuestion
@@ -75,17 +77,17 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     setting = setting_at(controls)
     questions, no_price = questions_of(setting, controls, at_most, view)
     held = ask(questions)
-    theme: figures.Theme = "dark" if st.context.theme.type == "dark" else "light"
+    theme: Theme = "dark" if st.context.theme.type == "dark" else "light"
     state = State(held, source, setting, controls, at_most, error, no_price, theme)
     sentence = words.takeaway(state)
     told = (plain(clipping_warning(source)), sentence)
-    headline.html("".join(emphasised(line, figures.FAMILIES[theme][state.family]) for line in told if line))
+    headline.html("".join(emphasised(line, FAMILIES[theme][state.family]) for line in told if line))
     if state.curve is None:
         behind_nothing()
         keep_alive(held)
         return
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
         """The chart there, and its sentence, which is about the curve."""
         asked, known = setting_at(controls), held
         if asked != setting:
@@ -147,7 +149,7 @@ if another and size not in (None, controls.n):
     st.rerun()  # a slider with another scale is a new one, which at first says what the address says
 st.session_state[FILE_SIZE] = size
 if source is None:
-    headline.html(emphasised(words.NO_FILE, figures.MUTED["light"]))
+    headline.html(emphasised(words.NO_FILE, MUTED["light"]))
     behind_nothing()
 elif is_private(source.key):
     try:

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import streamlit as st
 
-from dpcore import Budget, NotApplicable, figures
+from dpcore import Budget, NotApplicable
 from dpcore.accounting.ledger import EpsilonCurve, Kind
 from dpcore.experiments.cell import spec_of
+from dpcore.figures.audit.ledger import ledger_figure
 from dpcore.studies.decide.repeated_releases import Several, budget_each, several
 from pages.decide.state import State
 from pages.ui import url_controls
@@ -40,7 +41,7 @@ def show(state: State) -> None:
     said = words(state, after[k])
     text.markdown(said)
     with chart:
-        figure = figures.ledger_figure(
+        figure = ledger_figure(
             curves(after),
             RELEASES,
             at=k,

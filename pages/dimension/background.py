@@ -97,7 +97,7 @@ def small_p_line(experiment: Experiment, n: int) -> str:
 def snippet(experiment: Experiment, noise_in: str, p: int, lower: str, source: Source) -> str:
     """Python that redraws both charts from an empty file."""
     return f"""import dpcore
-from dpcore import figures
+from dpcore.figures.dimension import dimension_figure, orthant_figure
 from dpcore.studies.dimension import noise_growth, orthant
 
 ps = {experiment.sweep.values!r}
@@ -112,7 +112,7 @@ experiment = dpcore.Experiment(
     repetitions={experiment.repetitions},
     seed={experiment.seed},
 )
-figures.dimension_figure(
+dimension_figure(
     dpcore.run(experiment),
     noise_growth.growth_of(experiment.cells()),
     p={p},
@@ -129,5 +129,5 @@ corner = orthant.corner(
     lam={experiment.lam!r},
     seed={experiment.seed},
 )
-figures.orthant_figure(corner, p={p}, theme="light", height=400).show()
+orthant_figure(corner, p={p}, theme="light", height=400).show()
 """

@@ -310,24 +310,24 @@ def people_table(found: AgainstPeople) -> pd.DataFrame:
 
 def order_snippet(here: GeometryState, others: list[int], repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.geometry import order_figure
 from dpcore.studies import geometry
 
 shared = dict(n={here.n}, epsilon={here.epsilon!r}, delta={here.delta!r}, seed={here.seed}, repetitions={repetitions})
 found, *others = [geometry.against_order(d, **shared) for d in {[here.d, *others]}]
-figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=430).show()
+order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=430).show()
 """
 
 
 def people_snippet(found: AgainstPeople, here: GeometryState, call: dict[str, Any]) -> str:
     words = "".join(f"    {key}={value!r},\n" for key, value in call.items())
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.geometry import learners_figure
 from dpcore.studies import geometry
 
 found = geometry.against_people(
     {_order_code(here)},
 {words})
-figures.learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
+learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
 """
 
 

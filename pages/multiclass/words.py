@@ -323,7 +323,9 @@ def table(found: Found) -> pd.DataFrame:
 def snippet(found: Found, here: MulticlassState) -> str:
     """Python that redraws the chart from an empty file."""
     own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
-    head = f"""from dpcore import EPSILON_GRID, figures
+    draws = "classes_excess_figure" if isinstance(found, Excesses) else "accuracy_figure"
+    head = f"""from dpcore import EPSILON_GRID
+from dpcore.figures.multiclass.curves import {draws}
 from dpcore.studies import multiclass
 
 records = multiclass.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
@@ -332,7 +334,7 @@ records = multiclass.Records({here.records.source!r}, {here.records.n}, {here.re
         return f"""{head}found = multiclass.excess_against_epsilon(
     EPSILON_GRID, records, delta={here.delta!r}, lam={here.lam!r}, repetitions={found.repetitions}
 )
-figures.classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
+classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
 """
     values, cursor = places(found.axis, here)
     axis = "EPSILON_GRID" if found.axis == "epsilon" else str(values)
@@ -347,5 +349,5 @@ figures.classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", he
     repetitions={found.repetitions},
     datasets={found.datasets},
 )
-figures.accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
+accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
 """

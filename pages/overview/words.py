@@ -207,7 +207,7 @@ def lam_line(experiment: Experiment, epsilon: float) -> str:
 def snippet(experiment: Experiment, proof: str, epsilon: float, source: Source) -> str:
     """Python that redraws the chart from an empty file."""
     return f"""import dpcore
-from dpcore import figures
+from dpcore.figures.overview import cost_figure
 
 experiment = dpcore.Experiment(
     source={experiment.source!r},
@@ -220,7 +220,7 @@ experiment = dpcore.Experiment(
     seed={experiment.seed},
 )
 table = dpcore.run(experiment)
-figure = figures.cost_figure(
+figure = cost_figure(
     table,
     epsilon={epsilon!r},
     accuracy_title={axis_title(source)!r},

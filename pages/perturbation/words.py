@@ -11,7 +11,7 @@ import pandas as pd
 from dpcore import Experiment, make_mechanism
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
-from dpcore.figures import NOISES, door_of, family_of, noise_of, place_of
+from dpcore.figures.style import NOISES, door_of, family_of, noise_of, place_of
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -253,7 +253,7 @@ def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
         load = "\nfrom dpcore.studies.perturbation.published_rates import rate_shape"
         shapes += f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
     return f"""{imports}import dpcore
-from dpcore import figures{load}
+from dpcore.figures.perturbation.excess import doors_figure{load}
 
 experiment = dpcore.Experiment(
     source={experiment.source!r},
@@ -266,7 +266,7 @@ experiment = dpcore.Experiment(
     seed={experiment.seed},
 )
 table = dpcore.run(experiment)
-figure = figures.doors_figure(
+figure = doors_figure(
     table,
     epsilon={epsilon!r},
     bounds={"bounds" in layers},

@@ -319,11 +319,11 @@ def snippet(found: Found, here: L1State, repetitions: int) -> str:
         Ts = [int(T) for T in found.T]
         call, own = "against_T", f"    n={here.n},\n    p={here.p},\n    Ts={Ts},\n"
         draw = f"steps_figure(found, T={here.choice.T if isinstance(here.choice.T, int) else found.auto}"
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.sparsity.l1 import {draw.partition("(")[0]}
 from dpcore.studies.sparsity import l1
 
 found = l1.{call}(
 {shared}{own}    repetitions={repetitions},
 )
-figures.{draw}, theme="light", height=430).show()
+{draw}, theme="light", height=430).show()
 """

@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
-from dpcore.figures import plain_number
+from dpcore.figures.style import plain_number
 from dpcore.studies.sparsity.simplex import SOURCE, On, PriceOfColumns, PublishedDraws, Support, Valley, draws_at
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -267,7 +267,7 @@ def table(made: Valley) -> pd.DataFrame:
 
 def snippet(problem: SimplexState, lam: float | str, m: int, on: On, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.sparsity.simplex import draws_figure
 from dpcore.studies.sparsity import simplex
 
 valley = simplex.valley(
@@ -281,5 +281,5 @@ valley = simplex.valley(
     repetitions={repetitions},
     ms=sorted({{*simplex.MS, {m}}}),
 )
-figures.draws_figure(valley, m={m}, on={on!r}, theme="light", height=430).show()
+draws_figure(valley, m={m}, on={on!r}, theme="light", height=430).show()
 """

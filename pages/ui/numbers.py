@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcore.figures import plain_number
+from dpcore.figures.style import plain_number
 
 
 def tenths(value: float) -> str:

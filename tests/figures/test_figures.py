@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Experiment, figures
+from dpcore import Experiment
 from dpcore.figures.chart import Chart
-from dpcore.figures.labels import LABEL_HEIGHT, end_labels
+from dpcore.figures.labels import LABEL_HEIGHT, end_labels, spread
+from dpcore.figures.overview import cost_figure
+from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT, plain_number
 
 LARGE_TEXT_CONTRAST = 3.0
 LEAST_DIFFERENCE = 15.9
@@ -86,23 +88,21 @@ def test_the_colour_difference_reproduces_its_published_examples(one, other, exp
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_palette_is_readable_and_distinct(theme):
-    palette = figures.FAMILIES[theme]
+    palette = FAMILIES[theme]
     for colour in palette.values():
-        assert contrast(colour, figures.BACKGROUND[theme]) >= LARGE_TEXT_CONTRAST
+        assert contrast(colour, BACKGROUND[theme]) >= LARGE_TEXT_CONTRAST
     for vision, matrix in VISIONS.items():
         seen = {name: lab(np.clip(matrix @ linear_rgb(colour), 0, 1)) for name, colour in palette.items()}
         for one, other in itertools.combinations(palette, 2):
             assert ciede2000(seen[one], seen[other]) >= LEAST_DIFFERENCE, f"{one} and {other} in {vision} vision"
-    for text in (figures.TEXT, figures.MUTED):
-        assert contrast(text[theme], figures.BACKGROUND[theme]) >= 4.5
+    for text in (TEXT, MUTED):
+        assert contrast(text[theme], BACKGROUND[theme]) >= 4.5
 
 
 def draw(epsilon=1.0, theme="light", decision=None, **changes):
     table = dpcore.run(Experiment(**({"source": "synthetic", "n": 400, "repetitions": 10} | changes)))
     title = "people classified correctly, %"
-    figure = figures.cost_figure(
-        table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision
-    )
+    figure = cost_figure(table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision)
     return table, figure
 
 
@@ -150,7 +150,7 @@ def test_everything_positive_is_inside_the_axes(theme, changes):
     accuracy = table[table.metric == "accuracy"]
     assert figure.layout.yaxis.range[0] <= min(50.0, 100 * accuracy.q10.min()), "the band is not cut"
     assert 100 * accuracy.q90.max() < figure.layout.yaxis.range[1]
-    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"
     json.loads(figure.to_json())
 
@@ -160,7 +160,7 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
     rows = table.metric == "excess_empirical_risk"
     for column in ("mean", "q10", "q90", "noiseless"):
         table.loc[rows & (table.x > 2.0), column] = -0.00123
-    figure = figures.cost_figure(table, epsilon=5.0, accuracy_title="", theme="light", height=500)
+    figure = cost_figure(table, epsilon=5.0, accuracy_title="", theme="light", height=500)
     floor = figure.layout.yaxis2.range[0]
     (below,) = [t for t in figure.data if t.name == "private, on average: 0 or below"]
     assert set(below.x) == set(table.x[table.x > 2.0]) and set(below.customdata) == {-0.00123}
@@ -201,7 +201,7 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     assert max(private.x) < 1.0
     assert all(len(t.x) == 0 for t in figure.data if t.mode == "markers"), "no dot where nothing is released"
     nothing = dpcore.run(Experiment(source="synthetic", n=400, delta=0.0))
-    figures.cost_figure(nothing, epsilon=1.0, accuracy_title="", theme="light", height=500)
+    cost_figure(nothing, epsilon=1.0, accuracy_title="", theme="light", height=500)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_the_phone_layout_has_a_legend_instead_of_labels():
 @pytest.mark.parametrize("centres", [[0.0], [10.0, 11.0, 12.0], [95.0, 96.0, 97.0], [0.0, 50.0, 99.0], []])
 def test_labels_never_overlap_and_stay_below_the_top(centres):
     heights = [16, 32, 16][: len(centres)]
-    moved = figures.spread(centres, heights, 100.0)
+    moved = spread(centres, heights, 100.0)
     assert moved == sorted(moved) and all(m <= 100.0 for m in moved)
     for (a, ha), (b, hb) in itertools.pairwise(zip(moved, heights, strict=True)):
         assert b - a >= (ha + hb) / 2 - 1e-9
@@ -247,4 +247,4 @@ def test_labels_never_overlap_and_stay_below_the_top(centres):
 
 @pytest.mark.parametrize("value, text", [(0.01, "0.01"), (1e-6, "0.000001"), (10.0, "10"), (1.5, "1.5"), (2e6, "2M")])
 def test_plain_numbers_have_no_exponent(value, text):
-    assert figures.plain_number(value) == text
+    assert plain_number(value) == text

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import figures
 from dpcore.data import SOURCES
 from dpcore.experiments.metrics import smallest_epsilon
+from dpcore.figures.figure import Figure
 from pages.decide.briefing import (
     UNCOUNTED,
     Interval,
@@ -180,8 +180,8 @@ def test_the_table_has_the_curves():
 
 def test_the_code_computes_the_picture_again(monkeypatch, capsys):
     experiment = dpcore.Experiment(source="breast_cancer", n=200, repetitions=4, seed=3)
-    shown: list[figures.Figure] = []
-    monkeypatch.setattr(figures.Figure, "show", lambda figure: shown.append(figure))
+    shown: list[Figure] = []
+    monkeypatch.setattr(Figure, "show", lambda figure: shown.append(figure))
     exec(experiment_snippet(experiment, at_most=20.0, epsilon=1.0), {})
     table = dpcore.run(experiment)
     accuracy = table[table.metric == "accuracy"]

@@ -6,7 +6,7 @@ import dataclasses as dc
 
 from dpcore.core.validation import positive
 from dpcore.experiments.experiment import Experiment
-from dpcore.figures import family_of
+from dpcore.figures.style import family_of
 
 
 def experiment_snippet(experiment: Experiment, *, at_most: float, epsilon: float) -> str:
@@ -31,8 +31,8 @@ def experiment_snippet(experiment: Experiment, *, at_most: float, epsilon: float
     ]
     arguments = "\n".join(words)
     return f"""import dpcore
-from dpcore import figures
 from dpcore.experiments.metrics import smallest_epsilon
+from dpcore.figures.decide.briefing import lost_on_wall
 
 experiment = dpcore.Experiment(
     mechanisms=(dpcore.make_mechanism({mechanism.key!r}{knobs}),),
@@ -45,7 +45,7 @@ epsilons = accuracy.x.to_numpy(float)
 lost = 100 * (accuracy.reference - accuracy["mean"]).to_numpy(float)
 budget = smallest_epsilon(epsilons, lost, {at_most!r})
 print(f"smallest budget: {{budget}}")
-figure = figures.lost_on_wall(
+figure = lost_on_wall(
     epsilons,
     lost,
     lost,
