@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import dpcore
-from dpcore import Axis, Budget, Experiment, Problem, figures
+from dpcore import Axis, Budget, Experiment, Problem
 from dpcore.audit.all_versions import TrialsQuestion
+from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
 from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
 from dpcore.studies.decide.loss_curve import Setting
@@ -36,7 +37,7 @@ from tests.pages.test_links import settled
 N, MOST_RUNS, DELTA = 10_000, 10**6, 1e-6
 WATCHER, PAUSE_SECONDS, FIRST_SECONDS = "benchmark", 0.001, 6.0
 DOORS = ("output_gaussian", "objective_gaussian", "noisy_gd", "output_gamma", "objective_gamma")
-RULES = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
+RULES = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
 LAMBDAS = Axis("lam", tuple(float(lam) for lam in np.geomspace(1e-4, 1.0, 13)))
 EPSILONS = Axis("epsilon", (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0))
 LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "split", "split_answer")

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 from dpcore.core.blas import one_blas_thread
-from dpcore.figures import Figure
+from dpcore.figures.figure import Figure
 
 from .drawn import checked
 from .harness import REMEDIES, ROOT, Server, find_browser, serve

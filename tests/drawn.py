@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcore.figures import Figure
+from dpcore.figures.figure import Figure
 
 
 def difference(ours: Any, theirs: Any, place: str = "figure") -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import figures
+from dpcore.figures.figure import Figure
 from tools import golden
 
 NUMBERS = {"plans/0": {"scale": 2.0, "bounds": [1.0, float("nan")], "status": "ok", "seeded": True}}
@@ -92,7 +92,7 @@ def test_an_entry_that_is_gone_is_one_difference():
 
 
 def test_arrays_of_figures_are_read_to_twelve_digits():
-    figure = figures.Figure(
+    figure = Figure(
         [{"type": "scatter", "x": np.array([1.0, 1.0 / 3.0]), "y": np.array([1, 2], np.int8)}], {"template": {}}
     )
     (trace,) = golden.figure_of(figure.to_json())["data"]

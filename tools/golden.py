@@ -39,7 +39,7 @@ from dpcore.core.blas import one_blas_thread
 from dpcore.core.losses import LOSSES
 from dpcore.core.sets import SETS
 from dpcore.data import SOURCES
-from dpcore.figures import reproduction_figure
+from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.decide.repeated_releases import several
 from dpcore.studies.papers.errata import recomputed

@@ -23,7 +23,7 @@ def reproduce(
 ) -> None:
     """Do a paper's figure again and say what agrees; without NAME, list them all."""
     from ..core.validation import integer
-    from ..figures import reproduction_figure
+    from ..figures.sources.reproductions import reproduction_figure
     from ..studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 
     if name is None:

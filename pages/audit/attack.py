@@ -10,9 +10,12 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import Budget, figures, list_mechanisms
+from dpcore import Budget, list_mechanisms
 from dpcore.audit.all_versions import TrialsQuestion
 from dpcore.audit.bugs import SABOTAGES
+from dpcore.figures.audit.attack import ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
+from dpcore.figures.figure import Figure
+from dpcore.figures.style import MUTED, Theme
 from pages.audit import attack_background as background
 from pages.audit import attack_words as words
 from pages.audit.attack_words import AttackState
@@ -69,21 +72,21 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     held.seen = {_NAME: job.news}
     if job.snapshot is None:
         reason = readable(job.reason) if job.reason else "its first runs are still to come"
-        headline.html(emphasised(f"**No audit here**: {reason}.", figures.MUTED[theme]))
+        headline.html(emphasised(f"**No audit here**: {reason}.", MUTED[theme]))
         chips(words.CHIPS)
         behind_nothing()
         keep_alive(held)
         return
     here = AttackState(asked, job.snapshot, version, job.failed)
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
         """The chart there, and its sentence."""
         there = dc.replace(asked, budget=Budget(controls.epsilon, controls.delta))
         then = AttackState(there, prefetch.answered(there, cancelled).snapshot, version)
         return _ruler(then, theme), plain(words.takeaway(then))
 
     sentence = words.takeaway(here)
-    headline.html(emphasised(sentence, figures.ink_of(here.verdict, theme)))
+    headline.html(emphasised(sentence, ink_of(here.verdict, theme)))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
@@ -116,10 +119,10 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
     keep_alive(held)
 
 
-def _ruler(here: AttackState, theme: figures.Theme) -> figures.Figure:
+def _ruler(here: AttackState, theme: Theme) -> Figure:
     """What is certified of all versions."""
     picked = here.trials.versions.index(here.played)
-    return figures.ruler_figure(words.rows(here), claim=here.claim, picked=picked, theme=theme, height=HEIGHT)
+    return ruler_figure(words.rows(here), claim=here.claim, picked=picked, theme=theme, height=HEIGHT)
 
 
 def _wait_for_first(job: Job, version: str | None) -> None:
@@ -131,14 +134,14 @@ def _wait_for_first(job: Job, version: str | None) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def _show_beside(side: str, here: AttackState, theme: figures.Theme) -> None:
+def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
     """Errors, the bet or the scores of the picked version, beside those of the honest one."""
     now, honest = here.standing, here.honest
     if now is None:
         st.caption("The first runs are being played.")
         return
     if side == "Errors":
-        picture = figures.plane_figure(
+        picture = plane_figure(
             FALSE,
             here.trials.curves[here.played].missed(FALSE),
             (now.false, now.missed),
@@ -149,7 +152,7 @@ def _show_beside(side: str, here: AttackState, theme: figures.Theme) -> None:
             height=SIDE_HEIGHT,
         )
     elif side == "Bet":
-        picture = figures.wealth_figure(
+        picture = wealth_figure(
             (2.0 * now.pairs, now.logs),
             (2.0 * honest.pairs, honest.logs) if honest else None,
             runs=here.asked.runs,
@@ -158,6 +161,6 @@ def _show_beside(side: str, here: AttackState, theme: figures.Theme) -> None:
             height=SIDE_HEIGHT,
         )
     else:
-        picture = figures.scores_figure(now.edges, now.zeros, now.ones, theme=theme, height=SIDE_HEIGHT)
+        picture = scores_figure(now.edges, now.zeros, now.ones, theme=theme, height=SIDE_HEIGHT)
     said = words.beside_caption(side, here)
     captioned_figure(picture, said, key="beside_attack_chart", height=SIDE_HEIGHT)

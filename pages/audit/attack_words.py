@@ -11,7 +11,7 @@ from dpcore.audit.betting import ALPHAS
 from dpcore.audit.bugs import SABOTAGES
 from dpcore.audit.certificates import Certificate
 from dpcore.audit.report import Verdict
-from dpcore.figures import Row
+from dpcore.figures.audit.attack import Row
 from dpcore.mechanisms import mechanism_class
 from pages.ui.html import readable
 from pages.ui.numbers import rounded

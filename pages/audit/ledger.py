@@ -8,10 +8,12 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import EPSILON_GRID, Budget, NotApplicable, figures
+from dpcore import EPSILON_GRID, Budget, NotApplicable
 from dpcore.accounting.lecture import lecture_multiplier
 from dpcore.accounting.ledger import NoiseSource, Run, last_of_lecture, ledger_of, noise_curves, tight_multiplier
 from dpcore.accounting.subsampled_rdp import SAMPLINGS, subsampled_multiplier
+from dpcore.figures.audit.ledger import ledger_figure, noise_figure
+from dpcore.figures.style import FAMILIES
 from pages.audit import ledger_words as words
 from pages.ui import url_controls
 from pages.ui.cards import cards
@@ -87,19 +89,19 @@ def _show(
     theme = current_theme()
 
     sentence = words.takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if lecture else "")
-    headline.html(emphasised(sentence, figures.FAMILIES[theme]["gradient"]))
+    headline.html(emphasised(sentence, FAMILIES[theme]["gradient"]))
     with st.container(key="halves"):
         left, right = st.columns([1.9, 1], gap="medium")
     with left:
-        figure = figures.ledger_figure(curves, grid, at=steps, label=budget.epsilon, theme=theme, height=HEIGHT)
+        figure = ledger_figure(curves, grid, at=steps, label=budget.epsilon, theme=theme, height=HEIGHT)
         live_figure(figure, key="ledger", alt=plain(sentence), height=HEIGHT)
         st.caption(words.caption(run, curves))
     with right:
         st.markdown(f"**{words.NOISE_QUESTION}**")
         told = words.noise_takeaway(here, n, budget.epsilon, refused)
         noises = noise_curves(n, budget.delta, EPSILON_GRID[0], EPSILON_GRID[-1])
-        noise_figure = figures.noise_figure(noises, here, epsilon=budget.epsilon, theme=theme, height=NOISE_HEIGHT)
-        live_figure(noise_figure, key="noise", alt=plain(told), height=NOISE_HEIGHT)
+        drawn = noise_figure(noises, here, epsilon=budget.epsilon, theme=theme, height=NOISE_HEIGHT)
+        live_figure(drawn, key="noise", alt=plain(told), height=NOISE_HEIGHT)
         st.caption(told)
     cards(words.readouts(run, curves, grid.index(steps), budget.epsilon, needed))
     chips(words.CHIPS)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dpcore import Budget
 from dpcore.accounting.ledger import EpsilonCurve, Kind, NoiseSource, Run
-from dpcore.figures import accounting_name
+from dpcore.figures.audit.ledger import accounting_name
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
 from pages.ui.sidebar import delta_text
@@ -196,11 +196,11 @@ def assumptions(run: Run, curves: Sequence[EpsilonCurve]) -> str:
 
 def snippet(run: Run, steps: Sequence[int], at: int, budget: Budget) -> str:
     """Python that redraws the chart from an empty file."""
-    return f"""from dpcore import figures
-from dpcore.accounting.ledger import Run, ledger_of
+    return f"""from dpcore.accounting.ledger import Run, ledger_of
+from dpcore.figures.audit.ledger import ledger_figure
 
 run = Run(n={run.n}, batch={run.batch}, z={run.z!r}, delta={run.delta!r})
 steps = {tuple(steps)!r}
 curves = ledger_of(run, steps)
-figures.ledger_figure(curves, steps, at={at}, label={budget.epsilon!r}, theme="light", height=500).show()
+ledger_figure(curves, steps, at={at}, label={budget.epsilon!r}, theme="light", height=500).show()
 """

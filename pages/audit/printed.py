@@ -7,7 +7,8 @@ import math
 import pandas as pd
 import streamlit as st
 
-from dpcore import figures
+from dpcore.figures.audit.exhibits import exhibits_figure
+from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers.exhibits import EXHIBITS, Finding, run_exhibit
 from pages.audit import printed_words as words
 from pages.ui.cards import cards
@@ -18,13 +19,13 @@ from pages.ui.live_figure import live_figure
 HEIGHT = 430
 
 
-def show(headline: st.delta_generator.DeltaGenerator, seed: int, theme: figures.Theme) -> None:
+def show(headline: st.delta_generator.DeltaGenerator, seed: int, theme: Theme) -> None:
     """Everything below the headline. The first visitor of a server waits some seconds for the runs."""
     with st.spinner("Playing the printed mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]
     sentence = words.takeaway(found)
-    headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
-    chart = figures.exhibits_figure(
+    headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
+    chart = exhibits_figure(
         [words.NAMES[each.key] for each in found],
         [each.certified_999 / each.claimed for each in found],
         [each.certified_95 / each.claimed for each in found],

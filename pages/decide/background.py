@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from dpcore import figures
 from dpcore.data import held, is_private
+from dpcore.figures.decide.budget import Range, budget_figure, worth_figure
+from dpcore.figures.figure import Figure
 from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
@@ -27,18 +28,18 @@ of the records and over the noise of the accuracy on held-out records, $a^*$ tha
 """
 
 
-def budget_picture(state: State, height: int) -> figures.Figure:
+def budget_picture(state: State, height: int) -> Figure:
     """The hero: points lost against epsilon, with a cursor, and the answer."""
     assert state.curve is not None
     low, high = state.band
-    return figures.budget_figure(
+    return budget_figure(
         state.curve.epsilons,
         state.curve.smooth,
         low,
         high,
         at_most=state.at_most,
         learnable=state.curve.learnable,
-        answer=figures.Range(state.found.value, state.found.low, state.found.high),
+        answer=Range(state.found.value, state.found.low, state.found.high),
         epsilon=state.epsilon,
         family=state.family,
         theme=state.theme,
@@ -46,11 +47,11 @@ def budget_picture(state: State, height: int) -> figures.Figure:
     )
 
 
-def worth_picture(state: State, height: int) -> figures.Figure:
+def worth_picture(state: State, height: int) -> Figure:
     """The price in people against epsilon."""
     assert state.price is not None
     value, low, high = (np.array([getattr(w, end) for w in state.worth], float) for end in ("value", "low", "high"))
-    return figures.worth_figure(
+    return worth_figure(
         state.price.curve.epsilons,
         value,
         low,
@@ -112,7 +113,8 @@ def snippet(state: State) -> str:
     """Python that answers the budget question and redraws the chart from an empty file."""
     imports, records, source = _file(state.setting.source)
     problem = repr(state.setting.problem).replace(repr(state.setting.source), source)
-    return f"""{imports}from dpcore import Problem, figures
+    return f"""{imports}from dpcore import Problem
+from dpcore.figures.decide.budget import Range, budget_figure
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.loss_curve import Setting, lost_curve
 
@@ -121,14 +123,14 @@ curve = lost_curve(Setting(problem, {state.way!r}, splits={state.setting.splits}
 found = smallest_budget(curve, at_most={state.at_most!r})
 print(found)
 low, high = curve.band()
-figure = figures.budget_figure(
+figure = budget_figure(
     curve.epsilons,
     curve.smooth,
     low,
     high,
     at_most={state.at_most!r},
     learnable=curve.learnable,
-    answer=figures.Range(found.value, found.low, found.high),
+    answer=Range(found.value, found.low, found.high),
     epsilon={state.epsilon!r},
     family={state.family!r},
     theme="light",

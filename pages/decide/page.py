@@ -8,8 +8,10 @@ from typing import cast
 
 import streamlit as st
 
-from dpcore import NotApplicable, figures
+from dpcore import NotApplicable
 from dpcore.data import MAX_VALUES, Source, is_private
+from dpcore.figures.figure import Figure
+from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.attack_success_job import OddsQuestion
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, Error, PriceQuestion
@@ -78,13 +80,13 @@ def show(source: Source, way: str, at_most: float, controls: Controls) -> None:
     state = State(held, source, setting, controls, at_most, error, no_price, theme)
     sentence = words.takeaway(state)
     told = (plain(clipping_warning(source)), sentence)
-    headline.html("".join(emphasised(line, figures.FAMILIES[theme][state.family]) for line in told if line))
+    headline.html("".join(emphasised(line, FAMILIES[theme][state.family]) for line in told if line))
     if state.curve is None:
         behind_nothing()
         keep_alive(held)
         return
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
         """The chart there, and its sentence, which is about the curve."""
         asked, known = setting_at(controls), held
         if asked != setting:
@@ -147,7 +149,7 @@ if another and size not in (None, controls.n):
     st.rerun()  # a slider with another scale is a new one, which at first says what the address says
 st.session_state[FILE_SIZE] = size
 if source is None:
-    headline.html(emphasised(words.NO_FILE, figures.MUTED["light"]))
+    headline.html(emphasised(words.NO_FILE, MUTED["light"]))
     behind_nothing()
 elif is_private(source.key):
     try:

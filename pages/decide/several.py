@@ -7,8 +7,9 @@ import math
 import numpy as np
 import streamlit as st
 
-from dpcore import Budget, NotApplicable, figures
+from dpcore import Budget, NotApplicable
 from dpcore.accounting.ledger import EpsilonCurve, Kind
+from dpcore.figures.audit.ledger import ledger_figure
 from dpcore.studies.decide.repeated_releases import Several, budget_each, several
 from pages.decide.state import State
 from pages.ui import url_controls
@@ -39,7 +40,7 @@ def show(state: State) -> None:
     said = words(state, after[k])
     text.markdown(said)
     with chart:
-        figure = figures.ledger_figure(
+        figure = ledger_figure(
             curves(after),
             RELEASES,
             at=k,

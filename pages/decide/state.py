@@ -8,8 +8,9 @@ from typing import cast
 
 import numpy as np
 
-from dpcore import AttackSuccess, Plan, figures
+from dpcore import AttackSuccess, Plan
 from dpcore.data import Source
+from dpcore.figures.style import Theme
 from dpcore.studies.decide.attack_success_job import Attack, OddsQuestion
 from dpcore.studies.decide.equivalent_sample_size import Error, Price
 from dpcore.studies.decide.loss_curve import LostCurve, Setting
@@ -36,7 +37,7 @@ class State:
     at_most: float
     error: Error
     no_price: str
-    theme: figures.Theme
+    theme: Theme
 
     @property
     def n(self) -> int:

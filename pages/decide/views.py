@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpcore import figures
+from dpcore.figures.decide.budget import uses_figure
+from dpcore.figures.style import FAMILIES, GRID
 from dpcore.studies.decide.deployments import DEPLOYMENTS
 from pages.decide import background, comparing, several, takeaway, words
 from pages.decide.state import State
@@ -26,8 +27,8 @@ def odds(state: State) -> None:
         st.caption(words.playing(state))
         return
     said = words.odds(state.odds, state.epsilon)
-    colour = figures.FAMILIES[state.theme][state.family]
-    st.html(icon_array(*state.odds.of_100, colour=colour, rest=figures.GRID[state.theme], alt=plain(said)))
+    colour = FAMILIES[state.theme][state.family]
+    st.html(icon_array(*state.odds.of_100, colour=colour, rest=GRID[state.theme], alt=plain(said)))
     st.markdown(said)
     prior = switch("What the attacker thought before", words.PRIORS, "2", key="prior", wrap=True)
     st.caption(words.belief(state, 1 / int(prior)))
@@ -46,7 +47,7 @@ def people(state: State) -> None:
 def elsewhere(state: State) -> None:
     """Budgets in use, for scale."""
     uses = [words.use(one) for one in DEPLOYMENTS]
-    figure = figures.uses_figure(uses, epsilon=state.epsilon, theme=state.theme)
+    figure = uses_figure(uses, epsilon=state.epsilon, theme=state.theme)
     said = words.elsewhere(state.epsilon, [use.epsilon for use in uses])
     st.markdown(said)
     live_figure(figure, key="elsewhere", alt=plain(said), height=figure.layout.height)

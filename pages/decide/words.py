@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pandas as pd
 
-from dpcore import AttackSuccess, figures
+from dpcore import AttackSuccess
+from dpcore.figures.decide.budget import Use
 from dpcore.mechanisms import Mechanism, list_mechanisms, mechanism_class
 from dpcore.studies.decide.attack_success_job import OddsQuestion
 from dpcore.studies.decide.deployments import Deployment
@@ -222,10 +223,10 @@ def belief(state: State, prior: float) -> str:
     return f"{found.words} Who may accuse 1 innocent of 100 finds {100 * found.caught:.1f} of 100 who are not."
 
 
-def use(one: Deployment) -> figures.Use:
+def use(one: Deployment) -> Use:
     """A deployment as a row of the chart."""
     year = one.date[:4]
-    return figures.Use(f"{one.who}, {year}", f"per {one.unit}, {one.model}", one.what, one.epsilon)
+    return Use(f"{one.who}, {year}", f"per {one.unit}, {one.model}", one.what, one.epsilon)
 
 
 def elsewhere(epsilon: float, used: Sequence[float]) -> str:

@@ -101,12 +101,12 @@ def snippet(experiment: Experiment, noise_in: str, p: int, lower: str, source: S
     sweep = Code('dpcore.Axis("p", ps)')
     corner = {name: getattr(experiment.problem, name) for name in ("n", "delta", "lam", "seed")}
     return f"""import dpcore
-from dpcore import figures
+from dpcore.figures.dimension import dimension_figure, orthant_figure
 from dpcore.studies.dimension import noise_growth, orthant
 
 ps = {experiment.sweep.values!r}
 experiment = {experiment_call(experiment, MECHANISMS[noise_in], epsilon=experiment.epsilon, sweep=sweep)}
-figures.dimension_figure(
+dimension_figure(
     dpcore.run(experiment),
     noise_growth.growth_of(experiment.cells()),
     p={p},
@@ -116,5 +116,5 @@ figures.dimension_figure(
     height=500,
 ).show()
 corner = {call("orthant.corner", Code("ps"), epsilon=experiment.epsilon, **corner)}
-figures.orthant_figure(corner, p={p}, theme="light", height=400).show()
+orthant_figure(corner, p={p}, theme="light", height=400).show()
 """

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.core.power_law import LEAST_DECADES, LEAST_R_SQUARED, PowerLaw, power_law
-from dpcore.figures import curve_name
+from dpcore.figures.dimension import curve_name
 from dpcore.studies.dimension.noise_growth import Growth
 from dpcore.studies.dimension.orthant import OrthantExample
 

@@ -8,7 +8,10 @@ import pandas as pd
 import streamlit as st
 
 import dpcore
-from dpcore import data, figures
+from dpcore import data
+from dpcore.figures.dimension import Lower, dimension_figure, orthant_figure
+from dpcore.figures.figure import Figure
+from dpcore.figures.style import FAMILIES, GRID, MUTED
 from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import background, words
 from pages.dimension.meter import slope_meter, slope_rows
@@ -51,12 +54,12 @@ controls = sidebar(
     unused={"m": "neither door draws samples"},
 )
 
-lower: figures.Lower = "damage" if below == "damage" else "distance"
+lower: Lower = "damage" if below == "damage" else "distance"
 
 with st.container(key="halves"):
     left, right = st.columns([2.2, 1], gap="medium")
 theme = current_theme()
-colour = figures.FAMILIES[theme]["objective" if noise_in == "question" else "output"]
+colour = FAMILIES[theme]["objective" if noise_in == "question" else "output"]
 
 
 def columns_at(controls: Controls) -> tuple[int, ...]:
@@ -77,8 +80,8 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     )
 
 
-def picture(table: pd.DataFrame, grown: dict[str, noise_growth.Growth], p: int) -> figures.Figure:
-    return figures.dimension_figure(
+def picture(table: pd.DataFrame, grown: dict[str, noise_growth.Growth], p: int) -> Figure:
+    return dimension_figure(
         table,
         grown,
         p=p,
@@ -89,7 +92,7 @@ def picture(table: pd.DataFrame, grown: dict[str, noise_growth.Growth], p: int) 
     )
 
 
-def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
     """The chart there, and its sentence."""
     swept = experiment_at(controls)
     numbers = prefetch.whole(swept, cancelled), noise_growth.growth_of(swept.cells())
@@ -117,10 +120,10 @@ with right:
         seed=controls.seed,
     )
     told = words.corner_takeaway(corner, controls.p)
-    corner_figure = figures.orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
+    corner_figure = orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
     live_figure(corner_figure, key="corner", alt=plain(told), height=CORNER_HEIGHT)
     st.caption(f"{told} {words.CORNER_PROMISE}")
-    st.html(slope_meter(slope_rows(table, grown, corner), muted=figures.MUTED[theme], rule=figures.GRID[theme]))
+    st.html(slope_meter(slope_rows(table, grown, corner), muted=MUTED[theme], rule=GRID[theme]))
 
 behind(
     lambda: background.assumptions(table, experiment, source),

@@ -11,7 +11,7 @@ import pandas as pd
 import dpcore
 from dpcore import Experiment
 from dpcore.data import Source
-from dpcore.figures import curve_name
+from dpcore.figures.dimension import curve_name
 from dpcore.studies.dimension.noise_growth import Growth
 from dpcore.studies.dimension.orthant import OrthantExample
 from pages.ui.html import readable

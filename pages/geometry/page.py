@@ -9,8 +9,17 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore import figures
 from dpcore.core.cancel import never
+from dpcore.figures.figure import Figure
+from dpcore.figures.geometry import (
+    ball_figure,
+    learners_figure,
+    lengths_figure,
+    members_figure,
+    order_figure,
+    rates_figure,
+)
+from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry import ball_picture, excess_by_n, excess_by_norm, hardest_data, noise_norms, table_1
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
@@ -78,9 +87,9 @@ def curves_at(here: words.GeometryState, cancelled: Callable[[], bool] = never) 
     return curves
 
 
-def order_picture(curves: dict[int, AgainstOrder], here: words.GeometryState) -> tuple[figures.Figure, str]:
+def order_picture(curves: dict[int, AgainstOrder], here: words.GeometryState) -> tuple[Figure, str]:
     found, *others = curves.values()
-    figure = figures.order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
+    figure = order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
     return figure, words.order_takeaway(found, here)
 
 
@@ -89,12 +98,12 @@ def call_at(here: words.GeometryState) -> dict[str, Any]:
     return call | words.fewer(here.p_norm, knobs)
 
 
-def people_picture(learned: excess_by_n.AgainstPeople, here: words.GeometryState) -> tuple[figures.Figure, str]:
-    figure = figures.learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
+def people_picture(learned: excess_by_n.AgainstPeople, here: words.GeometryState) -> tuple[Figure, str]:
+    figure = learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
     return figure, words.people_takeaway(learned, here)
 
 
-def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
     """The chart there, and its sentence."""
     there = here_at(controls)
     if view == "order":
@@ -120,7 +129,7 @@ else:
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
     snippet = words.people_snippet(learned, here, call)
 
-headline.html(emphasised(sentence, figures.FAMILIES[theme][family]))
+headline.html(emphasised(sentence, FAMILIES[theme][family]))
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 with st.container(key="halves"):
@@ -132,19 +141,19 @@ with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
     if side == "Ball":
         ball = ball_picture.ball_picture(here.p_norm, **here.budget)
-        beside, said = figures.ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
+        beside, said = ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
     elif side == "Rates":
         rows = [table_1.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
-        beside = figures.rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
+        beside = rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.rates_caption(row, here)
     elif side == "Noise":
         lengths = noise_norms.noise_lengths(NOISES, d=here.d, **here.budget)
-        beside = figures.lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
+        beside = lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.noise_caption(lengths)
     else:
         order = here.p_norm if 1.0 < here.p_norm <= 2.0 else 1.5
         traced = hardest_data.hardest_tracing(p_norm=order, d=TRACED_COLUMNS, delta=here.delta, seed=here.seed)
-        beside = figures.members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+        beside = members_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
         said = words.tracing_caption(traced)
     captioned_figure(beside, said, key="beside_geometry_chart", height=SIDE_HEIGHT)
 cards(readouts)

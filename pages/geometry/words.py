@@ -307,21 +307,21 @@ def people_table(found: AgainstPeople) -> pd.DataFrame:
 
 def order_snippet(here: GeometryState, others: list[int], repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.geometry import order_figure
 from dpcore.studies.geometry.excess_by_norm import against_order
 
 shared = dict(n={here.n}, epsilon={here.epsilon!r}, delta={here.delta!r}, seed={here.seed}, repetitions={repetitions})
 found, *others = [against_order(d, **shared) for d in {[here.d, *others]}]
-figures.order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=430).show()
+order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=430).show()
 """
 
 
 def people_snippet(found: AgainstPeople, here: GeometryState, asked: dict[str, Any]) -> str:
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.geometry import learners_figure
 from dpcore.studies.geometry.excess_by_n import against_people
 
 found = {call("against_people", Code(_order_code(here)), **asked)}
-figures.learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
+learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
 """
 
 

@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import figures
+from dpcore.figures.multiclass.as_published import betrayal_figure, existence_figure, theorem_figure
+from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.multiclass import words
 from pages.ui.cards import cards
@@ -48,7 +49,7 @@ describes.
 - **Repaired**, on the other side of the switch: noise of its own for each class, a ridge, and the right sensitivity."""
 
 
-def show(headline: DeltaGenerator, seed: int, theme: figures.Theme) -> None:
+def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     """All of the page below its pickers."""
     guessed = pathak_raj_leak.betrayal(seed=seed)
     sentence = (
@@ -56,11 +57,11 @@ def show(headline: DeltaGenerator, seed: int, theme: figures.Theme) -> None:
         "at all; whoever sees one and guesses which of two data sets it was made from is right "
         f"**{guessed.right:,} times of {guessed.guesses:,}**."
     )
-    headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
+    headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        chart = figures.betrayal_figure(guessed, theme=theme, height=HEIGHT)
+        chart = betrayal_figure(guessed, theme=theme, height=HEIGHT)
         live_figure(chart, key="betrayal", alt=plain(sentence), height=HEIGHT)
         st.caption(
             "Records of one column in two classes, and the same with one of them replaced; noise and λ as printed. "
@@ -76,10 +77,10 @@ def show(headline: DeltaGenerator, seed: int, theme: figures.Theme) -> None:
     behind(lambda: ASSUMPTIONS, FORMULA, lambda: snippet(seed), lambda: table)
 
 
-def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:
+def _show_beside(side: str, seed: int, theme: Theme) -> None:
     if side == "Answers":
         shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=DRAWS, seed=seed)) for d in COLUMNS]
-        beside = figures.existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
+        beside = existence_figure(shares, draws=DRAWS, theme=theme, height=SIDE_HEIGHT)
         first, last = (rounded(100 * share.share, 2) for _, share in (shares[0], shares[-1]))
         said = (
             f"With one column {first}% of {DRAWS:,} draws leave the printed objective a minimiser, with {COLUMNS[-1]} "
@@ -87,7 +88,7 @@ def _show_beside(side: str, seed: int, theme: figures.Theme) -> None:
         )
     else:
         broken = pathak_raj.theorem_2_violations(draws=THEOREM_DRAWS, seed=seed)
-        beside = figures.theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
+        beside = theorem_figure(broken, theme=theme, height=SIDE_HEIGHT)
         said = (
             "With the traces capped there is always a minimiser. Theorem 2 then promises an excess of at most "
             f"{broken.bound:,.0f} in {100 * (1 - broken.delta):.0f} of 100 draws, whatever the cap; where it is "
@@ -118,10 +119,10 @@ def _readouts(seed: int) -> list[tuple[str, str]]:
 
 def snippet(seed: int) -> str:
     """Python that redraws the chart from an empty file."""
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.multiclass.as_published import betrayal_figure
 from dpcore.studies.papers.pathak_raj_leak import betrayal
 
 found = betrayal(seed={seed})
 print(found.right, "of", found.guesses)
-figures.betrayal_figure(found, theme="light", height=430).show()
+betrayal_figure(found, theme="light", height=430).show()
 """

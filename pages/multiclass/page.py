@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dpcore import EPSILON_GRID, NotApplicable, figures
+from dpcore import EPSILON_GRID, NotApplicable
 from dpcore.core.cancel import never
 from dpcore.data import CLASS_SOURCES
+from dpcore.figures.figure import Figure
+from dpcore.figures.multiclass.curves import accuracy_figure, classes_excess_figure, tuning_figure
+from dpcore.figures.multiclass.decision_regions import ellipses_figure, regions_figure
+from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
 from pages.background.polling import ask, keep_alive
 from pages.multiclass import as_printed, words
@@ -70,11 +74,11 @@ def show_repaired() -> None:
     held = ask({} if view == "excess" else {"accuracy": words.question(view, here)})
     job = held.jobs.get("accuracy")
     found = job.snapshot if job else _excess(here)
-    colour = figures.MUTED[theme] if found is None else figures.FAMILIES[theme]["objective"]
+    colour = MUTED[theme] if found is None else FAMILIES[theme]["objective"]
     sentence = words.waiting(job) if job and found is None else words.takeaway(found, here)
     headline.html(emphasised(sentence, colour))
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
         """The chart there, and its sentence."""
         there = here_at(controls)
         if view == "excess":
@@ -115,11 +119,11 @@ def _excess(here: words.MulticlassState, cancelled: Callable[[], bool] = never) 
     )
 
 
-def _chart(found: words.Found, here: words.MulticlassState) -> figures.Figure:
+def _chart(found: words.Found, here: words.MulticlassState) -> Figure:
     """The curves over the chosen axis, with the cursor at the reader's state."""
     if isinstance(found, curves.Excesses):
-        return figures.classes_excess_figure(found, epsilon=here.epsilon, theme=theme, height=HEIGHT)
-    return figures.accuracy_figure(found, cursor=words.places(view, here)[1], theme=theme, height=HEIGHT)
+        return classes_excess_figure(found, epsilon=here.epsilon, theme=theme, height=HEIGHT)
+    return accuracy_figure(found, cursor=words.places(view, here)[1], theme=theme, height=HEIGHT)
 
 
 def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Picture | None:
@@ -131,12 +135,12 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
         refusal = readable(str(error))
     if side == "λ":
         tuning = curves.accuracy_against_lam(TUNED, here.records, delta=here.delta, repetitions=2 if here.heavy else 6)
-        beside, said = figures.tuning_figure(tuning, theme=theme, height=SIDE_HEIGHT), words.tuning_caption(tuning)
+        beside, said = tuning_figure(tuning, theme=theme, height=SIDE_HEIGHT), words.tuning_caption(tuning)
     elif picture is None:
         st.caption(f"Nothing is released: {refusal}.")
         return None
     else:
-        draw = figures.regions_figure if side == "Decisions" else figures.ellipses_figure
+        draw = regions_figure if side == "Decisions" else ellipses_figure
         beside, said = draw(picture, theme=theme, height=SIDE_HEIGHT), words.picture_caption(side, picture, here)
     captioned_figure(beside, said, key="beside_classes_chart", height=SIDE_HEIGHT)
     return picture

@@ -326,7 +326,9 @@ def table(found: Found) -> pd.DataFrame:
 def snippet(found: Found, here: MulticlassState) -> str:
     """Python that redraws the chart from an empty file."""
     own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
-    head = f"""from dpcore import EPSILON_GRID, figures
+    draws = "classes_excess_figure" if isinstance(found, Excesses) else "accuracy_figure"
+    head = f"""from dpcore import EPSILON_GRID
+from dpcore.figures.multiclass.curves import {draws}
 from dpcore.studies.multiclass import curves
 
 records = curves.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})
@@ -335,12 +337,12 @@ records = curves.Records({here.records.source!r}, {here.records.n}, {here.record
         return f"""{head}found = curves.excess_against_epsilon(
     EPSILON_GRID, records, delta={here.delta!r}, lam={here.lam!r}, repetitions={found.repetitions}
 )
-figures.classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
+classes_excess_figure(found, epsilon={here.epsilon!r}, theme="light", height=430).show()
 """
     values, cursor = places(found.axis, here)
     along = found.axis, Code("EPSILON_GRID") if found.axis == "epsilon" else values, Code("records")
     asked = {"epsilon": here.epsilon, "delta": here.delta, "lam": here.lam, "learners": tuple(found.learners)}
     asked |= {"repetitions": found.repetitions, "datasets": found.datasets}
     return f"""{head}found = {call("curves.accuracy_against", *along, **asked)}
-figures.accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
+accuracy_figure(found, cursor={cursor!r}, theme="light", height=430).show()
 """

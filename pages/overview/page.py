@@ -9,9 +9,11 @@ import pandas as pd
 import streamlit as st
 
 import dpcore
-from dpcore import figures
 from dpcore.core.cancel import never
 from dpcore.experiments.metrics import smallest_epsilon
+from dpcore.figures.figure import Figure
+from dpcore.figures.overview import cost_figure
+from dpcore.figures.style import FAMILIES, GRID
 from pages.overview import words
 from pages.server import prefetch
 from pages.ui import url_controls
@@ -73,11 +75,11 @@ def sentence_of(table: pd.DataFrame, controls: Controls) -> str:
     return words.takeaway(at_cursor.loc["accuracy"], source, by_hand=not isinstance(controls.lam, str))
 
 
-def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
+def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[Figure, str]:
     """The chart there, and its sentence."""
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)
-    figure = figures.cost_figure(
+    figure = cost_figure(
         found,
         epsilon=controls.epsilon,
         accuracy_title=axis_title(source),
@@ -92,7 +94,7 @@ experiment = experiment_at(controls)
 table = dpcore.run(experiment)
 accuracy, lost, enough = decision_of(table)
 theme = current_theme()
-colour = figures.FAMILIES[theme]["output"]
+colour = FAMILIES[theme]["output"]
 
 # The chart first: the browser draws it while the attack is played.
 with chart:
@@ -111,7 +113,7 @@ if len(here):
     text = words.odds(found)
     with odds, st.container(key="odds"):
         st.markdown(f"**{words.ODDS_QUESTION}**")
-        st.html(icon_array(*found.of_100, colour=colour, rest=figures.GRID[theme], alt=plain(text)))
+        st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
         st.markdown(text)
     for card, (value, label) in zip(cards, words.readouts(here.iloc[0], source), strict=True):
         card.container(border=True, height="stretch").html(readout(value, label))

@@ -203,11 +203,11 @@ def snippet(experiment: Experiment, proof: str, epsilon: float, source: Source) 
     """Python that redraws the chart from an empty file."""
     mechanisms = f'(dpcore.make_mechanism("output_gaussian", accounting={proof!r}),)'
     return f"""import dpcore
-from dpcore import figures
+from dpcore.figures.overview import cost_figure
 
 experiment = {experiment_call(experiment, Code(mechanisms))}
 table = dpcore.run(experiment)
-figure = figures.cost_figure(
+figure = cost_figure(
     table,
     epsilon={epsilon!r},
     accuracy_title={axis_title(source)!r},

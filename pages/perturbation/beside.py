@@ -8,7 +8,11 @@ import pandas as pd
 import streamlit as st
 
 import dpcore
-from dpcore import Experiment, figures
+from dpcore import Experiment
+from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, work_figure
+from dpcore.figures.perturbation.excess import valley_figure
+from dpcore.figures.perturbation.release_scatter import cloud_figure
+from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import work
@@ -37,7 +41,7 @@ def first_repetitions(experiment: Experiment) -> int:
 
 
 def show_beside(
-    side: str, experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: figures.Theme, height: int
+    side: str, experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int
 ) -> None:
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
     if side == "Cloud":
@@ -52,22 +56,18 @@ def show_beside(
         problem = experiment.problem
         done = work(dc.replace(problem, n=min(problem.n, WORK_PEOPLE)))
         said = captions.work_caption(done, dpcore.data.get_source(problem.source))
-        captioned_figure(figures.work_figure(done, theme=theme, height=height), said, key="work", height=height)
+        captioned_figure(work_figure(done, theme=theme, height=height), said, key="work", height=height)
     else:
         show_door_zero(controls.seed, theme)
 
 
-def _show_cloud(
-    mechanisms: tuple[Mechanism, ...], walks: bool, controls: Controls, theme: figures.Theme, height: int
-) -> None:
+def _show_cloud(mechanisms: tuple[Mechanism, ...], walks: bool, controls: Controls, theme: Theme, height: int) -> None:
     made = clouds(Scene(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks))
     said = captions.path_caption(made, controls.n) if walks else captions.cloud_caption(made, controls.n)
-    captioned_figure(figures.cloud_figure(made, theme=theme, height=height), said, key="cloud", height=height)
+    captioned_figure(cloud_figure(made, theme=theme, height=height), said, key="cloud", height=height)
 
 
-def _show_valley(
-    experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: figures.Theme, height: int
-) -> None:
+def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int) -> None:
     sweep = dpcore.Axis("lam", tuple(lam for lam in LAMBDAS if not isinstance(lam, str)))
     problem = dc.replace(experiment.problem, lam="auto")
     swept = dc.replace(
@@ -76,20 +76,18 @@ def _show_valley(
     valley, progress = refined(swept, first=first_repetitions(swept), key="valley")
     lam = captions.lam_at(here) if isinstance(controls.lam, str) else controls.lam
     said = captions.valley_caption(valley, here)
-    live_figure(
-        figures.valley_figure(valley, lam=lam, theme=theme, height=height), key="valley", alt=said, height=height
-    )
+    live_figure(valley_figure(valley, lam=lam, theme=theme, height=height), key="valley", alt=said, height=height)
     st.caption(" ".join(filter(None, (said, progress))))
 
 
-def _show_bounds(experiment: Experiment, controls: Controls, theme: figures.Theme, height: int) -> None:
-    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
+def _show_bounds(experiment: Experiment, controls: Controls, theme: Theme, height: int) -> None:
+    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
     sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
     problem = dc.replace(experiment.problem, lam="auto")
     ruled = dpcore.Experiment(problem, rules, sweep=sweep, repetitions=BOUND_REPETITIONS)
     table, progress = refined(ruled, first=FEWEST, key="bounds")
     lecture = lecture_bound(next(ruled.cells()))
-    picture = figures.bounds_figure(table, lecture=lecture, epsilon=controls.epsilon, theme=theme, height=height)
+    picture = bounds_figure(table, lecture=lecture, epsilon=controls.epsilon, theme=theme, height=height)
     said = captions.bounds_caption(table, lecture, worst=2.0 * problem.theta_norm)
     live_figure(picture, key="proved", alt=said, height=height)
     st.caption(" ".join(filter(None, (said, progress))))

@@ -7,8 +7,10 @@ from collections.abc import Callable
 import streamlit as st
 
 import dpcore
-from dpcore import figures
 from dpcore.core.cancel import never
+from dpcore.figures.figure import Figure
+from dpcore.figures.perturbation.excess import doors_figure
+from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.published_rates import rate_shape
 from pages.background.tables import refined
 from pages.perturbation import words
@@ -64,11 +66,11 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     return dpcore.Experiment(controls.problem(source.key), mechanisms, repetitions=REPETITIONS)
 
 
-def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[figures.Figure, str]:
+def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tuple[Figure, str]:
     """The chart there, and its sentence."""
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)
-    figure = figures.doors_figure(
+    figure = doors_figure(
         found,
         epsilon=controls.epsilon,
         theme=theme,
@@ -87,7 +89,7 @@ here = table[table.x == controls.epsilon]
 theme = current_theme()
 
 sentence = words.takeaway(here, source)
-headline.html(emphasised(sentence, figures.FAMILIES[theme][words.winner(here)]))
+headline.html(emphasised(sentence, FAMILIES[theme][words.winner(here)]))
 with left:
     same, promise = words.promise(here)
     badge.html(framed(promise, strong=not same), width="content")

@@ -12,7 +12,7 @@ import pandas as pd
 from dpcore import Experiment, make_mechanism
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
-from dpcore.figures import NOISES, PLACES
+from dpcore.figures.style import NOISES, PLACES
 from dpcore.mechanisms import mechanism_class
 from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
 from pages.ui.code import experiment_call
@@ -265,11 +265,11 @@ def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
         load = "\nfrom dpcore.studies.perturbation.published_rates import rate_shape"
         shapes += f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
     return f"""{imports}import dpcore
-from dpcore import figures{load}
+from dpcore.figures.perturbation.excess import doors_figure{load}
 
 experiment = {experiment_call(experiment, keys)}
 table = dpcore.run(experiment)
-figure = figures.doors_figure(
+figure = doors_figure(
     table,
     epsilon={epsilon!r},
     bounds={"bounds" in layers},

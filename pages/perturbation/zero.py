@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from dpcore import figures
+from dpcore.figures.perturbation.exact_answers_leak import fit_figure, leak_figure
+from dpcore.figures.style import Theme
 from dpcore.studies.perturbation.exact_answers_leak import (
     MARGIN_LAM,
     Fit,
@@ -24,25 +25,25 @@ ZERO = "**Door zero:** no noise at all. Three answers that print somebody's reco
 LEAKS = {"median": "a median", "vector": "a classifier", "curve": "a curve"}
 
 
-def show_door_zero(seed: int, theme: figures.Theme) -> None:
+def show_door_zero(seed: int, theme: Theme) -> None:
     """A picker, a figure and what it shows. seed: of the records."""
     st.markdown(ZERO)
     chosen = switch("What is published without noise", LEAKS, "median", key="leak")
     if chosen == "curve":
         fit = polynomial_fit(seed)
-        figure, said = figures.fit_figure(fit, theme=theme, height=HEIGHT), curve_words(fit)
+        figure, said = fit_figure(fit, theme=theme, height=HEIGHT), curve_words(fit)
     elif chosen == "median":
         leak = median_leak(seed)
         marks = np.array([leak.printed_before]), np.array([leak.printed_after])
         title = "salary (line: published, ◇: replaced)"
-        figure = figures.leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
+        figure = leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
         said = median_words(leak)
     else:
         leak = support_vector_leak(seed)
         sides = np.array([-1.0, 1.0])
         marks = sides / leak.printed_before, sides / leak.printed_after
         title = "feature x (lines: ±1/θ, ◇: replaced)"
-        figure = figures.leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
+        figure = leak_figure(leak, marks=marks, title=title, theme=theme, height=HEIGHT)
         said = vector_words(leak)
     live_figure(figure, key=f"zero_{chosen}", alt=plain(said), height=HEIGHT)
     st.markdown(said)

@@ -25,7 +25,8 @@ import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpcore import Experiment, NotApplicable, Unconverged, figures, run
+from dpcore import Experiment, NotApplicable, Unconverged, run
+from dpcore.figures.figure import Figure
 from pages.background.jobs import Job, Question, join
 from pages.background.polling import watcher
 from pages.ui import share_link
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
 # Given what the sidebar says and what tells whether the reader has moved on: the chart there and its sentence. It runs
 # outside the script, so it must not call Streamlit.
-Draw = Callable[[Controls, Callable[[], bool]], tuple[figures.Figure, str]]
+Draw = Callable[[Controls, Callable[[], bool]], tuple[Figure, str]]
 # What a browser is told of one picture, given figure, sentence and what the controls say there.
-Finish = Callable[[figures.Figure, str, dict[str, str]], dict[str, Any]]
+Finish = Callable[[Figure, str, dict[str, str]], dict[str, Any]]
 
 PATH = "ahead"
 # The two next places are drawn; the others as long as all of them took no more than this.

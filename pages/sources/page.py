@@ -5,7 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpcore import figures
+from dpcore.figures.sources.errata import corrections_figure
+from dpcore.figures.sources.reproductions import reproduction_figure
+from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.papers.errata import KINDS, recomputed
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction
@@ -32,7 +34,7 @@ def show_errata(seed: int) -> None:
     found = recomputed(seed)
     sentence = words.takeaway(found)
     headline.html(emphasised(sentence, ink))
-    chart = figures.corrections_figure(
+    chart = corrections_figure(
         [each.erratum.title for each in found],
         [each.times for each in found],
         [each.erratum.kind for each in found],
@@ -163,7 +165,7 @@ def show_short_run(chosen: Reproduction, seed: int) -> Outcome | None:
         return None
     sentence = words.verdicts(chosen, outcome)
     headline.html(emphasised(sentence, ink))
-    figure = figures.reproduction_figure(outcome.chart, theme=theme)
+    figure = reproduction_figure(outcome.chart, theme=theme)
     live_figure(figure, key=f"reproduced_{chosen.name}", alt=plain(sentence), height=figure.layout["height"])
     st.caption(words.records(chosen, outcome))
     st.html(
@@ -210,7 +212,7 @@ def show_limits() -> None:
 
 
 theme = current_theme()
-ink = figures.FAMILIES[theme]["frank_wolfe"]
+ink = FAMILIES[theme]["frank_wolfe"]
 st.title("Where does every curve come from, and what do papers print?", anchor=False)
 headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):

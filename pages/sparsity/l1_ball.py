@@ -9,8 +9,12 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import NotApplicable, figures
+from dpcore import NotApplicable
 from dpcore.core.cancel import never
+from dpcore.figures.figure import Figure
+from dpcore.figures.sparsity.l1 import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
+from dpcore.figures.sparsity.membership import tracing_figure
+from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.single_run import Path, path
 from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
@@ -59,7 +63,7 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
     found, picture = _hero(against, here, walked, theme)
     sentence = words.takeaway(found, walked, here, reason)
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
         """The chart there, and its sentence."""
         there = _here(choice, controls)
         walked, reason = _walk(there)
@@ -68,7 +72,7 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
         found, picture = _hero(against, there, walked, theme, cancelled)
         return picture, plain(words.takeaway(found, walked, there, reason))
 
-    headline.html(emphasised(sentence, figures.FAMILIES[theme]["frank_wolfe"]))
+    headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
@@ -103,27 +107,27 @@ def _hero(
     against: str,
     here: words.L1State,
     walked: Path | None,
-    theme: figures.Theme,
+    theme: Theme,
     cancelled: Callable[[], bool] = never,
 ) -> tuple[words.Found, Any]:
     """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
     found: words.Found
     if against == "n":
         found = curves.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
-        return found, figures.people_curves_figure(found, n=here.n, theme=theme, height=HEIGHT)
+        return found, people_curves_figure(found, n=here.n, theme=theme, height=HEIGHT)
     if against == "p":
         ps = tuple(sorted({*curves.PS, here.p}))
         found = curves.against_p(
             n=here.n, T=here.choice.T, ps=ps, repetitions=REPETITIONS, cancelled=cancelled, **here.shared
         )
-        return found, figures.width_figure(found, p=here.p, theme=theme, height=HEIGHT)
+        return found, width_figure(found, p=here.p, theme=theme, height=HEIGHT)
     T = words.steps_of(walked, here.choice.T)
     Ts = tuple(sorted({*curves.TS, T}))
     found = curves.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
-    return found, figures.steps_figure(found, T=T, theme=theme, height=HEIGHT)
+    return found, steps_figure(found, T=T, theme=theme, height=HEIGHT)
 
 
-def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: figures.Theme) -> None:
+def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: Theme) -> None:
     if side == "Simplex":
         beside = sampling_vs_frank_wolfe.beside_sampling(
             p=here.p,
@@ -133,14 +137,14 @@ def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: st
             seed=here.seed,
             repetitions=BESIDE_REPETITIONS,
         )
-        picture = figures.remark_figure(beside, theme=theme, height=SIDE_HEIGHT)
+        picture = remark_figure(beside, theme=theme, height=SIDE_HEIGHT)
         said = beside_words.remark_caption(beside, here)
     elif side == "Tracing":
         traced = membership.tracing(seed=here.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
-        picture = figures.tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
+        picture = tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
         said = beside_words.tracing_caption(traced)
     elif walked:
-        picture = figures.path_figure(walked, theme=theme, height=SIDE_HEIGHT)
+        picture = path_figure(walked, theme=theme, height=SIDE_HEIGHT)
         said = beside_words.path_caption(walked)
     else:
         st.caption(readable(reason))

@@ -316,9 +316,9 @@ def snippet(found: Found, here: L1State, repetitions: int) -> str:
     else:
         function, own = "against_T", {"n": here.n, "p": here.p, "Ts": [int(T) for T in found.T]}
         draw = f"steps_figure(found, T={here.choice.T if isinstance(here.choice.T, int) else found.auto}"
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.sparsity.l1 import {draw.partition("(")[0]}
 from dpcore.studies.sparsity.l1.curves import {function}
 
 found = {call(function, **here.shared, **own, repetitions=repetitions)}
-figures.{draw}, theme="light", height=430).show()
+{draw}, theme="light", height=430).show()
 """

@@ -9,8 +9,13 @@ from concurrent.futures import CancelledError
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import NotApplicable, Unconverged, figures
+from dpcore import NotApplicable, Unconverged
 from dpcore.core.cancel import never
+from dpcore.figures.figure import Figure
+from dpcore.figures.sparsity.published_draws import people_figure
+from dpcore.figures.sparsity.simplex import columns_figure, draws_figure
+from dpcore.figures.sparsity.single_release import support_figure
+from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, published_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support
 from pages.sparsity import simplex_words as words
@@ -60,10 +65,10 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
             cancelled=cancelled,
             **_problem(controls).arguments,
         )
-        figure = figures.draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
+        figure = draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
         return _Drawn(made, m, figure, words.takeaway(made, release, reason, on))
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
         """The chart there, and its sentence."""
         found = _release(controls)
         if cancelled():
@@ -75,7 +80,7 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     release, reason = _release(controls)
     hero = drawn(release, reason, controls)
     made, m, sentence = hero.made, hero.m, hero.sentence
-    headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
+    headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
@@ -101,7 +106,7 @@ class _Drawn:
 
     made: excess_by_draws.Valley
     m: int
-    figure: figures.Figure
+    figure: Figure
     sentence: str
 
 
@@ -117,19 +122,19 @@ def _release(controls: Controls) -> tuple[Support | None, str]:
         return None, str(error)
 
 
-def _show_beside(side: str, problem: SimplexState, release: Support | None, theme: figures.Theme) -> None:
+def _show_beside(side: str, problem: SimplexState, release: Support | None, theme: Theme) -> None:
     if side == "Columns":
         price = excess_by_columns.price_of_columns(
             ps=tuple(sorted({*excess_by_columns.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
         )
-        picture = figures.columns_figure(price, p=problem.p, theme=theme, height=SIDE_HEIGHT)
+        picture = columns_figure(price, p=problem.p, theme=theme, height=SIDE_HEIGHT)
         said = words.columns_caption(price, problem)
     elif side == "As published":
         allowed = published_draws.published_draws(**problem.without("n", "seed"))
-        picture = figures.people_figure(allowed, n=problem.n, theme=theme, height=SIDE_HEIGHT)
+        picture = people_figure(allowed, n=problem.n, theme=theme, height=SIDE_HEIGHT)
         said = words.published_caption(allowed, problem)
     elif release:
-        picture = figures.support_figure(release, theme=theme, height=SIDE_HEIGHT)
+        picture = support_figure(release, theme=theme, height=SIDE_HEIGHT)
         said = words.support_caption(release)
     else:
         st.caption("Nothing is drawn: the budget pays for no sample.")

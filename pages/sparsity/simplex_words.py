@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
-from dpcore.figures import plain_number
+from dpcore.figures.style import plain_number
 from dpcore.studies.sparsity.simplex.data import SOURCE
 from dpcore.studies.sparsity.simplex.excess_by_columns import PriceOfColumns
 from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
@@ -258,9 +258,9 @@ def table(made: Valley) -> pd.DataFrame:
 def snippet(problem: SimplexState, lam: float | str, m: int, on: On, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
     asked = problem.without("seed") | {"lam": lam, "seed": problem.seed, "repetitions": repetitions}
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.sparsity.simplex import draws_figure
 from dpcore.studies.sparsity.simplex.excess_by_draws import MS, valley
 
 found = {call("valley", **asked, ms=Code(f"sorted({{*MS, {m}}})"))}
-figures.draws_figure(found, m={m}, on={on!r}, theme="light", height=430).show()
+draws_figure(found, m={m}, on={on!r}, theme="light", height=430).show()
 """

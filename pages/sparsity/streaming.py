@@ -9,8 +9,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import NotApplicable, figures
+from dpcore import NotApplicable
 from dpcore.core.cancel import never
+from dpcore.figures.figure import Figure
+from dpcore.figures.sparsity.streaming import play_figure, regret_figure
+from dpcore.figures.style import FAMILIES
 from dpcore.studies.sparsity.streaming import regret
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from pages.sparsity import streaming_words as words
@@ -73,18 +76,18 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
         except NotApplicable as error:
             play, reason = None, str(error)
         curves = regret.regret_curves(stream.adversary, arms_at(controls), LENGTHS, cancelled=cancelled, **shared)
-        figure = figures.regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
+        figure = regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
         sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
         return _Played(here, play, reason, curves, figure, sentence)
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[figures.Figure, str]:
+    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
         """The chart there, and its sentence."""
         hero = played(controls, cancelled)
         return hero.figure, plain(hero.sentence)
 
     hero = played(controls)
     here, play, reason, curves, sentence = hero.here, hero.play, hero.reason, hero.curves, hero.sentence
-    headline.html(emphasised(sentence, figures.FAMILIES[theme]["sampling"]))
+    headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.6, 1], gap="medium")
     with left:
@@ -93,7 +96,7 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
     with right:
         if play:
             said = words.play_caption(play, here)
-            captioned_figure(figures.play_figure(play, theme=theme, height=HEIGHT), said, key="play", height=HEIGHT)
+            captioned_figure(play_figure(play, theme=theme, height=HEIGHT), said, key="play", height=HEIGHT)
         else:
             st.caption(readable(reason))
     if play:
@@ -115,5 +118,5 @@ class _Played:
     play: regret.Play | None
     reason: str
     curves: Sequence[regret.RegretCurve]
-    figure: figures.Figure
+    figure: Figure
     sentence: str

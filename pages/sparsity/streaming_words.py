@@ -187,12 +187,12 @@ def table(curves: Sequence[RegretCurve]) -> pd.DataFrame:
 
 def snippet(here: StreamingState, arms: Sequence[int], lengths: Sequence[int], shared: Mapping[str, Any]) -> str:
     """Python that redraws both charts from an empty file."""
-    return f"""from dpcore import figures
+    return f"""from dpcore.figures.sparsity.streaming import play_figure, regret_figure
 from dpcore.studies.sparsity.streaming import regret
 
 shared = {call("dict", **shared)}
 curves = regret.regret_curves({here.stream.adversary!r}, {tuple(arms)!r}, {tuple(lengths)!r}, **shared)
-figures.regret_figure(curves, steps={here.stream.steps}, theme="light", height=430).show()
+regret_figure(curves, steps={here.stream.steps}, theme="light", height=430).show()
 play = regret.play({here.stream.adversary!r}, {here.p}, {here.stream.steps}, **shared)
-figures.play_figure(play, theme="light", height=430).show()
+play_figure(play, theme="light", height=430).show()
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 
-from dpcore.figures import ICONS_SIDE, icons_svg
+from dpcore.figures.icon_array import ICONS_SIDE, icons_svg
 
 
 def icon_array(reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:

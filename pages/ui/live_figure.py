@@ -13,7 +13,9 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore import figures
+from dpcore.figures.figure import Figure
+from dpcore.figures.projector import ENLARGED, enlarged
+from dpcore.figures.style import Theme
 from pages.server import prefetch
 from pages.server.assets import PLOTLY_JS_URL
 from pages.ui import share_link
@@ -29,7 +31,7 @@ _component = st.components.v2.component(
 )
 
 
-def current_theme() -> figures.Theme:
+def current_theme() -> Theme:
     """What the reader's browser shows."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
@@ -40,7 +42,7 @@ def load_library() -> None:
 
 
 def live_figure(
-    figure: figures.Figure,
+    figure: Figure,
     *,
     key: str,
     alt: str,
@@ -58,11 +60,11 @@ def live_figure(
     ahead: what draws figure and sentence where the sidebar says something else, as `prefetch.Draw`, and what it says
     now, if these may be drawn before they are asked for: never from records that a visitor has brought along.
     """
-    enlarged = bool(st.session_state.get(LARGE))
-    scale = figures.ENLARGED if enlarged else 1.0
+    large = bool(st.session_state.get(LARGE))
+    scale = ENLARGED if large else 1.0
 
-    def told(figure: figures.Figure, alt: str, state: dict[str, str]) -> dict[str, Any]:
-        shown = figures.enlarged(figure) if enlarged else figure
+    def told(figure: Figure, alt: str, state: dict[str, str]) -> dict[str, Any]:
+        shown = enlarged(figure) if large else figure
         return {"figure": shown.to_json(), "alt": alt, "height": height, "scale": scale, "state": state}
 
     state = share_link.state() | {"theme": str(st.context.theme.type), "scale": str(scale)}
@@ -73,7 +75,7 @@ def live_figure(
     _component(key=key, data=data)
 
 
-def captioned_figure(figure: figures.Figure, said: str, *, key: str, height: int) -> None:
+def captioned_figure(figure: Figure, said: str, *, key: str, height: int) -> None:
     """Draw a figure, and below it the sentence that screen readers hear, too."""
     live_figure(figure, key=key, alt=said, height=height)
     st.caption(said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpcore.figures import plain_number
+from dpcore.figures.style import plain_number
 
 
 def tenths(value: float) -> str:

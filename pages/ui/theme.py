@@ -3,7 +3,7 @@ where a phone has the slider of epsilon."""
 
 from __future__ import annotations
 
-from dpcore.figures import BACKGROUND, MUTED, Theme
+from dpcore.figures.style import BACKGROUND, MUTED, Theme
 
 # Sliders whose label begins with a symbol. The label itself holds no Markdown: Streamlit makes it the accessible name.
 _SIDEBAR = ("epsilon", "delta", "n", "p", "lam", "m")

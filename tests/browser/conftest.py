@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, BrowserType, ConsoleMessage, Page, Request, expect, sync_playwright
 
-from dpcore import figures
+from dpcore.figures.style import Theme
 
 from ..harness import FLAGS, find_browser
 from .looks import NewPage
@@ -39,7 +39,7 @@ def browser(chromium: BrowserType, tmp_path_factory: pytest.TempPathFactory) -> 
 def new_page(browser: BrowserContext) -> Iterator[NewPage]:
     """Opens pages; whatever a test has opened is closed after it."""
 
-    def open_page(width: int = 1440, height: int = 900, scheme: figures.Theme = "light") -> Page:
+    def open_page(width: int = 1440, height: int = 900, scheme: Theme = "light") -> Page:
         opened = browser.new_page()
         opened.set_viewport_size({"width": width, "height": height})
         opened.emulate_media(color_scheme=scheme)

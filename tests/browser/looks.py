@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore import figures
+from dpcore.figures.style import BACKGROUND, Theme
 
 # What a test calls the state of its page.
 State = TypeVar("State")
@@ -17,7 +17,7 @@ State = TypeVar("State")
 class NewPage(Protocol):
     """What the fixture of that name is."""
 
-    def __call__(self, width: int = ..., height: int = ..., scheme: figures.Theme = ...) -> Page: ...
+    def __call__(self, width: int = ..., height: int = ..., scheme: Theme = ...) -> Page: ...
 
 
 class Chart:
@@ -164,7 +164,7 @@ def check_two_charts(
     new_page: NewPage,
     open_page: Callable[[Page, State], tuple[Chart, Chart]],
     screens: Sequence[Screen],
-    scheme: figures.Theme,
+    scheme: Theme,
     states: Sequence[State],
 ) -> None:
     """In no state is anything cut, covered or wider than the screen, and the charts stand as there is room for."""
@@ -175,7 +175,7 @@ def check_two_charts(
             page.set_viewport_size({"width": width, "height": height})
             charts = charts or open_page(page, state)
             for chart in charts:
-                chart.wait(f"it.layout?.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
+                chart.wait(f"it.layout?.paper_bgcolor === '{BACKGROUND[scheme]}'")
                 chart.settled()
             for chart in charts:
                 assert chart.broken_labels() == [], (state, width)

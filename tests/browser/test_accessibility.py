@@ -9,8 +9,7 @@ from importlib.resources import files
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dpcore import figures
-from dpcore.figures.style import INKS
+from dpcore.figures.style import BACKGROUND, INKS, Theme
 
 from ..harness import Server
 from ..nights import each
@@ -51,7 +50,7 @@ VIEWS = (
     "?lecture=start&step=2",
     "doors?lecture=doors&step=3",
 )
-Screen = tuple[int, int, figures.Theme]
+Screen = tuple[int, int, Theme]
 SCREENS: tuple[Screen, ...] = ((1366, 768, "light"), (1366, 768, "dark"), (390, 844, "dark"))
 
 # In words: what is wrong, where, and on what colours.
@@ -62,7 +61,7 @@ CHECK = """async () => {
 }"""
 
 
-def settled(page: Page, scheme: figures.Theme) -> None:
+def settled(page: Page, scheme: Theme) -> None:
     """Wait until each chart is drawn in the scheme's colours and nothing is being computed."""
     page.wait_for_function(
         """paper => {
@@ -71,7 +70,7 @@ def settled(page: Page, scheme: figures.Theme) -> None:
             return charts.length && charts.every(drawn)
                 && !document.querySelector("[data-testid=stApp][data-test-script-state=running]");
         }""",
-        arg=figures.BACKGROUND[scheme],
+        arg=BACKGROUND[scheme],
         timeout=60_000,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore import figures
+from dpcore.figures.style import Theme
 
 from ..harness import Server
 from .looks import Chart, NewPage, Screen, check_two_charts, on_every_screen
@@ -67,7 +67,7 @@ def test_no_label_is_cut_or_covered_and_charts_stand_beside_one_another_where_th
     server: Server,
     new_page: NewPage,
     screens: tuple[Screen, ...],
-    scheme: figures.Theme,
+    scheme: Theme,
     states: tuple[str, ...],
 ):
     check_two_charts(new_page, lambda page, state: open_classes(page, server.url, state), screens, scheme, states)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore import figures
+from dpcore.figures.style import Theme
 
 from ..harness import Server
 from ..upload_page import declare, hand_over, people
@@ -123,7 +123,7 @@ STATES = (
     ],
 )
 def test_nothing_is_cut_or_covered_or_wider_than_the_screen(
-    server: Server, new_page: NewPage, width: int, height: int, scheme: figures.Theme, states: tuple[str, ...]
+    server: Server, new_page: NewPage, width: int, height: int, scheme: Theme, states: tuple[str, ...]
 ):
     page = new_page(width, height, scheme)
     for state in states:

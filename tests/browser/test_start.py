@@ -8,7 +8,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore import EPSILON_GRID, figures
+from dpcore import EPSILON_GRID
+from dpcore.figures.style import BACKGROUND, Theme
 
 from ..harness import Server
 from .looks import CUT, Chart, NewPage
@@ -147,11 +148,11 @@ def test_every_other_control_redraws_the_curve_in_place(server: Server, page: Pa
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_chart_wears_the_page_s_theme(server: Server, new_page: NewPage, scheme: figures.Theme):
+def test_the_chart_wears_the_page_s_theme(server: Server, new_page: NewPage, scheme: Theme):
     page = new_page(scheme=scheme)
-    open_start(page, server.url).wait(f"it.layout.paper_bgcolor === '{figures.BACKGROUND[scheme]}'")
+    open_start(page, server.url).wait(f"it.layout.paper_bgcolor === '{BACKGROUND[scheme]}'")
     colour = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    red, green, blue = (int(figures.BACKGROUND[scheme][i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = (int(BACKGROUND[scheme][i : i + 2], 16) for i in (1, 3, 5))
     assert colour == f"rgb({red}, {green}, {blue})"
 
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpcore import figures
+from dpcore.figures.style import Theme
 
 from ..harness import Server, serve
 from ..upload_page import declare, hand_over, people, write_app
@@ -127,7 +127,7 @@ def test_the_file_of_the_last_visitor_is_gone_although_nobody_follows(dashboard:
 
 @pytest.mark.parametrize(("width", "height", "scheme"), [(1366, 768, "dark"), (390, 844, "light")])
 def test_whoever_cannot_see_the_panel_or_holds_a_phone_declares_too(
-    dashboard: Server, new_page: NewPage, width: int, height: int, scheme: figures.Theme
+    dashboard: Server, new_page: NewPage, width: int, height: int, scheme: Theme
 ):
     """With a first line like a record and a column that numbers the rows."""
     page = new_page(width, height, scheme)

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import figures
 from dpcore.audit.report import VERDICTS
-from dpcore.figures import Row
+from dpcore.figures.audit.attack import LONGEST, Row, ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
+from dpcore.figures.style import BACKGROUND
 from tests.figures.test_figures import contrast
 
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
@@ -28,22 +28,20 @@ BET = (np.array([0.0, 2.0, 20.0, 200.0]), np.array([-2.0, -1.0, 5.0, 900.0]))
 
 
 def ruler(rows=ROWS, picked=2, theme="light"):
-    return figures.ruler_figure(rows, claim=1.0, picked=picked, theme=theme, height=400)
+    return ruler_figure(rows, claim=1.0, picked=picked, theme=theme, height=400)
 
 
 def plane(honest=HONEST, corner=(0.4, 0.45), verdict="contradicted", theme="light"):
-    return figures.plane_figure(
-        FALSE, 0.9 * (1 - FALSE), CURVE, honest, corner, verdict=verdict, theme=theme, height=350
-    )
+    return plane_figure(FALSE, 0.9 * (1 - FALSE), CURVE, honest, corner, verdict=verdict, theme=theme, height=350)
 
 
 def wealth(honest=BET, verdict="contradicted", theme="light", runs=20_000):
-    return figures.wealth_figure(BET, honest, runs=runs, verdict=verdict, theme=theme, height=350)
+    return wealth_figure(BET, honest, runs=runs, verdict=verdict, theme=theme, height=350)
 
 
 def scores(theme="light"):
     edges = np.linspace(-1.0, 1.0, 5)
-    return figures.scores_figure(edges, np.full(4, 0.25), np.array([0.1, 0.2, 0.3, 0.4]), theme=theme, height=350)
+    return scores_figure(edges, np.full(4, 0.25), np.array([0.1, 0.2, 0.3, 0.4]), theme=theme, height=350)
 
 
 ALL = pytest.mark.parametrize("draw", [ruler, plane, wealth, scores], ids=lambda f: f.__name__)
@@ -54,15 +52,15 @@ ALL = pytest.mark.parametrize("draw", [ruler, plane, wealth, scores], ids=lambda
 def test_house_style(draw, theme):
     figure = draw(theme=theme)
     json.loads(figure.to_json())
-    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme] and figure.layout.uirevision == "keep"
+    assert figure.layout.paper_bgcolor == BACKGROUND[theme] and figure.layout.uirevision == "keep"
     assert "narrow" in figure.layout.meta and "layout" not in figure.layout.template.to_plotly_json()
 
 
 @THEMES
 def test_verdicts_have_colours_of_their_own_that_one_can_see(theme):
-    inks = [figures.ink_of(verdict, theme) for verdict in (*VERDICTS, None)]
+    inks = [ink_of(verdict, theme) for verdict in (*VERDICTS, None)]
     assert len(set(inks)) == len(inks)
-    assert all(contrast(ink, figures.BACKGROUND[theme]) >= 3.0 for ink in inks)
+    assert all(contrast(ink, BACKGROUND[theme]) >= 3.0 for ink in inks)
 
 
 @THEMES
@@ -70,7 +68,7 @@ def test_a_bar_reaches_what_is_certified_and_has_its_verdict_in_words(theme):
     figure = ruler(theme=theme)
     pale, dark = figure.data
     assert list(pale.x)[:4] == [0.9, 1.05, 2.0, 13.4] and list(dark.x)[:4] == [0.8, 0.95, 1.9, 12.9]
-    assert list(dark.marker.color) == [figures.ink_of(row.verdict, theme) for row in ROWS]
+    assert list(dark.marker.color) == [ink_of(row.verdict, theme) for row in ROWS]
     ends = [a for a in figure.layout.annotations if a.yref == "y" and a.xref == "paper"]
     assert [a.text.replace("<b>", "").replace("</b>", "") for a in ends] == [row.told for row in ROWS]
     assert [a.y for a in ends] == list(range(5))
@@ -81,7 +79,7 @@ def test_the_claim_is_a_line_and_longer_bars_say_how_long_they_are():
     assert figure.layout.shapes[1].x0 == figure.layout.shapes[1].x1 == 1.0
     assert "the claim, ε = 1" in [a.text for a in figure.layout.annotations]
     assert [a.text for a in figure.layout.annotations if "→" in a.text] == ["13 →"]
-    assert figure.layout.xaxis.range == (0.0, figures.LONGEST)
+    assert figure.layout.xaxis.range == (0.0, LONGEST)
 
 
 @pytest.mark.parametrize("picked", range(5))
@@ -119,7 +117,7 @@ def test_traces_keep_their_places_whatever_is_there(verdict):
     full, bare = plane(), plane(honest=None, corner=None, verdict=verdict)
     assert [t.name for t in full.data] == [t.name for t in bare.data]
     assert not bare.data[2].showlegend and not bare.data[4].showlegend
-    assert bare.data[3].line.color == figures.ink_of(verdict, "light")
+    assert bare.data[3].line.color == ink_of(verdict, "light")
     assert [t.name for t in wealth().data] == [t.name for t in wealth(honest=None, verdict=verdict).data]
 
 

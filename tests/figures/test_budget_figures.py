@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import figures
-from dpcore.figures import Range, Use
+from dpcore.figures.decide.budget import Range, Use, budget_figure, uses_figure, worth_figure
+from dpcore.figures.style import BACKGROUND
 
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
@@ -22,7 +22,7 @@ USES = [
 
 
 def budget(theme="light", lost=LOST, at_most=5.0, answer=Range(0.8, 0.6, 1.2), epsilon=1.0, learnable=9.0):  # noqa: B008
-    return figures.budget_figure(
+    return budget_figure(
         EPSILONS,
         lost,
         lost - 1.0,
@@ -38,7 +38,7 @@ def budget(theme="light", lost=LOST, at_most=5.0, answer=Range(0.8, 0.6, 1.2), e
 
 
 def worth(theme="light", people=np.array([math.nan, 50.0, 500.0, 900.0]), epsilon=1.0):  # noqa: B008
-    return figures.worth_figure(
+    return worth_figure(
         EPSILONS,
         people,
         0.8 * people,
@@ -52,7 +52,7 @@ def worth(theme="light", people=np.array([math.nan, 50.0, 500.0, 900.0]), epsilo
 
 
 def uses(theme="light"):
-    return figures.uses_figure(USES, epsilon=1.0, theme=theme)
+    return uses_figure(USES, epsilon=1.0, theme=theme)
 
 
 ALL = pytest.mark.parametrize("draw", [budget, worth, uses], ids=lambda f: f.__name__)
@@ -63,7 +63,7 @@ ALL = pytest.mark.parametrize("draw", [budget, worth, uses], ids=lambda f: f.__n
 def test_house_style(draw, theme):
     figure = draw(theme)
     json.loads(figure.to_json())
-    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme] and figure.layout.uirevision == "keep"
+    assert figure.layout.paper_bgcolor == BACKGROUND[theme] and figure.layout.uirevision == "keep"
     assert "narrow" in figure.layout.meta and "layout" not in figure.layout.template.to_plotly_json()
 
 

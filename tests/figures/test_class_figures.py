@@ -6,8 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from dpcore import figures
-from dpcore.figures import BACKGROUND, FAMILIES, MUTED, TEXT
+from dpcore.figures.multiclass.as_published import betrayal_figure, existence_figure, theorem_figure
+from dpcore.figures.multiclass.curves import accuracy_figure, classes_excess_figure, tuning_figure
+from dpcore.figures.multiclass.decision_regions import ellipses_figure, regions_figure
+from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT
 from dpcore.studies.multiclass import curves, decision_regions, one_vs_rest
 from dpcore.studies.multiclass.curves import Records
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
@@ -103,7 +105,7 @@ def fits(figure, values, axis="yaxis"):
 @pytest.mark.parametrize("axis", VALUES)
 def test_accuracy_along_an_axis(along, axis, theme):
     found = along[axis]
-    figure = figures.accuracy_figure(found, cursor=CURSORS[axis], theme=theme, height=HEIGHT)
+    figure = accuracy_figure(found, cursor=CURSORS[axis], theme=theme, height=HEIGHT)
     for key, measured in found.learners.items():
         name, family, symbol, dash = LOOKS[key]
         trace, ink = named(figure, name), FAMILIES[theme][family]
@@ -140,7 +142,7 @@ def test_accuracy_along_an_axis(along, axis, theme):
 
 @pytest.mark.parametrize("axis", VALUES)
 def test_a_phone_gets_a_legend_and_its_own_title(along, axis):
-    figure = figures.accuracy_figure(along[axis], cursor=CURSORS[axis], theme="light", height=HEIGHT)
+    figure = accuracy_figure(along[axis], cursor=CURSORS[axis], theme="light", height=HEIGHT)
     narrow = figure.layout.meta["narrow"]
     shown = [trace.name for trace in figure.data if trace.showlegend]
     assert len(shown) == len(set(shown)) == 10 and narrow["showlegend"] and narrow["height"] == HEIGHT + 20 * 10
@@ -153,7 +155,7 @@ def test_a_phone_gets_a_legend_and_its_own_title(along, axis):
 
 @pytest.mark.parametrize("axis, shift", [("classes", 3), ("d", 2), ("d", 16)])
 def test_the_flag_stands_in_the_place_of_a_tick_label(along, axis, shift):
-    figure = figures.accuracy_figure(along[axis], cursor=float(shift), theme="light", height=HEIGHT)
+    figure = accuracy_figure(along[axis], cursor=float(shift), theme="light", height=HEIGHT)
     x = figure.layout.xaxis
     assert list(x.tickvals) == list(VALUES[axis])
     assert [text for tick, text in zip(x.tickvals, x.ticktext, strict=True) if tick == shift] == [""]
@@ -164,7 +166,7 @@ def test_the_flag_stands_in_the_place_of_a_tick_label(along, axis, shift):
 
 def test_names_and_order_stay_when_the_numbers_change(along):
     one, other = (
-        figures.accuracy_figure(found, cursor=cursor, theme="light", height=HEIGHT)
+        accuracy_figure(found, cursor=cursor, theme="light", height=HEIGHT)
         for found, cursor in ((along["epsilon"], 1.0), (along["classes"], 2.0))
     )
     assert [trace.name for trace in one.data] == [trace.name for trace in other.data]
@@ -172,8 +174,7 @@ def test_names_and_order_stay_when_the_numbers_change(along):
 
 def test_fewer_than_ten_releases_are_no_band():
     few, enough = (
-        figures.accuracy_figure(accuracies("epsilon", runs=runs), cursor=1.0, theme="light", height=HEIGHT)
-        for runs in (4, 6)
+        accuracy_figure(accuracies("epsilon", runs=runs), cursor=1.0, theme="light", height=HEIGHT) for runs in (4, 6)
     )  # on each of two draws of the records
     for figure, drawn in ((few, False), (enough, True)):
         assert any(trace.showlegend for trace in figure.data if trace.name == "8 of 10 runs") is drawn
@@ -182,13 +183,13 @@ def test_fewer_than_ten_releases_are_no_band():
 
 def test_what_has_no_guarantee_leaves_no_trace_of_itself():
     found = accuracies("epsilon", learners=("ellipsoids", "pure"), delta=0.0)
-    figure = figures.accuracy_figure(found, cursor=1.0, theme="light", height=HEIGHT)
+    figure = accuracy_figure(found, cursor=1.0, theme="light", height=HEIGHT)
     assert not named(figure, "ellipsoids, all classes at once").showlegend
     assert "ellipsoids" not in words(figure) and "ellipsoids, δ = 0" in words(figure)
     assert [len(trace.x) for trace in figure.data if trace.line.width == 0] == [0, 0, 6, 6]
     assert [trace.name for trace in figure.data if trace.showlegend].count("8 of 10 runs") == 1
     nobody = accuracies("epsilon", learners=("ellipsoids", "split"), delta=0.0, source="iris")
-    figure = figures.accuracy_figure(nobody, cursor=1.0, theme="light", height=HEIGHT)
+    figure = accuracy_figure(nobody, cursor=1.0, theme="light", height=HEIGHT)
     assert {trace.name for trace in figure.data if trace.showlegend} == {
         "not private, ellipsoids",
         "not private, logistic regression",
@@ -202,7 +203,7 @@ def test_what_has_no_guarantee_leaves_no_trace_of_itself():
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_excess_and_its_bounds(excess, theme):
-    figure = figures.classes_excess_figure(excess, epsilon=1.0, theme=theme, height=HEIGHT)
+    figure = classes_excess_figure(excess, epsilon=1.0, theme=theme, height=HEIGHT)
     private, floor = FAMILIES[theme]["objective"], 10.0 ** figure.layout.yaxis.range[0]
     for name, values, ink, dash in (
         ("proved bound, over the best", excess.bound, private, "dash"),
@@ -233,7 +234,7 @@ def test_excess_and_its_bounds(excess, theme):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_tuning_names_the_oracle_not_private(tuned, theme):
-    figure = figures.tuning_figure(tuned, theme=theme, height=380)
+    figure = tuning_figure(tuned, theme=theme, height=380)
     private, reference = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     assert [trace.name for trace in figure.data] == [
         *("ε = 0.3", "ε = 1", "ε = 10"),
@@ -259,12 +260,12 @@ def test_tuning_names_the_oracle_not_private(tuned, theme):
 def test_tuning_takes_any_number_of_budgets_and_none_that_is_granted():
     records = Records(DRAWN, 100, 0)
     one = curves.accuracy_against_lam((1.0,), records, delta=1e-5, repetitions=2)
-    assert len(figures.tuning_figure(one, theme="light", height=380).data) == 4
+    assert len(tuning_figure(one, theme="light", height=380).data) == 4
     five = curves.accuracy_against_lam((0.1, 0.3, 1.0, 3.0, 10.0), records, delta=1e-5, repetitions=2)
-    looks = {(t.line.dash, t.line.width) for t in figures.tuning_figure(five, theme="light", height=380).data[:5]}
+    looks = {(t.line.dash, t.line.width) for t in tuning_figure(five, theme="light", height=380).data[:5]}
     assert len(looks) == 5
     none = curves.accuracy_against_lam((1.0,), records, delta=0.0, repetitions=2)
-    assert np.isnan(named(figures.tuning_figure(none, theme="light", height=380), "oracle, not private").y).all()
+    assert np.isnan(named(tuning_figure(none, theme="light", height=380), "oracle, not private").y).all()
 
 
 # Decisions and ellipses
@@ -279,7 +280,7 @@ def outline_of(trace):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_decisions(drawn, theme):
-    figure = figures.regions_figure(drawn, theme=theme, height=400)
+    figure = regions_figure(drawn, theme=theme, height=400)
     private, plain = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
     shade, *rest = figure.data
     differ = drawn.private.argmax(axis=0) != drawn.plain.argmax(axis=0)
@@ -309,7 +310,7 @@ def test_decisions(drawn, theme):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_ellipses(drawn, theme):
-    figure = figures.ellipses_figure(drawn, theme=theme, height=400)
+    figure = ellipses_figure(drawn, theme=theme, height=400)
     for trace, name, outlines, ink, dash in zip(
         figure.data,
         ("true ellipses, 2 standard deviations", "not private", "private release"),
@@ -324,7 +325,7 @@ def test_ellipses(drawn, theme):
     assert list(figure.layout.xaxis.range) == [drawn.axis[0], drawn.axis[-1]] == list(figure.layout.yaxis.range)
 
 
-@pytest.mark.parametrize("make", [figures.regions_figure, figures.ellipses_figure])
+@pytest.mark.parametrize("make", [regions_figure, ellipses_figure])
 def test_records_without_a_law_have_no_true_ellipses(drawn, real, make):
     one, other = (make(found, theme="light", height=400) for found in (drawn, real))
     names = [trace.name for trace in one.data if trace.name]
@@ -335,7 +336,7 @@ def test_records_without_a_law_have_no_true_ellipses(drawn, real, make):
 
 def test_names_stay_from_budget_to_budget(drawn):
     later = decision_regions.picture(Records(DRAWN, 400, 0), epsilon=0.2, delta=1e-6)
-    for make in (figures.regions_figure, figures.ellipses_figure):
+    for make in (regions_figure, ellipses_figure):
         one, other = (make(found, theme="light", height=400) for found in (drawn, later))
         assert [(t.type, t.name) for t in one.data] == [(t.type, t.name) for t in other.data]
 
@@ -345,7 +346,7 @@ def test_names_stay_from_budget_to_budget(drawn):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_every_guess_is_in_a_bar(guessed, theme):
-    figure = figures.betrayal_figure(guessed, theme=theme, height=380)
+    figure = betrayal_figure(guessed, theme=theme, height=380)
     for name, values, family in (
         ("the records it was trained on", guessed.own, "frank_wolfe"),
         ("the same with one record replaced", guessed.other, "reference"),
@@ -364,7 +365,7 @@ def test_every_guess_is_in_a_bar(guessed, theme):
 
 def test_values_beyond_the_axis_are_counted_at_its_ends(guessed):
     odd = dc.replace(guessed, own=np.array([0.0, 1e-300, 1e-3]), other=np.array([50.0, 10.0, 1.0]))
-    own, other = figures.betrayal_figure(odd, theme="light", height=380).data
+    own, other = betrayal_figure(odd, theme="light", height=380).data
     assert sum(own.y) == sum(other.y) == 3 and own.y[0] == 2 and other.y[-1] == 2
 
 
@@ -372,7 +373,7 @@ def test_values_beyond_the_axis_are_counted_at_its_ends(guessed):
 def test_existence(theme):
     found = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=2_000)) for d in (1, 2, 3, 6)]
     assert found[-1][1].found == 0 < found[1][1].found
-    figure = figures.existence_figure(found, draws=2_000, theme=theme, height=380)
+    figure = existence_figure(found, draws=2_000, theme=theme, height=380)
     trace, share = named(figure, "has a minimiser"), np.array([each.found / 2_000 for _, each in found])
     equal(trace, np.where(share > 0.0, share, np.nan))
     assert list(trace.x) == [1, 2, 3, 6] and trace.line.color == FAMILIES[theme]["frank_wolfe"]
@@ -386,7 +387,7 @@ def test_existence(theme):
 @pytest.mark.parametrize("theme", THEMES)
 def test_theorem_2(theme):
     found = pathak_raj.theorem_2_violations(draws=100)
-    figure = figures.theorem_figure(found, theme=theme, height=380)
+    figure = theorem_figure(found, theme=theme, height=380)
     for name, values, ink in (
         ("breaks the theorem, proved of each draw", (found.low > found.bound).mean(axis=1), "frank_wolfe"),
         ("keeps it, proved of each draw", (found.high <= found.bound).mean(axis=1), None),
@@ -403,8 +404,8 @@ def test_theorem_2(theme):
 def test_an_exhibit_claims_no_privacy(guessed):
     shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=500)) for d in (1, 2)]
     for figure in (
-        figures.betrayal_figure(guessed, theme="light", height=380),
-        figures.existence_figure(shares, draws=500, theme="light", height=380),
-        figures.theorem_figure(pathak_raj.theorem_2_violations(draws=20), theme="light", height=380),
+        betrayal_figure(guessed, theme="light", height=380),
+        existence_figure(shares, draws=500, theme="light", height=380),
+        theorem_figure(pathak_raj.theorem_2_violations(draws=20), theme="light", height=380),
     ):
         assert not re.search(r"ε|epsilon|privat|privacy|budget", " ".join(texts(figure)), re.IGNORECASE)

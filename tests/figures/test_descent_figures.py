@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment, NotApplicable, Problem, data, figures, theory
+from dpcore import Axis, Experiment, NotApplicable, Problem, data, theory
 from dpcore.accounting import lecture
 from dpcore.core.losses import get_loss
+from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, work_figure
+from dpcore.figures.perturbation.excess import doors_figure
+from dpcore.figures.perturbation.release_scatter import cloud_figure
+from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
@@ -20,7 +24,7 @@ HEIGHT = 390
 
 
 def ruled(**changes) -> Experiment:
-    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
+    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
     fields = {"source": "synthetic", "n": 200, "repetitions": 4, "seed": 1} | changes
     return experiment_of(mechanisms=rules, sweep=Axis("epsilon", EPSILONS), **fields)
 
@@ -34,13 +38,13 @@ def named(figure, name):
 def test_bounds_are_the_table_s_and_the_lecture_s_stands_on_its_own_panel(theme):
     experiment = ruled()
     table, lecture = dpcore.run(experiment), lecture_bound(next(experiment.cells()))
-    figure = figures.bounds_figure(table, lecture=lecture, epsilon=1.0, theme=theme, height=HEIGHT)
-    for rule, name in figures.RULE_NAMES.items():
+    figure = bounds_figure(table, lecture=lecture, epsilon=1.0, theme=theme, height=HEIGHT)
+    for rule, name in RULE_NAMES.items():
         rows = table[(table.metric == "excess_empirical_risk") & (table.rule == rule)]
         assert np.array_equal(named(figure, f"{name}: measured").y, rows["mean"])
         assert np.array_equal(named(figure, f"{name}: bound").y, rows.bound)
         assert (rows.bound > rows["mean"]).all()
-        assert named(figure, f"{name}: bound").line.color == figures.FAMILIES[theme]["gradient"]
+        assert named(figure, f"{name}: bound").line.color == FAMILIES[theme]["gradient"]
     told = named(figure, "lecture: bound")
     assert told.yaxis == "y2" and np.array_equal(told.y, lecture, equal_nan=True)
     lower, upper = figure.layout.yaxis, figure.layout.yaxis2
@@ -73,7 +77,7 @@ def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_acc
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_work_shows_both_descents_over_the_gradients_they_took(theme):
     made = work(Problem("synthetic", 30, 3, seed=4))
-    figure = figures.work_figure(made, theme=theme, height=HEIGHT)
+    figure = work_figure(made, theme=theme, height=HEIGHT)
     for progress, name in ((made.full, "all records a step"), (made.single, "one record a step")):
         curve, proved = named(figure, name), named(figure, f"{name}: bound")
         excess = progress.risks - made.best
@@ -98,7 +102,7 @@ def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
         theta = theta - cloud.plan.descent.step * (loss.derivative(train.X @ theta, train.y) @ train.X) / 300
     assert np.linalg.norm(cloud.path - cloud.quiet_path, axis=1).max() > 0.01
     assert made.x[0] < 0.0 < made.x[-1] and made.y[0] < 0.0 < made.y[-1], "the start is in the window"
-    figure = figures.cloud_figure(made, theme="light", height=HEIGHT)
+    figure = cloud_figure(made, theme="light", height=HEIGHT)
     assert np.array_equal(named(figure, "one run, step by step").x, cloud.path[:, 0])
     assert np.array_equal(named(figure, "the same without noise").y, cloud.quiet_path[:, 1])
     still = clouds(Scene(scene.mechanisms, problem, 1.0))
@@ -112,10 +116,10 @@ def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
     wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
     exhibit = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms=(wasteful,), repetitions=4))
     look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT, "bounds": False}
-    figure = figures.doors_figure(table, **look, exhibits={"n-fold": exhibit})
+    figure = doors_figure(table, **look, exhibits={"n-fold": exhibit})
     curve = named(figure, "n-fold")
     rows = exhibit[exhibit.metric == "excess_empirical_risk"]
-    assert np.array_equal(curve.y, rows["mean"]) and curve.line.color == figures.FAMILIES["light"]["output"]
+    assert np.array_equal(curve.y, rows["mean"]) and curve.line.color == FAMILIES["light"]["output"]
     assert figure.layout.yaxis.range[1] >= math.log10(rows["mean"].max())
     step = named(figure, "noise in every step")
-    assert step.line.color == figures.FAMILIES["light"]["gradient"] and step.marker.symbol == "triangle-up"
+    assert step.line.color == FAMILIES["light"]["gradient"] and step.marker.symbol == "triangle-up"

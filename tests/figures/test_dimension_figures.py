@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import figures
+from dpcore.figures.dimension import dimension_figure, orthant_figure
+from dpcore.figures.style import BACKGROUND, FAMILIES
 from dpcore.studies.dimension import noise_growth, orthant
 
 from ..flat_fields import experiment_of
@@ -22,7 +23,7 @@ def draw(mechanisms=ANSWER, p=128, lower="distance", theme="light", **changes):
     fields = {"source": "synthetic_padded", "n": 300, "lam": 0.05, "repetitions": 4} | changes
     experiment = experiment_of(mechanisms=mechanisms, sweep=dpcore.Axis("p", PS), **fields)
     table, grown = dpcore.run(experiment), noise_growth.growth_of(experiment.cells())
-    figure = figures.dimension_figure(
+    figure = dimension_figure(
         table, grown, p=p, lower=lower, accuracy_title="people classified correctly, %", theme=theme, height=420
     )
     return table, grown, figure
@@ -31,7 +32,7 @@ def draw(mechanisms=ANSWER, p=128, lower="distance", theme="light", **changes):
 def draw_corner(p=128, theme="light", **changes):
     arguments = {"n": 300, "epsilon": 1.0, "delta": 1e-6, "lam": 0.05, "seed": 0} | changes
     corner = orthant.corner(PS, **arguments)
-    return corner, figures.orthant_figure(corner, p=p, theme=theme, height=290)
+    return corner, orthant_figure(corner, p=p, theme=theme, height=290)
 
 
 def trace(figure, name, panel="y"):
@@ -71,7 +72,7 @@ def test_damage_that_is_none_is_a_gap_on_the_logarithmic_axis():
     table, grown, _ = draw()
     excess = (table.metric == "excess_empirical_risk") & (table.mechanism == "output_gamma")
     table.loc[excess & (table.x == 8), "mean"] = table.noiseless - 0.001
-    figure = figures.dimension_figure(table, grown, p=8, lower="damage", accuracy_title="", theme="light", height=420)
+    figure = dimension_figure(table, grown, p=8, lower="damage", accuracy_title="", theme="light", height=420)
     drawn = trace(figure, "Gamma noise", "y2").y
     assert np.isnan(drawn[0]) and np.isfinite(drawn[1:]).all()
 
@@ -80,13 +81,13 @@ def test_damage_that_is_none_is_a_gap_on_the_logarithmic_axis():
 def test_family_is_colour_and_noise_is_line_and_marker(theme):
     _, _, figure = draw(BOTH, theme=theme)
     for family, place, symbol in (("output", "answer", "circle"), ("objective", "question", "square")):
-        colour = figures.FAMILIES[theme][family]
+        colour = FAMILIES[theme][family]
         gaussian, gamma = trace(figure, f"{place}, Gaussian"), trace(figure, f"{place}, Gamma")
         assert gaussian.line.color == gamma.line.color == gamma.marker.line.color == colour
         assert (gaussian.line.dash, gamma.line.dash) == ("solid", "dashdot")
         assert gaussian.marker.symbol == gamma.marker.symbol == symbol
-        assert (gaussian.marker.color, gamma.marker.color) == (colour, figures.BACKGROUND[theme])
-    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+        assert (gaussian.marker.color, gamma.marker.color) == (colour, BACKGROUND[theme])
+    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     assert "layout" not in figure.layout.template.to_plotly_json()
 
 
@@ -180,8 +181,8 @@ def test_the_corner_s_curves_are_the_corner():
         ("question, free", corner.free_question),
     ):
         assert np.array_equal(drawn[name].y, values)
-    assert drawn["answer, cut at 0"].line.color == figures.FAMILIES["light"]["output"]
-    assert drawn["question, held ≥ 0"].line.color == figures.FAMILIES["light"]["objective"]
+    assert drawn["answer, cut at 0"].line.color == FAMILIES["light"]["output"]
+    assert drawn["question, held ≥ 0"].line.color == FAMILIES["light"]["objective"]
     low, high = figure.layout.yaxis.range
     for t in figure.data:
         assert (np.log10(t.y) > low).all() and (np.log10(t.y) < high).all()

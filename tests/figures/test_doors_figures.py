@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Problem, data, figures
+from dpcore import Axis, Problem, data
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
+from dpcore.figures.perturbation.exact_answers_leak import fit_figure, leak_figure
+from dpcore.figures.perturbation.excess import doors_figure, valley_figure
+from dpcore.figures.perturbation.release_scatter import cloud_figure
+from dpcore.figures.style import BACKGROUND, FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
@@ -28,7 +32,7 @@ def table_of(keys=KEYS[:2], sweep=None, **changes):
 
 
 def draw(table, epsilon=1.0, theme="light", **changes):
-    return figures.doors_figure(table, epsilon=epsilon, theme=theme, height=HEIGHT, **changes)
+    return doors_figure(table, epsilon=epsilon, theme=theme, height=HEIGHT, **changes)
 
 
 def named(figure, name):
@@ -58,12 +62,12 @@ def test_look_says_family_noise_and_kind():
     for key, name in zip(
         KEYS, ("answer, Gaussian", "question, Gaussian", "answer, Gamma", "question, Gamma"), strict=True
     ):
-        trace, colour = named(figure, name), figures.FAMILIES["light"][mechanism_class(key).family]
+        trace, colour = named(figure, name), FAMILIES["light"][mechanism_class(key).family]
         assert trace.line.color == trace.marker.line.color == colour
         assert trace.marker.symbol == {"output": "circle", "objective": "square"}[mechanism_class(key).family]
         gaussian = key.endswith("gaussian")
         assert trace.line.dash == ("solid" if gaussian else "dashdot")
-        assert trace.marker.color == (colour if gaussian else figures.BACKGROUND["light"])
+        assert trace.marker.color == (colour if gaussian else BACKGROUND["light"])
         assert named(figure, f"{name}: bound").line.dash == "dash"
     assert not [t for t in figure.data if t.line.width == 0], "four bands would cover the curves"
 
@@ -119,7 +123,7 @@ def test_everything_positive_is_inside_the_axes(theme, changes):
         shown = table[column].dropna().astype(float)[table.metric == "excess_empirical_risk"]
         shown = np.log10(shown[shown > 1e-8 * table.bound.max()])
         assert (shown > low).all() and (shown < high).all()
-    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"
 
 
@@ -160,7 +164,7 @@ def test_the_phone_has_a_legend_instead_of_labels():
 def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     lams = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
     table = table_of(sweep=Axis("lam", lams), epsilon=0.5)
-    figure = figures.valley_figure(table, lam=0.0123456, theme="light", height=HEIGHT)
+    figure = valley_figure(table, lam=0.0123456, theme="light", height=HEIGHT)
     for key, door in (("output_gaussian", "answer"), ("objective_gaussian", "question")):
         rows = excess_of(table, key)
         assert np.array_equal(named(figure, f"noise in the {door}").y, rows["mean"])
@@ -169,7 +173,7 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert shade.x0 == 1e-4 and shade.x1 == pytest.approx(math.sqrt(1e-3 * 1e-2))
     assert figure.layout.height == HEIGHT and figure.layout.showlegend
-    nowhere = figures.valley_figure(table, lam=None, theme="light", height=HEIGHT)
+    nowhere = valley_figure(table, lam=None, theme="light", height=HEIGHT)
     assert not [s for s in nowhere.layout.shapes if s.type == "line"]
 
 
@@ -180,7 +184,7 @@ def made():
 
 
 def test_the_cloud_draws_releases_centres_and_the_best_model(made):
-    figure = figures.cloud_figure(made, theme="dark", height=HEIGHT)
+    figure = cloud_figure(made, theme="dark", height=HEIGHT)
     for cloud, name in zip(made.clouds, ("answer, Gaussian", "question, Gaussian"), strict=True):
         dots = named(figure, name)
         assert np.array_equal(np.column_stack([dots.x, dots.y]), cloud.thetas)
@@ -195,7 +199,7 @@ def test_the_cloud_draws_releases_centres_and_the_best_model(made):
 def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed):
     problem = Problem("synthetic", n=300, p=2, lam=lam, seed=seed)
     made = clouds(Scene((dpcore.make_mechanism(KEYS[0]),), problem, epsilon))
-    figure = figures.cloud_figure(made, theme="light", height=HEIGHT)
+    figure = cloud_figure(made, theme="light", height=HEIGHT)
     ground, labels = figure.data[0], figure.layout.annotations
     assert ground.contours.size == 1.0 and ground.contours.start == round(ground.contours.start)
     assert len(labels) == round(ground.contours.end - ground.contours.start) + 1 >= 1
@@ -213,7 +217,7 @@ def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed
 def test_the_printed_record_is_filled_and_the_replaced_one_a_diamond(make):
     leak = make(2)
     marks = (np.array([leak.before[leak.owner_before]]), np.array([leak.after[leak.owner_after]]))
-    figure = figures.leak_figure(leak, marks=marks, title="unit", theme="light", height=300)
+    figure = leak_figure(leak, marks=marks, title="unit", theme="light", height=300)
     for trace, records, owner in zip(
         figure.data, (leak.before, leak.after), (leak.owner_before, leak.owner_after), strict=True
     ):
@@ -226,7 +230,7 @@ def test_the_printed_record_is_filled_and_the_replaced_one_a_diamond(make):
 
 def test_both_curves_and_all_records_are_drawn():
     fit = polynomial_fit(2)
-    figure = figures.fit_figure(fit, theme="light", height=300)
+    figure = fit_figure(fit, theme="light", height=300)
     assert np.array_equal(named(figure, "before").y, fit.curve_before)
     assert np.array_equal(named(figure, "after").y, fit.curve_after)
     assert named(figure, "the record, after").y[0] == fit.after[fit.replaced]

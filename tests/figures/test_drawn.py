@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore.figures import Figure
+from dpcore.figures.figure import Figure
 
 from ..drawn import checked, difference
 

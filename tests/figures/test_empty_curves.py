@@ -1,6 +1,11 @@
 """Every chart of every page where its curves have no point at all, or a single one."""
 
 import dataclasses as dc
+import functools
+import inspect
+import pkgutil
+import sys
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -8,7 +13,7 @@ import pytest
 
 from dpcore import figures
 from dpcore.accounting.ledger import EpsilonCurve
-from dpcore.figures import Figure
+from dpcore.figures.figure import Figure
 from tests.nights import each
 from tests.page_driver import finished, open_script
 
@@ -66,16 +71,20 @@ def thinned(value, points, across=False):
 def test_charts_whose_curves_have_one_point_or_none_are_charts(script, state, shown, monkeypatch):
     calls = {}
 
-    def watched(name, figure):
+    def watched(figure):
+        @functools.wraps(figure)
         def drawn(*values, **named):
-            calls[name] = (figure, values, named)
+            calls[figure.__name__] = (figure, values, named)
             return figure(*values, **named)
 
         return drawn
 
-    for name in figures.__all__:
-        if name.endswith("_figure"):
-            monkeypatch.setattr(figures, name, watched(name, getattr(figures, name)))
+    homes = [import_module(found.name) for found in pkgutil.walk_packages(figures.__path__, "dpcore.figures.")]
+    pages = [module for name, module in sys.modules.items() if name.startswith("pages.")]
+    for module in [*homes, *pages]:
+        for name, figure in inspect.getmembers(module, inspect.isfunction):
+            if name.endswith("_figure") and name[0] != "_" and figure.__module__.startswith("dpcore.figures."):
+                monkeypatch.setattr(module, name, watched(inspect.unwrap(figure)))
     finished(open_script(script, **state))
     assert shown <= set(calls)
     for figure, values, named in calls.values():

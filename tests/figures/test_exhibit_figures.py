@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import figures
+from dpcore.figures.audit.exhibits import exhibits_figure
 from dpcore.studies.papers.exhibits import EXHIBITS, rounded_down
 from pages.audit import printed_words as words
 from tests.page_driver import charts, headline, open_app, texts
@@ -22,7 +22,7 @@ def open_page(**state):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_bars_reach_from_what_is_printed_to_what_is_certain(theme):
-    figure = figures.exhibits_figure(["a<br>b", "c"], [1.3, 0.9], [1.5, 1.2], [1.6, math.nan], theme=theme, height=430)
+    figure = exhibits_figure(["a<br>b", "c"], [1.3, 0.9], [1.5, 1.2], [1.6, math.nan], theme=theme, height=430)
     sure, likely, exact = figure.data
     assert list(sure.base) == [1.0, 1.0] and np.allclose(np.add(sure.base, sure.x), [1.3, 1.0])
     assert np.allclose(np.add(likely.base, likely.x), [1.5, 1.2]) and exact.x[0] == 1.6

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Experiment, Problem, figures
-from dpcore.figures.style import LABEL_HEIGHT, end_labels
+from dpcore import Experiment, Problem
+from dpcore.figures.chart import Chart
+from dpcore.figures.labels import spread
+from dpcore.figures.overview import cost_figure
+from dpcore.figures.style import BACKGROUND, FAMILIES, LABEL_HEIGHT, MUTED, TEXT, end_labels, plain_number
 
 from ..flat_fields import experiment_of
 
@@ -87,23 +90,21 @@ def test_the_colour_difference_reproduces_its_published_examples(one, other, exp
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_palette_is_readable_and_distinct(theme):
-    palette = figures.FAMILIES[theme]
+    palette = FAMILIES[theme]
     for colour in palette.values():
-        assert contrast(colour, figures.BACKGROUND[theme]) >= LARGE_TEXT_CONTRAST
+        assert contrast(colour, BACKGROUND[theme]) >= LARGE_TEXT_CONTRAST
     for vision, matrix in VISIONS.items():
         seen = {name: lab(np.clip(matrix @ linear_rgb(colour), 0, 1)) for name, colour in palette.items()}
         for one, other in itertools.combinations(palette, 2):
             assert ciede2000(seen[one], seen[other]) >= LEAST_DIFFERENCE, f"{one} and {other} in {vision} vision"
-    for text in (figures.TEXT, figures.MUTED):
-        assert contrast(text[theme], figures.BACKGROUND[theme]) >= 4.5
+    for text in (TEXT, MUTED):
+        assert contrast(text[theme], BACKGROUND[theme]) >= 4.5
 
 
 def draw(epsilon=1.0, theme="light", decision=None, **changes):
     table = dpcore.run(experiment_of(**({"source": "synthetic", "n": 400, "repetitions": 10} | changes)))
     title = "people classified correctly, %"
-    figure = figures.cost_figure(
-        table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision
-    )
+    figure = cost_figure(table, epsilon=epsilon, accuracy_title=title, theme=theme, height=500, decision=decision)
     return table, figure
 
 
@@ -151,7 +152,7 @@ def test_everything_positive_is_inside_the_axes(theme, changes):
     accuracy = table[table.metric == "accuracy"]
     assert figure.layout.yaxis.range[0] <= min(50.0, 100 * accuracy.q10.min()), "the band is not cut"
     assert 100 * accuracy.q90.max() < figure.layout.yaxis.range[1]
-    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     assert "layout" not in figure.layout.template.to_plotly_json(), "a template would bring its own colours"
     json.loads(figure.to_json())
 
@@ -161,7 +162,7 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
     rows = table.metric == "excess_empirical_risk"
     for column in ("mean", "q10", "q90", "noiseless"):
         table.loc[rows & (table.x > 2.0), column] = -0.00123
-    figure = figures.cost_figure(table, epsilon=5.0, accuracy_title="", theme="light", height=500)
+    figure = cost_figure(table, epsilon=5.0, accuracy_title="", theme="light", height=500)
     floor = figure.layout.yaxis2.range[0]
     (below,) = [t for t in figure.data if t.name == "private, on average: 0 or below"]
     assert set(below.x) == set(table.x[table.x > 2.0]) and set(below.customdata) == {-0.00123}
@@ -177,7 +178,7 @@ def test_excess_at_or_below_0_is_a_triangle_at_the_edge_and_its_label_says_the_v
 def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
     ends = [("y", 3000.0, "above", "#000000"), ("y", 3e-7, "below", "#000000"), ("y", 1.0, "inside", "#000000")]
     ends.append(("y", math.nan, "nowhere", "#000000"))
-    labels, beyond = end_labels(ends, {"y": ((-2.0, 1.0), 300.0)}, "light", ("y",))
+    labels, beyond = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
     assert {(label["text"], label["y"]) for label in labels} == {
         ("↑ above<br>3k", 1.0),
         ("↓ below<br>3·10⁻⁷", -2.0),
@@ -191,7 +192,7 @@ def test_a_label_of_a_curve_that_ends_outside_its_axis_points_there():
 
 def test_curves_beyond_the_same_edge_have_a_row_each_beside_a_legend():
     ends = [("y", 3000.0, "one", "#000000"), ("y", 4000.0, "two", "#000000")]
-    _, (one, two) = end_labels(ends, {"y": ((-2.0, 1.0), 300.0)}, "light", ("y",))
+    _, (one, two) = end_labels(ends, {"y": {"range": [-2.0, 1.0], "type": "log"}}, {"y": 300.0}, "light")
     assert one["y"] == two["y"] and one["yshift"] - two["yshift"] == LABEL_HEIGHT
 
 
@@ -202,7 +203,7 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     assert max(private.x) < 1.0
     assert all(len(t.x) == 0 for t in figure.data if t.mode == "markers"), "no dot where nothing is released"
     nothing = dpcore.run(Experiment(Problem("synthetic", n=400, delta=0.0)))
-    figures.cost_figure(nothing, epsilon=1.0, accuracy_title="", theme="light", height=500)
+    cost_figure(nothing, epsilon=1.0, accuracy_title="", theme="light", height=500)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +215,7 @@ def test_a_mechanism_that_stops_applying_leaves_a_gap():
     ],
 )
 def test_a_log_axis_of_any_length_has_ticks(low, high, expected):
-    from dpcore.figures.style import log_axis
-
-    made = log_axis("light", low, high)
+    made = Chart("light", 300).log_axis(low, high)
     inside = [t for v, t in zip(made["tickvals"], made["ticktext"], strict=True) if low <= math.log10(v) <= high]
     assert inside == expected
 
@@ -242,7 +241,7 @@ def test_the_phone_layout_has_a_legend_instead_of_labels():
 @pytest.mark.parametrize("centres", [[0.0], [10.0, 11.0, 12.0], [95.0, 96.0, 97.0], [0.0, 50.0, 99.0], []])
 def test_labels_never_overlap_and_stay_below_the_top(centres):
     heights = [16, 32, 16][: len(centres)]
-    moved = figures.spread(centres, heights, 100.0)
+    moved = spread(centres, heights, 100.0)
     assert moved == sorted(moved) and all(m <= 100.0 for m in moved)
     for (a, ha), (b, hb) in itertools.pairwise(zip(moved, heights, strict=True)):
         assert b - a >= (ha + hb) / 2 - 1e-9
@@ -250,4 +249,4 @@ def test_labels_never_overlap_and_stay_below_the_top(centres):
 
 @pytest.mark.parametrize("value, text", [(0.01, "0.01"), (1e-6, "0.000001"), (10.0, "10"), (1.5, "1.5"), (2e6, "2M")])
 def test_plain_numbers_have_no_exponent(value, text):
-    assert figures.plain_number(value) == text
+    assert plain_number(value) == text

@@ -5,9 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import figures
-from dpcore.figures import BACKGROUND, FAMILIES, MUTED, TEXT
-from dpcore.figures.geometry import place
+from dpcore.figures.geometry import (
+    ball_figure,
+    learners_figure,
+    lengths_figure,
+    members_figure,
+    order_figure,
+    place,
+    rates_figure,
+)
+from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT
 from dpcore.studies.geometry import ball_picture, excess_by_n, excess_by_norm, hardest_data, noise_norms, table_1
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "seed": 3}
@@ -36,7 +43,7 @@ def test_the_axis_of_norm_orders_goes_from_the_lasso_to_the_box():
 @pytest.mark.parametrize("theme", THEMES)
 def test_against_the_norm_order(orders, theme):
     other, found = orders
-    figure = figures.order_figure(found, [other], p_norm=2.0, theme=theme, height=430)
+    figure = order_figure(found, [other], p_norm=2.0, theme=theme, height=430)
     x = [place(p) for p in found.p_norm]
     for side, name, family in (
         (found.vertices, "a random corner", "frank_wolfe"),
@@ -64,7 +71,7 @@ def test_against_the_norm_order(orders, theme):
 @pytest.mark.parametrize("width, most", [("wide", 6), ("narrow", 3)])
 @pytest.mark.parametrize("p_norm", excess_by_norm.orders(1_000))
 def test_tick_labels_leave_room_for_the_cursor_s_flag(orders, p_norm, width, most):
-    figure = figures.order_figure(orders[1], [], p_norm=p_norm, theme="light", height=430)
+    figure = order_figure(orders[1], [], p_norm=p_norm, theme="light", height=430)
     axis = figure.layout.xaxis if width == "wide" else figure.layout.meta["narrow"]["xaxis"]
     ticks = axis["tickvals"]
     assert 2 <= len(ticks) <= most
@@ -75,7 +82,7 @@ def test_tick_labels_leave_room_for_the_cursor_s_flag(orders, p_norm, width, mos
 @pytest.mark.parametrize("p_norm, corners", [(1.0, 4), (math.inf, 4), (1.5, 200), (2.0, 200)])
 def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners):
     found = ball_picture.ball_picture(p_norm, **BUDGET)
-    figure = figures.ball_figure(found, theme="light", height=380)
+    figure = ball_figure(found, theme="light", height=380)
     ball, _, noisy, models, best = figure.data
     assert np.array_equal(np.column_stack([ball.x, ball.y]), found.ball)
     order = p_norm
@@ -93,7 +100,7 @@ def test_the_ball_shows_noisy_means_and_the_models_they_lead_to(p_norm, corners)
 def test_rates_are_those_of_table_1_cut_at_what_every_model_has():
     rows = [table_1.table_row(p, 1_000, 300, 0.5, 1e-6) for p in excess_by_norm.orders(1_000)]
     assert max(row.upper.privacy for row in rows) > 1.0
-    figure = figures.rates_figure(rows, p_norm=1.5, theme="dark", height=380)
+    figure = rates_figure(rows, p_norm=1.5, theme="dark", height=380)
     assert np.array_equal(named(figure, "sampling").y, np.minimum([row.upper.sampling for row in rows], 1.0))
     assert np.array_equal(named(figure, "privacy adds").y, np.minimum([row.upper.privacy for row in rows], 1.0))
     assert np.array_equal(named(figure, "none has less, hardest data").y, [row.lower.value for row in rows])
@@ -102,12 +109,12 @@ def test_rates_are_those_of_table_1_cut_at_what_every_model_has():
 
 def test_lengths_of_both_noises_and_the_hardest_records():
     lengths = noise_norms.noise_lengths((1.0, 1.1, 1.5, 2.0), d=500, **BUDGET)
-    figure = figures.lengths_figure(lengths, p_norm=1.1, theme="light", height=380)
+    figure = lengths_figure(lengths, p_norm=1.1, theme="light", height=380)
     assert np.array_equal(named(figure, "Gaussian").y, lengths.gaussian)
     assert np.array_equal(named(figure, "generalised Gaussian").y, lengths.generalized)
     assert np.all(lengths.gaussian < lengths.generalized)
     traced = hardest_data.hardest_tracing(seed=1, repetitions=3, d=300)
-    figure = figures.members_figure(traced, epsilon=1.0, theme="light", height=380)
+    figure = members_figure(traced, epsilon=1.0, theme="light", height=380)
     assert np.array_equal(named(figure, "a member scores above a stranger").y, traced.auc)
     assert np.array_equal(named(figure, "proved limit").y, traced.limit)
     assert np.array_equal(named(figure, "excess, of what θ = 0 has").y, np.minimum(traced.excess / traced.signal, 1.2))
@@ -117,7 +124,7 @@ def test_lengths_of_both_noises_and_the_hardest_records():
 @pytest.mark.parametrize("p_norm, family", [(1.0, "frank_wolfe"), (1.5, "variance_reduced"), (2.0, "gradient")])
 def test_against_people(p_norm, family):
     found = excess_by_n.against_people(p_norm, d=8, ns=(1_000, 4_000), repetitions=2, datasets=2, **BUDGET)
-    figure = figures.learners_figure(found, n=4_000, theme="light", height=430)
+    figure = learners_figure(found, n=4_000, theme="light", height=430)
     private = named(figure, "private, mean")
     assert np.array_equal(private.y, found.private.mean) and private.line.color == FAMILIES["light"][family]
     for name, values in (("the same without noise", found.plain), ("95 of 100 runs stay below", found.q95)):

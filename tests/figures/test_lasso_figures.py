@@ -5,8 +5,8 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore import figures
-from dpcore.figures import FAMILIES, MUTED
+from dpcore.figures.sparsity.l1 import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
+from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.l1 import curves, single_run
 from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
 
@@ -58,7 +58,7 @@ def measured(trace, curve, colour, cursor, grid):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_against_steps(steps, theme):
-    figure = figures.steps_figure(steps, T=20, theme=theme, height=430)
+    figure = steps_figure(steps, T=20, theme=theme, height=430)
     colour, plain = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
     measured(named(figure, "private, mean"), steps.private, colour, 20, steps.T)
     bound = named(figure, "proved bound")
@@ -76,13 +76,13 @@ def test_against_steps(steps, theme):
 
 
 def test_noise_as_printed_is_not_called_private(steps):
-    figure = figures.steps_figure(dc.replace(steps, accounting="published"), T=20, theme="light", height=430)
+    figure = steps_figure(dc.replace(steps, accounting="published"), T=20, theme="light", height=430)
     assert named(figure, "as printed, mean") and "private" not in words(figure)
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_against_people(crowd, theme):
-    figure = figures.people_curves_figure(crowd, n=200, theme=theme, height=430)
+    figure = people_curves_figure(crowd, n=200, theme=theme, height=430)
     colour = FAMILIES[theme]["frank_wolfe"]
     measured(named(figure, "few features matter, mean"), crowd.private, colour, 200, crowd.n)
     hard = named(figure, "hard records, mean")
@@ -99,9 +99,9 @@ def test_against_people(crowd, theme):
 
 def test_the_n_from_which_privacy_is_free_is_marked_where_the_axis_reaches_it(crowd):
     assert crowd.free > crowd.n[-1]
-    figure = figures.people_curves_figure(crowd, n=200, theme="light", height=430)
+    figure = people_curves_figure(crowd, n=200, theme="light", height=430)
     assert len(figure.layout.shapes) == 1 and "free from here" not in words(figure)
-    figure = figures.people_curves_figure(dc.replace(crowd, free=1_234.5), n=200, theme="light", height=430)
+    figure = people_curves_figure(dc.replace(crowd, free=1_234.5), n=200, theme="light", height=430)
     cursor, mark = figure.layout.shapes
     assert (cursor.x0, mark.x0, mark.x1) == (200, 1_234.5, 1_234.5)
     (note,) = [each for each in figure.layout.annotations if each.text == "free from here"]
@@ -111,7 +111,7 @@ def test_the_n_from_which_privacy_is_free_is_marked_where_the_axis_reaches_it(cr
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_against_columns(width, theme):
-    figure = figures.width_figure(width, p=256, theme=theme, height=430)
+    figure = width_figure(width, p=256, theme=theme, height=430)
     colour = FAMILIES[theme]["frank_wolfe"]
     vertices, whole = named(figure, "a noisy vertex a step"), named(figure, "noise in the whole gradient")
     measured(vertices, width.private, colour, 256, width.p)
@@ -123,9 +123,9 @@ def test_against_columns(width, theme):
 
 def test_phones_get_a_legend_instead_of_labels(steps, crowd, width):
     for figure in (
-        figures.steps_figure(steps, T=8, theme="light", height=430),
-        figures.people_curves_figure(crowd, n=1_000, theme="light", height=430),
-        figures.width_figure(width, p=16, theme="light", height=430),
+        steps_figure(steps, T=8, theme="light", height=430),
+        people_curves_figure(crowd, n=1_000, theme="light", height=430),
+        width_figure(width, p=16, theme="light", height=430),
     ):
         narrow, shown = figure.layout.meta["narrow"], [trace.name for trace in figure.data if trace.showlegend]
         assert narrow["showlegend"] and narrow["height"] > 430
@@ -136,9 +136,7 @@ def test_phones_get_a_legend_instead_of_labels(steps, crowd, width):
 
 def test_the_title_of_an_axis_leaves_room_for_the_flag(steps):
     """On a phone the flag can take the place of every tick label; the title then stands below the flag."""
-    between = figures.steps_figure(
-        dc.replace(steps, T=np.array([2.0, 8.0, 30.0, 512.0])), T=30, theme="light", height=430
-    )
+    between = steps_figure(dc.replace(steps, T=np.array([2.0, 8.0, 30.0, 512.0])), T=30, theme="light", height=430)
     narrow = between.layout.meta["narrow"]["xaxis"]
     assert not any(text for tick, text in zip(narrow["tickvals"], narrow["ticktext"], strict=True) if 2 < tick < 512)
     assert narrow["title"]["standoff"] > 20 and narrow["title"]["text"] == "steps T"
@@ -147,7 +145,7 @@ def test_the_title_of_an_axis_leaves_room_for_the_flag(steps):
 
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
     nothing = dc.replace(crowd, hardest=np.full(4, np.nan), packing=np.full(4, np.nan))
-    figure = figures.people_curves_figure(nothing, n=200, theme="light", height=430)
+    figure = people_curves_figure(nothing, n=200, theme="light", height=430)
     for name in ("hard records, mean", "no private model has less, hardest data", "(n ln n)⁻²⁄³, shape only"):
         assert not named(figure, name).showlegend
     assert not any("hard" in text for text in words(figure))
@@ -155,7 +153,7 @@ def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_path_shows_every_choice_once_in_its_row(walked, theme):
-    figure = figures.path_figure(walked, theme=theme, height=380)
+    figure = path_figure(walked, theme=theme, height=380)
     assert sum(len(trace.x) for trace in figure.data) == len(walked.columns) == 29
     places = np.flatnonzero(walked.truth)
     assert list(figure.layout.yaxis.ticktext[1:]) == [
@@ -175,7 +173,7 @@ def test_remark_2_shows_both_mechanisms_and_both_shapes():
     found = sampling_vs_frank_wolfe.beside_sampling(
         p=16, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ns=(300, 1_000, 3_000)
     )
-    figure = figures.remark_figure(found, theme="light", height=380)
+    figure = remark_figure(found, theme="light", height=380)
     for name, curve, family in (
         ("Frank-Wolfe", found.frank_wolfe, "frank_wolfe"),
         ("m draws", found.sampling, "sampling"),

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import figures
 from dpcore.accounting.ledger import EpsilonCurve, Run, ledger_of, noise_curves
+from dpcore.figures.audit.ledger import ledger_figure, noise_figure
+from dpcore.figures.style import BACKGROUND, FAMILIES
 
 STEPS = (1, 10, 1_000, 80_000, 4_000_000, 12_000_000)
 ONE, BATCH, FULL = Run(2000, 1, 100.0, 1e-6), Run(2000, 50, 3.0, 1e-6), Run(2000, 2000, 100.0, 1e-6)
@@ -25,13 +26,13 @@ NAMES = {
 
 def draw(run=ONE, at=1_000, theme="light", label=1.0, steps=STEPS):
     curves = ledger_of(run, steps)
-    return curves, figures.ledger_figure(curves, steps, at=at, label=label, theme=theme, height=400)
+    return curves, ledger_figure(curves, steps, at=at, label=label, theme=theme, height=400)
 
 
 def draw_noise(epsilon=1.0, theme="light", published=97.0):
     noises = noise_curves(500, 1e-6, 0.01, 10.0)
     here = {"published": published, "uniform": 9.9, "poisson": 9.1}
-    return noises, figures.noise_figure(noises, here, epsilon=epsilon, theme=theme, height=330)
+    return noises, noise_figure(noises, here, epsilon=epsilon, theme=theme, height=330)
 
 
 def trace(figure, name):
@@ -55,12 +56,12 @@ def test_every_curve_is_the_ledger_s(run):
 def test_one_family_one_colour_and_a_line_of_its_own_for_each_accounting(run, theme):
     curves, figure = draw(run, theme=theme)
     looks = [(t.line.dash, t.line.width) for t in figure.data[: len(curves)]]
-    assert {t.line.color for t in figure.data[: len(curves)]} == {figures.FAMILIES[theme]["gradient"]}
+    assert {t.line.color for t in figure.data[: len(curves)]} == {FAMILIES[theme]["gradient"]}
     assert len(set(looks)) == len(curves)
     assert trace(figure, "the lecture's claim").line.dash not in {
         t.line.dash for t in figure.data[: len(curves)] if t.name != "the lecture's claim"
     }
-    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     assert "layout" not in figure.layout.template.to_plotly_json()
 
 
@@ -102,7 +103,7 @@ def test_the_axis_holds_the_label_and_the_curves_near_it(run, label):
 
 def test_where_no_accounting_says_anything_the_label_is_drawn_alone():
     curves = [EpsilonCurve(kind, np.full(len(STEPS), math.nan)) for kind in ("basic", "advanced", "exact")]
-    figure = figures.ledger_figure(curves, STEPS, at=1_000, label=3.0, theme="light", height=330)
+    figure = ledger_figure(curves, STEPS, at=1_000, label=3.0, theme="light", height=330)
     assert [t.name for t in figure.data if t.showlegend] == ["the label, ε = 3"]
     low, high = figure.layout.yaxis.range
     assert low < math.log10(3.0) < high
@@ -142,7 +143,7 @@ def test_the_noise_figure_shows_published_against_proved(theme):
     for kind, name in names.items():
         drawn = trace(figure, name)
         assert np.array_equal(drawn.x, noises[kind][0]) and np.array_equal(drawn.y, noises[kind][1])
-        assert drawn.line.color == figures.FAMILIES[theme]["gradient"]
+        assert drawn.line.color == FAMILIES[theme]["gradient"]
     assert set(figure.data[-1].x) == {1.0} and list(figure.data[-1].y) == [97.0, 9.9, 9.1]
     assert "ε = 1" in [a.text for a in figure.layout.annotations]
 

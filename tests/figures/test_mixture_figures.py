@@ -5,8 +5,9 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore import figures
-from dpcore.figures import FAMILIES, MUTED, columns_figure, draws_figure, support_figure
+from dpcore.figures.sparsity.simplex import columns_figure, draws_figure
+from dpcore.figures.sparsity.single_release import support_figure
+from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.simplex.excess_by_columns import price_of_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley
 from dpcore.studies.sparsity.simplex.single_release import support
@@ -217,7 +218,3 @@ def test_phones_get_a_legend_instead_of_labels(free, price):
         assert narrow["margin"]["r"] < figure.layout.margin.r
         assert not any("term" in text for text in kept)
         figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
-
-
-def test_figures_are_exported():
-    assert {"draws_figure", "support_figure", "columns_figure"} <= set(figures.__all__)

@@ -6,8 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import figures, theory
+from dpcore import theory
 from dpcore.core.privacy import Budget
+from dpcore.figures.sparsity.streaming import play_figure, regret_figure
+from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED
 from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 
@@ -23,7 +25,7 @@ def named(figure, name):
 
 def regret(adversary="random", ps=(2, 8, 64), theme="light", **more):
     curves = streaming.regret_curves(adversary, ps, GRID, **(BUDGET | more))
-    return curves, figures.regret_figure(curves, steps=60, theme=theme, height=HEIGHT)
+    return curves, regret_figure(curves, steps=60, theme=theme, height=HEIGHT)
 
 
 @themes
@@ -34,14 +36,14 @@ def test_regret_curves_are_the_engine_s_in_the_family_s_colour_with_dashed_bound
         drawn, bound = named(figure, f"p = {curve.p}"), named(figure, f"p = {curve.p}: bound")
         assert np.array_equal(drawn.x, GRID) and np.array_equal(drawn.y, curve.expected)
         assert np.array_equal(bound.y, curve.bound) and bound.line.dash == "dash"
-        assert {drawn.line.color, bound.line.color} == {figures.FAMILIES[theme]["sampling"]}
+        assert {drawn.line.color, bound.line.color} == {FAMILIES[theme]["sampling"]}
         assert drawn.marker.size[1] > drawn.marker.size[0], "the length under the cursor"
         assert np.array_equal(band.y, np.maximum(curve.q10, 1e-9))
     low, high = figure.layout.yaxis.range
     for curve in curves:
         for values in (curve.expected, curve.bound, curve.q90):
             assert low < math.log10(values.min()) and math.log10(values.max()) < high
-    assert figure.layout.paper_bgcolor == figures.BACKGROUND[theme]
+    assert figure.layout.paper_bgcolor == BACKGROUND[theme]
     assert any("T = 60" in note.text for note in figure.layout.annotations)
     assert sum(trace.showlegend for trace in bands) == 1
 
@@ -55,7 +57,7 @@ def test_published_orders_are_shapes_anchored_at_the_smallest_p():
     ):
         shape = named(figure, label)
         at = [order(T, 64, 1.0, budget) / order(200, 2, 1.0, budget) * small.expected[-1] for T in GRID]
-        assert shape.y == pytest.approx(at) and shape.line.color == figures.MUTED["light"]
+        assert shape.y == pytest.approx(at) and shape.line.color == MUTED["light"]
     assert large.p == 64
     _, single = regret(ps=(8,))
     assert not any("shape only" in trace.name for trace in single.data if trace.name)
@@ -67,7 +69,7 @@ def test_regret_below_zero_is_counted_not_lost():
     """A single arm has no regret; a mean below 0 is set by hand."""
     (single, eight), _ = regret(ps=(1, 8))
     lower = dc.replace(eight, expected=eight.expected - [eight.expected[0] + 1.0, 0.0, 0.0])
-    figure = figures.regret_figure((single, lower), steps=60, theme="light", height=HEIGHT)
+    figure = regret_figure((single, lower), steps=60, theme="light", height=HEIGHT)
     assert any(note.text.startswith("not drawn: 4 of the means") for note in figure.layout.annotations)
     assert np.isnan(named(figure, "p = 1").y).all() and np.isnan(named(figure, "p = 8").y).sum() == 1
     _, figure = regret()
@@ -87,13 +89,13 @@ def test_what_does_not_apply_is_left_out_and_the_rest_is_drawn():
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_a_play_shows_the_arms_the_best_one_and_the_regret_with_its_bounds(theme, adversary):
     made = streaming.play(adversary, 9, 120, **BUDGET)
-    figure = figures.play_figure(made, theme=theme, height=560)
+    figure = play_figure(made, theme=theme, height=560)
     dots, best = named(figure, "arm played"), named(figure, "best arm so far")
     assert np.array_equal(dots.x, np.arange(1, 121)) and np.array_equal(dots.y, made.arms + 1)
     assert np.array_equal(best.x, made.marks[1:]) and np.array_equal(best.y, made.leader[1:] + 1)
     run, mean, band = (named(figure, name) for name in ("this run", "exact mean", "8 of 10 runs"))
     assert np.array_equal(run.y, made.regret) and np.array_equal(mean.y, made.expected)
-    assert np.array_equal(band.y, made.q10) and run.line.color == figures.FAMILIES[theme]["sampling"]
+    assert np.array_equal(band.y, made.q10) and run.line.color == FAMILIES[theme]["sampling"]
     low, high = figure.layout.yaxis2.range
     for name, value in (("bound on the mean", made.bound), ("bound for 9 of 10 runs", made.one_run)):
         assert named(figure, name).y.tolist() == [value] and named(figure, name).x.tolist() == [120.0]
@@ -105,14 +107,14 @@ def test_a_play_shows_the_arms_the_best_one_and_the_regret_with_its_bounds(theme
 
 def test_long_plays_are_drawn_with_fewer_dots_at_their_own_steps():
     made = streaming.play("random", 3, 4100, **BUDGET)
-    dots = named(figures.play_figure(made, theme="light", height=560), "arm played")
+    dots = named(play_figure(made, theme="light", height=560), "arm played")
     assert len(dots.x) <= 2000
     assert np.array_equal(dots.y, made.arms[np.asarray(dots.x) - 1] + 1)
 
 
 def test_a_phone_gets_a_legend_with_every_name_and_no_labels_behind_the_curves():
     _, figure = regret()
-    for made in (figure, figures.play_figure(streaming.play("random", 1, 50, **BUDGET), theme="light", height=560)):
+    for made in (figure, play_figure(streaming.play("random", 1, 50, **BUDGET), theme="light", height=560)):
         narrow = made.layout.meta["narrow"]
         assert narrow["showlegend"] and narrow["height"] > made.layout.height
         assert len(narrow["annotations"]) < len(made.layout.annotations)

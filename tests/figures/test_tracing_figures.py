@@ -5,8 +5,8 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore import figures
-from dpcore.figures import FAMILIES, MUTED, tracing_figure
+from dpcore.figures.sparsity.membership import tracing_figure
+from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.l1.membership import tracing
 
 THEMES = ["light", "dark"]
@@ -72,7 +72,3 @@ def test_phones_get_a_legend_instead_of_labels(found):
     assert narrow["margin"]["r"] < figure.layout.margin.r
     assert "guessing" not in kept and "ε = 3" in kept
     figure.plotly.update_layout({key: value for key, value in narrow.items() if key != "annotations"})
-
-
-def test_the_figure_is_exported():
-    assert "tracing_figure" in figures.__all__

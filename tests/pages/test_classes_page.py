@@ -15,8 +15,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import figures
 from dpcore.data import CLASS_SOURCES
+from dpcore.figures.figure import Figure
 from dpcore.studies.multiclass import curves, decision_regions
 from dpcore.studies.multiclass.curves import AccuracyQuestion
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
@@ -281,7 +281,7 @@ def test_the_code_makes_the_picture_that_is_shown(state):
     page = open_page(behind="Code", **state)
     shown: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
+        patch.setattr(Figure, "show", lambda self: shown.append(self.to_json()))
         exec(page.code[0].value, {})
     data = json.loads(shown[0])["data"]
     assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data

@@ -11,14 +11,13 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
-from dpcore import figures
-from dpcore.figures.style import INKS, note
+from dpcore.figures.style import BACKGROUND, FAMILIES, INKS, TEXT, Theme, note
 from pages.ui.theme import look
 from tests.figures.test_figures import contrast
 from tests.harness import ROOT
 from tests.page_driver import charts, finished, headline, open_script
 
-TEXT, DRAWING = 4.5, 3.0
+WORDS, DRAWING = 4.5, 3.0
 PAGES = {
     "start": ("overview/page.py", {}),
     "doors": ("perturbation/page.py", {}),
@@ -44,7 +43,7 @@ PAGES = {
 
 
 @pytest.fixture(params=["light", "dark"])
-def theme(request, monkeypatch) -> figures.Theme:
+def theme(request, monkeypatch) -> Theme:
     monkeypatch.setattr(type(st.context), "theme", property(lambda _: SimpleNamespace(type=request.param)))
     return request.param
 
@@ -59,10 +58,10 @@ def over(colour: str, background: str) -> str:
     return "#" + "".join(f"{round(c):02X}" for c in mixed)
 
 
-def pale_texts(figure: dict, theme: figures.Theme) -> list[str]:
+def pale_texts(figure: dict, theme: Theme) -> list[str]:
     """Texts of a chart below 4.5:1; one in the paper's own colour stands on the bars at its height."""
     paper, layout = figure["layout"]["paper_bgcolor"], figure["layout"]
-    assert paper == figures.BACKGROUND[theme]
+    assert paper == BACKGROUND[theme]
     bars = [t["marker"]["color"] for t in figure["data"] if t["type"] == "bar"]
     found = []
     for text in [*layout.get("annotations", []), *layout.get("meta", {}).get("narrow", {}).get("annotations", [])]:
@@ -70,9 +69,9 @@ def pale_texts(figure: dict, theme: figures.Theme) -> list[str]:
         if "bgcolor" not in text and ink == paper:
             grounds = [inks[int(text["y"])] for inks in bars if inks[int(text["y"])].startswith("#")]
         assert grounds, f"{text['text']} has the colour of the paper"
-        found += [f"{text['text']}: {ink} on {g}" for g in grounds if contrast(ink, over(g, paper)) < TEXT]
+        found += [f"{text['text']}: {ink} on {g}" for g in grounds if contrast(ink, over(g, paper)) < WORDS]
     fonts = [layout["font"], *(axis.get("tickfont", layout["font"]) for key, axis in layout.items() if "axis" in key)]
-    return found + [f"ticks: {font['color']}" for font in fonts if contrast(font["color"], paper) < TEXT]
+    return found + [f"ticks: {font['color']}" for font in fonts if contrast(font["color"], paper) < WORDS]
 
 
 def ink_of(trace: dict, paper: str) -> list[str]:
@@ -103,10 +102,10 @@ def test_texts_and_curves_of_every_chart_stand_out(name, theme):
         figure = json.loads(chart["figure"])
         assert alt.strip() and pale_texts(figure, theme) == []
         for trace in figure["data"]:
-            for ink in ink_of(trace, figures.BACKGROUND[theme]):
-                assert contrast(ink, figures.BACKGROUND[theme]) >= DRAWING, f"{trace['name']}: {ink}"
+            for ink in ink_of(trace, BACKGROUND[theme]):
+                assert contrast(ink, BACKGROUND[theme]) >= DRAWING, f"{trace['name']}: {ink}"
     for ink in re.findall(r'<b style="color:(#\w+)"', headline(page)):
-        assert contrast(ink, figures.BACKGROUND[theme]) >= DRAWING, "20 px bold is large"
+        assert contrast(ink, BACKGROUND[theme]) >= DRAWING, "20 px bold is large"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -121,7 +120,7 @@ def test_no_two_curves_differ_in_colour_alone(name):
         for trace in figure["data"]:
             if trace.get("showlegend") is False and trace.get("mode") == "markers":
                 continue  # a mark on a curve or in a cloud of its hue
-            for ink in ink_of(trace, figures.BACKGROUND["light"])[:1]:
+            for ink in ink_of(trace, BACKGROUND["light"])[:1]:
                 other, hue = looks.setdefault(shape_of(trace), (trace["name"], ink))
                 for one, of in ((other, hue), (trace["name"], ink)) if hue != ink else ():
                     assert INKS.get(of, of) in labelled, f"only its colour tells {one}"
@@ -144,15 +143,15 @@ def test_small_print_is_readable_on_page_and_sidebar(theme):
         re.search(rf'{key} = "(#\w+)"', settings)[1]
         for key in ("backgroundColor", "secondaryBackgroundColor", "textColor")
     )
-    assert (paper, text) == (figures.BACKGROUND[theme], figures.TEXT[theme])
+    assert (paper, text) == (BACKGROUND[theme], TEXT[theme])
     (small,) = set(re.findall(r"color: (#\w+)", look(theme))) - {paper}
     for ink, ground in ((small, paper), (small, side), (text, side)):
-        assert contrast(ink, ground) >= TEXT
+        assert contrast(ink, ground) >= WORDS
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_label_in_a_family_s_hue_is_readable(theme):
-    for family, colour in figures.FAMILIES[theme].items():
+    for family, colour in FAMILIES[theme].items():
         ink = note("x", x=0, y=0, colour=colour, size=13)["font"]["color"]
-        assert contrast(ink, figures.BACKGROUND[theme]) >= TEXT, family
-        assert (ink == colour) is bool(contrast(colour, figures.BACKGROUND[theme]) >= TEXT), "changed without need"
+        assert contrast(ink, BACKGROUND[theme]) >= WORDS, family
+        assert (ink == colour) is bool(contrast(colour, BACKGROUND[theme]) >= WORDS), "changed without need"

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import Problem, list_mechanisms
 from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
-from dpcore.figures import Figure
+from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import DEPLOYMENTS
 from dpcore.studies.decide.equivalent_sample_size import PriceQuestion

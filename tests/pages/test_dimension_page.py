@@ -8,8 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import data, figures
+from dpcore import data
 from dpcore.core.power_law import PowerLaw, power_law
+from dpcore.figures.figure import Figure
 from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import background, words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
@@ -127,7 +128,7 @@ def test_chips_set_the_controls():
 def test_the_code_redraws_both_charts(monkeypatch):
     page = open_page(behind="Code", noise_in="both", below="damage", p=64)
     drawn = []
-    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
+    monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     ps = tuple(sorted({*PS, 64}))
     _, table, _, corner = computed(noise_in="both", ps=ps)

@@ -9,7 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import Budget, data, figures
+from dpcore import Budget, data
+from dpcore.figures.figure import Figure
+from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
+from dpcore.figures.perturbation.excess import doors_figure
+from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
@@ -171,7 +175,7 @@ def test_random_states_show_no_error_and_true_numbers(case):
     page = open_page(**chosen)
     assert not page.exception and not page.error, chosen
     here = table[table.x == chosen["epsilon"]]
-    colour = figures.FAMILIES["light"][words.winner(here)]
+    colour = FAMILIES["light"][words.winner(here)]
     assert headline(page) == emphasised(words.takeaway(here, data.SOURCES[source]), colour)
     assert not re.search(r"\bnan\b", (texts(page) + captions(page)).lower())
 
@@ -198,7 +202,7 @@ def test_the_path_says_how_far_noise_led_it():
 
 def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
     page = open_page(side="Bounds", seed=5)
-    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in figures.RULE_NAMES)
+    rules = tuple(dpcore.make_mechanism("noisy_gd", rule=rule) for rule in RULE_NAMES)
     sweep = dpcore.Axis("epsilon", BOUND_EPSILONS)
     tables = [
         dpcore.run(
@@ -300,13 +304,13 @@ def test_another_data_set_starts_with_its_own_people():
 def test_the_code_redraws_the_chart(monkeypatch, layers):
     page = open_page(behind="Code", noise="both", epsilon=0.1, layers=layers, lam=0.01)
     drawn = []
-    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
+    monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     fields = {"source": "synthetic", "n": 300, "delta": 1e-6, "lam": 0.01, "repetitions": 50, "seed": 7}
     experiment = experiment_of(mechanisms=mechanisms_of("both"), **fields)
     table = dpcore.run(experiment)
     published = [published_output_rate(1.0, 1.0, 300, 10.0, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
-    expected = figures.doors_figure(
+    expected = doors_figure(
         table,
         epsilon=0.1,
         theme="light",

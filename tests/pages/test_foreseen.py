@@ -14,8 +14,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpcore import EPSILON_GRID, NotApplicable, figures
+from dpcore import EPSILON_GRID, NotApplicable
 from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
+from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
 from pages.background import jobs
@@ -28,7 +29,7 @@ from tests.pages.test_links import settled
 from tests.upload_page import people
 
 
-def told(figure: figures.Figure, alt: str, state: dict[str, str]) -> dict[str, object]:
+def told(figure: Figure, alt: str, state: dict[str, str]) -> dict[str, object]:
     return {"figure": figure.to_json(), "alt": alt, "state": state}
 
 
@@ -37,8 +38,8 @@ EPSILON = Control("epsilon", "privacy budget", EPSILON_GRID, 1.0, "{:g}".format)
 DELTA = Control("delta", "failure chance", DELTAS, 1e-6, delta_text)
 
 
-def drawn(controls: Controls, cancelled: object) -> tuple[figures.Figure, str]:
-    return figures.Figure([], {"template": {}}), f"at {controls.epsilon:g}"
+def drawn(controls: Controls, cancelled: object) -> tuple[Figure, str]:
+    return Figure([], {"template": {}}), f"at {controls.epsilon:g}"
 
 
 def ahead(draw: prefetch.Draw = drawn, epsilon: str = "1") -> prefetch.Ahead:

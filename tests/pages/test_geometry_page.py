@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import figures
+from dpcore.figures.figure import Figure
 from dpcore.studies.geometry import excess_by_n, excess_by_norm, table_1
 from pages.geometry import words
 from pages.ui import sidebar
@@ -151,7 +151,7 @@ def test_the_code_makes_the_picture_that_is_shown(state):
     page = open_page(behind="Code", **state)
     shown: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
+        patch.setattr(Figure, "show", lambda self: shown.append(self.to_json()))
         exec(page.code[0].value, {})
     data = json.loads(shown[0])["data"]
     assert len(shown) == 1 and json.loads(charts(page)[said(page)]["figure"])["data"] == data

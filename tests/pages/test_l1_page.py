@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import figures
+from dpcore.figures.figure import Figure
 from dpcore.studies.sparsity.l1 import curves, membership, single_run
 from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
 from pages.sparsity import l1_ball, l1_words
@@ -126,7 +126,7 @@ def test_the_code_makes_the_picture_that_is_shown(state):
     page = open_page(behind="Code", **state)
     code, shown = page.code[0].value, []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures.Figure, "show", lambda self: shown.append(self.to_json()))
+        patch.setattr(Figure, "show", lambda self: shown.append(self.to_json()))
         exec(code, {})
     drawn = [chart["figure"] for chart in charts(page).values()]
     assert len(shown) == 1

@@ -13,9 +13,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import Budget, Experiment, Problem, figures
+from dpcore import Budget, Experiment, Problem
 from dpcore.accounting.lecture import lecture_multiplier
 from dpcore.accounting.ledger import Run, ledger_of
+from dpcore.figures.figure import Figure
+from dpcore.figures.overview import cost_figure
+from dpcore.figures.projector import ENLARGED, enlarged
 from dpcore.studies.dimension import orthant
 from dpcore.studies.geometry import excess_by_norm, hardest_data
 from dpcore.studies.multiclass.curves import Records, accuracy_against
@@ -353,12 +356,12 @@ def test_only_what_a_step_names_stays_on_the_screen():
 
 def test_an_enlarged_figure_has_large_text_titles_and_lines_and_leaves_the_other_alone():
     table = dpcore.run(Experiment(Problem("breast_cancer"), mechanisms=(dpcore.make_mechanism("output_gaussian"),)))
-    small = figures.cost_figure(table, epsilon=1.0, accuracy_title="right, %", theme="light", height=420)
+    small = cost_figure(table, epsilon=1.0, accuracy_title="right, %", theme="light", height=420)
     spec = small.to_dict()
     spec["layout"]["legend"] = {"font": {"size": 10}}
-    small = figures.Figure(**spec)
+    small = Figure(**spec)
     before = small.to_json()
-    large = figures.enlarged(small)
+    large = enlarged(small)
     assert small.to_json() == before
 
     def fonts(node: Any) -> list[float]:
@@ -370,10 +373,10 @@ def test_an_enlarged_figure_has_large_text_titles_and_lines_and_leaves_the_other
         return own + [size for value in node.values() for size in fonts(value)]
 
     seen = large.to_dict()
-    sizes = figures.ENLARGED * np.array(fonts(seen["data"]) + fonts(seen["layout"]))
+    sizes = ENLARGED * np.array(fonts(seen["data"]) + fonts(seen["layout"]))
     assert len(sizes) > 10 and sizes.min() > 17.999
-    titles = [note.font.size * figures.ENLARGED for note in large.layout.annotations if note.text == "right, %"]
+    titles = [note.font.size * ENLARGED for note in large.layout.annotations if note.text == "right, %"]
     assert titles == pytest.approx([24.0])
     widths = [t.line.width for t in large.data if t.type == "scatter" and t.line.width]
-    assert widths and min(widths) * figures.ENLARGED > 3.999
-    assert isinstance(large, figures.Figure) and len(large.data) == len(small.data)
+    assert widths and min(widths) * ENLARGED > 3.999
+    assert isinstance(large, Figure) and len(large.data) == len(small.data)

@@ -490,7 +490,6 @@ ALLOWED = {
     ("pages/ui/navigation.py", "compile"): "a page's own script, from this folder",
     ("pages/ui/navigation.py", "exec"): "the same, once compiled: a page is run as a part of pages/main.py",
     ("dpcore/__init__.py", "import_module"): "names of the package, from the table beside it",
-    ("dpcore/figures/__init__.py", "import_module"): "the same",
     ("pages/server/preload_imports.py", "import_module"): "the modules that it lists",
     ("pages/lectures/stories.py", "import_module"): "the lectures of the pages that it lists",
     ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",

@@ -9,7 +9,7 @@ from urllib.parse import unquote_plus
 import pytest
 
 from dpcore import list_mechanisms
-from dpcore.figures import reproduction_figure
+from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.papers import errata
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction

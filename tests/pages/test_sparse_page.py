@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
+from dpcore.figures.sparsity.simplex import draws_figure
 from dpcore.mechanisms.simplex.calibration import published_epsilon
 from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, published_draws, single_release
 from dpcore.studies.sparsity.streaming import regret
@@ -217,7 +218,7 @@ def test_the_page_is_reached_by_the_navigation():
 def test_the_code_makes_the_picture_that_is_shown(state):
     page = open_page(behind="Code", **state)
     code, shown = page.code[0].value, []
-    figure = type(dpcore.figures.draws_figure(valley(), m=14, on="training", theme="light", height=430))
+    figure = type(draws_figure(valley(), m=14, on="training", theme="light", height=430))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figure, "show", lambda self: shown.append(self.to_json()))
         exec(code, {})

@@ -9,8 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import data, figures
+from dpcore import data
 from dpcore.experiments.tuning_gap import regret_at
+from dpcore.figures.figure import Figure
 from pages.overview import words
 from pages.ui import sidebar
 from pages.ui.cards import readout
@@ -155,7 +156,7 @@ def test_a_refusal_is_a_sentence_and_the_rest_of_the_page_stays():
 def test_the_code_redraws_the_chart(monkeypatch):
     page = open_page(behind="Code", source="synthetic", n=500, epsilon=0.1)
     drawn = []
-    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
+    monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     table = table_of(source="synthetic", n=500)
     accuracy = table[table.metric == "accuracy"]

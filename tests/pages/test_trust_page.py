@@ -10,8 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore import Budget, NotApplicable, figures
+from dpcore import Budget, NotApplicable
 from dpcore.accounting import lecture, ledger, subsampled_rdp
+from dpcore.figures.figure import Figure
 from pages.audit import ledger_words as words
 from pages.ui import sidebar
 from pages.ui.html import emphasised
@@ -146,7 +147,7 @@ def test_chips_set_the_controls():
 def test_the_code_redraws_the_chart(monkeypatch):
     page = open_page(behind="Code", batch=100, steps=1_000, epsilon=0.5)
     drawn = []
-    monkeypatch.setattr(figures.Figure, "show", lambda self: drawn.append(self))
+    monkeypatch.setattr(Figure, "show", lambda self: drawn.append(self))
     exec(page.code[0].value, {})
     marks = drawn[0].data[-1]
     assert set(marks.x) == {1_000.0}

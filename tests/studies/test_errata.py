@@ -8,7 +8,8 @@ import shlex
 import numpy as np
 import pytest
 
-from dpcore import __main__, figures
+from dpcore import __main__
+from dpcore.figures.sources.errata import corrections_figure
 from dpcore.studies.papers import errata
 from tests.harness import ROOT
 
@@ -115,7 +116,7 @@ def test_json_says_the_same_and_a_wrong_name_is_refused(capsys):
 def test_the_figure_has_a_bar_for_each_erratum(theme):
     found = errata.recomputed()
     kinds = [each.erratum.kind for each in found]
-    drawn = figures.corrections_figure(
+    drawn = corrections_figure(
         [each.name for each in found], [each.times for each in found], kinds, errata.KINDS, theme=theme, height=600
     )
     bars = {y: start + x for t in drawn.data for y, start, x in zip(t["y"], t["base"], t["x"], strict=True)}

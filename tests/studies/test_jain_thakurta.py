@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from dpcore.data.sources import training_records
-from dpcore.figures import reproduction_figure
+from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction
 from dpcore.studies.papers.reproductions import accuracies as acc
 from dpcore.studies.papers.reproductions import cod_rna as rna

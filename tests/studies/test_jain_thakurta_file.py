@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpcore.data.sources import training_records
-from dpcore.figures import reproduction_figure
+from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.studies.papers.reproductions import accuracies as acc
 from dpcore.studies.papers.reproductions import cod_rna as rna
 from dpcore.studies.papers.reproductions import get_reproduction

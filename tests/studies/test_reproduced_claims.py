@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcore import figures
+from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, get_reproduction, iyengar
 from dpcore.studies.papers.reproductions import bassily_transition as bassily
 from dpcore.studies.papers.reproductions import kamath_three_ways as kamath
@@ -297,7 +297,7 @@ def test_a_missing_file_and_too_few_runs_are_one_sentence(tmp_path, capsys):
 def test_figures_hold_the_numbers(theme, rates, ways, table):
     names = [e.curve for e in rates.exponents]
     means, errors, claimed = (np.array([getattr(e, f) for e in rates.exponents]) for f in ("mean", "se", "claimed"))
-    figure = figures.reproduction_figure(Exponents(names, means, errors, claimed), theme=theme)
+    figure = reproduction_figure(Exponents(names, means, errors, claimed), theme=theme)
     printed, found = figure.data
     assert np.array_equal(printed.x, claimed) and np.array_equal(found.x, means)
     assert np.array_equal(found.error_x.array, 2 * errors)
@@ -307,7 +307,7 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
     assert narrow["margin"]["l"] < 50, "a phone's chart has room for its marks"
 
     shown = {name: (kamath._KEYS[name], measured) for name, measured in ways.ways.items()}
-    figure = figures.reproduction_figure(ExcessOfMechanisms(ways.epsilon, shown, ways.nothing), theme=theme)
+    figure = reproduction_figure(ExcessOfMechanisms(ways.epsilon, shown, ways.nothing), theme=theme)
     drawn = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
     assert list(drawn) == list(ways.ways)
     for name, trace in drawn.items():
@@ -320,7 +320,7 @@ def test_figures_hold_the_numbers(theme, rates, ways, table):
     scores = {"noisy_gd": np.array([0.6, 0.7]), "phased_sgd": np.array([0.5, np.nan])}
     labels = {"noisy_gd": "steps", "phased_sgd": "phases"}
     chart = ScoresOfMechanisms(np.array([0.1, 1.0]), scores, 0.8, 0.55, labels)
-    figure = figures.reproduction_figure(chart, theme=theme)
+    figure = reproduction_figure(chart, theme=theme)
     plain, larger, steps, phases = figure.data
     assert [trace.name for trace in figure.data] == ["not private", "always the larger class", "steps", "phases"]
     assert np.array_equal(phases.y, scores["phased_sgd"], equal_nan=True)
@@ -342,5 +342,5 @@ def test_full_protocol(name, tmp_path):
     }
     assert verdicts(outcome.claims) == expected[name]
     assert all(claim.why for claim in outcome.claims if claim.verdict != "agrees")
-    assert len(outcome.table) and figures.reproduction_figure(outcome.chart, theme="light").plotly.data
+    assert len(outcome.table) and reproduction_figure(outcome.chart, theme="light").plotly.data
     assert ("stand-in" in outcome.records) == (name == "iyengar")

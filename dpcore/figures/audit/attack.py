@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...audit.betting import ALPHAS
 from ...audit.report import Verdict
 from ...core.arrays import Array
+from ..chart import Chart
 from ..figure import Figure
-from ..style import (
-    BACKGROUND,
-    FAMILIES,
-    GRID,
-    LEGEND,
-    LEGEND_ROW,
-    MUTED,
-    TEXT,
-    Theme,
-    at_edge,
-    axis,
-    frame,
-    line,
-    log_axis,
-    note,
-    plain_number,
-    power_of_ten,
-    vertical,
-    with_opacity,
-)
+from ..labels import at_edge
+from ..style import FAMILIES, GRID, MUTED, Look, Theme, note, pattern, plain_number, power_of_ten, with_opacity
 
 # How far a bar may go, in claims; a longer one is cut and says how long it is.
 LONGEST = 3.0
@@ -40,8 +23,6 @@ _VERDICTS: dict[Verdict, str] = {
     "suspicious": "output",
     "no contradiction found": "variance_reduced",
 }
-_TOP, _BOTTOM = 26, 50
-_LEFT, _RIGHT = 168, 158
 _LOWEST, _HIGHEST = 1e-4, 1e7  # of a wealth that is drawn
 
 
@@ -70,63 +51,56 @@ def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme
 
     picked: the row that stands out. height: px.
     """
+    chart = Chart(theme, height, left=168, right=158, top=26, bottom=50)
     most = LONGEST * claim
-    where = np.arange(len(rows), dtype=float)
     inks = [ink_of(row.verdict, theme) for row in rows]
-    traces = [
-        _bars(
-            where, [row.shown for row in rows], [with_opacity(ink, 0.45) for ink in inks], "with confidence 95%", 0.62
-        ),
-        _bars(where, [row.flagged for row in rows], inks, "with confidence 99.9%", 0.62),
+    pale = [with_opacity(ink, 0.45) for ink in inks]
+    chart.traces = [
+        _bars([row.shown for row in rows], pale, "with confidence 95%"),
+        _bars([row.flagged for row in rows], inks, "with confidence 99.9%"),
     ]
     names = [f"<b>{row.name}</b>" if k == picked else row.name for k, row in enumerate(rows)]
     told = [f"<b>{row.told}</b>" if k == picked else row.told for k, row in enumerate(rows)]
     behind = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "layer": "below", "line": {"width": 0}}
     behind |= {"y0": picked - 0.45, "y1": picked + 0.45, "fillcolor": GRID[theme]}
+    chart.shapes.append(behind)
+    chart.vertical(claim, color=chart.text, width=2, dash="dash")
+    place: Look = {"xref": "x", "xanchor": "center", "yshift": 18}
+    chart.write(f"the claim, ε = {plain_number(float(f'{claim:.3g}'))}", claim, 1, size=14, **place)
+    label = chart.notes[:]
     ends = [
-        note(text, x=1, y=0, xshift=8, colour=TEXT[theme], size=13) | {"yref": "y", "y": k, "yanchor": "middle"}
+        note(text, x=1, y=k, xshift=8, colour=chart.text, size=13, yref="y", yanchor="middle")
         for k, text in enumerate(told)
     ]
-    cut = [
-        note(f"{plain_number(float(f'{row.shown:.2g}'))} →", x=0, y=0, colour=BACKGROUND[theme], size=12)
-        | {"xref": "x", "x": most, "xanchor": "right", "xshift": -4, "yref": "y", "y": k, "yanchor": "middle"}
-        for k, row in enumerate(rows)
-        if row.flagged > most
-    ]
-    label = note(
-        f"the claim, ε = {plain_number(float(f'{claim:.3g}'))}", x=0, y=1, yshift=18, colour=TEXT[theme], size=14
-    )
-    label |= {"xref": "x", "x": claim, "xanchor": "center"}
-    shared = axis(theme) | {"tickvals": where, "range": [len(rows) - 0.5, -0.5], "showgrid": False}
-    title = {"text": "certified: it leaks at least this ε", "standoff": 6, "font": {"size": 14}}
-    layout = frame(theme, height) | {
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
-        "barmode": "overlay",
-        "showlegend": False,
-        "xaxis": axis(theme) | {"range": [0.0, most], "title": title, "nticks": 7},
-        "yaxis": shared | {"ticktext": names},
-        "shapes": [behind, vertical(claim, TEXT[theme]) | {"line": {"color": TEXT[theme], "width": 2, "dash": "dash"}}],
-        "annotations": [label, *ends, *cut],
-        "meta": {
-            "narrow": {
-                "height": height + 16 * len(rows),
-                "margin": {"l": 162, "r": 14, "t": _TOP, "b": _BOTTOM},
-                "xaxis": {"title": {"text": "at least this ε leaks"}, "nticks": 4},
-                "yaxis": shared | {"ticktext": [f"{n}<br>{t}" for n, t in zip(names, told, strict=True)]},
-                "annotations": [label, *cut],
-            }
-        },
+    place = {"xref": "x", "xanchor": "right", "xshift": -4, "yref": "y", "yanchor": "middle"}
+    for k, row in enumerate(rows):
+        if row.flagged > most:
+            chart.write(f"{plain_number(float(f'{row.shown:.2g}'))} →", most, k, chart.paper, 12, **place)
+    cut = chart.notes[1:]
+    upright = chart.axis(tickvals=np.arange(float(len(rows))), range=[len(rows) - 0.5, -0.5], showgrid=False)
+    narrow = {
+        "height": height + 16 * len(rows),
+        "margin": {"l": 162, "r": 14, "t": chart.top, "b": chart.bottom},
+        "xaxis": {"title": {"text": "at least this ε leaks"}, "nticks": 4},
+        "yaxis": upright | {"ticktext": [f"{n}<br>{t}" for n, t in zip(names, told, strict=True)]},
+        "annotations": [*label, *cut],
     }
-    return Figure(traces, layout)
+    return chart.figure(
+        chart.axis("certified: it leaks at least this ε", 6, range=[0.0, most], nticks=7),
+        upright | {"ticktext": names},
+        barmode="overlay",
+        annotations=[*label, *ends, *cut],
+        narrow=narrow,
+    )
 
 
-def _bars(where: Array, lengths: Sequence[float], inks: Sequence[str], name: str, width: float) -> dict[str, Any]:
+def _bars(lengths: Sequence[float], inks: Sequence[str], name: str) -> Look:
     return {
         "type": "bar",
         "orientation": "h",
         "x": np.array(lengths, float),
-        "y": where,
-        "width": width,
+        "y": np.arange(float(len(lengths))),
+        "width": 0.62,
         "name": name,
         "marker": {"color": list(inks), "line": {"width": 0}},
         "hovertemplate": f"at least ε = %{{x:.3g}} {name}<extra></extra>",
@@ -150,57 +124,41 @@ def plane_figure(
     alarms and of misses at all thresholds, [j] both. honest: the same of the honest code, None where that is what was
     measured. corner: what is certified of one threshold, not before the last run. height: px.
     """
-    ink, muted = ink_of(verdict, theme), MUTED[theme]
-    forbidden = line(
-        false, allowed, TEXT[theme], "the claim's limit", "y", width=1.5, legend=False, over="false alarms"
-    )
-    forbidden |= {
-        "fill": "tozeroy",
-        "fillcolor": with_opacity(MUTED[theme], 0.16),
-        "fillpattern": {"shape": "/", "fgcolor": with_opacity(MUTED[theme], 0.5), "size": 9, "solidity": 0.15},
-        "hoveron": "points",
-    }
-    guessing = line(
-        [0.0, 1.0], [1.0, 0.0], muted, "guessing", "y", width=1, dash="dot", legend=False, over="false alarms"
-    )
-    nothing = (np.empty(0), np.empty(0))
-    thin = line(*(honest or nothing), muted, "the honest code", "y", width=1.5, dash="dash", over="false alarms")
-    thick = line(*measured, ink, "this code", "y", width=3, over="false alarms")
+    chart = Chart(theme, height, "false alarms", left=50, right=20, top=26, bottom=50)
+    ink, nothing = ink_of(verdict, theme), (np.empty(0), np.empty(0))
+    hatched = {"shape": "/", "fgcolor": with_opacity(chart.muted, 0.5), "size": 9, "solidity": 0.15}
+    look: Look = {"fill": "tozeroy", "fillcolor": with_opacity(chart.muted, 0.16), "fillpattern": hatched}
+    chart.curve(false, allowed, chart.text, "the claim's limit", legend=False, hoveron="points", **look)
+    chart.curve([0.0, 1.0], [1.0, 0.0], chart.muted, "guessing", width=1, dash="dot", legend=False)
+    chart.curve(*(honest or nothing), chart.muted, "the honest code", dash="dash")
+    chart.curve(*measured, ink, "this code", width=3)
     x, y = corner or (math.nan, math.nan)
-    mark = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": np.array([x]),
-        "y": np.array([y]),
-        "name": "certified (95%)",
-        "marker": {"symbol": "diamond", "size": 11, "color": ink, "line": {"color": BACKGROUND[theme], "width": 1.5}},
-        "showlegend": corner is not None,
-        "cliponaxis": False,
-        "hovertemplate": "at most %{x:.3f} false alarms and %{y:.3f} misses<extra></extra>",
-    }
-    traces = [forbidden, guessing, thin, thick, mark]
-    below = _BOTTOM + 2 * LEGEND_ROW
-    span = axis(theme) | {"range": [0.0, 1.0], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
-    low = {"xref": "x", "yref": "y", "x": 0.03, "y": 0.03, "yanchor": "bottom", "align": "left"}
-    low |= {"bgcolor": with_opacity(BACKGROUND[theme], 0.8)}
-    short, long = (
-        note(text, x=0, y=0, colour=TEXT[theme], size=13) | low
-        for text in ("<b>forbidden</b>", "<b>forbidden</b><br>no code that keeps<br>its claim gets here")
+    chart.marks(
+        np.array([x]),
+        np.array([y]),
+        {"symbol": "diamond", "size": 11, "color": ink, "line": {"color": chart.paper, "width": 1.5}},
+        name="certified (95%)",
+        showlegend=corner is not None,
+        cliponaxis=False,
+        hovertemplate="at most %{x:.3f} false alarms and %{y:.3f} misses<extra></extra>",
     )
-    diagonal = note("guessing", x=0, y=0, colour=muted, size=13) | {"xref": "x", "yref": "y", "x": 0.62, "y": 0.48}
     # The square is narrower than its place: its corners are not those of the paper.
-    corner_of = {"xref": "x domain", "yref": "y domain"}
-    title = note("misses", x=0, y=1, yshift=18, colour=TEXT[theme], size=14) | corner_of
-    layout = frame(theme, height) | {
-        "margin": {"l": 50, "r": 20, "t": _TOP, "b": below},
-        "showlegend": True,
-        "legend": LEGEND | {"y": -(_BOTTOM - 4) / (height - _TOP - below)},
-        "xaxis": span | {"title": {"text": "false alarms", "standoff": 6, "font": {"size": 14}}, "constrain": "domain"},
-        "yaxis": span | {"scaleanchor": "x", "constrain": "domain"},
-        "annotations": [title, long, diagonal],
-        "meta": {"narrow": {"annotations": [title, short, diagonal]}},
-    }
-    return Figure(traces, layout)
+    where: Look = {"xref": "x domain", "yref": "y domain", "yshift": 18}
+    chart.write("misses", 0, 1, size=14, **where)
+    low: Look = {"yanchor": "bottom", "align": "left", "bgcolor": with_opacity(chart.paper, 0.8)}
+    place: Look = {"xref": "x", "yref": "y"}
+    words = "<b>forbidden</b>"
+    chart.write(f"{words}<br>no code that keeps<br>its claim gets here", 0.03, 0.03, **place, **low)
+    chart.write("guessing", 0.62, 0.48, chart.muted, **place)
+    misses, long, guessing = chart.notes
+    span: Look = {"range": [0.0, 1.0], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%", "constrain": "domain"}
+    return chart.below(
+        chart.axis("false alarms", 6, **span),
+        chart.axis(**span, scaleanchor="x"),
+        rows=2,
+        drop=46,
+        narrow={"annotations": [misses, long | {"text": words}, guessing]},
+    )
 
 
 def wealth_figure(
@@ -216,46 +174,31 @@ def wealth_figure(
 
     picked, honest: runs and ln of the wealth, [k] each; honest is None where it is what was picked. runs: on the axis.
     """
-    ink, muted = ink_of(verdict, theme), MUTED[theme]
-    nothing = (np.empty(0), np.empty(0))
-    ends = [10.0, float(runs)]
-    traces = [
-        line(*_wealth(*(honest or nothing)), muted, "bet on the honest code", "y", dash="dash", over="runs"),
-        line(*_wealth(*picked), ink, "bet on this code", "y", width=3, over="runs"),
-        *(
-            line(ends, [1 / alpha] * 2, TEXT[theme], word, "y", dash=dash, legend=False, over="runs")
-            for alpha, word, dash in zip(ALPHAS, ("suspicious", "contradicted"), ("dash", "solid"), strict=True)
-        ),
-    ]
+    chart = Chart(theme, height, "runs", left=62, right=20, top=26, bottom=50)
+    nothing, ends = (np.empty(0), np.empty(0)), [10.0, float(runs)]
     low, high = (math.log10(end) for end in (_LOWEST, _HIGHEST))
-    below = _BOTTOM + 2 * LEGEND_ROW
-    levels = [
-        note(f"{1 / alpha:,.0f}: {word}", x=0, y=0, xshift=6, yshift=9, colour=TEXT[theme], size=13)
-        | {"yref": "y", "y": -math.log10(alpha), "yanchor": "middle"}
-        for alpha, word in zip(ALPHAS, ("suspicious (95%)", "contradicted (99.9%)"), strict=True)
-    ]
-    beyond: list[dict[str, Any]] = []
-    for (_, logs), trace in zip((honest or nothing, picked), traces, strict=False):
-        power = float(logs[-1]) / math.log(10.0) if len(logs) else 0.0  # may be more than a float holds
+    chart.heading("wealth of a bet against the claim")
+    beyond: list[Look] = []
+    for bet, ink, name, look in (
+        (honest or nothing, chart.muted, "bet on the honest code", {"dash": "dash"}),
+        (picked, ink_of(verdict, theme), "bet on this code", {"width": 3}),
+    ):
+        chart.curve(*_wealth(*bet), ink, name, **look)
+        power = float(bet[1][-1]) / math.log(10.0) if len(bet[1]) else 0.0  # may be more than a float holds
         if not low <= power <= high:
             arrow, edge = ("↑", high) if power > high else ("↓", low)
-            words = f"{arrow} {trace['name']} ({power_of_ten(round(power))})"
-            beyond.append(at_edge(words, "y", edge, trace["line"]["color"], theme, len(beyond)))
-    layout = frame(theme, height) | {
-        "margin": {"l": 62, "r": 20, "t": _TOP, "b": below},
-        "showlegend": True,
-        "legend": LEGEND | {"y": -(_BOTTOM - 4) / (height - _TOP - below)},
-        "xaxis": log_axis(theme, 1.0, math.log10(runs))
-        | {"title": {"text": "runs", "standoff": 6, "font": {"size": 14}}},
-        "yaxis": log_axis(theme, low, high),
-        "annotations": [
-            note("wealth of a bet against the claim", x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
-            *levels,
-            *beyond,
-        ],
-        "meta": {"narrow": {}},
-    }
-    return Figure(traces, layout)
+            words = f"{arrow} {name} ({power_of_ten(round(power))})"
+            beyond.append(at_edge(words, "y", edge, ink, theme, len(beyond)))
+    place: Look = {"xshift": 6, "yshift": 9, "yref": "y", "yanchor": "middle"}
+    for alpha, word, share, dash in zip(
+        ALPHAS, ("suspicious", "contradicted"), ("95%", "99.9%"), ("dash", "solid"), strict=True
+    ):
+        chart.level(ends, 1 / alpha, chart.text, word, dash=dash, legend=False)
+        chart.write(f"{1 / alpha:,.0f}: {word} ({share})", 0, -math.log10(alpha), **place)
+    chart.notes += beyond
+    return chart.below(
+        chart.log_axis(1.0, math.log10(runs), title="runs", standoff=6), chart.log_axis(low, high), rows=2, drop=46
+    )
 
 
 def _wealth(runs: Array, logs: Array) -> tuple[Array, Array]:
@@ -265,38 +208,28 @@ def _wealth(runs: Array, logs: Array) -> tuple[Array, Array]:
 
 def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, height: int) -> Figure:
     """How the attacker's score falls on the two data sets. edges: of bins, [b + 1]; zeros, ones: shares, [b]. px."""
-    centres, widths = 0.5 * (edges[1:] + edges[:-1]), edges[1:] - edges[:-1]
-    traces = [
-        {
+    chart = Chart(theme, height, left=56, right=20, top=26, bottom=50)
+    for name, shares, family, shape in (
+        ("runs on the first data set", zeros, "objective", ""),
+        ("runs on the second", ones, "output", "/"),
+    ):
+        bars = {
             "type": "bar",
-            "x": centres,
+            "x": 0.5 * (edges[1:] + edges[:-1]),
             "y": shares,
-            "width": widths,
+            "width": edges[1:] - edges[:-1],
             "name": name,
-            "marker": {
-                "color": with_opacity(ink, 0.5),
-                "line": {"color": ink, "width": 1},
-                "pattern": {"shape": shape, "fgcolor": ink, "size": 6, "solidity": 0.25},
-            },
+            "marker": pattern(chart.colours[family], 0.5, shape),
             "hovertemplate": f"{name}: %{{y:.2%}} of its runs near %{{x:.3g}}<extra></extra>",
         }
-        for name, shares, ink, shape in (
-            ("runs on the first data set", zeros, FAMILIES[theme]["objective"], ""),
-            ("runs on the second", ones, FAMILIES[theme]["output"], "/"),
-        )
-    ]
-    below = _BOTTOM + 2 * LEGEND_ROW
-    title = {"text": "score: ← like the first · like the second →", "standoff": 6, "font": {"size": 14}}
-    layout = frame(theme, height) | {
-        "margin": {"l": 56, "r": 20, "t": _TOP, "b": below},
-        "barmode": "overlay",
-        "bargap": 0,
-        "showlegend": True,
-        "legend": LEGEND | {"y": -(_BOTTOM - 4) / (height - _TOP - below)},
-        "xaxis": axis(theme) | {"title": title, "range": [edges[0], edges[-1]]},
-        "yaxis": axis(theme) | {"rangemode": "tozero", "tickformat": ".0%"},
-        "shapes": [vertical(0.0, MUTED[theme])],
-        "annotations": [note("share of the runs", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
-        "meta": {"narrow": {}},
-    }
-    return Figure(traces, layout)
+        chart.traces.append(bars)
+    chart.vertical(0.0)
+    chart.heading("share of the runs")
+    return chart.below(
+        chart.axis("score: ← like the first · like the second →", 6, range=[edges[0], edges[-1]]),
+        chart.axis(rangemode="tozero", tickformat=".0%"),
+        rows=2,
+        drop=46,
+        barmode="overlay",
+        bargap=0,
+    )

@@ -8,13 +8,17 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...studies.multiclass.decision_regions import Picture
+from ..chart import Chart
 from ..figure import Figure
-from ..style import BACKGROUND, FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, note, with_opacity
+from ..style import Theme, with_opacity
+
+_TRUE = "true ellipses, 2 standard deviations"
 
 
 def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
     """Which class each point is given by a private release and without privacy; where they differ is shaded. px."""
-    private, plain = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
+    chart = _plane(found, theme, height)
+    private, plain = chart.colours["objective"], chart.colours["reference"]
     differ = (found.private.argmax(axis=0) != found.plain.argmax(axis=0)).astype(np.uint8)
     shade = {
         "type": "heatmap",
@@ -27,24 +31,19 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
         "showscale": False,
         "hoverinfo": "skip",
     }
-    key = {"symbol": "square", "size": 12, "color": with_opacity(private, 0.22)}
-    traces = [
-        shade,
-        *_borders(found.axis, found.plain, plain, "dash", 1.5),
-        *_borders(found.axis, found.private, private, "solid", 2.0),
-        _entry("private release", private, "solid"),
-        _entry("not private", plain, "dash"),
-        {
-            "type": "scatter",
-            "x": [None],
-            "y": [None],
-            "mode": "markers",
-            "name": "privacy decides otherwise",
-            "marker": key,
-        },
-        *_outlines(found.true, MUTED[theme], "dot", "true ellipses, 2 standard deviations"),
-    ]
-    return _plane(found, traces, 3 + bool(found.true), theme, height)
+    chart.traces.append(shade)
+    _borders(chart, found.axis, found.plain, plain, "dash", 1.5)
+    _borders(chart, found.axis, found.private, private, "solid", 2.0)
+    for name, ink, dash in (("private release", private, "solid"), ("not private", plain, "dash")):
+        _lines(chart, [None], [None], ink, dash, name)  # in the legend alone
+    chart.marks(
+        [None],
+        [None],
+        {"symbol": "square", "size": 12, "color": with_opacity(private, 0.22)},
+        name="privacy decides otherwise",
+    )
+    _outlines(chart, found.true, chart.muted, "dot", _TRUE)
+    return _square(chart, found, 3 + bool(found.true))
 
 
 def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
@@ -52,73 +51,54 @@ def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
 
     Ellipses of classes whose regions are open may be larger than the picture.
     """
-    private, plain = FAMILIES[theme]["objective"], FAMILIES[theme]["reference"]
-    traces = [
-        *_outlines(found.true, MUTED[theme], "dot", "true ellipses, 2 standard deviations"),
-        *_outlines(found.hidden, plain, "dash", "not private"),
-        *_outlines(found.ellipses, private, "solid", "private release"),
-    ]
-    return _plane(found, traces, 2 + bool(found.true), theme, height)
+    chart = _plane(found, theme, height)
+    _outlines(chart, found.true, chart.muted, "dot", _TRUE)
+    _outlines(chart, found.hidden, chart.colours["reference"], "dash", "not private")
+    _outlines(chart, found.ellipses, chart.colours["objective"], "solid", "private release")
+    return _square(chart, found, 2 + bool(found.true))
 
 
-def _borders(at: Array, leads: Array, ink: str, dash: str, width: float) -> list[dict[str, Any]]:
+def _borders(chart: Chart, at: Array, leads: Array, ink: str, dash: str, width: float) -> None:
     """A contour around the region of each class but the last; neighbours draw their border twice."""
-    look = {"start": 0.0, "end": 0.0, "size": 1.0, "coloring": "none"}
-    return [
-        {
+    for lead in leads[:-1]:
+        border = {
             "type": "contour",
             "x": at,
             "y": at,
             "z": lead.astype(np.float32),  # half of what the browser is sent, and far finer than a pixel
-            "contours": look,
+            "contours": {"start": 0.0, "end": 0.0, "size": 1.0, "coloring": "none"},
             "line": {"color": ink, "width": width, "dash": dash, "smoothing": 1.0},
             "showscale": False,
             "showlegend": False,
             "hoverinfo": "skip",
         }
-        for lead in leads[:-1]
-    ]
+        chart.traces.append(border)
 
 
-def _entry(name: str, ink: str, dash: str) -> dict[str, Any]:
-    """A line in the legend alone."""
+def _lines(chart: Chart, x: Any, y: Any, ink: str, dash: str, name: str, **more: Any) -> None:
     look = {"color": ink, "width": 2.0, "dash": dash}
-    return {"type": "scatter", "x": [None], "y": [None], "mode": "lines", "line": look, "name": name}
+    chart.traces.append({"type": "scatter", "mode": "lines", "x": x, "y": y, "line": look, "name": name} | more)
 
 
-def _outlines(outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> list[dict[str, Any]]:
+def _outlines(chart: Chart, outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> None:
     """All ellipses as one trace, with gaps between them."""
-    if not outlines:
-        return []
-    gap = np.full((1, 2), np.nan)
-    points = np.concatenate([part for outline in outlines for part in (outline, gap)])
-    look = {"color": ink, "width": 2.0, "dash": dash}
-    trace = {"type": "scatter", "mode": "lines", "x": points[:, 0], "y": points[:, 1], "line": look, "name": name}
-    return [trace | {"hoverinfo": "skip"}]
+    if outlines:
+        gap = np.full((1, 2), np.nan)
+        points = np.concatenate([part for outline in outlines for part in (outline, gap)])
+        _lines(chart, points[:, 0], points[:, 1], ink, dash, name, hoverinfo="skip")
 
 
-def _plane(found: Picture, traces: list[dict[str, Any]], entries: int, theme: Theme, height: int) -> Figure:
-    """The square of the first two columns where records are, with names of classes and a legend of so many entries."""
+def _plane(found: Picture, theme: Theme, height: int) -> Chart:
+    """The square of the first two columns where records are, with the names of classes."""
+    chart = Chart(theme, height, left=46, right=16, top=14, bottom=30)
+    place = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle"}
+    for name, (x, y) in zip(found.names, found.centres, strict=True):
+        chart.write(name, float(x), float(y), size=14, bgcolor=with_opacity(chart.paper, 0.7), **place)
+    return chart
+
+
+def _square(chart: Chart, found: Picture, entries: int) -> Figure:
+    """The figure, with a legend of so many entries."""
     reach = float(found.axis[-1])
-    names = [
-        note(name, x=float(at[0]), y=float(at[1]), colour=TEXT[theme], size=14)
-        | {
-            "xref": "x",
-            "yref": "y",
-            "xanchor": "center",
-            "yanchor": "middle",
-            "bgcolor": with_opacity(BACKGROUND[theme], 0.7),
-        }
-        for name, at in zip(found.names, found.centres, strict=True)
-    ]
-    below = 30 + entries * LEGEND_ROW
-    side = axis(theme) | {"range": [-reach, reach], "constrain": "domain", "nticks": 5, "showgrid": False}
-    layout = frame(theme, height) | {
-        "margin": {"l": 46, "r": 16, "t": 14, "b": below},
-        "showlegend": True,
-        "legend": LEGEND | {"orientation": "v", "y": -26 / (height - 14 - below)},
-        "xaxis": side,
-        "yaxis": side | {"scaleanchor": "x"},
-        "annotations": names,
-    }
-    return Figure(traces, layout | {"meta": {"narrow": {}}})
+    side = chart.axis(range=[-reach, reach], constrain="domain", nticks=5, showgrid=False)
+    return chart.below(side, side | {"scaleanchor": "x"}, rows=entries, drop=26, stacked=True)

@@ -10,24 +10,11 @@ from scipy.ndimage import map_coordinates
 
 from ...core.arrays import Array
 from ...mechanisms import mechanism_class
-from ...studies.perturbation.release_scatter import Cloud, Clouds
+from ...studies.perturbation.release_scatter import Clouds
+from ..chart import Chart
 from ..figure import Figure
-from ..style import (
-    BACKGROUND,
-    FAMILIES,
-    LEGEND,
-    LEGEND_ROW,
-    MUTED,
-    NOISES,
-    Theme,
-    axis,
-    frame,
-    marker_of,
-    note,
-    plain_number,
-)
+from ..style import NOISES, Look, Theme, marker_of, plain_number
 
-_BOTTOM = 54
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
 
 
@@ -36,7 +23,7 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> Figure:
 
     height: px; the window is a square.
     """
-    colours = FAMILIES[theme]
+    chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
     rings = _rings(clouds)
     low, high = (min(rings), max(rings)) if rings else (-1.0, 0.0)
     ground = {
@@ -45,72 +32,48 @@ def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> Figure:
         "y": clouds.y,
         "z": np.log10(np.maximum(clouds.excess, 1e-12)),
         "contours": {"start": low, "end": high, "size": 1.0, "coloring": "none"},
-        "line": {"color": MUTED[theme], "width": 1, "smoothing": 1.0},
+        "line": {"color": chart.muted, "width": 1, "smoothing": 1.0},
         "showscale": False,
         "showlegend": False,
         "hoverinfo": "skip",
     }
-    traces: list[dict[str, Any]] = [ground]
-    traces += [_dots(cloud, theme) for cloud in clouds.clouds]
-    traces += [_cross(cloud, theme) for cloud in clouds.clouds]
+    chart.traces.append(ground)
+    classes = {cloud.mechanism: mechanism_class(cloud.mechanism) for cloud in clouds.clouds}
+    inks = {key: chart.colours[cls.family] for key, cls in classes.items()}
+    for cloud in clouds.clouds:
+        cls = classes[cloud.mechanism]
+        look = marker_of(cls, theme, 6) | {"opacity": 0.75}
+        _points(chart, cloud.thetas, f"{cls.place}, {NOISES[cls.noise]}", look)
+    for cloud in clouds.clouds:
+        edge = {"color": chart.paper, "width": 2}
+        cross = {"symbol": "x", "size": 12, "color": inks[cloud.mechanism], "line": edge}
+        name = f"{classes[cloud.mechanism].place}, without noise"
+        _points(chart, cloud.theta_hat[None], name, cross, showlegend=False)
     for cloud in clouds.clouds:
         if cloud.path is not None and cloud.quiet_path is not None:
-            colour = colours[mechanism_class(cloud.mechanism).family]
-            traces.append(_path(cloud.path, "one run, step by step", colour, "solid"))
-            traces.append(_path(cloud.quiet_path, "the same without noise", colours["reference"], "dot"))
-    edge = {"color": BACKGROUND[theme], "width": 1}
-    star = {"symbol": "star", "size": 15, "color": colours["reference"], "line": edge}
-    traces.append(_points(clouds.best[None], "best model", star))
-    side = axis(theme) | {"title": {"text": "θ₁", "standoff": 4}, "range": [float(clouds.x[0]), float(clouds.x[-1])]}
-    upright = axis(theme) | {"title": {"text": "θ₂", "standoff": 4}, "range": [float(clouds.y[0]), float(clouds.y[-1])]}
-    legend = LEGEND_ROW * (1 + len(clouds.clouds) + 2 * sum(cloud.path is not None for cloud in clouds.clouds))
-    layout = frame(theme, height) | {
-        "margin": {"l": 46, "r": 8, "t": 12, "b": _BOTTOM + legend - 10},
-        "showlegend": True,
-        "legend": LEGEND | {"y": -(_BOTTOM - 8) / (height - 2 - _BOTTOM - legend)},
-        "xaxis": side | {"showgrid": False, "constrain": "domain", "nticks": 5},
-        "yaxis": upright | {"showgrid": False, "scaleanchor": "x", "constrain": "domain", "nticks": 5},
-        "annotations": [_ring(level, place, theme) for level, place in rings.items()],
-    }
-    return Figure(traces, layout)
+            for path, name, colour, dash in (
+                (cloud.path, "one run, step by step", inks[cloud.mechanism], "solid"),
+                (cloud.quiet_path, "the same without noise", chart.colours["reference"], "dot"),
+            ):
+                shown = {"type": "scatter", "mode": "lines", "x": path[:, 0], "y": path[:, 1], "name": name}
+                chart.traces.append(shown | {"line": {"color": colour, "width": 1, "dash": dash}, "hoverinfo": "skip"})
+    edge = {"color": chart.paper, "width": 1}
+    star = {"symbol": "star", "size": 15, "color": chart.colours["reference"], "line": edge}
+    _points(chart, clouds.best[None], "best model", star)
+    where = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle", "bgcolor": chart.paper}
+    for level, (x, y) in rings.items():
+        chart.write(plain_number(10.0**level), float(x), float(y), chart.muted, 12, **where)
+    x, y = (
+        chart.axis(range=[float(at[0]), float(at[-1])], showgrid=False, constrain="domain", nticks=5)
+        | {"title": {"text": name, "standoff": 4}}
+        for at, name in ((clouds.x, "θ₁"), (clouds.y, "θ₂"))
+    )
+    return chart.below(x, y | {"scaleanchor": "x"}, drop=46)
 
 
-def _dots(cloud: Cloud, theme: Theme) -> dict[str, Any]:
-    mechanism = mechanism_class(cloud.mechanism)
-    name = f"{mechanism.place}, {NOISES[mechanism.noise]}"
-    return _points(cloud.thetas, name, marker_of(mechanism, theme, 6) | {"opacity": 0.75})
-
-
-def _cross(cloud: Cloud, theme: Theme) -> dict[str, Any]:
-    mechanism = mechanism_class(cloud.mechanism)
-    colour = FAMILIES[theme][mechanism.family]
-    look = {"symbol": "x", "size": 12, "color": colour, "line": {"color": BACKGROUND[theme], "width": 2}}
-    name = f"{mechanism.place}, without noise"
-    return _points(cloud.theta_hat[None], name, look) | {"showlegend": False}
-
-
-def _points(thetas: Array, name: str, marker: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": thetas[:, 0],
-        "y": thetas[:, 1],
-        "name": name,
-        "marker": marker,
-        "hovertemplate": f"{name}: (%{{x:.3~g}}, %{{y:.3~g}})<extra></extra>",
-    }
-
-
-def _path(iterates: Array, name: str, colour: str, dash: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": iterates[:, 0],
-        "y": iterates[:, 1],
-        "name": name,
-        "line": {"color": colour, "width": 1, "dash": dash},
-        "hoverinfo": "skip",
-    }
+def _points(chart: Chart, thetas: Array, name: str, marker: Look, **more: Any) -> None:
+    hover = f"{name}: (%{{x:.3~g}}, %{{y:.3~g}})<extra></extra>"
+    chart.marks(thetas[:, 0], thetas[:, 1], marker, name=name, hovertemplate=hover, **more)
 
 
 def _rings(clouds: Clouds) -> dict[float, Array]:
@@ -131,8 +94,3 @@ def _rings(clouds: Clouds) -> dict[float, Array]:
                 found[float(level)] = ray[met]
                 break
     return found
-
-
-def _ring(level: float, place: Array, theme: Theme) -> dict[str, Any]:
-    where = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle", "bgcolor": BACKGROUND[theme]}
-    return note(plain_number(10.0**level), x=float(place[0]), y=float(place[1]), colour=MUTED[theme], size=12) | where

@@ -7,9 +7,10 @@ import numpy as np
 from ...studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT
 from ...studies.sparsity.l1.single_run import Path
 from ...studies.sparsity.simplex.sampling_vs_frank_wolfe import BesideSampling
+from ..chart import Chart
 from ..figure import Figure
-from ..log_chart import BOTTOM, TOP, curves_chart, through
-from ..style import FAMILIES, LEGEND, LEGEND_ROW, MUTED, TEXT, Theme, axis, frame, note
+from ..log_chart import curves_chart, through
+from ..style import FAMILIES, MUTED, Theme
 
 _SYMBOL = "diamond"
 _TRAINING = "excess risk on the training records"
@@ -140,48 +141,38 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure
 
 def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
     """Which vertex was chosen in each step: a row for every feature that matters, one for all others. height: px."""
-    colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
+    chart = Chart(theme, height, left=92, right=16, bottom=56)
+    colour, muted = chart.colours["frank_wolfe"], chart.muted
     places = np.flatnonzero(path.truth)
     stored = path.columns < len(path.truth)
     row = np.zeros(len(path.columns))
     for level, place in enumerate(places, start=1):
         row[path.columns == place] = level
     steps, wrong = np.arange(1.0, len(path.columns) + 1.0), (row > 0) & ~path.right
-    traces = []
     for name, chosen, symbol, ink in (
         ("right column and sign", path.right, _SYMBOL, colour),
         ("right column, wrong sign", wrong, f"{_SYMBOL}-open", colour),
         ("a column that does not matter", (row == 0) & stored, "circle-open", muted),
         ("a column that is zero", ~stored, "line-ns-open", muted),
     ):
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": steps[chosen],
-                "y": row[chosen],
-                "customdata": path.columns[chosen] + 1,
-                "name": name,
-                "showlegend": bool(chosen.any()),
-                "cliponaxis": False,
-                "marker": {"symbol": symbol, "size": 9, "color": ink, "line": {"width": 1.5, "color": ink}},
-                "hovertemplate": "step %{x}<br>column %{customdata:,}<extra>%{fullData.name}</extra>",
-            }
+        chart.marks(
+            steps[chosen],
+            row[chosen],
+            {"symbol": symbol, "size": 9, "color": ink, "line": {"width": 1.5, "color": ink}},
+            customdata=path.columns[chosen] + 1,
+            name=name,
+            showlegend=bool(chosen.any()),
+            cliponaxis=False,
+            hovertemplate="step %{x}<br>column %{customdata:,}<extra>%{fullData.name}</extra>",
         )
     names = ["others", *(f"{'+' if path.truth[place] > 0 else '−'} column {place + 1}" for place in places)]
-    title = {"text": "step", "standoff": 6, "font": {"size": 14}}
-    entries = sum(bool(trace["showlegend"]) for trace in traces)
-    bottom = BOTTOM + 2 + entries * LEGEND_ROW
-    layout = frame(theme, height) | {
-        "margin": {"l": 92, "r": 16, "t": TOP, "b": bottom},
-        "showlegend": True,
-        "legend": LEGEND | {"orientation": "v", "y": -BOTTOM / (height - TOP - bottom)},
-        "xaxis": axis(theme) | {"title": title, "range": [0.0, len(steps) + 1.0], "showgrid": False},
-        "yaxis": axis(theme)
-        | {"tickvals": list(range(len(names))), "ticktext": names, "range": [-0.6, len(names) - 0.4]},
-        "annotations": [note("the vertex that was chosen", x=0, y=1, yshift=18, colour=TEXT[theme], size=14)],
-    }
-    return Figure(traces, layout | {"meta": {"narrow": {}}})
+    chart.heading("the vertex that was chosen")
+    return chart.below(
+        chart.axis("step", 6, range=[0.0, len(steps) + 1.0], showgrid=False),
+        chart.axis(tickvals=list(range(len(names))), ticktext=names, range=[-0.6, len(names) - 0.4]),
+        drop=54,
+        stacked=True,
+    )
 
 
 def _noise(found: AgainstT) -> str:

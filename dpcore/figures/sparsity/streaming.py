@@ -4,44 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
 from ...studies.sparsity.streaming.regret import Play, RegretCurve
+from ..chart import Chart
 from ..figure import Figure
-from ..style import (
-    BACKGROUND,
-    FAMILIES,
-    LEGEND,
-    LEGEND_ROW,
-    MUTED,
-    TEXT,
-    Theme,
-    axis,
-    end_labels,
-    flag,
-    frame,
-    last_drawn,
-    line,
-    log_axis,
-    note,
-    plain_number,
-    thinned,
-    vertical,
-    with_opacity,
-)
+from ..log_chart import positive
+from ..style import Look, Theme, plain_number, with_opacity
 
-_TOP, _BOTTOM, _LEFT, _RIGHT = 30, 54, 58, 176
-_NARROW = {"l": 52, "r": 30, "t": _TOP}
+_RIGHT, _PHONE = 176, (52, 30)  # px of margins, on a phone left and right
 _DEPTH = 4.0
 _BELOW = 1e-9  # where a band's edge at or below 0 goes: below every axis
-_FLAG = 110  # px on the axis that the cursor's flag and the gaps beside it take
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up")
-_GAP, _SHARE = 62, 0.42  # between the panels of a play, and of its height for the upper one
+_SHARE = 0.42  # of a play's height for the upper panel
 _MOST_DOTS = 2000
-_TITLE = "regret: cost beyond that of the best arm"
 
 
 def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, height: int) -> Figure:
@@ -50,48 +28,40 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
     curves: of the same lengths, at most four, by growing p. Two orders of growth are shown as shapes: what they make of
     the largest p, given the smallest p's regret on the longest stream. steps: where the cursor stands. height: px.
     """
-    colour = FAMILIES[theme]["sampling"]
-    traces: list[dict[str, Any]] = []
-    ends: list[tuple[str, float, str, str]] = []
+    chart = Chart(theme, height, "T", right=_RIGHT)
+    colour = chart.colours["sampling"]
     shown: list[Array] = []  # what the axis must hold
     hidden = 0
     for curve, symbol in zip(curves, _SYMBOLS, strict=False):
         name = f"p = {curve.p:,}"
         hidden += int((curve.expected <= 0.0).sum())
         shown += [curve.q10, curve.q90, curve.expected, curve.bound]
-        low, high = (np.where(np.isfinite(q), np.maximum(q, _BELOW), np.nan) for q in (curve.q10, curve.q90))
-        traces += _band(curve.steps, low, high, colour, "y", legend=curve is curves[0])
-        measured = line(curve.steps, _positive(curve.expected), colour, name, "y", width=3, over="T")
-        traces.append(measured | _markers(curve.steps, steps, symbol, colour))
-        traces.append(line(curve.steps, curve.bound, colour, f"{name}: bound", "y", dash="dash", over="T"))
-        ends.append(("y", last_drawn(measured["y"]), name, colour))
-        ends.append(("y", last_drawn(curve.bound), f"{name}: bound", colour))
+        chart.band(curve.steps, curve.q10, curve.q90, colour, floor=_BELOW, legend=curve is curves[0])
+        expected = np.where(curve.expected > 0, curve.expected, np.nan)
+        sizes = np.where(curve.steps == steps, 12.0, 7.0)
+        marker = {"symbol": symbol, "size": sizes, "color": colour, "opacity": 1}
+        chart.marked(curve.steps, expected, colour, name, marker, label=name, width=3)
+        chart.curve(curve.steps, curve.bound, colour, f"{name}: bound", label=f"{name}: bound", dash="dash")
     for values, label, dash in _shapes(curves):
-        traces.append(line(curves[-1].steps, values, MUTED[theme], label, "y", dash=dash, over="T"))
+        chart.curve(curves[-1].steps, values, chart.muted, label, label=label, dash=dash)
         shown.append(values)
-        ends.append(("y", last_drawn(values), label, MUTED[theme]))
-
-    panel = _decades(shown)
-    span = curves[0].steps if curves else np.array([10.0, 1000.0])
-    notes = [note(_TITLE, x=0, y=1, yshift=18, colour=TEXT[theme], size=14)]
+    chart.heading("regret: cost beyond that of the best arm")
     if hidden:
         text = f"not drawn: {hidden} of the means, which are not above 0"
-        notes.append(note(text, x=0.01, y=0, yshift=10, colour=MUTED[theme], size=12))
-    cursor = flag(f"T = {steps:,}", steps, TEXT[theme], BACKGROUND[theme])
-    labels, beyond = end_labels(ends, {"y": (panel, height - _TOP - _BOTTOM)}, theme, ("y",))
-    made = frame(theme, height) | {
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
-        "showlegend": False,
-        "xaxis": _steps_axis(theme, span, steps, 600.0) | {"title": _words("steps T")},
-        "yaxis": log_axis(theme, *panel),
-        "shapes": [vertical(steps, MUTED[theme])],
-        "annotations": [*notes, cursor, *labels],
-        "meta": {
-            "narrow": _with_legend(traces, height)
-            | {"xaxis": _steps_axis(theme, span, steps, 250.0), "annotations": [*notes, cursor, *beyond]}
-        },
-    }
-    return Figure(traces, made)
+        chart.write(text, 0.01, 0, chart.muted, 12, yshift=10)
+    chart.cursor(steps, f"T = {steps:,}")
+    span = curves[0].steps if curves else np.array([10.0, 1000.0])
+    low, high = math.log10(span[0]) - 0.06, math.log10(span[-1]) + 0.06
+    ticks: Look = {}
+    if high - low < _DEPTH:
+        places = [m * 10.0**k for k in range(math.floor(low), math.ceil(high)) for m in (1.0, 2.0, 5.0)]
+        ticks = {"tickvals": places, "ticktext": [plain_number(place) for place in places]}
+    return chart.beside(
+        chart.cursor_axes(span, steps, (600, 250), beyond=0.06, room=55, spare=0.05, title="steps T", **ticks),
+        chart.log_axis(*_decades(shown)),
+        phone=_PHONE,
+        rows=chart.entries() + 1,
+    )
 
 
 def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
@@ -100,63 +70,44 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     The bounds speak of the end of the stream and stand there. Arms are counted from 1; of long streams every second,
     third, ... is drawn. height: px.
     """
-    colour, quiet = FAMILIES[theme]["sampling"], FAMILIES[theme]["reference"]
+    chart = Chart(theme, height, "step", right=_RIGHT, upper=_SHARE)
+    colour, quiet = chart.colours["sampling"], chart.colours["reference"]
     every = math.ceil(len(play.arms) / _MOST_DOTS)
     T, p = float(play.plan.steps), play.plan.spec.p
-    dots = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": np.arange(1, len(play.arms) + 1, every),
-        "y": play.arms[::every] + 1,
-        "yaxis": "y",
-        "name": "arm played",
-        "marker": {"size": 4, "color": with_opacity(colour, 0.55)},
-        "showlegend": True,
-        "hovertemplate": "step %{x}: arm %{y}<extra></extra>",
-    }
-    best = line(play.marks[1:], play.leader[1:] + 1, quiet, "best arm so far", "y", width=2, over="step")
-    best["line"] |= {"shape": "hv"}
-    edge = [
-        _end(T, play.bound, "bound on the mean", "diamond", colour),
-        _end(T, play.one_run, "bound for 9 of 10 runs", "diamond-open", colour),
-    ]
-    traces = [
-        best,
-        dots,
-        *_band(play.marks, play.q10, play.q90, colour, "y2", legend=True),
-        line(play.marks, play.expected, quiet, "exact mean", "y2", over="step"),
-        line(play.marks, play.regret, colour, "this run", "y2", width=3, over="step"),
-        *edge,
-    ]
-    drawing = height - _TOP - _BOTTOM - _GAP
-    split = 1 - _SHARE * drawing / (height - _TOP - _BOTTOM)
-    low_top = (1 - _SHARE) * drawing / (height - _TOP - _BOTTOM)
+    chart.curve(play.marks[1:], play.leader[1:] + 1, quiet, "best arm so far", width=2)
+    chart.traces[-1]["line"] |= {"shape": "hv"}
+    chart.end(play.leader + 1, "best arm", quiet)
+    chart.marks(
+        np.arange(1, len(play.arms) + 1, every),
+        play.arms[::every] + 1,
+        {"size": 4, "color": with_opacity(colour, 0.55)},
+        name="arm played",
+        showlegend=True,
+        hovertemplate="step %{x}: arm %{y}<extra></extra>",
+    )
+    chart.band(play.marks, play.q10, play.q90, colour, axis="y2")
+    chart.curve(play.marks, play.expected, quiet, "exact mean", axis="y2", label="exact mean")
+    chart.curve(play.marks, play.regret, colour, "this run", axis="y2", label="this run", width=3)
+    for y, name, symbol in (
+        (play.bound, "bound on the mean", "diamond"),
+        (play.one_run, "bound for 9 of 10 runs", "diamond-open"),
+    ):
+        look = {"symbol": symbol, "size": 10, "color": colour, "line": {"color": colour, "width": 2}}
+        more = {"cliponaxis": False, "showlegend": True, "hovertemplate": f"{name}: %{{y:.4~g}}<extra></extra>"}
+        chart.marks(np.array([T]), np.array([y]), look, "y2", name=name, **more)
+        chart.end([y], name, colour, "y2")
     heights = np.concatenate([play.q10, play.q90, play.regret, [0.0, play.bound, play.one_run]])
     low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
-    panel = (low - 0.06 * (high - low), high + 0.06 * (high - low))
-    arms = (0.5 - 0.03 * p, 1.03 * p + 0.5)
-    ends = [
-        ("y", float(play.leader[-1] + 1), "best arm", quiet),
-        ("y2", float(play.expected[-1]), "exact mean", quiet),
-        ("y2", float(play.regret[-1]), "this run", colour),
-        *(("y2", trace["y"][0], trace["name"], colour) for trace in edge),
-    ]
-    titles = [
-        note("arm played in each step of one run", x=0, y=1, yshift=18, colour=TEXT[theme], size=14),
-        note("regret so far", x=0, y=low_top, yshift=18, colour=TEXT[theme], size=14),
-    ]
-    panels = {"y": (arms, _SHARE * drawing), "y2": (panel, (1 - _SHARE) * drawing)}
-    labels, _ = end_labels(ends, panels, theme, ())  # both panels hold all that is drawn
-    made = frame(theme, height) | {
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
-        "showlegend": False,
-        "xaxis": axis(theme) | {"range": [0.0, 1.01 * T], "anchor": "y2", "title": _words("steps so far"), "nticks": 8},
-        "yaxis": axis(theme) | {"domain": [split, 1], "range": list(arms), "tickvals": sorted({1, (p + 1) // 2, p})},
-        "yaxis2": axis(theme) | {"domain": [0, low_top], "range": list(panel), "nticks": 6},
-        "annotations": [*titles, *labels],
-        "meta": {"narrow": _with_legend(traces, height) | {"annotations": titles, "xaxis": {"nticks": 5}}},
-    }
-    return Figure(traces, made)
+    panel = [low - 0.06 * (high - low), high + 0.06 * (high - low)]
+    chart.heading("arm played in each step of one run")
+    chart.heading("regret so far", "y2")
+    return chart.beside(
+        [chart.axis("steps so far", range=[0.0, 1.01 * T], nticks=8), {"nticks": 5}],
+        chart.axis(range=[0.5 - 0.03 * p, 1.03 * p + 0.5], tickvals=sorted({1, (p + 1) // 2, p})),
+        chart.axis(range=panel, nticks=6),
+        phone=_PHONE,
+        rows=chart.entries() + 1,
+    )
 
 
 def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
@@ -178,70 +129,10 @@ def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
     return made
 
 
-def _band(x: Any, low: Array, high: Array, colour: str, panel: str, *, legend: bool) -> list[dict[str, Any]]:
-    edge = {"type": "scatter", "mode": "lines", "yaxis": panel, "x": x, "line": {"width": 0}, "hoverinfo": "skip"}
-    upper = edge | {"y": high, "showlegend": False}
-    fill: dict[str, Any] = {"fill": "tonexty", "fillcolor": with_opacity(colour, 0.2), "name": "8 of 10 runs"}
-    fill |= {"showlegend": legend and bool(np.isfinite(low).any())}
-    return [upper, edge | {"y": low} | fill]
-
-
-def _markers(x: Array, at: int, symbol: str, colour: str) -> dict[str, Any]:
-    """Markers at the computed lengths; the one under the cursor is larger."""
-    marker = {"symbol": symbol, "size": np.where(x == at, 12.0, 7.0), "color": colour, "opacity": 1}
-    return {"mode": "lines+markers", "marker": marker, "cliponaxis": False}
-
-
-def _end(x: float, y: float, name: str, symbol: str, colour: str) -> dict[str, Any]:
-    """A statement about the end of the stream."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": np.array([x]),
-        "y": np.array([y]),
-        "yaxis": "y2",
-        "name": name,
-        "marker": {"symbol": symbol, "size": 10, "color": colour, "line": {"color": colour, "width": 2}},
-        "cliponaxis": False,
-        "showlegend": True,
-        "hovertemplate": f"{name}: %{{y:.4~g}}<extra></extra>",
-    }
-
-
-def _positive(values: Array) -> Array:
-    return np.where(values > 0, values, np.nan)
-
-
 def _decades(curves: Sequence[Array]) -> tuple[float, float]:
     """Exponents of a log axis that holds every positive value, four powers of ten at most."""
-    values = np.concatenate([np.asarray(curve, float) for curve in curves]) if curves else np.empty(0)
-    values = values[np.isfinite(values) & (values > 0)]
+    values = positive(curves)
     if not len(values):
         return 0.0, 1.0
     high = math.log10(values.max()) + 0.15
     return max(math.log10(values.min()) - 0.15, high - _DEPTH), high
-
-
-def _steps_axis(theme: Theme, steps: Array, at: int, width: float) -> dict[str, Any]:
-    """A log axis whose tick labels leave room for the cursor's flag where the drawing is `width` px wide or wider."""
-    low, high = math.log10(steps.min()) - 0.06, math.log10(steps.max()) + 0.06
-    made = log_axis(theme, low, high)
-    if high - low < _DEPTH:
-        ticks = [m * 10.0**k for k in range(math.floor(low), math.ceil(high)) for m in (1.0, 2.0, 5.0)]
-        made |= {"tickvals": ticks, "ticktext": [plain_number(tick) for tick in ticks]}
-    return thinned(made, at, _FLAG / 2 / width * (high - low) + 0.05, width)
-
-
-def _words(text: str) -> dict[str, Any]:
-    return {"text": text, "standoff": 10, "font": {"size": 14}}
-
-
-def _with_legend(traces: Sequence[dict[str, Any]], height: int) -> dict[str, Any]:
-    """What a phone needs: names below the axis instead of behind the curves' ends."""
-    below = _BOTTOM + LEGEND_ROW * (1 + sum(bool(trace["showlegend"]) for trace in traces))
-    return {
-        "height": height - _BOTTOM + below,
-        "margin": _NARROW | {"b": below},
-        "showlegend": True,
-        "legend": LEGEND | {"y": -(_BOTTOM + 2) / (height - _TOP - _BOTTOM)},
-    }

@@ -13,7 +13,7 @@ from typing import Any
 from dpcore.audit.attack_success import AttackSuccess
 from dpcore.core.validation import check_real, integer, one_of, positive, shown
 from dpcore.data import Source
-from dpcore.figures import FAMILIES
+from dpcore.figures.style import FAMILIES
 from pages.decide.briefing.words import learned
 
 # Said on every briefing: what the label cannot know.
@@ -108,7 +108,7 @@ class Briefing:
     """A decision and what it rests on.
 
     title: the question. source: words for records and outcomes. mechanism, family: its label, and its colour's key in
-    `figures.FAMILIES`. n: records. measure: what points are counted of. at_most: points that can be given up. budget:
+    `FAMILIES`. n: records. measure: what points are counted of. at_most: points that can be given up. budget:
     the smallest epsilon that does. reference, score, floor: the measure, in [-1, 1], of the best model without privacy,
     on average of the releases at promise.epsilon, and of the larger class (0 of r_squared). people: the price in
     people. needed: records that would make promise.epsilon lose no more than at_most. confidence: of all intervals.

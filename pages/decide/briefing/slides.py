@@ -7,7 +7,7 @@ import io
 import math
 from typing import Any
 
-from dpcore.figures import FAMILIES, LARGER, MUTED, TEXT
+from dpcore.figures.style import FAMILIES, LARGER, MUTED, TEXT
 from pages.decide.briefing import words
 from pages.decide.briefing.content import Briefing
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
 from typing import Any
 
-from dpcore.figures import plain_number
+from dpcore.figures.style import plain_number
 
 Document = dict[str, Any]
 _NOTHING = 0.05  # points that are shown as none

@@ -1,4 +1,4 @@
-"""What the chart of a reproduction shows; `figures.reproduction_figure` draws it."""
+"""What the chart of a reproduction shows; `figures.sources.reproductions` draws it."""
 
 from __future__ import annotations
 

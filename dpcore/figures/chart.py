@@ -1,0 +1,352 @@
+"""The builder of all charts: curves, bands, marks and words one after the other, then the layout, wide and narrow.
+
+Traces and annotations are plain dictionaries with explicit colours; a template would bring its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import Array
+from .figure import Figure
+from .labels import Ends, end_labels
+from .style import BACKGROUND, FAMILIES, GRID, MUTED, TEXT, Look, Theme, note, short_number, with_opacity
+
+LEGEND_ROW = 20  # px; on a phone every entry has its own
+_LEGEND: Look = {"orientation": "h", "traceorder": "normal", "x": 0, "yanchor": "top", "font": {"size": 13}}
+_DROP = 56  # px from a drawing's lower edge to the legend
+_HIDDEN = {"showlegend": False, "hoverinfo": "skip"}
+
+
+class Chart:
+    """The parts of one chart so far, and its layout.
+
+    height: px of the whole. over: what the x-axis holds, in hover texts. left, right, top, bottom: px of the margins,
+    without a legend. upper: the share of the upper panel where there are two, `gap` px apart: "y" above "y2".
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        height: int,
+        over: str = "ε",
+        *,
+        left: int = 58,
+        right: int = 156,
+        top: int = 30,
+        bottom: int = 54,
+        upper: float = 1.0,
+        gap: int = 62,
+    ) -> None:
+        self.theme, self.height, self.over = theme, height, over
+        self.colours, self.text, self.muted, self.paper = FAMILIES[theme], TEXT[theme], MUTED[theme], BACKGROUND[theme]
+        self.left, self.right, self.top, self.bottom = left, right, top, bottom
+        whole = height - top - bottom
+        drawn = whole - (gap if upper < 1.0 else 0)
+        self.panels = {"y": upper * drawn, "y2": (1 - upper) * drawn}  # their heights in px
+        self.split, self.low_top = 1 - upper * drawn / whole, (1 - upper) * drawn / whole
+        self.traces: list[Look] = []
+        self.notes: list[Look] = []
+        self.shapes: list[Look] = []
+        self.ends: Ends = []
+
+    # Marks
+
+    def curve(
+        self,
+        x: Any,
+        y: Any,
+        colour: str,
+        name: str,
+        *,
+        axis: str = "y",
+        label: str = "",
+        width: float = 1.5,
+        dash: str = "solid",
+        legend: bool = True,
+        floor: float = -math.inf,
+        **more: Any,
+    ) -> None:
+        """Add a line, drawn where it is at `floor` or above; one without any point has no place in the legend.
+
+        label: behind its end. more: what else plotly.js is told of the trace.
+        """
+        heights = np.asarray(y, float)
+        if label:
+            self.end(heights, label, colour, axis)
+        if floor > -math.inf:
+            heights = np.where(heights >= floor, heights, np.nan)
+        trace = {
+            "type": "scatter",
+            "mode": "lines",
+            "x": np.asarray(x, float),
+            "y": heights,
+            "yaxis": axis,
+            "name": name,
+            "line": {"color": colour, "width": width, "dash": dash},
+            "showlegend": legend and bool(np.isfinite(heights).any()),
+            "hovertemplate": f"{self.over} = %{{x}}<br>{name}: %{{y:.3~g}}<extra></extra>",
+        }
+        self.traces.append(trace | more)
+
+    def level(self, x: Any, y: float, colour: str, name: str, **look: Any) -> None:
+        """Add a horizontal line from the first place on the axis to the last."""
+        self.curve([x[0], x[-1]], [y, y], colour, name, **look)
+
+    def marked(self, x: Any, y: Any, colour: str, name: str, marker: Look, **look: Any) -> None:
+        """Add a curve with markers at its points, none of them cut off by the edge of the drawing."""
+        self.curve(x, y, colour, name, mode="lines+markers", marker=marker, cliponaxis=False, **look)
+
+    def marks(self, x: Any, y: Any, marker: Look, axis: str = "y", **more: Any) -> None:
+        """Add markers alone."""
+        self.traces.append(
+            {"type": "scatter", "mode": "markers", "x": x, "y": y, "yaxis": axis, "marker": marker} | more
+        )
+
+    def dot(self, x: Any, y: Any, colour: str, axis: str = "y", **look: Any) -> None:
+        """Add what stands where curves meet the cursor."""
+        marker = {"color": colour, "size": 11, "line": {"color": self.paper, "width": 2}} | look
+        self.marks(np.asarray(x, float), np.asarray(y, float), marker, axis, cliponaxis=False, **_HIDDEN)
+
+    def band(
+        self,
+        x: Any,
+        low: Any,
+        high: Any,
+        colour: str,
+        name: str = "8 of 10 runs",
+        *,
+        axis: str = "y",
+        legend: bool = True,
+        floor: float = -math.inf,
+        opacity: float = 0.2,
+    ) -> None:
+        """Add what lies between two curves where both are there, cut at `floor`: a log axis would leave out an edge at
+        or below 0."""
+        x, low, high = (np.asarray(values, float) for values in (x, low, high))
+        known = np.isfinite(low) & np.isfinite(high)
+        edge = {"type": "scatter", "mode": "lines", "x": x[known], "yaxis": axis, "line": {"width": 0}} | _HIDDEN
+        fill = {"fill": "tonexty", "fillcolor": with_opacity(colour, opacity), "name": name}
+        self.traces.append(edge | {"y": np.maximum(high[known], floor)})
+        lower = {"y": np.maximum(low[known], floor), "showlegend": legend and bool(known.any())}
+        self.traces.append(edge | fill | lower)
+
+    def zero_or_below(self, x: Any, y: Any, colour: str, name: str, floor: float, axis: str = "y") -> None:
+        """Add triangles on the lower edge of a log axis where a curve is at or below 0; hovering shows the value."""
+        x, heights = np.asarray(x, float), np.asarray(y, float)
+        hidden = heights <= 0
+        self.marks(
+            x[hidden],
+            np.full(int(hidden.sum()), floor),
+            {"symbol": "triangle-down-open", "size": 11, "color": colour, "line": {"width": 2}},
+            axis,
+            customdata=heights[hidden],
+            name=f"{name}: 0 or below",
+            showlegend=bool(hidden.any()),
+            cliponaxis=False,
+            hovertemplate=f"{self.over} = %{{x}}<br>{name}: %{{customdata:.3~g}}<extra></extra>",
+        )
+
+    # Words
+
+    def end(self, y: Any, text: str, colour: str, axis: str = "y") -> None:
+        """Have a label behind the last value that is drawn."""
+        heights = np.asarray(y, float)
+        drawn = heights[np.isfinite(heights)]
+        if len(drawn):
+            self.ends.append((axis, float(drawn[-1]), text, colour))
+
+    def write(self, text: str, x: float, y: float, colour: str = "", size: int = 13, **place: Any) -> None:
+        """Add words, in the colour of text where none is given; their place is in shares of the drawing."""
+        self.notes.append(note(text, x=x, y=y, colour=colour or self.text, size=size, **place))
+
+    def heading(self, text: str, axis: str = "y") -> None:
+        """Say above a panel what it shows."""
+        self.write(text, 0, 1 if axis == "y" else self.low_top, size=14, yshift=18)
+
+    def cursor(self, at: float, words: str, *, logarithmic: bool = True) -> None:
+        """Add a line across, and its value in the place of a tick label.
+
+        By the name "cursor" a browser finds both, to move them while a slider is dragged.
+        """
+        self.vertical(at)
+        place: Look = {"name": "cursor", "xref": "x", "xanchor": "center", "yanchor": "top", "yshift": -3}
+        x = math.log10(at) if logarithmic else at
+        self.write(words, x, 0, self.paper, bgcolor=self.text, borderpad=3, **place)
+
+    def vertical(self, x: float, **look: Any) -> None:
+        """Add a line across the chart."""
+        place = {"name": "cursor", "type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1}
+        self.shapes.append(place | {"line": {"color": self.muted, "width": 1.5} | look})
+
+    def shade(self, low: float, high: float, colour: str, opacity: float) -> None:
+        """Shade an interval of the x-axis."""
+        place = {"type": "rect", "xref": "x", "yref": "paper", "x0": low, "x1": high, "y0": 0, "y1": 1}
+        self.shapes.append(place | {"layer": "below", "fillcolor": with_opacity(colour, opacity), "line": {"width": 0}})
+
+    # Axes
+
+    def axis(self, title: str = "", standoff: int = 10, **more: Any) -> Look:
+        """An axis, with a title `standoff` px from its tick labels; more: what else plotly.js is told of it."""
+        grid = GRID[self.theme]
+        ticks = {"tickfont": {"color": self.text, "size": 13}, "automargin": False}
+        made = {"gridcolor": grid, "linecolor": grid, "tickcolor": grid, "zeroline": False} | ticks | more
+        return made | {"title": axis_title(title, standoff)} if title else made
+
+    def log_axis(self, low: float, high: float, **more: Any) -> Look:
+        """A log axis between two powers of ten."""
+        decades = range(math.floor(low), math.ceil(high) + 1)
+        # An axis that shows one power of ten at most needs ticks between them.
+        mantissas = (1.0,) if sum(low <= k <= high for k in decades) > 1 else (1.0, 2.0, 5.0)
+        ticks = [mantissa * 10.0**k for k in decades for mantissa in mantissas]
+        shown: Look = {"tickvals": ticks, "ticktext": [short_number(tick) for tick in ticks]}
+        return self.axis(type="log", range=[low, high], **shown | more)
+
+    def cursor_axes(
+        self,
+        span: Sequence[float] | Array,
+        at: float,
+        widths: Sequence[float],
+        *,
+        beyond: float = 0.05,
+        room: float = 75,
+        spare: float = 0.0,
+        **more: Any,
+    ) -> list[Look]:
+        """A log axis for drawings of these widths in px, whose tick labels leave room for the cursor's flag.
+
+        beyond: powers of ten before and after the span. room, spare: px and powers of ten that are kept free.
+        """
+        low, high = math.log10(span[0]) - beyond, math.log10(span[-1]) + beyond
+        made = self.log_axis(low, high, **more)
+        return [thinned(made, at, room / width * (high - low) + spare, width) for width in widths]
+
+    # Layouts
+
+    def figure(
+        self,
+        x: Look,
+        y: Look,
+        y2: Look | None = None,
+        *,
+        narrow: Look | None = None,
+        size: int = 14,
+        **layout: Any,
+    ) -> Figure:
+        """The chart without a legend.
+
+        narrow: what changes where it is narrow. size: px of text that has none of its own. layout: what else there is.
+        """
+        made = {
+            "height": self.height,
+            "template": {},
+            "paper_bgcolor": self.paper,
+            "plot_bgcolor": self.paper,
+            "font": {"color": self.text, "size": size, "family": "Source Sans, Source Sans Pro, sans-serif"},
+            "hovermode": "closest",
+            "hoverlabel": {"font": {"size": size}},
+            "uirevision": "keep",
+            "margin": {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom},
+            "showlegend": False,
+            "xaxis": x,
+            "yaxis": y,
+            "shapes": self.shapes,
+            "annotations": self.notes,
+        }
+        if y2 is not None:
+            made["yaxis2"] = y2
+        return Figure(self.traces, made | layout | {"meta": {"narrow": narrow or {}}})
+
+    def below(
+        self,
+        x: Look,
+        y: Look,
+        y2: Look | None = None,
+        *,
+        rows: int | None = None,
+        row: int = LEGEND_ROW,
+        drop: int = _DROP,
+        stacked: bool = False,
+        **layout: Any,
+    ) -> Figure:
+        """The chart with a legend below its axis; what ends outside the axis is said at its edge.
+
+        rows: of the legend, one for each entry where it is None, of `row` px. drop, stacked: see `legend`.
+        """
+        _, outside = end_labels(self.ends, {"y": y}, self.panels, self.theme)
+        more = row * (self.entries() if rows is None else rows)
+        legend = self.legend(self.height, more, drop=drop, stacked=stacked)
+        return self.figure(x, y, y2, **legend | {"annotations": [*self.notes, *outside]} | layout)
+
+    def beside(
+        self,
+        x: Sequence[Look],
+        y: Look,
+        y2: Look | None = None,
+        *,
+        phone: tuple[int, int] = (54, 34),
+        rows: int | None = None,
+        row: int = LEGEND_ROW,
+        drop: int = _DROP,
+        taken: int = 0,
+        wide: Sequence[Look] = (),
+    ) -> Figure:
+        """The chart with labels behind the ends of curves; where it is narrow, taller with a legend in their place.
+
+        x: the axis wide and narrow. phone: margins left and right where it is narrow. rows, row, drop: see `below`.
+        taken: px that the drawing is lower there. wide: words that only a wide chart has.
+        """
+        labels, outside = end_labels(self.ends, {"y": y, "y2": y2 or {}}, self.panels, self.theme)
+        if y2 is not None:
+            x = [each | {"anchor": "y2"} for each in x]
+            y, y2 = y | {"domain": [self.split, 1]}, y2 | {"domain": [0, self.low_top]}
+        more = row * (self.entries() if rows is None else rows)
+        legend = self.legend(self.height + more, more + taken, drop=drop, sides=phone)
+        narrow = legend | {"xaxis": x[1], "annotations": [*self.notes, *outside]}
+        return self.figure(x[0], y, y2, narrow=narrow, annotations=[*self.notes, *wide, *labels])
+
+    def entries(self) -> int:
+        """How many traces the legend lists."""
+        return sum(bool(trace.get("showlegend", True)) for trace in self.traces)
+
+    def legend(
+        self,
+        height: int,
+        more: int,
+        *,
+        drop: int = _DROP,
+        stacked: bool = False,
+        sides: tuple[int, int] | None = None,
+    ) -> Look:
+        """Height, margins and legend of a chart with a legend of `more` px below its axis.
+
+        drop: px from the drawing to the legend. stacked: each entry has a row. sides: other margins left and right.
+        """
+        (left, right), below = sides or (self.left, self.right), self.bottom + more
+        legend = _LEGEND | {"y": -drop / max(height - self.top - below, 1)}
+        return {
+            "height": height,
+            "margin": {"l": left, "r": right, "t": self.top, "b": below},
+            "showlegend": True,
+            "legend": legend | {"orientation": "v"} if stacked else legend,
+        }
+
+
+def axis_title(text: str, standoff: int) -> Look:
+    """An axis's title, so many px from its tick labels."""
+    return {"text": text, "standoff": standoff, "font": {"size": 14}}
+
+
+def thinned(made: Look, at: float, room: float, width: float) -> Look:
+    """A log axis without the tick labels that are closer than `room` powers of ten to the cursor `at`; on a drawing
+    narrower than 300 px, without every other one."""
+    every = 2 if width < 300 else 1
+    shown = [
+        text if abs(math.log10(tick) - math.log10(at)) > room and k % every == 0 else ""
+        for k, (tick, text) in enumerate(zip(made["tickvals"], made["ticktext"], strict=True))
+    ]
+    return made | {"ticktext": shown}
