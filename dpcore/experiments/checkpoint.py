@@ -42,9 +42,10 @@ class Journal:
 
     >>> import tempfile
     >>> place = Path(tempfile.mkdtemp(), "table.csv.unfinished")
-    >>> with Journal(place, Experiment(n=100)) as journal:
+    >>> from dpcore import Problem
+    >>> with Journal(place, Experiment(Problem(n=100))) as journal:
     ...     journal.keep(0, [{"mean": 0.5}])
-    >>> with Journal(place, Experiment(n=100), resume=True) as journal:
+    >>> with Journal(place, Experiment(Problem(n=100)), resume=True) as journal:
     ...     journal.known
     {0: [{'mean': 0.5}]}
     """

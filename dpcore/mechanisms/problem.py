@@ -28,7 +28,7 @@ class Problem:
     noise, >= 0. Frozen, hashable and picklable. Raises ValueError for values outside these rules.
 
     >>> Problem("synthetic").n, Problem().p
-    (5000, 30)
+    (5000, 31)
     """
 
     source: str = "breast_cancer"

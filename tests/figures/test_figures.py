@@ -10,9 +10,9 @@ import pytest
 import dpcore
 from dpcore import Experiment, Problem
 from dpcore.figures.chart import Chart
-from dpcore.figures.labels import spread
+from dpcore.figures.labels import LABEL_HEIGHT, end_labels, spread
 from dpcore.figures.overview import cost_figure
-from dpcore.figures.style import BACKGROUND, FAMILIES, LABEL_HEIGHT, MUTED, TEXT, end_labels, plain_number
+from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT, plain_number
 
 from ..flat_fields import experiment_of
 
