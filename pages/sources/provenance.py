@@ -51,7 +51,7 @@ def traces(key: str) -> tuple[Trace, ...]:
     plan = calibrate(key, **SETTINGS, classes=classes)
     promise, conditions = cls.guarantee()
     return (
-        Trace("privacy", promise, conditions, plan.scale, cls.source, tests_of(key, "privacy")),
+        Trace("privacy", promise, conditions, plan.scale, cls.source, named_tests(key, "privacy")),
         *(
             Trace(
                 bound.form,
@@ -59,14 +59,14 @@ def traces(key: str) -> tuple[Trace, ...]:
                 bound.assumes,
                 bound.value,
                 bound.source,
-                tests_of(key, bound.form),
+                named_tests(key, bound.form),
             )
             for bound in bounds_of(plan)
         ),
     )
 
 
-def tests_of(key: str, form: Form) -> tuple[str, ...]:
+def named_tests(key: str, form: Form) -> tuple[str, ...]:
     """The tests that check a statement of this form about a mechanism, as file and name below tests/."""
     return tuple(test for name in (key, EVERY) for test in _named().get(name, {}).get(form, ()))
 
