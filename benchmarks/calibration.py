@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import dpcore
 from benchmarks.guests import Invitation
 from benchmarks.runner import Accuracy, Rival, Work
-from dpcore.core.privacy import Plan
+from dpcore.mechanisms.plan import Plan
 
 DELTA = 1e-6
 # Mechanisms whose noise dp-accounting can set as well.

@@ -30,10 +30,10 @@ from benchmarks.runner import Accuracy, Rival, Work
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.core.arrays import Array
 from dpcore.core.losses import get_loss
-from dpcore.core.privacy import Plan
 from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.mechanisms.frank_wolfe.vertex_runs import descend, models_of, risk_behind
+from dpcore.mechanisms.plan import Plan
 from dpcore.solvers.frank_wolfe.sparse import Table
 
 PER_ROW, SIZE, DELTA, SEEDS = 100, 5.0, 1e-6, 3

@@ -23,9 +23,9 @@ import dpcore
 from benchmarks.runner import Accuracy, Rival, Work
 from dpcore import Budget, Data, Domain, Spec
 from dpcore.core.arrays import Array
-from dpcore.core.privacy import Plan
 from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
+from dpcore.mechanisms.plan import Plan
 from dpcore.studies.geometry import excess_by_n, synthetic_data
 
 P_NORM, DELTA, ONE_TIMED = 1.5, 1e-6, "1 repetition timed"

@@ -22,12 +22,11 @@ _HOMES = {
     "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment"),
     "experiments.run": ("run",),
     "audit.attack_success": ("AttackSuccess", "odds_of"),
+    "mechanisms.plan": ("Plan", "Release"),
     "mechanisms.problem": ("Problem",),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
     "audit.report": ("AuditReport",),
-    "core.privacy": (
-        *("Bound", "Budget", "BudgetExceeded", "LargeDelta", "NotApplicable", "Plan", "Release", "Unconverged"),
-    ),
+    "core.privacy": (*("Bound", "Budget", "BudgetExceeded", "LargeDelta", "NotApplicable", "Unconverged"),),
     "core.records": ("Data",),
     "core.specification": ("Domain", "Spec"),
 }
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from .audit.attack_success import AttackSuccess, odds_of
     from .audit.game import Audit, run_audit
     from .audit.report import AuditReport
-    from .core.privacy import Bound, Budget, BudgetExceeded, LargeDelta, NotApplicable, Plan, Release, Unconverged
+    from .core.privacy import Bound, Budget, BudgetExceeded, LargeDelta, NotApplicable, Unconverged
     from .core.records import Data
     from .core.specification import Domain, Spec
     from .experiments.experiment import EPSILON_GRID, Axis, Experiment
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from .mechanisms import list_mechanisms, make_mechanism
     from .mechanisms.api import bounds_of, calibrate, solve
     from .mechanisms.estimators import PrivateClassifier, PrivateGaussianClassifier, PrivateRegressor
+    from .mechanisms.plan import Plan, Release
     from .mechanisms.problem import Problem
     from .studies.papers.exhibits import Finding, run_exhibit
 

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 
 from dpcore.core.arrays import Array
-from dpcore.core.privacy import Plan
 from dpcore.core.records import Data
 from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.output.gaussian import OutputGaussian
+from dpcore.mechanisms.plan import Plan
 
 
 def never_held() -> None:

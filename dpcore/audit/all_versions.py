@@ -18,8 +18,9 @@ from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
 from ..core.cancel import never
 from ..core.chunks import ChunkSizer
-from ..core.privacy import Budget, NotApplicable, Plan
+from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer
+from ..mechanisms.plan import Plan
 from .betting import ALPHAS
 from .bugs import SABOTAGES
 from .certificates import Scores

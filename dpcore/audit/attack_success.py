@@ -8,7 +8,7 @@ import math
 
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
-from ..core.privacy import Plan
+from ..mechanisms.plan import Plan
 from .certificates import lower_bound
 from .game import Audit
 

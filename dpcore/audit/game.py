@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import zlib
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,10 @@ from numpy.typing import NDArray
 from ..accounting.attack_limits import attack_cap
 from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
-from ..core.privacy import Budget, Plan
+from ..core.privacy import Budget
 from ..core.validation import integer
-from ..mechanisms import Mechanism, make_mechanism
+from ..mechanisms import make_mechanism
+from ..mechanisms.plan import Plan
 from . import certificates
 from .betting import BettingTest
 from .bugs import get_sabotage
@@ -58,7 +58,7 @@ class Audit:
         if self.plan.spec.n * self.plan.spec.p > _LARGEST_TABLE:
             raise ValueError(f"n p must be <= {_LARGEST_TABLE} in an audit, got {self.plan.spec.n * self.plan.spec.p}")
         self.claimed = claimed_plan(self.plan)
-        self.mechanism = cast(Mechanism, self.claimed.mechanism)
+        self.mechanism = self.claimed.mechanism
         # Asked of the plan itself: what was published may stand for less than what was spent.
         self.curve: TradeoffCurve = self.mechanism.claimed_curve(self.plan)
         self.target: Target = honest_target(self.plan, self.claimed)
@@ -195,7 +195,7 @@ def claimed_plan(plan: Plan) -> Plan:
     Neither `plan.scale` nor the ledger's scale is the claim: the fault may be in both. All knobs but the accounting are
     the plan's: they decide what an observer sees.
     """
-    made = cast(Mechanism, plan.mechanism)
+    made = plan.mechanism
     knobs = {field.name: getattr(made, field.name) for field in dc.fields(made) if field.init}
     return make_mechanism(made.key, **(knobs | {"accounting": "tight"})).calibrate(plan.spec, plan.spent)
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from typing import cast
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -22,11 +21,12 @@ from scipy.stats import laplace, norm
 
 from ..core.arrays import Array
 from ..core.losses import get_loss
-from ..core.privacy import Budget, Plan
+from ..core.privacy import Budget
 from ..core.records import Data
 from ..core.specification import Domain, Spec
 from ..core.validation import one_of
-from ..mechanisms import Mechanism, make_mechanism
+from ..mechanisms import make_mechanism
+from ..mechanisms.plan import Plan
 
 # Beyond every model that has a probability to speak of.
 FAR = 200.0
@@ -98,7 +98,7 @@ class HuberPair:
         >>> round(worst_for_gamma(plan).log_ratio(worst_for_gamma(plan).kink), 4)  # 1 + ln(3 / 2)
         1.4055
         """
-        law = cast(Mechanism, self.plan.mechanism).law
+        law = self.plan.mechanism.law
         zero, one = (law.log_density(slope[None] / self.plan.scale) for slope in self.slopes(theta))
         return float(zero - one) + math.log1p(self.bend / self.lam)
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses as dc
 import json
 import math
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from .._version import __version__
 from ..core.arrays import Array
-from ..core.privacy import Plan
 from ..core.records import Data
-from ..mechanisms import Mechanism
+from ..mechanisms.plan import Plan
 from .certificates import Certificate
 
 Verdict = Literal["no contradiction found", "suspicious", "contradicted"]
@@ -97,7 +96,7 @@ class AuditReport:
     def facts(self) -> dict[str, Any]:
         """Everything above, and all that is needed to repeat it, as what JSON can hold."""
         plan = self.plan
-        mechanism = cast(Mechanism, plan.mechanism)
+        mechanism = plan.mechanism
         return {
             "verdict": self.verdict,
             "claim": self.claim,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.privacy import Plan
 from ..core.records import Data
-from ..mechanisms import Mechanism
 from ..mechanisms.base import Prepared
 from ..mechanisms.noise.rounding import on_grid
+from ..mechanisms.plan import Plan
 
 Release = Callable[[Prepared, Sequence[np.random.Generator]], Array]
 
@@ -37,7 +35,7 @@ def honest_target(plan: Plan, claimed: Plan) -> Target:
 
     claimed: the plan that `plan.spent` asks for. NotApplicable where the mechanism knows no worst pair.
     """
-    mechanism = cast(Mechanism, plan.mechanism)
+    mechanism = plan.mechanism
     pair = mechanism.worst_pair(plan)
     zero, one = (mechanism.prepare(plan, data) for data in pair)
     return Target(pair, (zero, one), release_of(plan), score_of(claimed, zero, one))
@@ -45,11 +43,11 @@ def honest_target(plan: Plan, claimed: Plan) -> Target:
 
 def release_of(plan: Plan) -> Release:
     """The mechanism's own runs under this plan, as they are published: rounded to their grid."""
-    mechanism = cast(Mechanism, plan.mechanism)
+    mechanism = plan.mechanism
     return lambda prepared, rngs: on_grid(mechanism.transcripts(plan, prepared, rngs), mechanism.seen_resolution(plan))
 
 
 def score_of(claimed: Plan, zero: Prepared, one: Prepared) -> Callable[[Array], Array]:
     """ln p(seen | D1) / p(seen | D0) under the claimed plan."""
-    mechanism = cast(Mechanism, claimed.mechanism)
+    mechanism = claimed.mechanism
     return lambda seen: mechanism.log_ratio(claimed, zero, one, seen)

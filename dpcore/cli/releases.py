@@ -16,10 +16,11 @@ from typing import Any
 import click
 
 from ..core.losses import LOSSES, Loss, get_loss
-from ..core.privacy import LargeDelta, Release
+from ..core.privacy import LargeDelta
 from ..core.specification import LAM_RULES
 from ..data import Table, check_learnable, read_csv, read_libsvm
 from ..mechanisms import api, list_mechanisms, mechanism_class
+from ..mechanisms.plan import Release
 from ..solvers.multiclass.objective import ellipsoid_of
 from .options import JSON
 

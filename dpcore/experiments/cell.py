@@ -19,11 +19,12 @@ from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
 from ..core.cancel import never
 from ..core.losses import get_loss
-from ..core.privacy import Bound, Budget, NotApplicable, Plan
+from ..core.privacy import Bound, Budget, NotApplicable
 from ..core.records import Data
 from ..core.rng import generator
 from ..mechanisms import Mechanism
 from ..mechanisms.base import AdditiveMechanism, Prepared
+from ..mechanisms.plan import Plan
 from ..mechanisms.problem import Problem
 from ..solvers import Minimum
 from . import metrics

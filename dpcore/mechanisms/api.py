@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 import warnings
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ..core.arrays import as_matrix
 from ..core.losses import get_loss
-from ..core.privacy import Bound, Budget, LargeDelta, NotApplicable, Plan, Release
+from ..core.privacy import Bound, Budget, LargeDelta, NotApplicable
 from ..core.records import Data
 from ..core.sets import ConvexSet, SetName, get_set
 from ..core.specification import Domain, Spec
 from ..core.validation import boolean, integer, shown
 from ..data import clip_rows
-from . import Mechanism, make_mechanism, mechanism_class
+from . import make_mechanism, mechanism_class
+from .plan import Plan, Release
 
 
 def calibrate(
@@ -195,7 +196,7 @@ def release_once(plan: Plan, data: Data, *, clip: bool = False, seed: int | None
     clipped = 0
     if boolean("clip", clip):
         data, clipped = clip_rows(data, plan.spec.domain.R, plan.spec.domain.q)
-    mechanism = cast(Mechanism, plan.mechanism)
+    mechanism = plan.mechanism
     prepared = mechanism.prepare(plan, data)
     # Columns that no record fills are released like the others: leaving them out would tell which they are.
     prepared = mechanism.padded(prepared, plan.spec.p - data.active)

@@ -19,7 +19,7 @@ from ..accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
 from ..accounting.zcdp import zcdp_rho
 from ..core.arrays import Array
 from ..core.losses import get_loss
-from ..core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Plan, Unconverged
+from ..core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Unconverged
 from ..core.records import Data
 from ..core.sets import ConvexSet, SetName, get_set
 from ..core.specification import Spec
@@ -27,6 +27,7 @@ from ..core.validation import integer, one_of
 from ..data import check_records
 from .noise.rounding import on_grid
 from .noise.spherical import NOISES, Noise
+from .plan import Plan
 from .worst_pairs import opposite_labels
 
 Family = Literal["output", "objective", "gradient", "frank_wolfe", "sampling", "variance_reduced"]

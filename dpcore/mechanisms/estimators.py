@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.arrays import Array, as_matrix
 from ..core.losses import LOSSES, get_loss
-from ..core.privacy import Budget, BudgetExceeded, Plan
+from ..core.privacy import Budget, BudgetExceeded
 from ..core.records import Data
 from ..core.specification import Domain, Spec
 from ..core.validation import boolean, integer, shown
@@ -29,6 +29,7 @@ from ..solvers.multiclass.objective import Ellipsoid, ellipsoid_of, features, sv
 from . import make_mechanism
 from .api import release_once, warn_of_large_delta
 from .labels import class_numbers, declared_classes, unmasked
+from .plan import Plan
 
 
 @dc.dataclass(eq=False, kw_only=True)

@@ -9,13 +9,14 @@ from .. import data as records
 from .. import solvers
 from ..core.cache import SharedCache
 from ..core.losses import LOSSES, get_loss
-from ..core.privacy import Budget, Plan
+from ..core.privacy import Budget
 from ..core.records import Data
 from ..core.sets import SetName, get_set
 from ..core.specification import Spec
 from ..core.validation import integer, positive, shown
 from ..solvers.frank_wolfe import vertices
 from .base import Mechanism
+from .plan import Plan
 
 
 @dc.dataclass(frozen=True)

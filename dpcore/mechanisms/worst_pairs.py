@@ -14,10 +14,11 @@ from ..accounting.objective import Vertices, objective_mu
 from ..accounting.tradeoff import ObjectiveCurve
 from ..core.arrays import Array
 from ..core.losses import Loss, get_loss
-from ..core.privacy import Budget, NotApplicable, Plan
+from ..core.privacy import Budget, NotApplicable
 from ..core.records import Data
 from ..core.specification import Spec
 from .noise.spherical import Noise
+from .plan import Plan
 
 # The share of the budget that hides how far a solver stops from the exact minimiser of a perturbed objective.
 TRACE_SHARE = 0.01

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dpcore import AttackSuccess
 from dpcore.figures.decide.budget import Use
-from dpcore.mechanisms import Mechanism, list_mechanisms, mechanism_class
+from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.decide.attack_success_job import OddsQuestion
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.equivalent_sample_size import Error
@@ -216,7 +216,7 @@ def _levels_off(state: State) -> str:
 def belief(state: State, prior: float) -> str:
     """What a suspicion becomes: what may be believed where the promise is pure, else how often a guess is right."""
     assert state.plan is not None
-    curve = cast(Mechanism, state.plan.mechanism).claimed_curve(state.plan)
+    curve = state.plan.mechanism.claimed_curve(state.plan)
     found = belief_of(state.plan.spent, curve, prior)
     if found.after is not None:
         return found.words

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable
 
-from ...core.privacy import Budget, Plan
+from ...core.privacy import Budget
 from ...core.validation import shown
 from ...mechanisms import Mechanism
+from ...mechanisms.plan import Plan
 from . import implementations
 
 

@@ -16,11 +16,12 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Budget, NotApplicable, Plan, Planner
+from ...core.privacy import Budget, NotApplicable
 from ...core.records import Data
 from ...core.specification import Domain, Spec
 from ...mechanisms import Mechanism, make_mechanism
 from ...mechanisms.noise.spherical import Gamma
+from ...mechanisms.plan import Plan
 from ..target import Target, release_of, score_of
 
 Spoil = Callable[[Plan, Target], Target]
@@ -91,7 +92,7 @@ def clip_nothing(plan: Plan, target: Target) -> Target:
     differs = np.any(tables[0] != tables[1], axis=1) | (target.pair[0].y != target.pair[1].y)
     factors = np.where(differs, _BEYOND, 1.0)[:, None]
     zero, one = (_Unchecked(factors * X, data.y) for X, data in zip(tables, target.pair, strict=True))
-    mechanism = cast(Mechanism, plan.mechanism)
+    mechanism = plan.mechanism
     sides = mechanism.prepare(plan, zero), mechanism.prepare(plan, one)
     if mechanism.separation(plan, *sides) <= plan.ledger[0].sensitivity * (1.0 + 1e-9):
         raise NotApplicable(
@@ -113,7 +114,7 @@ class _Repeating(np.random.Generator):
 
 def reuse_the_noise(plan: Plan, target: Target) -> Target:
     """On the true records, a transcript less what noise was added to is the same in all steps."""
-    mechanism = cast(Mechanism, plan.mechanism)
+    mechanism = plan.mechanism
     if plan.steps == 1:
         raise NotApplicable("noise_reused needs several steps, got 1")
 
@@ -156,7 +157,7 @@ def print_the_noise(sabotage: str, *keys: str) -> Spoil:
             raise NotApplicable(
                 f"{sabotage} is no mistake here: noise as printed costs epsilon = {used.spent.epsilon:g}"
             )
-        mechanism = cast(Mechanism, used.mechanism)
+        mechanism = used.mechanism
         zero, one = (mechanism.prepare(used, data) for data in target.pair)
         return Target(target.pair, (zero, one), release_of(used), score_of(used, zero, one))
 
@@ -187,7 +188,7 @@ def leave_unrounded(plan: Plan, target: Target) -> Target:
     _only("unrounded", plan.mechanism, "output_gamma")
     if plan.spec.p > 1:
         raise NotApplicable(f"unrounded needs one column, where scores saturate, got p = {plan.spec.p}")
-    mechanism = cast(Mechanism, plan.mechanism)
+    mechanism = plan.mechanism
     return dc.replace(target, release=lambda prepared, rngs: mechanism.transcripts(plan, prepared, rngs))
 
 
@@ -196,17 +197,17 @@ def one_column_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     return mechanism.calibrate(dc.replace(mechanism.worst_spec(), p=1), budget)
 
 
-def _only(sabotage: str, mechanism: Planner, *keys: str) -> None:
+def _only(sabotage: str, mechanism: Mechanism, *keys: str) -> None:
     if mechanism.key not in keys:
         raise NotApplicable(f"{sabotage} is a mistake of {' and '.join(keys)}, got {mechanism.key}")
 
 
-def _knobs(mechanism: Planner) -> dict[str, Any]:
-    made = cast(Mechanism, mechanism)
+def _knobs(mechanism: Mechanism) -> dict[str, Any]:
+    made = mechanism
     return {field.name: getattr(made, field.name) for field in dc.fields(made) if field.init}
 
 
-def _as_printed(mechanism: Planner) -> Mechanism:
+def _as_printed(mechanism: Mechanism) -> Mechanism:
     return make_mechanism(mechanism.key, **(_knobs(mechanism) | {"accounting": "published"}))
 
 

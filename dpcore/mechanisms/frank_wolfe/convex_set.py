@@ -13,7 +13,7 @@ from ... import theory
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, Plan
+from ...core.privacy import Bound, Budget, Event
 from ...core.sets import L1Ball, Polytope, Simplex
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
@@ -29,6 +29,7 @@ from ..base import (
     records_of,
 )
 from ..noise.rounding import ROUNDED_UP
+from ..plan import Plan
 from .step_count import Terrain, auto_T, best_T, check_problem, check_T, published_general_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"

@@ -17,7 +17,7 @@ from ...accounting.tradeoff import TradeoffCurve, choices_curve, summed_curve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.sets import Polytope
 from ...core.specification import Domain, Spec
@@ -26,6 +26,7 @@ from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_wa
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...solvers.frank_wolfe.vertex_selection import Best, Choice, Exponential, NoisyBest
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
+from ..plan import Plan
 from ..worst_pairs import flipped_label
 from .one_pass_sensitivity import (
     LARGEST_DEPTH,

@@ -15,13 +15,14 @@ from ...accounting.composition import advanced_step, basic_epsilon
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...theory import lower_bounds
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
+from ..plan import Plan
 from ..worst_pairs import flipped_label
 from .step_count import auto_T, best_T, check_T, published_T
 from .vertex_runs import (

@@ -14,7 +14,7 @@ from ... import theory
 from ...accounting.gaussian import gaussian_epsilon
 from ...accounting.zcdp import zcdp_epsilon
 from ...core.arrays import Array
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.sets import LqBall, kappa_lq, length
 from ...core.specification import Domain, Spec
@@ -22,6 +22,7 @@ from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
 from ..lp_constants import LpTerrain, lp_terrain
 from ..noise.generalized_gaussian import LpNoise, lp_noise
+from ..plan import Plan
 from ..worst_pairs import flipped_label
 from .tree_runs import TreeRuns
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import NotApplicable, Plan
+from ...core.privacy import NotApplicable
 from ...core.records import Data
 from ...core.sets import L1Ball, Polytope, Simplex, norm_ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.sparse import descend_sparse
 from ..base import Prepared, records_of
+from ..plan import Plan
 from .step_count import Terrain, check_problem, terrain
 
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from ... import theory
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Descent, NotApplicable, Plan
+from ...core.privacy import Bound, Descent, NotApplicable
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_gd import Schedule
 from ...theory.lower_bounds import hardest_data
 from ..base import ReadingMechanism, knob, whole
+from ..plan import Plan
 from ..regularisation import auto_size, comparator_norm
 from ..worst_pairs import check_ball
 from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain

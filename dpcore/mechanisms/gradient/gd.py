@@ -11,11 +11,12 @@ import numpy as np
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Budget, Event, Plan
+from ...core.privacy import Budget, Event
 from ...core.records import Data
 from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import Streams, gradient_descent
 from ..base import Drawn, GaussianGuarantee, Prepared, check_certificate, gradients_apart, records_of
+from ..plan import Plan
 from .base import GradientPerturbation, schedule_of, terrain
 from .schedules import RULES
 

@@ -12,7 +12,7 @@ from ... import theory
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
 from ...core.specification import Spec
 from ...core.validation import check_real
@@ -21,6 +21,7 @@ from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_c
 from ..frank_wolfe.step_count import terrain
 from ..lp_constants import LpTerrain, lp_terrain
 from ..noise.rounding import ROUNDED_UP
+from ..plan import Plan
 from ..worst_pairs import opposite_labels
 
 _PAPER = "Bassily, Guzman and Nandi 2021"

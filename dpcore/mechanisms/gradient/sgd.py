@@ -15,12 +15,13 @@ from ...accounting.subsampled_rdp import Sampling, subsampled_epsilon, subsample
 from ...accounting.tradeoff import BatchCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Budget, Event, NotApplicable, Plan
+from ...core.privacy import Budget, Event, NotApplicable
 from ...core.records import Data
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
 from ..base import Drawn, Prepared, check_certificate, gradients_apart, knob, records_of
+from ..plan import Plan
 from .base import GradientPerturbation, descent_of, schedule_of, terrain
 from .schedules import RULES, Terrain
 

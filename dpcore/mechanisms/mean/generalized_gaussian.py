@@ -11,12 +11,13 @@ import numpy as np
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.specification import Domain, Spec
 from ...data import check_records
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob
 from ..noise.generalized_gaussian import LP_LAWS, LpNoise, lp_noise, quoted_noise
+from ..plan import Plan
 
 _SOURCE = "Bassily, Guzman and Nandi 2021, section 3"
 

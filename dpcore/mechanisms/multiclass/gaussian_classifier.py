@@ -16,13 +16,14 @@ from ...accounting.objective import class_vertices, objective_epsilon, objective
 from ...accounting.tradeoff import GaussianCurve, PureCurve, TradeoffCurve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.specification import Spec
 from ...data import check_records
 from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
+from ..plan import Plan
 from ..worst_pairs import objective_attack_limit, objective_claim, parts
 from . import calibration as rules
 from . import models

@@ -13,12 +13,13 @@ from ... import solvers, theory
 from ...accounting.objective import Vertices, linear_vertices
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
 from ...core.specification import Spec
 from ...data import check_records
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
+from ..plan import Plan
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
 from .regularisation import rule_lam
 

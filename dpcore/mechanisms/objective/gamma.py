@@ -7,8 +7,9 @@ import dataclasses as dc
 from ... import theory
 from ...accounting.tradeoff import PureCurve
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, NoiseLaw, NotApplicable
 from ...core.specification import Spec
+from ..plan import Plan
 from .base import ObjectivePerturbation, pull
 
 

@@ -9,8 +9,9 @@ from ...accounting.gaussian import gaussian_mu, published_multiplier
 from ...accounting.objective import objective_epsilon, objective_mu
 from ...accounting.tradeoff import ObjectiveCurve
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Plan
+from ...core.privacy import Bound, Budget
 from ...core.specification import Spec
+from ..plan import Plan
 from ..worst_pairs import objective_claim
 from .base import ObjectivePerturbation, gradient_vertices, pull, volume_charge
 

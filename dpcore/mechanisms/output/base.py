@@ -11,12 +11,13 @@ from scipy.optimize import brentq
 from ... import solvers, theory
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
 from ...core.specification import Spec
 from ...data import check_records
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, AdditiveMechanism, Prepared
+from ..plan import Plan
 from ..regularisation import LARGEST_LOG, auto_size, comparator_norm, no_lam
 from ..worst_pairs import check_ball, minimiser_pair
 

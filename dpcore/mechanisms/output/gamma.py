@@ -8,9 +8,10 @@ from ... import theory
 from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.tradeoff import PureCurve
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, NoiseLaw, Plan
+from ...core.privacy import Bound, Budget, NoiseLaw
 from ...core.specification import Spec
 from ..base import knob
+from ..plan import Plan
 from .base import OutputPerturbation
 
 

@@ -15,11 +15,12 @@ from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, bounded_range_rho, zcdp_epsilon
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.specification import Domain, Spec
 from ..base import BAND_MISS, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
+from ..plan import Plan
 
 _SOURCE = "Jain and Thakurta 2014, section 5.2"
 _FARTHEST = 1e40  # beyond it, and below its inverse, epsilon would leave the range of a budget

@@ -15,12 +15,13 @@ from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import PureCurve, RepeatedChoiceCurve, TradeoffCurve, equal_choices_curve
 from ...core.arrays import Array
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.specification import Domain, Spec
 from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
 from ..base import Drawn, Mechanism, Prepared, check_certificate, knob, whole
+from ..plan import Plan
 from . import calibration as rules
 from . import weight_range as br
 

@@ -10,8 +10,8 @@ from ...audit.attack_success import RUNS, AttackSuccess, odds_after
 from ...audit.game import Audit
 from ...core.cancel import never
 from ...core.chunks import ChunkSizer
-from ...core.privacy import Plan
 from ...mechanisms.base import AdditiveMechanism
+from ...mechanisms.plan import Plan
 
 # Each run of a mechanism that is no sum solves a problem of its own.
 FEW_RUNS = 1_000

@@ -9,17 +9,17 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from typing import cast
 
 from scipy.optimize import brentq
 
 from ...accounting.attack_limits import attack_cap
 from ...accounting.composition import advanced_epsilon
 from ...accounting.tradeoff import TradeoffCurve, several_curve
-from ...core.privacy import Budget, NotApplicable, Plan
+from ...core.privacy import Budget, NotApplicable
 from ...core.specification import Spec
 from ...core.validation import check_real, integer
 from ...mechanisms import Mechanism
+from ...mechanisms.plan import Plan
 
 MOST_RELEASES = 1_000
 MOST_RECORDS = 100
@@ -73,7 +73,7 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
     at = spent.delta if delta is None else check_real("delta", delta, "in [0, 1)", lambda v: 0 <= v < 1)
     if at == 0.0 and not spent.pure:
         raise NotApplicable(f"{plan.mechanism.key} needs delta > 0 here, got delta = 0")
-    mechanism = cast(Mechanism, plan.mechanism)
+    mechanism = plan.mechanism
     one = mechanism.claimed_curve(plan)
     curve = several_curve(one, k, g)
     alone = label_alone(spent, k, g)

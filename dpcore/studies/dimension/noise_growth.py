@@ -13,10 +13,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...core.arrays import Array
-from ...core.privacy import Bound, NotApplicable, Plan
+from ...core.privacy import Bound, NotApplicable
 from ...experiments.cell import Cell
 from ...mechanisms.base import Mechanism
 from ...mechanisms.objective.base import ObjectivePerturbation
+from ...mechanisms.plan import Plan
 
 
 @dc.dataclass(frozen=True)

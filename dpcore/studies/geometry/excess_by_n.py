@@ -17,7 +17,7 @@ from ...core.arrays import Array
 from ...core.cache import shared
 from ...core.cancel import never
 from ...core.power_law import power_law
-from ...core.privacy import Budget, NotApplicable, Plan
+from ...core.privacy import Budget, NotApplicable
 from ...core.records import Data
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball
@@ -26,6 +26,7 @@ from ...core.validation import integer
 from ...experiments.summary import Summary, measured_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.base import Mechanism
+from ...mechanisms.plan import Plan
 from .synthetic_data import LOSS, optimum, people, population_excess
 
 PEOPLE = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)

@@ -9,12 +9,13 @@ import numpy as np
 
 from ...core.arrays import Array
 from ...core.cache import SharedCache, shared
-from ...core.privacy import Budget, Plan
+from ...core.privacy import Budget
 from ...core.records import Data
 from ...core.rng import generator
 from ...core.specification import Spec
 from ...mechanisms import make_mechanism
 from ...mechanisms.multiclass.models import class_records, restored
+from ...mechanisms.plan import Plan
 from ...solvers.multiclass.objective import MulticlassObjective, ellipsoid_of, features, svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
 from .curves import PLAIN_MU, Records

@@ -19,7 +19,7 @@ import numpy as np
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...core.arrays import Array
 from ...core.cancel import never
-from ...core.privacy import Bound, Budget, NotApplicable, Plan
+from ...core.privacy import Bound, Budget, NotApplicable
 from ...core.records import Data
 from ...core.rng import generator
 from ...core.specification import Spec
@@ -28,6 +28,7 @@ from ...data import ClassSplit
 from ...mechanisms import make_mechanism
 from ...mechanisms.multiclass.models import class_records, direction
 from ...mechanisms.noise.spherical import NOISES
+from ...mechanisms.plan import Plan
 from ...solvers.multiclass.objective import features
 from ...theory import linear_term_excess
 from .reference_risk import mean_losses

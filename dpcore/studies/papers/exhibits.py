@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Callable
 from decimal import ROUND_DOWN, Context
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import logit
@@ -29,7 +29,6 @@ from ...core.cache import SharedCache
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.validation import integer, one_of
-from ...mechanisms import Mechanism
 from ...mechanisms.noise.generalized_gaussian import lp_noise, quoted_noise, shift_shares
 from .pathak_raj_leak import betrayal
 
@@ -140,7 +139,7 @@ def objective_gamma(runs: int, seed: int, *, accounting: str = "published") -> F
     """
     epsilon = 1.0
     plan = pair_plan("objective_gamma", Budget(epsilon), accounting)
-    pair, mechanism = worst_for_gamma(plan), cast(Mechanism, plan.mechanism)
+    pair, mechanism = worst_for_gamma(plan), plan.mechanism
     ends = np.linspace(pair.kink, pair.last, 201)[1:]
     p, q = pair.probabilities(ends)
     least = pair.log_ratio(ends[np.argmax(pure_bounds(0.5 * runs * p, 0.5 * runs * (p + q))[1])])

@@ -9,12 +9,13 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.cache import shared
 from ...core.losses import get_loss
-from ...core.privacy import NotApplicable, Plan
+from ...core.privacy import NotApplicable
 from ...core.records import Data
 from ...core.rng import generator
 from ...mechanisms import Mechanism
 from ...mechanisms.gradient.base import schedule_of
 from ...mechanisms.gradient.gd import NoisyGD
+from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
 
 _SOURCE, _COLUMNS = "synthetic", 2

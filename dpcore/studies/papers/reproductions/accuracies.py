@@ -13,12 +13,13 @@ import pandas as pd
 
 from ....core.cancel import never
 from ....core.losses import get_loss
-from ....core.privacy import Budget, NotApplicable, Plan
+from ....core.privacy import Budget, NotApplicable
 from ....core.records import Data
 from ....core.specification import Domain, Spec
 from ....data.sources import training_records
 from ....experiments.metrics import accuracy, larger_class
 from ....mechanisms import make_mechanism
+from ....mechanisms.plan import Plan
 from ....solvers import minimise
 from .base import Verdict
 

@@ -16,13 +16,14 @@ from .... import theory
 from ....core.arrays import Array
 from ....core.cache import shared
 from ....core.cancel import never
-from ....core.privacy import Budget, NotApplicable, Plan
+from ....core.privacy import Budget, NotApplicable
 from ....core.rng import generator
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.step_count import terrain
 from ....mechanisms.frank_wolfe.vertex_runs import polytope_models
+from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
 from ....theory import lower_bounds
 from .data import Instance, SpreadRisk, instances, sampling_term, spreads, stored_columns

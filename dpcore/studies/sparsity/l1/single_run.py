@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ....core.arrays import Array
 from ....core.cache import shared
-from ....core.privacy import Budget, Plan
+from ....core.privacy import Budget
 from ....core.rng import generator
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.vertex_runs import descend
+from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
 from .data import instances, stored_columns, truth
 

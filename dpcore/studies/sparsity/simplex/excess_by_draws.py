@@ -15,12 +15,13 @@ from ....core.arrays import Array
 from ....core.cache import shared
 from ....core.cancel import never
 from ....core.losses import Loss, get_loss
-from ....core.privacy import Budget, Plan, Unconverged
+from ....core.privacy import Budget, Unconverged
 from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import LamRule, Spec
 from ....core.validation import integer
 from ....experiments.summary import Summary, measured_of
+from ....mechanisms.plan import Plan
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from ....solvers import minimise_entropic
 from .data import minimum_of, risks_of, spec_of, split_of, stored_columns

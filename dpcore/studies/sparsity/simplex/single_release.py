@@ -10,9 +10,10 @@ import numpy as np
 
 from ....core.arrays import Array
 from ....core.cache import shared
-from ....core.privacy import Budget, Plan
+from ....core.privacy import Budget
 from ....core.rng import generator
 from ....core.specification import LamRule
+from ....mechanisms.plan import Plan
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from .data import spec_of, split_of, stored_columns
 

@@ -14,12 +14,13 @@ from .... import theory
 from ....core.arrays import Array
 from ....core.cache import shared
 from ....core.cancel import never
-from ....core.privacy import Budget, NotApplicable, Plan
+from ....core.privacy import Budget, NotApplicable
 from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import Domain, LamRule, Spec
 from ....core.validation import integer, one_of
 from ....experiments.summary import middle
+from ....mechanisms.plan import Plan
 from ....mechanisms.simplex.ftrl import FTRL, Played
 from ....mechanisms.simplex.ftrl import play as play_costs
 from .adversaries import ADVERSARIES, stream
