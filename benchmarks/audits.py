@@ -13,12 +13,12 @@ import sys
 
 import dpcore
 from dpcore import NotApplicable
-from dpcore.audit.bugs import SABOTAGES
+from dpcore.audit.bugs import BUGS
 from dpcore.audit.game import worst_plan
 
 SEEDS, RUNS = 20, 20_000
 # A missing factor 2 is half the noise, whatever the reason.
-FAULTS = [key for key in SABOTAGES if key != "missing_factor_2"]
+FAULTS = [key for key in BUGS if key != "missing_factor_2"]
 # Where 20,000 runs see a fault now and then or never, and more of them nearly always do.
 _FIFTH = "noise_at_80_percent"
 _QUICK = ("output_gaussian", "noisy_gd", "simplex_sampling", "frank_wolfe_general", "tree_frank_wolfe", "phased_sgd")
@@ -53,7 +53,7 @@ def cell(key: str, sabotage: str | None) -> str:
 
 
 def main(keys: list[str]) -> None:
-    print("| mechanism | none |", " | ".join(SABOTAGES[key].label for key in FAULTS), "|")
+    print("| mechanism | none |", " | ".join(BUGS[key].label for key in FAULTS), "|")
     print("|---" * (len(FAULTS) + 2) + "|")
     for key in keys or dpcore.list_mechanisms():
         print(f"| {key} | {' | '.join(cell(key, sabotage) for sabotage in (None, *FAULTS))} |", flush=True)

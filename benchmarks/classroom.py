@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pages.lectures.warming import explore
-from pages.server.headless_client import Broken, Visitor
+from pages.server.headless_client import Broken, HeadlessClient
 from tests.harness import ROOT, Server, serve
 from tests.page_driver import LIVE
 
@@ -82,7 +82,7 @@ def excursion(place: int, places: int, farthest: int, rng: random.Random) -> lis
 
 
 async def attend(
-    visitor: Visitor, page: str, every: float, until: float, farthest: int, rng: random.Random, lesson: Lesson
+    visitor: HeadlessClient, page: str, every: float, until: float, farthest: int, rng: random.Random, lesson: Lesson
 ) -> None:
     """Move a slider every so often until then (both by the monotonic clock)."""
     due = time.monotonic() + rng.random() * every
@@ -116,7 +116,7 @@ async def lesson_at(
     async with contextlib.AsyncExitStack() as room:
         visitors = []
         for k in range(sessions):
-            visitor = await room.enter_async_context(Visitor(servers[k % len(servers)].url))
+            visitor = await room.enter_async_context(HeadlessClient(servers[k % len(servers)].url))
             page = PAGES[k // len(servers) % len(PAGES)]
             await visitor.visit(page)
             visitors.append((visitor, page))
@@ -140,7 +140,7 @@ async def lesson_at(
 
 async def _prepare(url: str, pages: Sequence[str], farthest: int) -> None:
     for page in pages:
-        async with Visitor(url) as visitor:
+        async with HeadlessClient(url) as visitor:
             await visitor.visit(page)
             await visitor.settle()
             await explore(visitor, SLIDERS, farthest)

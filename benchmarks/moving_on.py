@@ -23,9 +23,9 @@ from dpcore import Axis, Budget, Experiment, Problem
 from dpcore.audit.all_versions import TrialsQuestion
 from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
 from dpcore.studies.decide.compare_mechanisms import CompareQuestion
-from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
+from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting
-from dpcore.studies.decide.sample_size import PeopleQuestion
+from dpcore.studies.decide.sample_size import SampleSizeQuestion
 from dpcore.studies.multiclass.curves import AccuracyQuestion, Records
 from dpcore.studies.multiclass.one_vs_rest import LearnerKey
 from pages.background.jobs import Job, Question, join
@@ -69,8 +69,8 @@ QUESTIONS: dict[str, Callable[[int], Question]] = {
     "trust, noise in the question": _attack("objective_gaussian"),
     "trust, noisy SGD": _attack("noisy_sgd"),
     "decide, budget": _setting,
-    "decide, price": lambda seed: PriceQuestion(_setting(seed)),
-    "decide, people": lambda seed: PeopleQuestion(_setting(seed), 1.0, 1.0),
+    "decide, price": lambda seed: EquivalentSampleSizeQuestion(_setting(seed)),
+    "decide, people": lambda seed: SampleSizeQuestion(_setting(seed), 1.0, 1.0),
     "decide, all mechanisms": lambda seed: CompareQuestion(Problem("synthetic", n=N, seed=seed), 1.0),
 }
 

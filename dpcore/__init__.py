@@ -21,7 +21,7 @@ _HOMES = {
     "studies.papers.exhibits": ("Finding", "run_exhibit"),
     "experiments.experiment": ("EPSILON_GRID", "Axis", "Experiment"),
     "experiments.run": ("run",),
-    "audit.attack_success": ("AttackSuccess", "odds_of"),
+    "audit.attack_success": ("AttackSuccess", "attack_success"),
     "mechanisms.plan": ("Plan", "Release"),
     "mechanisms.problem": ("Problem",),
     "mechanisms": ("list_mechanisms", "make_mechanism"),
@@ -34,7 +34,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
-    from .audit.attack_success import AttackSuccess, odds_of
+    from .audit.attack_success import AttackSuccess, attack_success
     from .audit.game import Audit, run_audit
     from .audit.report import AuditReport
     from .core.privacy import Bound, Budget, BudgetExceeded, LargeDelta, NotApplicable, Unconverged

@@ -34,7 +34,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 import dpcore
-from dpcore.audit.bugs import SABOTAGES
+from dpcore.audit.bugs import BUGS
 from dpcore.core.blas import one_blas_thread
 from dpcore.core.losses import LOSSES
 from dpcore.core.sets import SETS
@@ -167,7 +167,7 @@ def _composed(plan: dpcore.Plan, releases: int) -> dict[str, Any]:
 def audits() -> Entries:
     """Every mechanism, honest and with each mistake built in."""
     for key in dpcore.list_mechanisms():
-        for sabotage in (None, *SABOTAGES):
+        for sabotage in (None, *BUGS):
             yield f"{key}/{sabotage or 'honest'}", _or_reason(_audit, key, sabotage)
 
 

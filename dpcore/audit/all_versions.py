@@ -22,7 +22,7 @@ from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer
 from ..mechanisms.plan import Plan
 from .betting import ALPHAS
-from .bugs import SABOTAGES
+from .bugs import BUGS
 from .certificates import Scores
 from .game import Audit, worst_plan
 from .report import AuditReport, Verdict, words_of_pair
@@ -177,7 +177,7 @@ class TrialsQuestion:
         """
         playing: dict[str | None, Audit] = {None: self._audit(None)}
         refused = {}
-        for sabotage in SABOTAGES:
+        for sabotage in BUGS:
             try:
                 playing[sabotage] = self._audit(sabotage)
             except NotApplicable as reason:

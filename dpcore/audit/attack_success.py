@@ -45,11 +45,12 @@ class AttackSuccess:
         return math.floor(certified), math.ceil(limit), math.ceil(cap)
 
 
-def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> AttackSuccess:
+def attack_success(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> AttackSuccess:
     """The odds of a plan, from a cache; arguments and errors as in `run_audit`.
 
     >>> from dpcore import calibrate
-    >>> odds = odds_of(calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-5, loss="huber_hinge", lam=1.0))
+    >>> plan = calibrate("output_gaussian", n=1000, p=4, epsilon=1.0, delta=1e-5, loss="huber_hinge", lam=1.0)
+    >>> odds = attack_success(plan)
     >>> 0.5 <= odds.certified <= odds.limit <= odds.cap
     True
     """
@@ -57,12 +58,12 @@ def odds_of(plan: Plan, *, runs: int = RUNS, seed: int = 0) -> AttackSuccess:
     def compute() -> AttackSuccess:
         audit = Audit(plan, seed=seed)
         audit.play(runs)
-        return odds_after(audit)
+        return attack_success_after(audit)
 
     return _ODDS.get((plan, runs, seed), compute)
 
 
-def odds_after(audit: Audit) -> AttackSuccess:
+def attack_success_after(audit: Audit) -> AttackSuccess:
     """The odds that an attack has shown; how many runs it has must have been fixed beforehand."""
     plan, right = audit.plan, audit.scores.right
     certified = max(0.5, float(lower_bound(right, audit.runs, _ERROR)))

@@ -24,7 +24,7 @@ from ..mechanisms import make_mechanism
 from ..mechanisms.plan import Plan
 from . import certificates
 from .betting import BettingTest
-from .bugs import get_sabotage
+from .bugs import get_bug
 from .certificates import Certificate, Scores
 from .report import AuditReport, words_of_pair
 from .target import Target, honest_target
@@ -53,7 +53,7 @@ class Audit:
     ) -> None:
         self.seed = integer("seed", seed, at_least=0)
         self.comparisons = integer("comparisons", comparisons, at_least=1)
-        self.sabotage = None if sabotage is None else get_sabotage(sabotage).key
+        self.sabotage = None if sabotage is None else get_bug(sabotage).key
         self.plan = key_or_plan if isinstance(key_or_plan, Plan) else worst_plan(key_or_plan, sabotage)
         if self.plan.spec.n * self.plan.spec.p > _LARGEST_TABLE:
             raise ValueError(f"n p must be <= {_LARGEST_TABLE} in an audit, got {self.plan.spec.n * self.plan.spec.p}")
@@ -65,7 +65,7 @@ class Audit:
         zero, one = self.target.sides
         self.attained = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
         if sabotage is not None:
-            self.target = get_sabotage(sabotage).spoil(self.plan, self.target)
+            self.target = get_bug(sabotage).spoil(self.plan, self.target)
         self.wealth = BettingTest(self.curve, self.plan.spent.epsilon)
         self._coins, *self._noise = np.random.default_rng([seed, zlib.crc32(self.mechanism.key.encode())]).spawn(3)
         self._scores: list[Array] = []
@@ -144,7 +144,7 @@ def run_audit(
 
     key_or_plan: a registered key, audited at (1, 1e-5) on three columns with Huberised hinge loss, where a pair attains
     the sensitivity (or as the sabotage asks); or a Plan, audited as it is against what `plan.spent` says, with
-    n p <= 1e7. runs: 100 to 10^7. seed: >= 0. sabotage: None, or a key of `dpcore.audit.bugs.SABOTAGES`. comparisons:
+    n p <= 1e7. runs: 100 to 10^7. seed: >= 0. sabotage: None, or a key of `dpcore.audit.bugs.BUGS`. comparisons:
     of how many audits shown together this is one; the confidence is that of all of them (Bonferroni).
 
     Certificates. "sensitivity": how far the pair moves the model, as a share of the plan's sensitivity (no chance
@@ -185,7 +185,7 @@ def worst_plan(key: str, sabotage: str | None = None, budget: Budget = DEFAULT_B
     """
     mechanism = make_mechanism(key).audited()
     if sabotage is not None:
-        return get_sabotage(sabotage).plan(mechanism, budget)
+        return get_bug(sabotage).plan(mechanism, budget)
     return mechanism.calibrate(mechanism.worst_spec(), budget)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
 from ..mechanisms.base import Family
-from ..studies.dimension.noise_growth import Growth
+from ..studies.dimension.noise_growth import NoiseGrowth
 from ..studies.dimension.orthant import OrthantExample
 from .chart import Chart
 from .figure import Figure
@@ -32,7 +32,7 @@ _ROOM = {"beyond": 0.1, "room": 55, "spare": 0.15}  # around the cursor's flag
 
 def dimension_figure(
     table: pd.DataFrame,
-    growth: Mapping[str, Growth],
+    growth: Mapping[str, NoiseGrowth],
     *,
     p: int,
     lower: Lower,
@@ -118,7 +118,7 @@ def _promise(key: str, both: bool) -> str:
     return curve_name(key, both) if both else f"{curve_name(key, both)},<br>{_PROMISES[mechanism_class(key).noise]}"
 
 
-def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: Growth, lower: Lower, both: bool, p: int) -> None:
+def _lower_curves(chart: Chart, ok: pd.DataFrame, growth: NoiseGrowth, lower: Lower, both: bool, p: int) -> None:
     """Add one mechanism's curves to the lower panel."""
     key, name = growth.mechanism, curve_name(growth.mechanism, both)
     if lower == "distance":

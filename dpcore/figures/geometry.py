@@ -11,7 +11,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
 from ..studies.geometry.ball_picture import BallPicture
-from ..studies.geometry.excess_by_n import AgainstPeople
+from ..studies.geometry.excess_by_n import ExcessByN
 from ..studies.geometry.excess_by_norm import AgainstOrder, order_text
 from ..studies.geometry.hardest_data import Tracing
 from ..studies.geometry.noise_norms import NoiseLengths
@@ -157,7 +157,7 @@ def _ticks(reach: float) -> list[float]:
     return [k * step for k in range(-most, most + 1)]
 
 
-def learners_figure(found: AgainstPeople, *, n: int, theme: Theme, height: int) -> Figure:
+def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> Figure:
     """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved; n: of the cursor."""
     family = mechanism_class(found.mechanism).family
     ink, plain, muted = FAMILIES[theme][family], FAMILIES[theme]["reference"], MUTED[theme]

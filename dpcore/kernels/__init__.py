@@ -15,7 +15,7 @@ from .apply import apply, apply_along, gaussian_mean, row_accuracies, row_means
 from .csr import kink_sweep, pull_rows, unsigned
 from .disk_cache import CACHE_FOLDER, keep_on_disk, prune_old_caches, source_hash, unkept
 from .frank_wolfe import best_of_noisy, draw_vertices, follow, tally
-from .frank_wolfe_sparse import AFFINE, CONSTANT, SIGMOID, touched_frank_wolfe
+from .frank_wolfe_sparse import AFFINE, CONSTANT, SIGMOID, sparse_frank_wolfe
 from .fused_gradient import sweep
 from .lazy_registry import Entries
 from .lbfgs import fold_secants, keep_secant, unfold_secants

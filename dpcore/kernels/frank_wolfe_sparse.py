@@ -165,7 +165,7 @@ def _change_slopes(
 
 
 @njit(**_OPTIONS)
-def touched_frank_wolfe(
+def sparse_frank_wolfe(
     derivative, squared, y, h, columns, masses, light, rows, heavy, p, signed, lazy, size, noise,
     local, promised, kept, rng, first, last,
     predictions, norm, gradient, linear, slopes, touched, counts, chosen, signs,

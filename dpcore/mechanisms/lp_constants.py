@@ -11,7 +11,7 @@ from .frank_wolfe.step_count import check_problem, terrain
 
 
 @dc.dataclass(frozen=True)
-class LpTerrain:
+class LpConstants:
     """A problem over the l_p ball of radius `size` in R^d.
 
     p_norm, q_star: 1/p_norm + 1/q_star = 1. L0: a bound on the gradient of a record's loss in l_q_star. L1: such a
@@ -31,7 +31,7 @@ class LpTerrain:
         return 2.0 * self.size
 
 
-def lp_terrain(key: str, spec: Spec, low: float, high: float) -> LpTerrain:
+def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstants:
     """The constants of a problem over an l_p ball with low <= p_norm <= high; NotApplicable with the reason for others.
 
     Records that are promised in another norm than the dual one are taken for what that implies in the dual one.
@@ -45,7 +45,7 @@ def lp_terrain(key: str, spec: Spec, low: float, high: float) -> LpTerrain:
     land, R = terrain(spec, from_zero=True), spec.domain.R
     # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.
     size = spec.size or 1.0
-    return LpTerrain(p_norm, q_star, spec.p, size, land.steepness * R, land.curvature / (2.0 * size) ** 2, land.start)
+    return LpConstants(p_norm, q_star, spec.p, size, land.steepness * R, land.curvature / (2.0 * size) ** 2, land.start)
 
 
 def _name(spec: Spec) -> str:

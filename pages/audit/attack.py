@@ -12,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import Budget, list_mechanisms
 from dpcore.audit.all_versions import TrialsQuestion
-from dpcore.audit.bugs import SABOTAGES
-from dpcore.figures.audit.attack import ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
+from dpcore.audit.bugs import BUGS
+from dpcore.figures.audit.attack import betting_figure, ink_of, plane_figure, ruler_figure, scores_figure
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import MUTED, Theme
 from pages.audit import attack_background as background
@@ -44,7 +44,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
     offered = list_mechanisms()
     mechanism = url_controls.select("mechanism", "Mechanism", offered, offered[0], words.name_of, width=290)
-    versions = (words.HONEST, *SABOTAGES)
+    versions = (words.HONEST, *BUGS)
     version = url_controls.select(
         "version", "Version of the code", versions, "missing_factor_2", words.version_name, width=200
     )
@@ -152,7 +152,7 @@ def _show_beside(side: str, here: AttackState, theme: Theme) -> None:
             height=SIDE_HEIGHT,
         )
     elif side == "Bet":
-        picture = wealth_figure(
+        picture = betting_figure(
             (2.0 * now.pairs, now.logs),
             (2.0 * honest.pairs, honest.logs) if honest else None,
             runs=here.asked.runs,

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpcore.audit.all_versions import AllVersions, Standing, TrialsQuestion
 from dpcore.audit.betting import ALPHAS
-from dpcore.audit.bugs import SABOTAGES
+from dpcore.audit.bugs import BUGS
 from dpcore.audit.certificates import Certificate
 from dpcore.audit.report import Verdict
 from dpcore.figures.audit.attack import Row
@@ -78,7 +78,7 @@ def version_name(version: str) -> str:
     >>> version_name(HONEST), version_name("halved_noise")
     ('the honest code', 'half the noise')
     """
-    return "the honest code" if version == HONEST else SABOTAGES[version].label
+    return "the honest code" if version == HONEST else BUGS[version].label
 
 
 def takeaway(here: AttackState) -> str:
@@ -172,7 +172,7 @@ def rows(here: AttackState) -> list[Row]:
 
 def _row(here: AttackState, version: str | None) -> Row:
     now = here.trials.standings.get(version)
-    name = "the honest code" if version is None else SABOTAGES[version].label
+    name = "the honest code" if version is None else BUGS[version].label
     if now is None:
         return Row(name, "waits", math.nan, math.nan, None)
     if now.report is None:
@@ -186,7 +186,7 @@ def caption(here: AttackState) -> str:
     """What the rows share, and what the picked one is."""
     asked, count = here.asked, len(here.trials.versions)
     promise = f"δ = {delta_text(asked.budget.delta)}" if here.trials.plans[None].spent.delta else "δ = 0"
-    picked = "" if here.played is None else f"**{version_name(here.played)}:** {SABOTAGES[here.played].sentence} "
+    picked = "" if here.played is None else f"**{version_name(here.played)}:** {BUGS[here.played].sentence} "
     failed = "An error, noted in the server's log, keeps the other runs away. " if here.failed else ""
     return (
         f"{failed}{picked}Same promise for all: ε = {rounded(here.claim)}, {promise}, one record replaced; "

@@ -13,10 +13,10 @@ from dpcore.data import MAX_VALUES, Source, is_private
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.decide.attack_success_job import OddsQuestion
-from dpcore.studies.decide.equivalent_sample_size import ERRORS, Error, PriceQuestion
+from dpcore.studies.decide.attack_success_job import AttackSuccessQuestion
+from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion, Error
 from dpcore.studies.decide.loss_curve import Setting
-from dpcore.studies.decide.sample_size import PeopleQuestion
+from dpcore.studies.decide.sample_size import SampleSizeQuestion
 from pages.background.jobs import Question
 from pages.background.polling import Open, ask, glance, keep_alive
 from pages.decide import background, comparing, views, words
@@ -43,14 +43,14 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
     cell = setting.cell(0)
     try:
         plan = cell.problem.plan(cell.mechanism, controls.epsilon)
-        asked["odds"] = OddsQuestion(plan, controls.seed)
+        asked["odds"] = AttackSuccessQuestion(plan, controls.seed)
     except NotApplicable:
         pass  # the curve ends above the cursor
-    asked["needed"] = PeopleQuestion(setting, controls.epsilon, at_most)
+    asked["needed"] = SampleSizeQuestion(setting, controls.epsilon, at_most)
     if view == "compare":
         asked[comparing.NAME] = comparing.question(setting, controls)
     try:
-        asked["price"] = PriceQuestion(setting)
+        asked["price"] = EquivalentSampleSizeQuestion(setting)
     except NotApplicable as reason:
         return asked, str(reason)
     return asked, ""

@@ -10,7 +10,7 @@ import streamlit as st
 from dpcore import Budget, NotApplicable
 from dpcore.accounting.ledger import EpsilonCurve, Kind
 from dpcore.figures.audit.ledger import ledger_figure
-from dpcore.studies.decide.repeated_releases import Several, budget_each, several
+from dpcore.studies.decide.repeated_releases import RepeatedReleases, budget_each, several
 from pages.decide.state import State
 from pages.ui import url_controls
 from pages.ui.html import plain, readable
@@ -54,13 +54,13 @@ def show(state: State) -> None:
     st.caption(FURTHER)
 
 
-def curves(after: dict[int, Several]) -> tuple[EpsilonCurve, ...]:
+def curves(after: dict[int, RepeatedReleases]) -> tuple[EpsilonCurve, ...]:
     """epsilon after each number of releases, by every accounting; nan where one says nothing."""
     found = {kind: np.array([getattr(one, kind) for one in after.values()], float) for kind in KINDS}
     return tuple(EpsilonCurve(kind, np.where(np.isfinite(values), values, np.nan)) for kind, values in found.items())
 
 
-def words(state: State, after: Several) -> str:
+def words(state: State, after: RepeatedReleases) -> str:
     """What the label becomes, and what each release may have for it to stay."""
     releases = f"{after.releases} release{'s' if after.releases > 1 else ''}"
     records = f"{after.records} record{'s' if after.records > 1 else ''} a person"
@@ -74,7 +74,7 @@ def words(state: State, after: Several) -> str:
     return f"{said} {each(state, after)}"
 
 
-def each(state: State, after: Several) -> str:
+def each(state: State, after: RepeatedReleases) -> str:
     """Which budget each release may have if the whole is to keep the label."""
     if after.releases == after.records == 1:
         return "One release, one record a person: the label means what it says."

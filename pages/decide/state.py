@@ -11,10 +11,10 @@ import numpy as np
 from dpcore import AttackSuccess, Plan
 from dpcore.data import Source
 from dpcore.figures.style import Theme
-from dpcore.studies.decide.attack_success_job import Attack, OddsQuestion
-from dpcore.studies.decide.equivalent_sample_size import Error, Price
+from dpcore.studies.decide.attack_success_job import Attack, AttackSuccessQuestion
+from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSize, Error
 from dpcore.studies.decide.loss_curve import LostCurve, Setting
-from dpcore.studies.decide.sample_size import LostByPeople
+from dpcore.studies.decide.sample_size import LossBySampleSize
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.polling import Open
@@ -121,7 +121,7 @@ class State:
     def plan(self) -> Plan | None:
         """What one release at the cursor's budget promises; None where nothing is released."""
         asked = self.held.jobs.get("odds")
-        return cast(OddsQuestion, asked.question).plan if asked else None
+        return cast(AttackSuccessQuestion, asked.question).plan if asked else None
 
     @property
     def attack(self) -> Attack | None:
@@ -135,14 +135,14 @@ class State:
     @property
     def needed(self) -> Answer | None:
         """How many people make the cursor's budget affordable; None before that is known."""
-        found = cast("LostByPeople | None", self.held.jobs["needed"].snapshot)
+        found = cast("LossBySampleSize | None", self.held.jobs["needed"].snapshot)
         return found.answer() if found is not None and self.held.jobs["needed"].complete else None
 
     @property
-    def price(self) -> Price | None:
+    def price(self) -> EquivalentSampleSize | None:
         if "price" not in self.held.jobs:
             return None
-        return cast("Price | None", self.held.jobs["price"].snapshot)
+        return cast("EquivalentSampleSize | None", self.held.jobs["price"].snapshot)
 
     @cached_property
     def worth(self) -> tuple[Answer, ...]:

@@ -12,7 +12,7 @@ import pandas as pd
 from dpcore import AttackSuccess
 from dpcore.figures.decide.budget import Use
 from dpcore.mechanisms import list_mechanisms, mechanism_class
-from dpcore.studies.decide.attack_success_job import OddsQuestion
+from dpcore.studies.decide.attack_success_job import AttackSuccessQuestion
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.equivalent_sample_size import Error
 from dpcore.studies.decide.posterior import belief_of
@@ -174,7 +174,7 @@ def _needed(state: State) -> tuple[str, str]:
 
 def playing(state: State) -> str:
     """How far the attack is."""
-    asked = cast(OddsQuestion, state.held.jobs["odds"].question)
+    asked = cast(AttackSuccessQuestion, state.held.jobs["odds"].question)
     return f"Our own attack is being played: {state.attack.runs if state.attack else 0:,} of {asked.runs:,} runs …"
 
 

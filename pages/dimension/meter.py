@@ -11,7 +11,7 @@ import pandas as pd
 
 from dpcore.core.power_law import LEAST_DECADES, LEAST_R_SQUARED, PowerLaw, power_law
 from dpcore.figures.dimension import curve_name
-from dpcore.studies.dimension.noise_growth import Growth
+from dpcore.studies.dimension.noise_growth import NoiseGrowth
 from dpcore.studies.dimension.orthant import OrthantExample
 
 HEADS = ("exponent of p", "measured", "bound", "earlier")
@@ -31,7 +31,7 @@ class Row:
     earlier: PowerLaw | None = None
 
 
-def slope_rows(table: pd.DataFrame, grown: Mapping[str, Growth], corner: OrthantExample) -> list[Row]:
+def slope_rows(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], corner: OrthantExample) -> list[Row]:
     """Damage to predictions and distance for each mechanism that releases something, then the corner."""
     ok = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
     shown = [key for key in grown if key in set(ok.mechanism)]

@@ -80,7 +80,7 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     )
 
 
-def picture(table: pd.DataFrame, grown: dict[str, noise_growth.Growth], p: int) -> Figure:
+def picture(table: pd.DataFrame, grown: dict[str, noise_growth.NoiseGrowth], p: int) -> Figure:
     return dimension_figure(
         table,
         grown,

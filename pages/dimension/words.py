@@ -12,7 +12,7 @@ import dpcore
 from dpcore import Experiment
 from dpcore.data import Source
 from dpcore.figures.dimension import curve_name
-from dpcore.studies.dimension.noise_growth import Growth
+from dpcore.studies.dimension.noise_growth import NoiseGrowth
 from dpcore.studies.dimension.orthant import OrthantExample
 from pages.ui.html import readable
 from pages.ui.numbers import amount, points
@@ -40,7 +40,7 @@ def one_lam(n: int, epsilon: float, delta: float, lam: float | str) -> float:
     return float(dpcore.make_mechanism("output_gaussian").calibrate(spec, dpcore.Budget(epsilon, delta)).spec.lam)
 
 
-def takeaway(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: Source) -> str:
+def takeaway(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source) -> str:
     """What happens at the cursor's p, in one or two sentences."""
     now, first = _accuracies(table, p), _accuracies(table, int(table.x.min()))
     if not now:
@@ -118,11 +118,11 @@ def _since(changes: list[float], useful: int) -> str:
     return f"{signed} against p = {useful}"
 
 
-def _at(g: Growth, p: int) -> float:
+def _at(g: NoiseGrowth, p: int) -> float:
     return float(g.distance[g.p == p][0])
 
 
-def readouts(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: Source) -> list[tuple[str, str]]:
+def readouts(table: pd.DataFrame, grown: Mapping[str, NoiseGrowth], p: int, source: Source) -> list[tuple[str, str]]:
     """(value, label) pairs below the chart; none where nothing is released."""
     now = _accuracies(table, p)
     if not now:
@@ -145,7 +145,7 @@ def readouts(table: pd.DataFrame, grown: Mapping[str, Growth], p: int, source: S
     ]
 
 
-def caption(experiment: Experiment, grown: Mapping[str, Growth], asked: float | str) -> str:
+def caption(experiment: Experiment, grown: Mapping[str, NoiseGrowth], asked: float | str) -> str:
     """What the curves share, whether they make the same promise, and where the two noises break even."""
     rule = f" ({lam_text(asked)}, as Gaussian noise in the answer takes it)" if isinstance(asked, str) else ""
     said = [
@@ -159,7 +159,7 @@ def caption(experiment: Experiment, grown: Mapping[str, Growth], asked: float | 
     return " ".join(said)
 
 
-def break_even(grown: Mapping[str, Growth]) -> float | None:
+def break_even(grown: Mapping[str, NoiseGrowth]) -> float | None:
     """The p at which Gamma and Gaussian noise in the same place move a prediction equally far, root mean square.
 
     A prediction moves by distance / sqrt(p): constant for Gaussian, of order sqrt(p + 1) for Gamma noise.

@@ -98,7 +98,7 @@ def call_at(here: words.GeometryState) -> dict[str, Any]:
     return call | words.fewer(here.p_norm, knobs)
 
 
-def people_picture(learned: excess_by_n.AgainstPeople, here: words.GeometryState) -> tuple[Figure, str]:
+def people_picture(learned: excess_by_n.ExcessByN, here: words.GeometryState) -> tuple[Figure, str]:
     figure = learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
     return figure, words.people_takeaway(learned, here)
 
@@ -109,7 +109,7 @@ def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figur
     if view == "order":
         figure, sentence = order_picture(curves_at(there, cancelled), there)
     else:
-        learned = excess_by_n.against_people(there.p_norm, cancelled=cancelled, **call_at(there))
+        learned = excess_by_n.excess_against_n(there.p_norm, cancelled=cancelled, **call_at(there))
         figure, sentence = people_picture(learned, there)
     return figure, plain(sentence)
 
@@ -123,7 +123,7 @@ if view == "order":
     snippet = words.order_snippet(here, list(curves), REPETITIONS)
 else:
     call = call_at(here)
-    learned = excess_by_n.against_people(here.p_norm, **call)
+    learned = excess_by_n.excess_against_n(here.p_norm, **call)
     picture, sentence = people_picture(learned, here)
     family, caption = mechanism_class(learned.mechanism).family, words.people_caption(learned, here)
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)

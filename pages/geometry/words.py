@@ -12,7 +12,7 @@ import pandas as pd
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry.ball_picture import BallPicture
-from dpcore.studies.geometry.excess_by_n import PEOPLE, AgainstPeople, learner_key
+from dpcore.studies.geometry.excess_by_n import PEOPLE, ExcessByN, learner_key
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
 from dpcore.studies.geometry.noise_norms import NoiseLengths
@@ -169,7 +169,7 @@ def order_caption(found: AgainstOrder) -> str:
     )
 
 
-def people_takeaway(found: AgainstPeople, here: GeometryState) -> str:
+def people_takeaway(found: ExcessByN, here: GeometryState) -> str:
     """What the chart against n says at the cursor."""
     k = nearest(found.n, here.n)
     if found.reasons[k]:
@@ -188,7 +188,7 @@ def people_takeaway(found: AgainstPeople, here: GeometryState) -> str:
     return f"{said} It follows no one power of n here." if measured is None else said
 
 
-def people_readouts(found: AgainstPeople, row: Row, here: GeometryState) -> list[tuple[str, str]]:
+def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tuple[str, str]]:
     k = nearest(found.n, here.n)
     if found.reasons[k]:
         return []
@@ -208,7 +208,7 @@ def people_readouts(found: AgainstPeople, row: Row, here: GeometryState) -> list
     ]
 
 
-def people_caption(found: AgainstPeople, here: GeometryState) -> str:
+def people_caption(found: ExcessByN, here: GeometryState) -> str:
     label = mechanism_class(found.mechanism).label
     label = label[0].upper() + label[1:]
     said = (
@@ -297,7 +297,7 @@ def order_table(found: AgainstOrder) -> pd.DataFrame:
     return pd.DataFrame(columns | {"nothing_learned": found.signal})
 
 
-def people_table(found: AgainstPeople) -> pd.DataFrame:
+def people_table(found: ExcessByN) -> pd.DataFrame:
     columns: dict[str, Any] = {"n": found.n.astype(int)}
     columns |= {key: getattr(found.private, key) for key in ("mean", "se", "q10", "q90")}
     more: dict[str, Any] = {"q95": found.q95, "without_noise": found.plain, "bound": found.bound, "rate": found.rate}
@@ -316,11 +316,11 @@ order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=43
 """
 
 
-def people_snippet(found: AgainstPeople, here: GeometryState, asked: dict[str, Any]) -> str:
+def people_snippet(found: ExcessByN, here: GeometryState, asked: dict[str, Any]) -> str:
     return f"""from dpcore.figures.geometry import learners_figure
-from dpcore.studies.geometry.excess_by_n import against_people
+from dpcore.studies.geometry.excess_by_n import excess_against_n
 
-found = {call("against_people", Code(_order_code(here)), **asked)}
+found = {call("excess_against_n", Code(_order_code(here)), **asked)}
 learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from urllib.parse import urlencode
 
 from pages.lectures.steps import Story
-from pages.server.headless_client import Visitor
+from pages.server.headless_client import HeadlessClient
 
 
 async def warm(story: Story, page: str, url: str, told: Callable[[str], None] = print) -> None:
@@ -17,14 +17,14 @@ async def warm(story: Story, page: str, url: str, told: Callable[[str], None] = 
     Raises Broken where a step shows an error.
     """
     for number, step in enumerate(story.steps, 1):
-        async with Visitor(url) as visitor:
+        async with HeadlessClient(url) as visitor:
             seconds = await visitor.visit(page, urlencode({"lecture": story.name, "step": number}))
             await visitor.settle()
             moves = await explore(visitor, step.kept)
         told(f"{story.name}, step {number} of {len(story.steps)}: {seconds:.1f} s to open, {moves} places of sliders")
 
 
-async def explore(visitor: Visitor, keys: Iterable[str], farthest: int | None = None) -> int:
+async def explore(visitor: HeadlessClient, keys: Iterable[str], farthest: int | None = None) -> int:
     """Put each slider on each of its places, at most so far from where it stands, and back; returns how many.
 
     A key that is no slider of the page is passed over: also buttons may stay in a lecture.

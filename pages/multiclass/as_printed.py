@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.figures.multiclass.as_published import betrayal_figure, existence_figure, theorem_figure
+from dpcore.figures.multiclass.as_published import existence_figure, membership_leak_figure, theorem_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.multiclass import words
@@ -61,7 +61,7 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        chart = betrayal_figure(guessed, theme=theme, height=HEIGHT)
+        chart = membership_leak_figure(guessed, theme=theme, height=HEIGHT)
         live_figure(chart, key="betrayal", alt=plain(sentence), height=HEIGHT)
         st.caption(
             "Records of one column in two classes, and the same with one of them replaced; noise and λ as printed. "
@@ -119,10 +119,10 @@ def _readouts(seed: int) -> list[tuple[str, str]]:
 
 def snippet(seed: int) -> str:
     """Python that redraws the chart from an empty file."""
-    return f"""from dpcore.figures.multiclass.as_published import betrayal_figure
+    return f"""from dpcore.figures.multiclass.as_published import membership_leak_figure
 from dpcore.studies.papers.pathak_raj_leak import betrayal
 
 found = betrayal(seed={seed})
 print(found.right, "of", found.guesses)
-betrayal_figure(found, theme="light", height=430).show()
+membership_leak_figure(found, theme="light", height=430).show()
 """

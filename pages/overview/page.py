@@ -106,7 +106,7 @@ here = accuracy[accuracy.x == controls.epsilon]
 if len(here):
     cell = next(experiment.cells())
     plan = cell.problem.plan(cell.mechanism, controls.epsilon)
-    found = dpcore.odds_of(plan, seed=controls.seed)
+    found = dpcore.attack_success(plan, seed=controls.seed)
     sentences.append(words.answer(found))
     if told := words.larger_class(here.iloc[0], source):
         sentences.insert(1, told)

@@ -9,9 +9,9 @@ import streamlit as st
 
 import dpcore
 from dpcore import Experiment
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, work_figure
+from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, descent_cost_figure
 from dpcore.figures.perturbation.excess import valley_figure
-from dpcore.figures.perturbation.release_scatter import cloud_figure
+from dpcore.figures.perturbation.release_scatter import release_scatter_figure
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
 from dpcore.mechanisms.gradient.gd import NoisyGD
@@ -24,7 +24,7 @@ from pages.perturbation.zero import show_door_zero
 from pages.ui.live_figure import captioned_figure, live_figure
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("Cloud", "Path", "λ valley", "Bounds", "Work", "Door zero")
+SIDES = ("MechanismReleases", "Path", "λ valley", "Bounds", "Work", "Door zero")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 WORK_PEOPLE = 100  # all records in each of n^2 steps are n^3 gradients
@@ -44,7 +44,7 @@ def show_beside(
     side: str, experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int
 ) -> None:
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
-    if side == "Cloud":
+    if side == "MechanismReleases":
         _show_cloud(experiment.mechanisms, False, controls, theme, height)  # type: ignore[arg-type]
     elif side == "Path":
         _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, controls, theme, height)
@@ -56,7 +56,7 @@ def show_beside(
         problem = experiment.problem
         done = work(dc.replace(problem, n=min(problem.n, WORK_PEOPLE)))
         said = captions.work_caption(done, dpcore.data.get_source(problem.source))
-        captioned_figure(work_figure(done, theme=theme, height=height), said, key="work", height=height)
+        captioned_figure(descent_cost_figure(done, theme=theme, height=height), said, key="work", height=height)
     else:
         show_door_zero(controls.seed, theme)
 
@@ -64,7 +64,7 @@ def show_beside(
 def _show_cloud(mechanisms: tuple[Mechanism, ...], walks: bool, controls: Controls, theme: Theme, height: int) -> None:
     made = clouds(Scene(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks))
     said = captions.path_caption(made, controls.n) if walks else captions.cloud_caption(made, controls.n)
-    captioned_figure(cloud_figure(made, theme=theme, height=height), said, key="cloud", height=height)
+    captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
 
 
 def _show_valley(experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int) -> None:

@@ -11,7 +11,7 @@ from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
 from dpcore.figures.style import NOISES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.non_private_descent import DescentCost
-from dpcore.studies.perturbation.release_scatter import Clouds
+from dpcore.studies.perturbation.release_scatter import ReleaseScatter
 from pages.perturbation.words import noises_of
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -25,7 +25,7 @@ def _name(mechanism: str, several: bool) -> str:
     return f"{cls.place}, {NOISES[cls.noise]}" if several else cls.place
 
 
-def cloud_caption(made: Clouds, n: int) -> str:
+def cloud_caption(made: ReleaseScatter, n: int) -> str:
     """What the cloud shows, with how far releases lie from their own model without noise."""
     several = len(noises_of(cloud.mechanism for cloud in made.clouds)) > 1
     parts, outside = [], 0
@@ -46,7 +46,7 @@ def cloud_caption(made: Clouds, n: int) -> str:
     return f"{said} {outside} lie outside." if outside else said
 
 
-def path_caption(made: Clouds, n: int) -> str:
+def path_caption(made: ReleaseScatter, n: int) -> str:
     """How one descent went, and how far its noise led it away."""
     (cloud,) = made.clouds
     if cloud.plan is None or cloud.path is None or cloud.quiet_path is None:

@@ -9,7 +9,7 @@ import streamlit as st
 import dpcore
 from dpcore.core.cancel import never
 from dpcore.figures.figure import Figure
-from dpcore.figures.perturbation.excess import doors_figure
+from dpcore.figures.perturbation.excess import excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.published_rates import rate_shape
 from pages.background.tables import refined
@@ -70,7 +70,7 @@ def picture_at(controls: Controls, cancelled: Callable[[], bool] = never) -> tup
     """The chart there, and its sentence."""
     asked = experiment_at(controls)
     found = table if asked == experiment else prefetch.whole(asked, cancelled)
-    figure = doors_figure(
+    figure = excess_figure(
         found,
         epsilon=controls.epsilon,
         theme=theme,

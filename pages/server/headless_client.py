@@ -31,8 +31,8 @@ class Broken(Exception):
     """The dashboard showed an error, or no answer came."""
 
 
-class Visitor:
-    """One session; to be used as `async with Visitor(url) as visitor`.
+class HeadlessClient:
+    """One session; to be used as `async with HeadlessClient(url) as visitor`.
 
     url: of the server, with its base path if it has one. cookie: to be sent along, such as the one that keeps a
     session on one of many servers.

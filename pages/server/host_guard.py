@@ -57,7 +57,7 @@ _NO_METRICS = f"This server keeps its metrics to itself: whoever runs it can set
 _NOT_HERE = "This server does not go by that name: whoever runs it can add the name to server.allowedHosts.\n"
 
 
-class Doorman:
+class HostGuard:
     """Middleware that refuses requests by a name that is not the server's, and websockets from pages of other servers.
 
     A site could point its own name at this computer, and its page would then be of the same origin as ours (DNS

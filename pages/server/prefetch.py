@@ -54,7 +54,7 @@ _SLIDERS = {field.name for field in dc.fields(Controls)} - {"seed"}
 OFFERS, _MOVED = "pictures ahead", "moved last"
 
 _POOL = ThreadPoolExecutor(1, thread_name_prefix=PATH)
-_OFFERED: WeakValueDictionary[str, Ahead] = WeakValueDictionary()
+_OFFERED: WeakValueDictionary[str, Prefetch] = WeakValueDictionary()
 _MOVES: deque[tuple[float, Hashable]] = deque(maxlen=1_000)
 
 
@@ -67,7 +67,7 @@ class Place:
     state: dict[str, str]
 
 
-class Ahead:
+class Prefetch:
     """The pictures of one chart beside the one that is shown; they live as long as the session offers them.
 
     draw, finish: as above. places: the nearest first.
@@ -126,7 +126,7 @@ def offer(key: str, draw: Draw, finish: Finish, controls: Controls, state: dict[
     """
     token = secrets.token_urlsafe(16)
     slider, up = _moved_last(state)
-    ahead = Ahead(draw, finish, beside(share_link.control_of(slider), up, controls, state))
+    ahead = Prefetch(draw, finish, beside(share_link.control_of(slider), up, controls, state))
     st.session_state.setdefault(OFFERS, {})[key] = _OFFERED[token] = ahead
     return f"{PATH}/{token}"
 

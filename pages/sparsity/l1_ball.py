@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import NotApplicable
 from dpcore.core.cancel import never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.l1 import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
+from dpcore.figures.sparsity.l1 import excess_by_n_figure, path_figure, remark_figure, steps_figure, width_figure
 from dpcore.figures.sparsity.membership import tracing_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
@@ -114,7 +114,7 @@ def _hero(
     found: words.Found
     if against == "n":
         found = curves.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
-        return found, people_curves_figure(found, n=here.n, theme=theme, height=HEIGHT)
+        return found, excess_by_n_figure(found, n=here.n, theme=theme, height=HEIGHT)
     if against == "p":
         ps = tuple(sorted({*curves.PS, here.p}))
         found = curves.against_p(

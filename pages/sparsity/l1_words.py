@@ -309,7 +309,7 @@ def snippet(found: Found, here: L1State, repetitions: int) -> str:
     own: dict[str, Any]
     if isinstance(found, AgainstN):
         function, own = "against_n", {"p": here.p, "T": here.choice.T}
-        draw = f"people_curves_figure(found, n={here.n}"
+        draw = f"excess_by_n_figure(found, n={here.n}"
     elif isinstance(found, AgainstP):
         function, own = "against_p", {"n": here.n, "T": here.choice.T, "ps": [int(p) for p in found.p]}
         draw = f"width_figure(found, p={here.p}"

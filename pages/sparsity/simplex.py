@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import NotApplicable, Unconverged
 from dpcore.core.cancel import never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.published_draws import people_figure
+from dpcore.figures.sparsity.published_draws import published_draws_figure
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure
 from dpcore.figures.sparsity.single_release import support_figure
 from dpcore.figures.style import FAMILIES, Theme
@@ -124,14 +124,14 @@ def _release(controls: Controls) -> tuple[Support | None, str]:
 
 def _show_beside(side: str, problem: SimplexState, release: Support | None, theme: Theme) -> None:
     if side == "Columns":
-        price = excess_by_columns.price_of_columns(
+        price = excess_by_columns.excess_against_columns(
             ps=tuple(sorted({*excess_by_columns.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
         )
         picture = columns_figure(price, p=problem.p, theme=theme, height=SIDE_HEIGHT)
         said = words.columns_caption(price, problem)
     elif side == "As published":
         allowed = published_draws.published_draws(**problem.without("n", "seed"))
-        picture = people_figure(allowed, n=problem.n, theme=theme, height=SIDE_HEIGHT)
+        picture = published_draws_figure(allowed, n=problem.n, theme=theme, height=SIDE_HEIGHT)
         said = words.published_caption(allowed, problem)
     elif release:
         picture = support_figure(release, theme=theme, height=SIDE_HEIGHT)

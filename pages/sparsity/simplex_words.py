@@ -12,7 +12,7 @@ from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
 from dpcore.figures.style import plain_number
 from dpcore.studies.sparsity.simplex.data import SOURCE
-from dpcore.studies.sparsity.simplex.excess_by_columns import PriceOfColumns
+from dpcore.studies.sparsity.simplex.excess_by_columns import ExcessByColumns
 from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
 from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
 from dpcore.studies.sparsity.simplex.single_release import Support
@@ -186,7 +186,7 @@ def support_caption(release: Support) -> str:
     )
 
 
-def columns_caption(price: PriceOfColumns, problem: SimplexState) -> str:
+def columns_caption(price: ExcessByColumns, problem: SimplexState) -> str:
     """How both grow with p, and who is ahead at the cursor."""
     k, last = int(np.flatnonzero(price.p == problem.p)[0]), len(price.p) - 1
     said = []

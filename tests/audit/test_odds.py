@@ -5,7 +5,7 @@ import pytest
 
 import dpcore
 from dpcore import Budget, Domain, NotApplicable, Spec
-from dpcore.audit.attack_success import AttackSuccess, odds_of
+from dpcore.audit.attack_success import AttackSuccess, attack_success
 from dpcore.audit.certificates import lower_bound
 from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.worst_pairs import minimiser_pair, opposite_labels
@@ -36,10 +36,10 @@ def test_certified_attack_limit_and_cap_are_in_order_in_random_states():
             plan = random_plan(rng)
         except NotApplicable:
             continue
-        odds = odds_of(plan, runs=2_000, seed=len(seen))
+        odds = attack_success(plan, runs=2_000, seed=len(seen))
         assert odds.certified >= 0.5 and odds.limit <= odds.cap <= 1.0
         above += odds.certified > odds.limit
-        halved += odds_of(plan.weakened(0.25), runs=2_000, seed=len(seen)).certified > odds.limit
+        halved += attack_success(plan.weakened(0.25), runs=2_000, seed=len(seen)).certified > odds.limit
         seen.add(plan)
     assert {plan.mechanism.key for plan in seen} == set(KEYS)
     assert above <= 2
@@ -48,14 +48,14 @@ def test_certified_attack_limit_and_cap_are_in_order_in_random_states():
 
 def test_odds_are_the_audits_numbers():
     plan = plan_for("output_gaussian")
-    odds = odds_of(plan, runs=5_000, seed=3)
+    odds = attack_success(plan, runs=5_000, seed=3)
     report = dpcore.run_audit(plan, runs=5_000, seed=3)
     assert (odds.right, odds.limit, odds.runs) == (report.right, report.attack.limit, 5_000)
     assert odds.certified == lower_bound(round(5_000 * odds.right), 5_000, 0.001)
-    assert odds == odds_of(plan, runs=5_000, seed=3) != odds_of(plan, runs=5_000, seed=4)
+    assert odds == attack_success(plan, runs=5_000, seed=3) != attack_success(plan, runs=5_000, seed=4)
     assert isinstance(odds, AttackSuccess)
     with pytest.raises(ValueError, match="runs must be an integer >= 1"):
-        odds_of(plan, runs=0)
+        attack_success(plan, runs=0)
 
 
 @pytest.mark.parametrize("key", ["output_gaussian", "objective_gaussian"])

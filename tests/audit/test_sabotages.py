@@ -17,7 +17,7 @@ from scipy import stats
 import dpcore
 from benchmarks import audits as table
 from dpcore import Budget, Data, NotApplicable, Plan, Spec
-from dpcore.audit.bugs import SABOTAGES, get_sabotage
+from dpcore.audit.bugs import BUGS, get_bug
 from dpcore.audit.game import Audit, claimed_plan, worst_plan
 from dpcore.audit.target import Target, honest_target
 from dpcore.core.losses import get_loss
@@ -52,14 +52,14 @@ UNSEEN |= {("generalized_gaussian", "quoted_kappa")}
 
 
 def spoiled(name: str, plan: Plan) -> Target:
-    return get_sabotage(name).spoil(plan, honest_target(plan, claimed_plan(plan)))
+    return get_bug(name).spoil(plan, honest_target(plan, claimed_plan(plan)))
 
 
 # What is caught
 
 
 @every_mechanism
-@pytest.mark.parametrize("sabotage", SABOTAGES)
+@pytest.mark.parametrize("sabotage", BUGS)
 def test_every_sabotage_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, sabotage):
     """By one audit of as many runs as the table says; what takes more than 50,000 is left to the nightly test."""
     if key not in POSSIBLE.get(sabotage, KEYS):
@@ -138,7 +138,7 @@ def test_the_table_of_the_document_is_what_its_command_prints():
     head, _, *rows = [line for line in section.splitlines() if line.startswith("|")]
     cells = {}
     names = [None, *table.FAULTS]
-    assert head == "| mechanism | none | " + " | ".join(SABOTAGES[key].label for key in table.FAULTS) + " |"
+    assert head == "| mechanism | none | " + " | ".join(BUGS[key].label for key in table.FAULTS) + " |"
     for row in rows:
         key, *found = (part.strip() for part in row.strip("|").split("|"))
         assert len(found) == len(names)
@@ -265,6 +265,6 @@ def test_unrounded_releases_are_on_no_grid():
 
 
 def test_the_menu_speaks_for_itself():
-    assert len({sabotage.label for sabotage in SABOTAGES.values()}) == len(SABOTAGES)
-    for sabotage in SABOTAGES.values():
+    assert len({sabotage.label for sabotage in BUGS.values()}) == len(BUGS)
+    for sabotage in BUGS.values():
         assert sabotage.sentence.endswith(".") and not sabotage.label.endswith(".")

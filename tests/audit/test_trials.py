@@ -13,7 +13,7 @@ import pytest
 from dpcore import Budget, NotApplicable, run_audit
 from dpcore.audit import all_versions
 from dpcore.audit.all_versions import AllVersions, TrialsQuestion, standing_of
-from dpcore.audit.bugs import SABOTAGES
+from dpcore.audit.bugs import BUGS
 from dpcore.audit.game import Audit
 from dpcore.core import chunks
 from dpcore.core.cancel import never
@@ -45,7 +45,7 @@ def test_trials_are_the_audits_whatever_the_chunks(key, chunk, monkeypatch):
     held = pictures[-1]
     shown = len(held.versions)
     assert (len(pictures) > shown) is (chunk < 1_000)
-    assert set(held.versions) | set(held.refused) == {None, *SABOTAGES} and held.refused
+    assert set(held.versions) | set(held.refused) == {None, *BUGS} and held.refused
     for version, now in held.standings.items():
         plan = held.plans[version]
         alone = run_audit(plan, runs=1_000, seed=3, sabotage=version, comparisons=2 * shown)

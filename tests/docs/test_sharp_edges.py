@@ -10,7 +10,7 @@ import dpcore
 from dpcore.data.files import MAX_COLUMNS
 from dpcore.kernels.disk_cache import choose_cache_folder, config
 from dpcore.mechanisms.noise.rounding import grid_of
-from dpcore.studies.geometry.excess_by_n import against_people
+from dpcore.studies.geometry.excess_by_n import excess_against_n
 
 from ..harness import ROOT
 
@@ -27,7 +27,7 @@ def test_more_steps_of_the_trees_cost_what_is_said():
     """Means of 36 runs for each T, with a standard error of 2%."""
     numbers = stated(r"delta = 1e-6: (\.\d+), (\.\d+), (\.\d+) at T = 2, 3, 4")
     for T, number in zip((2, 3, 4), numbers, strict=True):
-        curve = against_people(1.1, d=100, epsilon=1.0, delta=1e-6, seed=0, ns=(10_000,), T=T)
+        curve = excess_against_n(1.1, d=100, epsilon=1.0, delta=1e-6, seed=0, ns=(10_000,), T=T)
         assert curve.private.mean[0] == pytest.approx(number, rel=0.1)
 
 

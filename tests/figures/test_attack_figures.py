@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcore.audit.report import VERDICTS
-from dpcore.figures.audit.attack import LONGEST, Row, ink_of, plane_figure, ruler_figure, scores_figure, wealth_figure
+from dpcore.figures.audit.attack import LONGEST, Row, betting_figure, ink_of, plane_figure, ruler_figure, scores_figure
 from dpcore.figures.style import BACKGROUND
 from tests.figures.test_figures import contrast
 
@@ -36,7 +36,7 @@ def plane(honest=HONEST, corner=(0.4, 0.45), verdict="contradicted", theme="ligh
 
 
 def wealth(honest=BET, verdict="contradicted", theme="light", runs=20_000):
-    return wealth_figure(BET, honest, runs=runs, verdict=verdict, theme=theme, height=350)
+    return betting_figure(BET, honest, runs=runs, verdict=verdict, theme=theme, height=350)
 
 
 def scores(theme="light"):

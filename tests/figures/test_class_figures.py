@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from dpcore.figures.multiclass.as_published import betrayal_figure, existence_figure, theorem_figure
+from dpcore.figures.multiclass.as_published import existence_figure, membership_leak_figure, theorem_figure
 from dpcore.figures.multiclass.curves import accuracy_figure, classes_excess_figure, tuning_figure
 from dpcore.figures.multiclass.decision_regions import ellipses_figure, regions_figure
 from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT
@@ -346,7 +346,7 @@ def test_names_stay_from_budget_to_budget(drawn):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_every_guess_is_in_a_bar(guessed, theme):
-    figure = betrayal_figure(guessed, theme=theme, height=380)
+    figure = membership_leak_figure(guessed, theme=theme, height=380)
     for name, values, family in (
         ("the records it was trained on", guessed.own, "frank_wolfe"),
         ("the same with one record replaced", guessed.other, "reference"),
@@ -365,7 +365,7 @@ def test_every_guess_is_in_a_bar(guessed, theme):
 
 def test_values_beyond_the_axis_are_counted_at_its_ends(guessed):
     odd = dc.replace(guessed, own=np.array([0.0, 1e-300, 1e-3]), other=np.array([50.0, 10.0, 1.0]))
-    own, other = betrayal_figure(odd, theme="light", height=380).data
+    own, other = membership_leak_figure(odd, theme="light", height=380).data
     assert sum(own.y) == sum(other.y) == 3 and own.y[0] == 2 and other.y[-1] == 2
 
 
@@ -404,7 +404,7 @@ def test_theorem_2(theme):
 def test_an_exhibit_claims_no_privacy(guessed):
     shares = [(d, pathak_raj.existence(d, 1.0, 1.0, draws=500)) for d in (1, 2)]
     for figure in (
-        betrayal_figure(guessed, theme="light", height=380),
+        membership_leak_figure(guessed, theme="light", height=380),
         existence_figure(shares, draws=500, theme="light", height=380),
         theorem_figure(pathak_raj.theorem_2_violations(draws=20), theme="light", height=380),
     ):

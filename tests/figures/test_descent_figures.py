@@ -9,9 +9,9 @@ import dpcore
 from dpcore import Axis, Experiment, NotApplicable, Problem, data, theory
 from dpcore.accounting import lecture
 from dpcore.core.losses import get_loss
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, work_figure
-from dpcore.figures.perturbation.excess import doors_figure
-from dpcore.figures.perturbation.release_scatter import cloud_figure
+from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, descent_cost_figure
+from dpcore.figures.perturbation.excess import excess_figure
+from dpcore.figures.perturbation.release_scatter import release_scatter_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
@@ -77,7 +77,7 @@ def test_the_lecture_s_bound_is_theorem_2_with_its_noise_and_stops_where_its_acc
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_work_shows_both_descents_over_the_gradients_they_took(theme):
     made = work(Problem("synthetic", 30, 3, seed=4))
-    figure = work_figure(made, theme=theme, height=HEIGHT)
+    figure = descent_cost_figure(made, theme=theme, height=HEIGHT)
     for progress, name in ((made.full, "all records a step"), (made.single, "one record a step")):
         curve, proved = named(figure, name), named(figure, f"{name}: bound")
         excess = progress.risks - made.best
@@ -102,7 +102,7 @@ def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
         theta = theta - cloud.plan.descent.step * (loss.derivative(train.X @ theta, train.y) @ train.X) / 300
     assert np.linalg.norm(cloud.path - cloud.quiet_path, axis=1).max() > 0.01
     assert made.x[0] < 0.0 < made.x[-1] and made.y[0] < 0.0 < made.y[-1], "the start is in the window"
-    figure = cloud_figure(made, theme="light", height=HEIGHT)
+    figure = release_scatter_figure(made, theme="light", height=HEIGHT)
     assert np.array_equal(named(figure, "one run, step by step").x, cloud.path[:, 0])
     assert np.array_equal(named(figure, "the same without noise").y, cloud.quiet_path[:, 1])
     still = clouds(Scene(scene.mechanisms, problem, 1.0))
@@ -116,7 +116,7 @@ def test_an_exhibit_is_a_curve_of_its_family_within_the_axis():
     wasteful = dpcore.make_mechanism("output_gaussian", accounting="lecture")
     exhibit = dpcore.run(Experiment(Problem("synthetic", n=200), mechanisms=(wasteful,), repetitions=4))
     look = {"epsilon": 1.0, "theme": "light", "height": HEIGHT, "bounds": False}
-    figure = doors_figure(table, **look, exhibits={"n-fold": exhibit})
+    figure = excess_figure(table, **look, exhibits={"n-fold": exhibit})
     curve = named(figure, "n-fold")
     rows = exhibit[exhibit.metric == "excess_empirical_risk"]
     assert np.array_equal(curve.y, rows["mean"]) and curve.line.color == FAMILIES["light"]["output"]

@@ -12,8 +12,8 @@ from dpcore import Axis, Problem, data
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
 from dpcore.figures.perturbation.exact_answers_leak import fit_figure, leak_figure
-from dpcore.figures.perturbation.excess import doors_figure, valley_figure
-from dpcore.figures.perturbation.release_scatter import cloud_figure
+from dpcore.figures.perturbation.excess import excess_figure, valley_figure
+from dpcore.figures.perturbation.release_scatter import release_scatter_figure
 from dpcore.figures.style import BACKGROUND, FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
@@ -32,7 +32,7 @@ def table_of(keys=KEYS[:2], sweep=None, **changes):
 
 
 def draw(table, epsilon=1.0, theme="light", **changes):
-    return doors_figure(table, epsilon=epsilon, theme=theme, height=HEIGHT, **changes)
+    return excess_figure(table, epsilon=epsilon, theme=theme, height=HEIGHT, **changes)
 
 
 def named(figure, name):
@@ -184,7 +184,7 @@ def made():
 
 
 def test_the_cloud_draws_releases_centres_and_the_best_model(made):
-    figure = cloud_figure(made, theme="dark", height=HEIGHT)
+    figure = release_scatter_figure(made, theme="dark", height=HEIGHT)
     for cloud, name in zip(made.clouds, ("answer, Gaussian", "question, Gaussian"), strict=True):
         dots = named(figure, name)
         assert np.array_equal(np.column_stack([dots.x, dots.y]), cloud.thetas)
@@ -199,7 +199,7 @@ def test_the_cloud_draws_releases_centres_and_the_best_model(made):
 def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed):
     problem = Problem("synthetic", n=300, p=2, lam=lam, seed=seed)
     made = clouds(Scene((dpcore.make_mechanism(KEYS[0]),), problem, epsilon))
-    figure = cloud_figure(made, theme="light", height=HEIGHT)
+    figure = release_scatter_figure(made, theme="light", height=HEIGHT)
     ground, labels = figure.data[0], figure.layout.annotations
     assert ground.contours.size == 1.0 and ground.contours.start == round(ground.contours.start)
     assert len(labels) == round(ground.contours.end - ground.contours.start) + 1 >= 1

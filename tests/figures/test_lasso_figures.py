@@ -5,7 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.l1 import path_figure, people_curves_figure, remark_figure, steps_figure, width_figure
+from dpcore.figures.sparsity.l1 import excess_by_n_figure, path_figure, remark_figure, steps_figure, width_figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.l1 import curves, single_run
 from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
@@ -82,7 +82,7 @@ def test_noise_as_printed_is_not_called_private(steps):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_against_people(crowd, theme):
-    figure = people_curves_figure(crowd, n=200, theme=theme, height=430)
+    figure = excess_by_n_figure(crowd, n=200, theme=theme, height=430)
     colour = FAMILIES[theme]["frank_wolfe"]
     measured(named(figure, "few features matter, mean"), crowd.private, colour, 200, crowd.n)
     hard = named(figure, "hard records, mean")
@@ -99,9 +99,9 @@ def test_against_people(crowd, theme):
 
 def test_the_n_from_which_privacy_is_free_is_marked_where_the_axis_reaches_it(crowd):
     assert crowd.free > crowd.n[-1]
-    figure = people_curves_figure(crowd, n=200, theme="light", height=430)
+    figure = excess_by_n_figure(crowd, n=200, theme="light", height=430)
     assert len(figure.layout.shapes) == 1 and "free from here" not in words(figure)
-    figure = people_curves_figure(dc.replace(crowd, free=1_234.5), n=200, theme="light", height=430)
+    figure = excess_by_n_figure(dc.replace(crowd, free=1_234.5), n=200, theme="light", height=430)
     cursor, mark = figure.layout.shapes
     assert (cursor.x0, mark.x0, mark.x1) == (200, 1_234.5, 1_234.5)
     (note,) = [each for each in figure.layout.annotations if each.text == "free from here"]
@@ -124,7 +124,7 @@ def test_against_columns(width, theme):
 def test_phones_get_a_legend_instead_of_labels(steps, crowd, width):
     for figure in (
         steps_figure(steps, T=8, theme="light", height=430),
-        people_curves_figure(crowd, n=1_000, theme="light", height=430),
+        excess_by_n_figure(crowd, n=1_000, theme="light", height=430),
         width_figure(width, p=16, theme="light", height=430),
     ):
         narrow, shown = figure.layout.meta["narrow"], [trace.name for trace in figure.data if trace.showlegend]
@@ -145,7 +145,7 @@ def test_the_title_of_an_axis_leaves_room_for_the_flag(steps):
 
 def test_a_curve_that_does_not_exist_leaves_no_trace_of_itself(crowd):
     nothing = dc.replace(crowd, hardest=np.full(4, np.nan), packing=np.full(4, np.nan))
-    figure = people_curves_figure(nothing, n=200, theme="light", height=430)
+    figure = excess_by_n_figure(nothing, n=200, theme="light", height=430)
     for name in ("hard records, mean", "no private model has less, hardest data", "(n ln n)⁻²⁄³, shape only"):
         assert not named(figure, name).showlegend
     assert not any("hard" in text for text in words(figure))

@@ -8,7 +8,7 @@ import pytest
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure
 from dpcore.figures.sparsity.single_release import support_figure
 from dpcore.figures.style import FAMILIES, MUTED
-from dpcore.studies.sparsity.simplex.excess_by_columns import price_of_columns
+from dpcore.studies.sparsity.simplex.excess_by_columns import excess_against_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley
 from dpcore.studies.sparsity.simplex.single_release import support
 
@@ -28,7 +28,7 @@ def fixed():
 
 @pytest.fixture(scope="module")
 def price():
-    return price_of_columns(n=600, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ps=(8, 32, 128))
+    return excess_against_columns(n=600, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ps=(8, 32, 128))
 
 
 def named(figure, name):
@@ -197,7 +197,7 @@ def test_the_price_has_two_families_and_two_shapes(price, theme):
 
 
 def test_a_price_without_objective_perturbation_shows_the_draws():
-    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=10, ps=(8, 16))
+    price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=10, ps=(8, 16))
     figure = columns_figure(price, p=8, theme="light", height=420)
     shown = {trace.name for trace in figure.data if trace.showlegend}
     assert "draws from the mixture" in shown and "ln p, shape only" in shown

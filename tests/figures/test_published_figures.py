@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.published_draws import people_figure
+from dpcore.figures.sparsity.published_draws import published_draws_figure
 from dpcore.studies.sparsity.simplex.published_draws import draws_at, published_draws
 
 FACTS = dict(p=128, epsilon=1.0, delta=1e-6, loss="huber")
@@ -14,7 +14,7 @@ FACTS = dict(p=128, epsilon=1.0, delta=1e-6, loss="huber")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_both_counts_are_drawn_as_computed_and_less_than_one_draw_is_marked(theme):
     made = published_draws(**FACTS)
-    figure = people_figure(made, n=5_000, theme=theme, height=380)
+    figure = published_draws_figure(made, n=5_000, theme=theme, height=380)
     ours, theirs = figure.data
     assert (ours.name, theirs.name) == ("proved here", "as printed") and (ours.line.dash, theirs.line.dash) == (
         "solid",

@@ -11,7 +11,7 @@ import pytest
 
 import dpcore
 from dpcore import NotApplicable
-from dpcore.audit.attack_success import odds_after
+from dpcore.audit.attack_success import attack_success_after
 from dpcore.core.losses import LOSSES
 from dpcore.core.sets import SETS
 from dpcore.mechanisms import mechanism_class
@@ -73,7 +73,7 @@ def test_whatever_is_calibrated_answers_every_question(seed, key):
         return
     audit.play(FEW)
     assert audit.report().verdict != "contradicted"
-    assert 0.5 <= odds_after(audit).limit <= odds_after(audit).cap
+    assert 0.5 <= attack_success_after(audit).limit <= attack_success_after(audit).cap
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import Budget, NotApplicable
 from dpcore.audit import all_versions
-from dpcore.audit.bugs import SABOTAGES
+from dpcore.audit.bugs import BUGS
 from dpcore.audit.game import Audit, worst_plan
 from pages.audit import attack
 from pages.audit import attack_background as background
@@ -92,7 +92,7 @@ def test_the_default_state_teaches_without_a_click():
     assert bars["missing_factor_2"] == broken.certified_epsilon_95 > 1.5
     assert bars[None] == honest.certified_epsilon_95 < 1.0
     assert numbers(dark["x"])[0] == honest.certified_epsilon_999
-    assert SABOTAGES["missing_factor_2"].sentence in texts(page)
+    assert BUGS["missing_factor_2"].sentence in texts(page)
     limit, _, before, now, mark = figure(page, "false alarms")["data"]
     curve, standings = job_of(page).snapshot.curves[None], job_of(page).snapshot.standings
     assert np.array_equal(numbers(limit["y"]), curve.missed(attack.FALSE))
@@ -214,7 +214,7 @@ def test_random_states_show_no_error_and_the_audit_s_numbers(case):
     keys = dpcore.list_mechanisms()
     chosen = {
         "mechanism": keys[case % len(keys)],
-        "version": rng.choice([words.HONEST, *SABOTAGES]),
+        "version": rng.choice([words.HONEST, *BUGS]),
         "runs": rng.choice([1_000, 2_000]),
         "epsilon": rng.choice(dpcore.EPSILON_GRID),
         "delta": rng.choice(sidebar.DELTAS),
@@ -274,7 +274,7 @@ def test_the_table_holds_every_version_and_why_others_are_missing():
     page = open_page(behind="Data")
     held = job_of(page).snapshot
     made = background.table(words.AttackState(job_of(page).question, held, None)).set_index("version")
-    assert set(made.index) == {words.HONEST, *SABOTAGES}
+    assert set(made.index) == {words.HONEST, *BUGS}
     assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
     assert made.not_applicable.notna().sum() == len(held.refused)
 

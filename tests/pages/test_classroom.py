@@ -15,7 +15,7 @@ from benchmarks.classroom import PAGES, Lesson, Move, attend, excursion, lesson_
 from pages.lectures.__main__ import _STORIES, main
 from pages.lectures.stories import STORIES
 from pages.lectures.warming import warm
-from pages.server.headless_client import Broken, Visitor
+from pages.server.headless_client import Broken, HeadlessClient
 
 from ..harness import ROOT, Server, serve
 from .counted import computed, write_app
@@ -35,7 +35,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
     """The second of them, from the same link, computes nothing."""
 
-    async def move(visitor: Visitor) -> list[str]:
+    async def move(visitor: HeadlessClient) -> list[str]:
         await visitor.visit(page)
         await visitor.see()
         assert visitor.figures and not visitor.errors
@@ -51,7 +51,7 @@ def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
         return sorted(visitor.sliders)
 
     async def both() -> None:
-        async with Visitor(server.url) as first, Visitor(server.url) as second:
+        async with HeadlessClient(server.url) as first, HeadlessClient(server.url) as second:
             sliders = await move(first)
             before = computed(server)
             assert await move(second) == sliders
@@ -62,7 +62,7 @@ def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
 
 def test_a_page_that_is_not_there_and_a_server_that_is_not_are_errors(server):
     async def lost() -> None:
-        async with Visitor(server.url) as visitor:
+        async with HeadlessClient(server.url) as visitor:
             await visitor.visit("doors", "lecture=doors&step=2")
             assert {"epsilon", "n"} <= set(visitor.sliders) and "next" in visitor.buttons
             await visitor.press("next")
@@ -86,7 +86,7 @@ def test_after_warming_a_student_computes_nothing(server):
     assert warmed != before and len(said) == len(story.steps)
 
     async def walk() -> None:
-        async with Visitor(server.url) as student:
+        async with HeadlessClient(server.url) as student:
             await student.visit("", "lecture=start&step=1")
             await student.press("next")
             assert "step=2" in student.address

@@ -17,7 +17,7 @@ from dpcore.data import Declared, UploadedRecords, get_source, read_sheet
 from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import DEPLOYMENTS
-from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
+from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.threshold_interval import Answer
@@ -60,7 +60,7 @@ def test_the_headline_and_the_read_outs_are_what_dpcore_computes():
     assert f"ε = {words.number(found.value)}" in budget and words.interval(found) in budget
     at_one = curve.smooth[np.flatnonzero(curve.epsilons == 1.0)[0]]
     assert f"{at_one:.1f} points" in lost
-    worth = last(PriceQuestion(setting)).worth("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
+    worth = last(EquivalentSampleSizeQuestion(setting)).worth("loss")[np.flatnonzero(curve.epsilons == 1.0)[0]]
     assert (words.number(worth.value) if not worth.at_first else "or fewer") in price
     assert "people make ε = 1 cost 5.0 points or less" in needed
 

@@ -29,7 +29,7 @@ import pytest
 
 from pages.server import upload_lifetime
 from pages.server.assets import PLOTLY_JS_URL
-from pages.server.headless_client import Broken, Visitor
+from pages.server.headless_client import Broken, HeadlessClient
 
 from ..harness import ROOT, Server, serve
 from .test_security import MOST, a_session, put, tokens_of
@@ -120,7 +120,7 @@ async def _sessions(url: str, servers: list[Server]) -> None:
     for seat in (f"seat={k:032x}" for k in range(8)):
         for _ in range(2):
             before = [connections(server) for server in servers]
-            async with Visitor(url, cookie=seat) as visitor:
+            async with HeadlessClient(url, cookie=seat) as visitor:
                 await visitor.visit("")
                 assert visitor.figures
                 grown = [connections(server) - count for server, count in zip(servers, before, strict=True)]
@@ -130,7 +130,7 @@ async def _sessions(url: str, servers: list[Server]) -> None:
     assert set(homes.values()) == {0, 1}
 
     lost, kept = (next(seat for seat, home in homes.items() if home == k) for k in (0, 1))
-    async with Visitor(url, cookie=kept) as stays, Visitor(url, cookie=lost) as goes:
+    async with HeadlessClient(url, cookie=kept) as stays, HeadlessClient(url, cookie=lost) as goes:
         await stays.visit("doors")
         await goes.visit("doors")
         os.kill(servers[0].process, signal.SIGKILL)
@@ -139,7 +139,7 @@ async def _sessions(url: str, servers: list[Server]) -> None:
         await stays.move("epsilon", stays.sliders["epsilon"].options[0])
         assert stays.figures
     for seat in homes:  # a browser comes back with the seat it had, and the state that is in its address
-        async with Visitor(url, cookie=seat) as again:
+        async with HeadlessClient(url, cookie=seat) as again:
             await again.visit("doors", "epsilon=2")
             assert again.figures and again.sliders["epsilon"].options[again.place("epsilon")] == "2"
 

@@ -12,7 +12,7 @@ import dpcore
 from dpcore import Budget, data
 from dpcore.figures.figure import Figure
 from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
-from dpcore.figures.perturbation.excess import doors_figure
+from dpcore.figures.perturbation.excess import excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
@@ -310,7 +310,7 @@ def test_the_code_redraws_the_chart(monkeypatch, layers):
     experiment = experiment_of(mechanisms=mechanisms_of("both"), **fields)
     table = dpcore.run(experiment)
     published = [published_output_rate(1.0, 1.0, 300, 10.0, Budget(e, 1e-6)) for e in dpcore.EPSILON_GRID]
-    expected = doors_figure(
+    expected = excess_figure(
         table,
         epsilon=0.1,
         theme="light",

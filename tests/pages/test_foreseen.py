@@ -42,9 +42,9 @@ def drawn(controls: Controls, cancelled: object) -> tuple[Figure, str]:
     return Figure([], {"template": {}}), f"at {controls.epsilon:g}"
 
 
-def ahead(draw: prefetch.Draw = drawn, epsilon: str = "1") -> prefetch.Ahead:
+def ahead(draw: prefetch.Draw = drawn, epsilon: str = "1") -> prefetch.Prefetch:
     here = dc.replace(HERE, epsilon=float(epsilon))
-    return prefetch.Ahead(draw, told, prefetch.beside(EPSILON, True, here, {"n": "500", "epsilon": epsilon}))
+    return prefetch.Prefetch(draw, told, prefetch.beside(EPSILON, True, here, {"n": "500", "epsilon": epsilon}))
 
 
 def asked(token: str, *, stays: bool = True) -> Response:
@@ -58,7 +58,7 @@ def asked(token: str, *, stays: bool = True) -> Response:
     return asyncio.run(prefetch.answer(Request({"type": "http", "path_params": {"token": token}}, receive)))
 
 
-def everything(offer: prefetch.Ahead) -> list[dict[str, object]]:
+def everything(offer: prefetch.Prefetch) -> list[dict[str, object]]:
     found, more = [], True
     while more:
         pictures, more = offer.some()

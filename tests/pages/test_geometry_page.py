@@ -57,7 +57,7 @@ def test_against_people_one_pass_beside_its_bound(name):
     assert not page.exception and not page.error
     here = words.GeometryState(name, 16, 10_000, **BUDGET)
     knobs = {"1": {"variant": "minibatch"}, "1.5": {"noise": "gaussian", "scales": "displacement"}}.get(name, {})
-    found = excess_by_n.against_people(here.p_norm, d=16, **BUDGET, **knobs)
+    found = excess_by_n.excess_against_n(here.p_norm, d=16, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
     assert f"At {here.words} and n = 10,000 one pass" in said(page)
     assert f"leaves {rounded(found.private.mean[k])} of excess risk on fresh ones" in said(page)
@@ -72,7 +72,7 @@ def test_against_people_one_pass_beside_its_bound(name):
 
 def test_the_published_walk_learns_nothing_at_this_size():
     page = open_page(view="n", p_norm="1", p=16, n=10_000, variant="published")
-    found = excess_by_n.against_people(
+    found = excess_by_n.excess_against_n(
         1.0,
         d=16,
         ns=excess_by_n.PEOPLE[:-2],

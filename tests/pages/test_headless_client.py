@@ -9,7 +9,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.lectures.warming import explore
-from pages.server.headless_client import Broken, Visitor
+from pages.server.headless_client import Broken, HeadlessClient
 from tests.harness import Server, serve
 
 # "seen" is a slider whose first option says what the server knows; "asked" counts the questions of a block that asks
@@ -47,21 +47,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-def visit(server: Server, told: Callable[[Visitor], Awaitable[None]]) -> None:
+def visit(server: Server, told: Callable[[HeadlessClient], Awaitable[None]]) -> None:
     async def stay() -> None:
-        async with Visitor(server.url) as visitor:
+        async with HeadlessClient(server.url) as visitor:
             await visitor.visit("")
             await told(visitor)
 
     asyncio.run(stay())
 
 
-def seen(visitor: Visitor) -> str:
+def seen(visitor: HeadlessClient) -> str:
     return next(slider.options[0] for key, slider in visitor.sliders.items() if key.startswith("seen"))
 
 
 def test_a_move_ends_with_the_last_run_and_other_sliders_stay(server):
-    async def told(visitor: Visitor) -> None:
+    async def told(visitor: HeadlessClient) -> None:
         assert seen(visitor) == "1x asked 0" and "only" not in visitor.sliders
         await visitor.move("a", "2")
         assert seen(visitor) == "2x asked 0" and "only" in visitor.sliders
@@ -77,7 +77,7 @@ def test_a_move_ends_with_the_last_run_and_other_sliders_stay(server):
 
 
 def test_what_asks_in_the_background_is_answered_to_its_end(server):
-    async def told(visitor: Visitor) -> None:
+    async def told(visitor: HeadlessClient) -> None:
         await visitor.move("b", "y")
         assert visitor.waits
         await visitor.settle()
@@ -87,7 +87,7 @@ def test_what_asks_in_the_background_is_answered_to_its_end(server):
 
 
 def test_an_exception_on_the_page_is_an_error_of_the_visitor_s(server):
-    async def told(visitor: Visitor) -> None:
+    async def told(visitor: HeadlessClient) -> None:
         await visitor.move("b", "y")
         with pytest.raises(Broken, match="three and y"):
             await visitor.move("a", "3")
@@ -99,15 +99,15 @@ def test_an_exception_on_the_page_is_an_error_of_the_visitor_s(server):
 
 def test_exploring_goes_to_every_place_within_reach_and_back(server, monkeypatch):
     places: list[str] = []
-    move = Visitor.move
+    move = HeadlessClient.move
 
-    async def noted(visitor: Visitor, key: str, option: str) -> float:
+    async def noted(visitor: HeadlessClient, key: str, option: str) -> float:
         places.append(option)
         return await move(visitor, key, option)
 
-    monkeypatch.setattr(Visitor, "move", noted)
+    monkeypatch.setattr(HeadlessClient, "move", noted)
 
-    async def told(visitor: Visitor) -> None:
+    async def told(visitor: HeadlessClient) -> None:
         assert await explore(visitor, ("a", "nobody")) == 2 and places == ["2", "3", "1"]
         places.clear()
         assert await explore(visitor, ("a",), farthest=1) == 1 and places == ["2", "1"]
@@ -126,7 +126,7 @@ def message(kind: str, run: str) -> ForwardMsg:
 
 
 def test_a_run_that_was_given_up_neither_begins_nor_ends_the_page():
-    visitor = Visitor("http://localhost:1")
+    visitor = HeadlessClient("http://localhost:1")
 
     def take(kind: str, run: str) -> None:
         visitor._take(message(kind, run))

@@ -13,9 +13,9 @@ import pytest
 
 from dpcore import Problem
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.decide.equivalent_sample_size import PriceQuestion
+from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve
-from dpcore.studies.decide.sample_size import PeopleQuestion
+from dpcore.studies.decide.sample_size import SampleSizeQuestion
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, Outcome, get_reproduction
 from pages.background import jobs
 from pages.background.jobs import Job, join
@@ -64,10 +64,10 @@ def test_answers_are_those_of_the_functions():
     setting = Setting(Problem("synthetic", n=150, seed=11), splits=4)
     curve = answered(join(setting, "me"))
     assert curve.complete and np.array_equal(curve.snapshot.lost, lost_curve(setting).lost)
-    price = answered(join(PriceQuestion(setting), "me"))
-    assert price.snapshot.worth("loss") == last(PriceQuestion(setting)).worth("loss")
-    needed = answered(join(PeopleQuestion(setting, 1.0, 10.0), "me"))
-    assert needed.snapshot.answer() == last(PeopleQuestion(setting, 1.0, 10.0)).answer()
+    price = answered(join(EquivalentSampleSizeQuestion(setting), "me"))
+    assert price.snapshot.worth("loss") == last(EquivalentSampleSizeQuestion(setting)).worth("loss")
+    needed = answered(join(SampleSizeQuestion(setting, 1.0, 10.0), "me"))
+    assert needed.snapshot.answer() == last(SampleSizeQuestion(setting, 1.0, 10.0)).answer()
     assert join(setting, "you") is curve, "known answers are kept"
 
 
@@ -101,7 +101,9 @@ def test_nobody_watches_and_nothing_goes_on(gate):
 
 
 def test_reasons_and_errors_are_told(monkeypatch, caplog):
-    never = answered(join(PriceQuestion(Setting(Problem("synthetic", n=100, delta=0.0), splits=2)), "me"))
+    never = answered(
+        join(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=100, delta=0.0), splits=2)), "me")
+    )
     assert never.complete and "delta" in never.reason and never.snapshot is None
 
     def broken(cell, cancelled):

@@ -155,7 +155,7 @@ def test_start_the_odds_belong_to_epsilon():
     def odds(step: int) -> dpcore.AttackSuccess:
         s = state("Start", step)
         budget = Budget(s["epsilon"], s["delta"])
-        return dpcore.odds_of(
+        return dpcore.attack_success(
             dpcore.calibrate("output_gaussian", n=s["n"], p=31, epsilon=budget.epsilon, delta=budget.delta)
         )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.server.headless_client import Visitor
+from pages.server.headless_client import HeadlessClient
 
 from ..harness import ROOT, Server, serve
 
@@ -34,7 +34,7 @@ def log_of(server: Server) -> str:
 
 async def look(url: str, page: str = "") -> int:
     """Open a page, move a slider and wait for a picture."""
-    async with Visitor(url) as visitor:
+    async with HeadlessClient(url) as visitor:
         await visitor.visit(page, "n=300")
         await visitor.see()
         await visitor.move("epsilon", visitor.sliders["epsilon"].options[3])
@@ -77,7 +77,7 @@ def test_visitors_who_leave_in_the_middle_disturb_nobody(tmp_path: Path):
     """Tabs are closed while their page, its runs or its trials are under way; somebody else goes on as before."""
 
     async def leave(url: str, k: int) -> None:
-        async with Visitor(url) as visitor:
+        async with HeadlessClient(url) as visitor:
             page = ("doors", "trust", "decide", "geometry")[k % 4]
             arriving = asyncio.create_task(visitor.visit(page, f"seed={k}"))
             await asyncio.sleep(0.15 * (k % 7))
@@ -85,7 +85,7 @@ def test_visitors_who_leave_in_the_middle_disturb_nobody(tmp_path: Path):
 
     async def stay(url: str) -> list[float]:
         took = []
-        async with Visitor(url) as visitor:
+        async with HeadlessClient(url) as visitor:
             await visitor.visit("", "n=300")
             while not gone.is_set():
                 options = visitor.sliders["epsilon"].options

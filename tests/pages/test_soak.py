@@ -11,7 +11,7 @@ import statistics
 import pytest
 
 from benchmarks.classroom import resident_mb
-from pages.server.headless_client import Visitor
+from pages.server.headless_client import HeadlessClient
 
 from ..harness import ROOT, Server, serve
 from .test_links import AT_MOST, STATES
@@ -48,7 +48,7 @@ async def wander(server: Server, reruns: int, rng: random.Random) -> list[float]
     """Visitors come one after the other, each to a page, and move anything; the server's memory after each, in MB."""
     memory = []
     for _ in range(reruns // OF_A_VISITOR):
-        async with Visitor(server.url) as visitor:
+        async with HeadlessClient(server.url) as visitor:
             await visitor.visit(rng.choice(PAGES), "n=300")
             for _ in range(OF_A_VISITOR - 1):
                 key = rng.choice(sorted(visitor.sliders) or [""])

@@ -111,7 +111,7 @@ def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
 
 def test_the_columns_side_compares_both_ways_on_the_same_records():
     page = open_page(beside="Columns", p=1_024)
-    price = excess_by_columns.price_of_columns(
+    price = excess_by_columns.excess_against_columns(
         **{k: v for k, v in DEFAULT.items() if k != "p"},
         repetitions=8,
         ps=tuple(sorted({*excess_by_columns.PS, 1_024})),

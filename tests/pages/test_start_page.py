@@ -40,7 +40,7 @@ def odds_at_cursor(epsilon: float = 1.0, proof: str = "tight", seed: int = 7, **
     mechanism = dpcore.make_mechanism("output_gaussian", accounting=proof)
     fields = {"source": "breast_cancer", "delta": 1e-6, "seed": seed} | changes
     cell = next(experiment_of(mechanisms=(mechanism,), **fields).cells())
-    return dpcore.odds_of(cell.problem.plan(mechanism, epsilon), seed=seed)
+    return dpcore.attack_success(cell.problem.plan(mechanism, epsilon), seed=seed)
 
 
 def test_the_default_state_teaches_without_a_click():

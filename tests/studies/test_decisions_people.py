@@ -11,9 +11,9 @@ from dpcore.data import load
 from dpcore.experiments.cell import run_cell
 from dpcore.experiments.metrics import accuracy, risk
 from dpcore.studies.decide import sample_size
-from dpcore.studies.decide.equivalent_sample_size import ERRORS, PriceQuestion
+from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting, lost_curve
-from dpcore.studies.decide.sample_size import PEOPLE, PeopleQuestion
+from dpcore.studies.decide.sample_size import PEOPLE, SampleSizeQuestion
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.threshold_interval import falling
 from pages.ui import sidebar
@@ -27,7 +27,7 @@ EPSILONS = (0.1, 1.0, 10.0, 1e3, 1e5, 1e7)
 def test_people_for_a_budget_and_the_budget_for_these_people_agree():
     """The same splits answer both, up to what is linear between grid points."""
     setting = Setting(Problem("synthetic", seed=2), splits=10)
-    needed = last(PeopleQuestion(setting, epsilon=1.0, at_most=4.0)).answer()
+    needed = last(SampleSizeQuestion(setting, epsilon=1.0, at_most=4.0)).answer()
     budget = smallest_budget(lost_curve(changed(setting, n=round(needed.value))), 4.0)
     assert budget.value == pytest.approx(1.0, rel=0.1)
     fewer = smallest_budget(lost_curve(changed(setting, n=round(0.7 * needed.value))), 4.0)
@@ -36,7 +36,7 @@ def test_people_for_a_budget_and_the_budget_for_these_people_agree():
 
 def test_the_search_ends_early_and_misses_nothing(monkeypatch):
     monkeypatch.setattr(sample_size, "PEOPLE", PEOPLE[:9])
-    asked = PeopleQuestion(Setting(Problem("iris"), "objective_gaussian", splits=5), 1.0, 6.0)
+    asked = SampleSizeQuestion(Setting(Problem("iris"), "objective_gaussian", splits=5), 1.0, 6.0)
     early = list(asked.snapshots())
     assert early[-1].people[-1] < PEOPLE[8] and [len(found.people) for found in early] == list(range(1, len(early) + 1))
     monkeypatch.setattr(sample_size, "_ENOUGH", 10**6)
@@ -47,16 +47,16 @@ def test_the_search_ends_early_and_misses_nothing(monkeypatch):
 
 
 def test_sizes_that_are_refused_and_budgets_out_of_reach(monkeypatch):
-    wide = PeopleQuestion(Setting(Problem("synthetic", p=2_000), splits=2), 0.01, 1.0)
+    wide = SampleSizeQuestion(Setting(Problem("synthetic", p=2_000), splits=2), 0.01, 1.0)
     assert max(wide.sizes) == 20_000, "no more records than fit into memory"
     monkeypatch.setattr(sample_size, "PEOPLE", PEOPLE[:7])
     setting = Setting(Problem("breast_cancer", lam=1e-3), "objective_gaussian", splits=2)
-    found = last(PeopleQuestion(setting, epsilon=0.3, at_most=20.0))
+    found = last(SampleSizeQuestion(setting, epsilon=0.3, at_most=20.0))
     assert set(found.refused) | set(found.people) <= set(PEOPLE)
     assert len(found.refused) > 0 and max(found.refused) < min(found.people)
     with pytest.raises(NotApplicable, match="delta"):
-        last(PeopleQuestion(Setting(Problem("synthetic", delta=0.0)), epsilon=1.0, at_most=5.0))
-    never = last(PeopleQuestion(Setting(Problem("wine"), splits=2), epsilon=0.01, at_most=0.5)).answer()
+        last(SampleSizeQuestion(Setting(Problem("synthetic", delta=0.0)), epsilon=1.0, at_most=5.0))
+    never = last(SampleSizeQuestion(Setting(Problem("wine"), splits=2), epsilon=0.01, at_most=0.5)).answer()
     assert not never.reachable
 
 
@@ -65,12 +65,12 @@ def test_questions_are_equal_wherever_the_sliders_stand():
         Setting(Problem("synthetic", n=300)),
         Setting(Problem("synthetic", n=5_000), epsilons=(1.0,)),
     )
-    assert PeopleQuestion(here, 1.0, 5.0) == PeopleQuestion(there, 1.0, 5.0)
-    assert PeopleQuestion(here, 1.0, 5.0) != PeopleQuestion(here, 2.0, 5.0)
+    assert SampleSizeQuestion(here, 1.0, 5.0) == SampleSizeQuestion(there, 1.0, 5.0)
+    assert SampleSizeQuestion(here, 1.0, 5.0) != SampleSizeQuestion(here, 2.0, 5.0)
     assert sidebar.PEOPLE == PEOPLE
     for epsilon, at_most, named in ((0.0, 5.0, "epsilon"), (1.0, 0.0, "at_most")):
         with pytest.raises(ValueError, match=f"{named} must be"):
-            PeopleQuestion(here, epsilon, at_most)
+            SampleSizeQuestion(here, epsilon, at_most)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_questions_are_equal_wherever_the_sliders_stand():
     ids=lambda s: f"{s.source}-{s.mechanism.key}",
 )
 def test_the_price_tends_to_n_and_is_never_above(setting):
-    price = last(PriceQuestion(setting))
+    price = last(EquivalentSampleSizeQuestion(setting))
     n = setting.problem.n
     for error in ERRORS:
         worth = price.worth(error)
@@ -109,13 +109,17 @@ def test_noise_never_lowers_the_mean_loss():
         ("output_gaussian", "hinge"),
     ):
         price = last(
-            PriceQuestion(Setting(Problem("iris", n=60, loss=loss, lam=0.01), mechanism, epsilons=EPSILONS, splits=3))
+            EquivalentSampleSizeQuestion(
+                Setting(Problem("iris", n=60, loss=loss, lam=0.01), mechanism, epsilons=EPSILONS, splits=3)
+            )
         )
         above = price.private("loss") - price.same[0, :, -1]
         assert (above >= -1e-3 * price.same[0, :, -1]).all(), "but for the distance to which models are found"
         assert above[:, 0].min() > 0.1
     price = last(
-        PriceQuestion(Setting(Problem("synthetic", n=300), "objective_gaussian", epsilons=EPSILONS, splits=10))
+        EquivalentSampleSizeQuestion(
+            Setting(Problem("synthetic", n=300), "objective_gaussian", epsilons=EPSILONS, splits=10)
+        )
     )
     above = price.private("loss") - price.same[0, :, -1]
     assert (above.mean(axis=0) >= -3.0 * above.std(axis=0, ddof=1) / np.sqrt(10)).all()
@@ -123,7 +127,7 @@ def test_noise_never_lowers_the_mean_loss():
 
 def test_noise_of_one_size_keeps_its_price():
     """lam = "auto" of output perturbation fixes the noise in a prediction: no epsilon makes the price vanish."""
-    price = last(PriceQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=10)))
+    price = last(EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=1_000), epsilons=EPSILONS, splits=10)))
     worth = [w.value for w in price.worth("loss")]
     assert worth == sorted(worth) and worth[-1] < 500
     above = (price.private("loss") - price.same[0, :, -1]).mean(axis=0)
@@ -133,7 +137,7 @@ def test_noise_of_one_size_keeps_its_price():
 @pytest.mark.parametrize("mechanism", ["output_gaussian", "objective_gaussian"])
 def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
     setting = Setting(Problem("breast_cancer", n=120), mechanism, splits=2)
-    price = last(PriceQuestion(setting))
+    price = last(EquivalentSampleSizeQuestion(setting))
     assert price.sizes.tolist() == [10, 15, 20, 30, 50, 70, 100, 120]
     for split in range(2):
         for size in (30, 120):
@@ -150,7 +154,9 @@ def test_learning_curves_are_the_minimisers_of_the_first_records(mechanism):
 
 
 def test_so_many_people_have_the_same_error():
-    price = last(PriceQuestion(Setting(Problem("synthetic", n=2_000), splits=10, epsilons=(0.3, 1.0, 3.0))))
+    price = last(
+        EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=2_000), splits=10, epsilons=(0.3, 1.0, 3.0)))
+    )
     for k, worth in enumerate(price.worth("loss")):
         learners = [falling(curve.mean(axis=0)) for curve in (price.best[0], price.same[0, :, :, k])]
         errors = [np.interp(np.log(worth.value), np.log(price.sizes), curve) for curve in learners]
@@ -160,9 +166,9 @@ def test_so_many_people_have_the_same_error():
 
 def test_copies_of_records_have_no_price():
     with pytest.raises(NotApplicable, match="n <= 105"):
-        last(PriceQuestion(Setting(Problem("iris", n=200))))
+        last(EquivalentSampleSizeQuestion(Setting(Problem("iris", n=200))))
     with pytest.raises(NotApplicable, match="delta"):
-        last(PriceQuestion(Setting(Problem("iris", delta=0.0), splits=2)))
-    price = last(PriceQuestion(Setting(Problem("iris", n=20), splits=2, epsilons=(1.0,))))
+        last(EquivalentSampleSizeQuestion(Setting(Problem("iris", delta=0.0), splits=2)))
+    price = last(EquivalentSampleSizeQuestion(Setting(Problem("iris", n=20), splits=2, epsilons=(1.0,))))
     with pytest.raises(ValueError, match="error must be one of loss, accuracy"):
         price.worth("distance")

@@ -21,7 +21,7 @@ from dpcore.studies.geometry import ball_picture, excess_by_n, noise_norms, synt
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 3.0])
 def test_curves_on_fresh_records_are_those_of_single_releases(p_norm):
     """Bound and work of each plan; the excess of runs on the same records and noise, made one by one."""
-    found = excess_by_n.against_people(
+    found = excess_by_n.excess_against_n(
         p_norm, d=6, epsilon=2.0, delta=1e-6, seed=4, ns=(300, 900), repetitions=2, datasets=2
     )
     mechanism = dpcore.make_mechanism(excess_by_n.learner_key(p_norm))
@@ -48,18 +48,18 @@ def test_curves_on_fresh_records_are_those_of_single_releases(p_norm):
 
 
 def test_where_nothing_is_released_the_curve_says_why():
-    found = excess_by_n.against_people(
+    found = excess_by_n.excess_against_n(
         1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, ns=(2, 400), repetitions=2, datasets=2
     )
     assert "needs at least 3 records" in found.reasons[0] and np.isnan(found.private.mean[0]) and found.reasons[1] == ""
     assert np.isfinite(found.private.mean[1])
     with pytest.raises(ValueError, match="repetitions must be even, got 3"):
-        excess_by_n.against_people(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=3)
+        excess_by_n.excess_against_n(1.5, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=3)
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 2.0, math.inf])
 def test_the_work_is_linear_in_n(p_norm):
-    found = excess_by_n.against_people(p_norm, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=2, datasets=2)
+    found = excess_by_n.excess_against_n(p_norm, d=4, epsilon=1.0, delta=1e-6, seed=0, repetitions=2, datasets=2)
     assert found.exponents[2] == pytest.approx(1.0, abs=0.1)
     far = found.n >= 1_000
     for exponent, curve in zip(found.exponents, (found.private.mean, found.bound, found.gradients), strict=True):
@@ -93,7 +93,7 @@ def test_what_spends_more_than_was_granted_is_not_drawn(monkeypatch):
     real = TreeFrankWolfe.calibrate
     twice = Budget(2.0, 1e-6)
     monkeypatch.setattr(TreeFrankWolfe, "calibrate", lambda self, *a: dc.replace(real(self, *a), spent=twice))
-    found = excess_by_n.against_people(
+    found = excess_by_n.excess_against_n(
         1.5, d=3, epsilon=1.0, delta=1e-6, seed=9, ns=(300, 400), repetitions=2, datasets=2
     )
     assert np.isnan(found.private.mean).all() and np.isnan(found.spent).all()
@@ -102,7 +102,7 @@ def test_what_spends_more_than_was_granted_is_not_drawn(monkeypatch):
 
 def test_knobs_make_curves_of_their_own():
     call = {"d": 4, "epsilon": 0.5, "delta": 1e-6, "seed": 0, "ns": (500, 1_000), "repetitions": 2, "datasets": 2}
-    moved, fixed = (excess_by_n.against_people(1.5, scales=scales, **call) for scales in ("displacement", "fixed"))
+    moved, fixed = (excess_by_n.excess_against_n(1.5, scales=scales, **call) for scales in ("displacement", "fixed"))
     assert not np.array_equal(moved.private.mean, fixed.private.mean) and np.array_equal(moved.plain, fixed.plain)
 
 

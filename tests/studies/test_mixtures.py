@@ -23,7 +23,7 @@ from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
 from dpcore.studies.sparsity.simplex import data as problem
 from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, single_release
 from dpcore.studies.sparsity.simplex.data import stored_columns
-from dpcore.studies.sparsity.simplex.excess_by_columns import price_of_columns
+from dpcore.studies.sparsity.simplex.excess_by_columns import excess_against_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley as valley_of
 from dpcore.studies.sparsity.simplex.single_release import support as support_of
 
@@ -37,7 +37,7 @@ def empty_caches(monkeypatch):
     """Every test computes for itself."""
     excess_by_draws._measure.cache.clear()
     support_of.cache.clear()
-    price_of_columns.cache.clear()
+    excess_against_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(64))
 
 
@@ -175,14 +175,14 @@ def test_draws_share_their_randomness_along_m_and_along_lam():
 
 def test_a_new_cache_gives_the_same_bits(monkeypatch):
     first = valley_of(**SMALL, lam="auto", repetitions=10)
-    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
+    price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
     excess_by_draws._measure.cache.clear()
-    price_of_columns.cache.clear()
+    excess_against_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(1))
     second = valley_of(**SMALL, lam="auto", repetitions=10)
     assert second.training is not first.training
     assert (second.training.mean == first.training.mean).all() and (second.fresh.q90 == first.fresh.q90).all()
-    repriced = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
+    repriced = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 20))
     assert repriced is not price and (repriced.projected.mean == price.projected.mean).all()
 
 
@@ -224,7 +224,7 @@ def with_explicit_zeros(monkeypatch):
             module, "split_of", lambda n, p, stored, seed: padded(records.load("synthetic_mixture", n, 8, seed), p)
         )
     excess_by_draws._measure.cache.clear()
-    price_of_columns.cache.clear()
+    excess_against_columns.cache.clear()
     monkeypatch.setattr(problem, "_REFERENCES", SharedCache(64))
 
 
@@ -246,9 +246,9 @@ def test_idle_columns_equal_explicit_zeros(lam, eight_are_filled, monkeypatch):
 
 def test_the_price_of_idle_columns_is_that_of_explicit_zeros(eight_are_filled, monkeypatch):
     settings = {"n": 300, "epsilon": 2.0, "delta": 1e-6, "loss": "huber", "seed": 0, "repetitions": 6, "ps": (8, 40)}
-    idle = price_of_columns(**settings)
+    idle = excess_against_columns(**settings)
     with_explicit_zeros(monkeypatch)
-    explicit = price_of_columns(**settings)
+    explicit = excess_against_columns(**settings)
     assert idle.sampling.mean == pytest.approx(explicit.sampling.mean, abs=PRECISE)
     # Display accuracy of objective perturbation; the noise of idle columns decides where the projection ends.
     assert idle.objective.mean == pytest.approx(explicit.objective.mean, rel=5e-3)
@@ -264,7 +264,7 @@ def nearest(v):
 
 
 def test_the_price_is_what_loops_over_releases_give():
-    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=5, repetitions=4, ps=(10,))
+    price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=5, repetitions=4, ps=(10,))
     split = records.load("synthetic_mixture", 300, 10, 5)
     train, level = split.train, best_on_simplex(split.train)
     plan = SimplexSampling().calibrate(Spec("huber", 300, 10, "auto", split.domain, set="simplex"), Budget(1.0, 1e-6))
@@ -306,7 +306,9 @@ def minimiser(data, lam, b):
 
 
 def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():
-    price = price_of_columns(n=2_000, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=8, ps=(8, 64, 256))
+    price = excess_against_columns(
+        n=2_000, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=8, ps=(8, 64, 256)
+    )
     assert (price.projected.mean >= -PRECISE).all()  # inside the simplex nothing is better than F*
     assert (np.diff(price.objective.mean) > 0).all()
     # Draws grow far more slowly with p than noise in the question does.
@@ -314,7 +316,7 @@ def test_a_projection_does_not_hurt_much_what_lies_on_the_simplex_already():
 
 
 def test_what_a_mechanism_refuses_is_a_reason_and_no_crash():
-    price = price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=4, ps=(8,))
+    price = excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="squared", seed=0, repetitions=4, ps=(8,))
     assert price.objective_reasons[0] and math.isnan(price.objective.mean[0]) and math.isnan(price.projected.q10[0])
     assert price.sampling_reasons == ("",) and price.sampling.mean[0] > 0
     made = valley_of(**(SMALL | {"loss": "hinge"}), lam="auto", repetitions=2)
@@ -395,7 +397,7 @@ def test_arguments_out_of_range_are_refused_in_one_sentence(change, words):
 @pytest.mark.parametrize("repetitions", [2, 5])
 def test_pairs_of_noise_need_an_even_number_of_repetitions(repetitions):
     with pytest.raises(ValueError, match="repetitions must be even and at least 4"):
-        price_of_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=repetitions)
+        excess_against_columns(n=300, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=repetitions)
 
 
 def test_the_losses_of_the_loops_are_those_of_the_library():

@@ -29,18 +29,18 @@ class InjectedBug:
     )
 
 
-def get_sabotage(key: str) -> InjectedBug:
+def get_bug(key: str) -> InjectedBug:
     """The sabotage with this key; ValueError names the known ones.
 
-    >>> get_sabotage("fixed_seed").sentence
+    >>> get_bug("fixed_seed").sentence
     'The generator is seeded anew in every run, so that all runs share one noise vector.'
     """
-    if not isinstance(key, str) or key not in SABOTAGES:
-        raise ValueError(f"sabotage must be None or one of {', '.join(SABOTAGES)}, got {shown(key)}")
-    return SABOTAGES[key]
+    if not isinstance(key, str) or key not in BUGS:
+        raise ValueError(f"sabotage must be None or one of {', '.join(BUGS)}, got {shown(key)}")
+    return BUGS[key]
 
 
-SABOTAGES = {
+BUGS = {
     sabotage.key: sabotage
     for sabotage in (
         InjectedBug(

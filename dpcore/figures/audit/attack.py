@@ -161,7 +161,7 @@ def plane_figure(
     )
 
 
-def wealth_figure(
+def betting_figure(
     picked: tuple[Array, Array],
     honest: tuple[Array, Array] | None,
     *,

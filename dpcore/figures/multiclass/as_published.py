@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...studies.papers.pathak_raj import Excess, Share
-from ...studies.papers.pathak_raj_leak import Betrayal
+from ...studies.papers.pathak_raj_leak import MembershipLeak
 from ..chart import Chart
 from ..figure import Figure
 from ..style import Theme, pattern
@@ -15,7 +15,7 @@ from ..style import Theme, pattern
 _BINS, _LEAST = 45, -17.5  # of exponents
 
 
-def betrayal_figure(found: Betrayal, *, theme: Theme, height: int) -> Figure:
+def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) -> Figure:
     """How far the published output misses an equation of its records: the true ones, and a neighbour of them. px."""
     chart = Chart(theme, height, right=16)
     edges = np.linspace(_LEAST, 1.0, _BINS + 1)

@@ -56,7 +56,7 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
     )
 
 
-def work_figure(made: DescentCost, *, theme: Theme, height: int) -> Figure:
+def descent_cost_figure(made: DescentCost, *, theme: Theme, height: int) -> Figure:
     """Excess risk against the gradients computed, by all records a step and by one, each with its bound. height: px."""
     chart = Chart(theme, height, "gradients", right=12)
     for progress, name, colour in (

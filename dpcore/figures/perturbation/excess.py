@@ -21,7 +21,7 @@ _DEPTH = 8.0  # powers of ten: a door that has just opened is far worse than one
 _DASHES = {"gaussian": "solid", "gamma": "dashdot"}
 
 
-def doors_figure(
+def excess_figure(
     table: pd.DataFrame,
     *,
     epsilon: float,

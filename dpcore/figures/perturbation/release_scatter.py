@@ -10,7 +10,7 @@ from scipy.ndimage import map_coordinates
 
 from ...core.arrays import Array
 from ...mechanisms import mechanism_class
-from ...studies.perturbation.release_scatter import Clouds
+from ...studies.perturbation.release_scatter import ReleaseScatter
 from ..chart import Chart
 from ..figure import Figure
 from ..style import NOISES, Look, Theme, marker_of, plain_number
@@ -18,7 +18,7 @@ from ..style import NOISES, Look, Theme, marker_of, plain_number
 _APART = 0.12  # of the window: labels of rings from one another and from the best model
 
 
-def cloud_figure(clouds: Clouds, *, theme: Theme, height: int) -> Figure:
+def release_scatter_figure(clouds: ReleaseScatter, *, theme: Theme, height: int) -> Figure:
     """Released models of two parameters as dots over the contours of the excess risk, factors of 10 apart.
 
     height: px; the window is a square.
@@ -76,7 +76,7 @@ def _points(chart: Chart, thetas: Array, name: str, marker: Look, **more: Any) -
     chart.marks(thetas[:, 0], thetas[:, 1], marker, name=name, hovertemplate=hover, **more)
 
 
-def _rings(clouds: Clouds) -> dict[float, Array]:
+def _rings(clouds: ReleaseScatter) -> dict[float, Array]:
     """Exponent -> where to write it: rings of equal excess risk that are large enough, on a ray from the best model."""
     side, logs = float(np.ptp(clouds.x)), np.log10(np.maximum(clouds.excess, 1e-12))
     corner = np.array([clouds.x[0], clouds.y[0]])

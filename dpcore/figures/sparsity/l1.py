@@ -43,7 +43,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figur
     )
 
 
-def people_curves_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> Figure:
+def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> Figure:
     """Excess against n: records where few features matter, hard ones, bounds from above and below. height: px."""
     colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
     shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)

@@ -12,7 +12,7 @@ from ..figure import Figure
 from ..style import Look, Theme, with_opacity
 
 
-def people_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:
+def published_draws_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:
     """Draws m against people, on log axes: Theorem 4 as printed, and proved here; below one draw nothing is released.
 
     n: where the cursor stands. height: px.

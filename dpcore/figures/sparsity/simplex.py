@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...studies.sparsity.simplex.excess_by_columns import PriceOfColumns
+from ...studies.sparsity.simplex.excess_by_columns import ExcessByColumns
 from ...studies.sparsity.simplex.excess_by_draws import On, Valley
 from ..chart import Chart
 from ..figure import Figure
@@ -68,7 +68,7 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
     )
 
 
-def columns_figure(price: PriceOfColumns, *, p: int, theme: Theme, height: int) -> Figure:
+def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int) -> Figure:
     """Mean excess risk against the number of columns: draws from a mixture beside noise in the question.
 
     ln p and sqrt(p) are shapes, drawn through the first measured point of either. p: where the cursor stands.

@@ -30,7 +30,7 @@ from ..base import (
 )
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
-from .step_count import Terrain, auto_T, best_T, check_problem, check_T, published_general_T, terrain
+from .step_count import ProblemConstants, auto_T, best_T, check_problem, check_T, published_general_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
 
@@ -272,7 +272,7 @@ def _width(spec: Spec) -> float:
     return (spec.size or 1.0) * spec.shape.width(spec.p).upper
 
 
-def _terrain(spec: Spec) -> Terrain:
+def _terrain(spec: Spec) -> ProblemConstants:
     return terrain(spec, from_zero=not isinstance(spec.shape, Simplex | Polytope))
 
 

@@ -20,7 +20,7 @@ _AUTO_SHARE = 0.25
 
 
 @dc.dataclass(frozen=True)
-class Terrain:
+class ProblemConstants:
     """Public constants of a problem over radius C.
 
     start: a bound on F(theta_1) - min F. curvature: Gamma, bounds d' (Hessian) d over the differences d of two points
@@ -33,13 +33,13 @@ class Terrain:
     extent: float
 
 
-def terrain(spec: Spec, *, from_zero: bool) -> Terrain:
+def terrain(spec: Spec, *, from_zero: bool) -> ProblemConstants:
     """The constants of a resolved problem. from_zero: whether theta_1 = 0, else it is any public point of the set."""
     loss, reach = get_loss(spec.loss), spec.domain.R * (spec.reach or 0.0)
     across = spec.domain.R * (spec.size or 0.0) * spec.shape.diameter(spec.domain.dual, spec.p)
     steepness = float(loss.steepness(reach, spec.domain.y_max))
     start = min(loss.at_zero(spec), steepness * reach) if from_zero else steepness * across
-    return Terrain(start, loss.curvature_bound * across**2, steepness, steepness * reach)
+    return ProblemConstants(start, loss.curvature_bound * across**2, steepness, steepness * reach)
 
 
 def check_problem(key: str, spec: Spec) -> None:
@@ -59,7 +59,7 @@ def check_problem(key: str, spec: Spec) -> None:
         raise NotApplicable(f"{key} has no regulariser, the set takes its place: lam must be 0, got {spec.lam:g}")
 
 
-def best_T(land: Terrain, selection: Callable[[Array], Array]) -> int:
+def best_T(land: ProblemConstants, selection: Callable[[Array], Array]) -> int:
     """The T from 2 to 10,000 at which `theory.frank_wolfe_bound` is smallest; selection: of T, [m] -> [m]."""
     T = np.arange(2.0, LARGEST_T + 1.0)
     return int(T[np.argmin(theory.frank_wolfe_bound(land.start, land.curvature, selection(T), T))])
@@ -69,7 +69,7 @@ def auto_T(best: int) -> int:
     return max(2, round(_AUTO_SHARE * best))
 
 
-def published_T(key: str, land: Terrain, n: int, epsilon: float) -> int:
+def published_T(key: str, land: ProblemConstants, n: int, epsilon: float) -> int:
     """T of Theorem 2.5, rounded; NotApplicable where it is below 2 or beyond 10,000."""
     return _whole_T(key, "Theorem 2.5", theory.published_frank_wolfe_steps(land.curvature, land.extent, n, epsilon))
 

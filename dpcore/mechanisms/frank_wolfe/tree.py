@@ -20,7 +20,7 @@ from ...core.sets import LqBall, kappa_lq, length
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
-from ..lp_constants import LpTerrain, lp_terrain
+from ..lp_constants import LpConstants, lp_constants_of
 from ..noise.generalized_gaussian import LpNoise, lp_noise
 from ..plan import Plan
 from ..worst_pairs import flipped_label
@@ -37,7 +37,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
     Each node that reads m records adds noise to what it finds: a mean gradient at a root, m = b, the mean difference of
     the gradients at its iterate and its parent's at a right child. With L0 and L1 in the norms of the set and its dual
-    (`lp_terrain`), replacing one of the m records moves that by at most s = 2 L0 / b, and by
+    (`lp_constants_of`), replacing one of the m records moves that by at most s = 2 L0 / b, and by
     s = min(2 L1 ||theta - theta_parent||_p, 4 L0) / m, in l_q. Noise is M times s, times `LpNoise.widening`.
 
     Privacy: which records a node reads does not depend on the data, and each record is read by one node. What is
@@ -99,7 +99,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
 
         The plan's mechanism has the T that was chosen, so that it walks the same trees at whatever the plan spends.
         """
-        land = lp_terrain(self.key, spec, _LOWEST_P, _HIGHEST_P)
+        land = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
         spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, land.q_star, land.d)
         M, spent = self._multiplier(law, budget)
         tree = self._tree(land, law, spec.n, M)
@@ -124,7 +124,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
             )
         return M, Budget(epsilon, delta)
 
-    def _tree(self, land: LpTerrain, law: LpNoise, n: int, M: float) -> Tree:
+    def _tree(self, land: LpConstants, law: LpNoise, n: int, M: float) -> Tree:
         """With T as it was set, or where the bound is smallest."""
         if self.T == "auto":
             trees = [tree for T in range(1, _MOST_PHASES + 1) if (tree := tree_of(n, T))]
@@ -233,12 +233,12 @@ def runs_of(plan: Plan) -> TreeRuns:
 
 @functools.lru_cache(maxsize=256)
 def _runs(law: NoiseLaw, T: int, fixed: bool, spec: Spec) -> TreeRuns:
-    land = lp_terrain(TreeFrankWolfe.key, spec, _LOWEST_P, _HIGHEST_P)
+    land = lp_constants_of(TreeFrankWolfe.key, spec, _LOWEST_P, _HIGHEST_P)
     tree = cast(Tree, tree_of(spec.n, T))  # a plan has one
     return TreeRuns(land, lp_noise(law, land.q_star, land.d), spec.loss, spec.shape, tree, fixed)
 
 
-def _bound(land: LpTerrain, law: LpNoise, tree: Tree, M: float) -> float:
+def _bound(land: LpConstants, law: LpNoise, tree: Tree, M: float) -> float:
     """Noise N for a sensitivity s has E ||N||_q^2 <= kappa d M^2 s^2, whichever its law.
 
     Generalised Gaussian noise has E ||N||_r^2 = d sigma^2 with sigma = sqrt(kappa) M s. For Gaussian noise of deviation

@@ -12,7 +12,7 @@ from ...core.losses import get_loss
 from ...core.records import Data
 from ...core.sets import ConvexSet, length
 from ...solvers.frank_wolfe.tree import Node, Tree, batch_mean, nodes, walk
-from ..lp_constants import LpTerrain
+from ..lp_constants import LpConstants
 from ..noise.generalized_gaussian import LpNoise
 
 # Of the noise of a generator that is drawn at once.
@@ -29,7 +29,7 @@ class TreeRuns:
     noise is for the farthest that an iterate may have moved, instead of how far it did.
     """
 
-    land: LpTerrain
+    land: LpConstants
     law: LpNoise
     loss: str
     shape: ConvexSet

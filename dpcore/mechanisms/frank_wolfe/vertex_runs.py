@@ -16,7 +16,7 @@ from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.sparse import descend_sparse
 from ..base import Prepared, records_of
 from ..plan import Plan
-from .step_count import Terrain, check_problem, terrain
+from .step_count import ProblemConstants, check_problem, terrain
 
 
 def descend(
@@ -98,7 +98,7 @@ def size_of(spec: Spec) -> float:
     return 1.0 if spec.size is None else spec.size
 
 
-def land_of(spec: Spec) -> Terrain:
+def land_of(spec: Spec) -> ProblemConstants:
     return terrain(spec, from_zero=is_signed(spec))
 
 

@@ -19,7 +19,7 @@ from ..base import ReadingMechanism, knob, whole
 from ..plan import Plan
 from ..regularisation import auto_size, comparator_norm
 from ..worst_pairs import check_ball
-from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, Terrain
+from .schedules import AUTO_CLASSES, AUTO_NUMBERS, RULES, ProblemConstants
 
 _MOST_STEPS = 10**8
 
@@ -59,7 +59,7 @@ class GradientPerturbation(ReadingMechanism):
         """The rule that `rule` stands for."""
         return self.rule
 
-    def land(self, spec: Spec) -> Terrain:
+    def land(self, spec: Spec) -> ProblemConstants:
         """What the rules are told of a resolved problem."""
         return terrain(spec)
 
@@ -112,7 +112,7 @@ class GradientPerturbation(ReadingMechanism):
         return Spec("huber_hinge", n=10, p=3, lam=0.0, radius=0.4)
 
 
-def terrain(spec: Spec) -> Terrain:
+def terrain(spec: Spec) -> ProblemConstants:
     """What the rules for steps need to know of a resolved problem."""
     loss, lam = get_loss(spec.loss), float(spec.lam)
     B = comparator_norm(spec)
@@ -122,7 +122,7 @@ def terrain(spec: Spec) -> Terrain:
     gradient = loss.largest_gradient(spec) + (lam * reach if lam else 0.0)
     factor = AUTO_CLASSES if loss.classification else AUTO_NUMBERS
     size = factor * auto_size(spec) / (spec.domain.R if loss.linear else 1.0)
-    return Terrain(B, reach, gradient, loss.largest_curvature(spec) + lam, dimensions, size)
+    return ProblemConstants(B, reach, gradient, loss.largest_curvature(spec) + lam, dimensions, size)
 
 
 def descent_of(plan: Plan) -> Descent:

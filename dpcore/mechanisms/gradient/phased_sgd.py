@@ -19,7 +19,7 @@ from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..frank_wolfe.step_count import terrain
-from ..lp_constants import LpTerrain, lp_terrain
+from ..lp_constants import LpConstants, lp_constants_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
 from ..worst_pairs import opposite_labels
@@ -222,10 +222,10 @@ def land_of(key: str, spec: Spec) -> Land:
     return Land(L, loss.curvature_bound * reach**2, lp.size * spec.shape.norm(2.0, spec.p), reach)
 
 
-def _terrain(key: str, spec: Spec) -> LpTerrain:
+def _terrain(key: str, spec: Spec) -> LpConstants:
     # A rounded loss is as steep as the loss.
     smooth, _ = _ROUNDED.get(spec.loss, (spec.loss, 0.0))
-    return lp_terrain(key, dc.replace(spec, loss=smooth), 2.0, np.inf)
+    return lp_constants_of(key, dc.replace(spec, loss=smooth), 2.0, np.inf)
 
 
 def jump_of(spec: Spec) -> float:

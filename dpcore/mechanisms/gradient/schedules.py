@@ -21,7 +21,7 @@ _START_SHARE = 0.05
 
 
 @dc.dataclass(frozen=True)
-class Terrain:
+class ProblemConstants:
     """Public facts about F + (lam/2) ||theta||^2.
 
     norm: B, how far the best model is from the start. reach: radius of the ball that theta stays in, or inf. gradient:
@@ -49,15 +49,15 @@ class Rule(abc.ABC):
     source: str = dc.field(default="", init=False)
 
     @abc.abstractmethod
-    def steps(self, terrain: Terrain, drift: float) -> int:
+    def steps(self, terrain: ProblemConstants, drift: float) -> int:
         """T, where noise that meets the budget over T steps has error = drift sqrt(T dimensions)."""
 
     @abc.abstractmethod
-    def descent(self, terrain: Terrain, steps: int, error: float, step: float | None) -> Descent:
+    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
         """The step size, unless it is given, and what is averaged; NotApplicable with the reason."""
 
     @abc.abstractmethod
-    def bound(self, terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
+    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
         """An upper bound on the mean excess over the best model of norm terrain.norm; inf where there is none."""
 
 
@@ -66,17 +66,17 @@ class Auto(Rule):
 
     source = "projected descent with noise, mean of the last half (docs/formulas.md)"
 
-    def steps(self, terrain: Terrain, drift: float) -> int:
+    def steps(self, terrain: ProblemConstants, drift: float) -> int:
         bend = terrain.curvature if math.isfinite(terrain.curvature) else terrain.gradient**2
         return _between(_FEWEST, _CAUTION * terrain.size / drift * bend, _MOST)
 
-    def descent(self, terrain: Terrain, steps: int, error: float, step: float | None) -> Descent:
+    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
         if step is None:
             step = terrain.size * math.sqrt(terrain.dimensions / steps) / error
             step = min(step, _longest(terrain, steps, error))
         return Descent(step, decaying=False, first=steps // 2 + 1)
 
-    def bound(self, terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
+    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
         return _tail_bound(terrain, steps, descent, error)
 
 
@@ -85,11 +85,11 @@ class Smooth(Rule):
 
     source = "projected descent on a smooth loss (docs/formulas.md)"
 
-    def steps(self, terrain: Terrain, drift: float) -> int:
+    def steps(self, terrain: ProblemConstants, drift: float) -> int:
         wanted = terrain.curvature * terrain.norm / (2.0 * _START_SHARE * math.sqrt(terrain.dimensions) * drift)
         return _between(_FEWEST, wanted, _MOST_SMOOTH)
 
-    def descent(self, terrain: Terrain, steps: int, error: float, step: float | None) -> Descent:
+    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
         if not math.isfinite(terrain.curvature):
             raise NotApplicable("rule 'smooth' needs a loss without kinks")
         if step is None:
@@ -97,7 +97,7 @@ class Smooth(Rule):
             step = free / (1.0 + terrain.curvature * free)
         return Descent(step, decaying=False, first=1)
 
-    def bound(self, terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
+    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
         return _tail_bound(terrain, steps, descent, error)
 
 
@@ -106,14 +106,14 @@ class Averaging(Rule):
 
     source = "Nemirovski and others 2009, with explicit constants"
 
-    def steps(self, terrain: Terrain, drift: float) -> int:
+    def steps(self, terrain: ProblemConstants, drift: float) -> int:
         return _between(_FEWEST_AVERAGED, terrain.gradient**2 / (terrain.dimensions * drift**2), _MOST_AVERAGED)
 
-    def descent(self, terrain: Terrain, steps: int, error: float, step: float | None) -> Descent:
+    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
         step = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps)) if step is None else step
         return Descent(step, decaying=False, first=1)
 
-    def bound(self, terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
+    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
         return _kinked_bound(terrain, steps, descent, error)
 
 
@@ -123,14 +123,14 @@ class LastIterate(Rule):
     needs_ball = True
     source = "Shamir and Zhang 2013, Theorem 2, with explicit constants"
 
-    def steps(self, terrain: Terrain, drift: float) -> int:
+    def steps(self, terrain: ProblemConstants, drift: float) -> int:
         return Averaging().steps(terrain, drift)
 
-    def descent(self, terrain: Terrain, steps: int, error: float, step: float | None) -> Descent:
+    def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
         step = 2.0 * terrain.reach / _second_moment(terrain, error) if step is None else step
         return Descent(step, decaying=True, first=steps)
 
-    def bound(self, terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
+    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
         diameter, G = 2.0 * terrain.reach, _second_moment(terrain, error)
         if not math.isclose(descent.step, diameter / G):
             return math.inf
@@ -149,18 +149,18 @@ def _between(low: int, value: float, high: int) -> int:
     return max(low, math.ceil(min(value, high)))
 
 
-def _second_moment(terrain: Terrain, error: float) -> float:
+def _second_moment(terrain: ProblemConstants, error: float) -> float:
     """The root of E ||noisy gradient||^2, at most."""
     return math.hypot(terrain.gradient, error)
 
 
-def _longest(terrain: Terrain, steps: int, error: float) -> float:
+def _longest(terrain: ProblemConstants, steps: int, error: float) -> float:
     if math.isfinite(terrain.curvature):
         return 1.0 / (_CAUTION * terrain.curvature)
     return terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
 
 
-def _tail_bound(terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
+def _tail_bound(terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
     """The better of the bounds for smooth losses and for any, for constant steps and a mean of the last iterates.
 
     Smooth: with D_t the mean squared distance of theta_t from the best model w and a_t = E F(theta_t) - F(w),
@@ -178,7 +178,7 @@ def _tail_bound(terrain: Terrain, steps: int, descent: Descent, error: float) ->
     return min(found, theory.smooth_bound(math.sqrt(start), eta, counted, error * error, beta))
 
 
-def _kinked_bound(terrain: Terrain, steps: int, descent: Descent, error: float) -> float:
+def _kinked_bound(terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
     """`theory.averaged_bound` for the mean of theta_f to theta_T.
 
     As in `_tail_bound` from 2 eta a_t <= D_t - D_{t+1} + (eta G)^2.

@@ -23,7 +23,7 @@ from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_desce
 from ..base import Drawn, Prepared, check_certificate, gradients_apart, knob, records_of
 from ..plan import Plan
 from .base import GradientPerturbation, descent_of, schedule_of, terrain
-from .schedules import RULES, Terrain
+from .schedules import RULES, ProblemConstants
 
 # "auto": batches of n / 40 records, but not so few that the choice of records outweighs the noise.
 _STEPS, _FEWEST_RECORDS, _BATCHES = 400, 20, 40
@@ -135,7 +135,7 @@ class NoisySGD(GradientPerturbation):
             raise ValueError(f"batch must be at most n = {n:,}, got {self.batch:g}")
         return float(self.batch)
 
-    def land(self, spec: Spec) -> Terrain:
+    def land(self, spec: Spec) -> ProblemConstants:
         land = terrain(spec)
         # A single record's whole gradient counts as the error of its choice.
         return land if self.batches == "poisson" else dc.replace(land, gradient=0.0)

@@ -169,7 +169,7 @@ class Table:
         for first in range(1, run.T, _BLOCK_STEPS):
             if cancelled():
                 raise CancelledError
-            kernels.touched_frank_wolfe(
+            kernels.sparse_frank_wolfe(
                 kernels.DERIVATIVE[loss.key], squared, data.y, loss.shape,
                 kernels.records_of(data.by_columns), data.masses, self.light, kernels.records_of(self.rows), self.heavy,
                 data.p, self.signed, self.lazy, self.size, self.noise, self.local, self.promised, self.kept, rng,

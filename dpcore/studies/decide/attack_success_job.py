@@ -6,7 +6,7 @@ import dataclasses as dc
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 
-from ...audit.attack_success import RUNS, AttackSuccess, odds_after
+from ...audit.attack_success import RUNS, AttackSuccess, attack_success_after
 from ...audit.game import Audit
 from ...core.cancel import never
 from ...core.chunks import ChunkSizer
@@ -27,7 +27,7 @@ class Attack:
 
 
 @dc.dataclass(frozen=True)
-class OddsQuestion:
+class AttackSuccessQuestion:
     """How often is an attacker right against `plan`? seed: of the attack."""
 
     plan: Plan
@@ -43,7 +43,7 @@ class OddsQuestion:
         return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
 
     def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Attack]:
-        """The attack after each chunk of runs; the last one has the odds, the same as `odds_of` finds.
+        """The attack after each chunk of runs; the last one has the odds, the same as `attack_success` finds.
 
         cancelled: asked before each chunk; when it says yes, CancelledError is raised.
         """
@@ -53,4 +53,4 @@ class OddsQuestion:
                 raise CancelledError
             with chunks.measured():
                 audit.play(min(chunks.runs, self.runs - audit.runs))
-            yield Attack(audit.runs, odds_after(audit) if audit.runs == self.runs else None)
+            yield Attack(audit.runs, attack_success_after(audit) if audit.runs == self.runs else None)

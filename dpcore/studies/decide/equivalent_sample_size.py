@@ -37,13 +37,13 @@ _DISTANCE = 1e-5
 
 
 @dc.dataclass(frozen=True)
-class PriceQuestion:
+class EquivalentSampleSizeQuestion:
     """How many people without privacy have the same error as `setting` has with it?
 
     Raises NotApplicable where n exceeds a source's records.
 
     >>> from dpcore import Problem
-    >>> *_, price = PriceQuestion(Setting(Problem("synthetic", n=300), splits=8)).snapshots()
+    >>> *_, price = EquivalentSampleSizeQuestion(Setting(Problem("synthetic", n=300), splits=8)).snapshots()
     >>> people = [worth.value for worth in price.worth("loss")]
     >>> people[0] < 30, 30 < people[-1] <= 300
     (True, True)
@@ -70,7 +70,7 @@ class PriceQuestion:
         steps = [round(step * _FEWEST * 10**power) for power in range(len(str(n))) for step in _STEPS]
         return (*(size for size in steps if size < n), n)
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Price]:
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[EquivalentSampleSize]:
         """The price by the first splits, from the second on; the last one is that of all."""
         learned: list[tuple[Array, Array]] = []
         for curve in self.setting.snapshots(cancelled):
@@ -78,12 +78,12 @@ class PriceQuestion:
             while len(learned) < curve.splits:
                 learned.append(self._learned(self.setting.cell(len(learned)), curve.lam, cancelled))
             best, same = (np.stack(part, axis=1) for part in zip(*learned, strict=True))
-            price = Price(self, curve, np.array(self.sizes, float), best, same)
+            price = EquivalentSampleSize(self, curve, np.array(self.sizes, float), best, same)
             price.worth()  # kept: whoever sees this snapshot asks for it, and should not have to wait
             yield price
 
     def _learned(self, cell: Cell, lams: Array, cancelled: Callable[[], bool]) -> tuple[Array, Array]:
-        """`Price.best` [2, G] and `Price.same` [2, G, K'] of one split."""
+        """`EquivalentSampleSize.best` [2, G] and `EquivalentSampleSize.same` [2, G, K'] of one split."""
         problem = cell.problem
         split, loss = problem.load(), get_loss(problem.loss)
         # A lam is that of a squared norm where models live in a ball; other sets have regularisers of their own.
@@ -108,7 +108,7 @@ class PriceQuestion:
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Price:
+class EquivalentSampleSize:
     """Errors of private releases on n records, and of learners without privacy on the first n' of them.
 
     sizes: n', [G], the last is n. best: errors of the best model in the ball, [2, S, G], as `ERRORS` names them. same:
@@ -116,7 +116,7 @@ class Price:
     Errors are to be small: an accuracy is negative.
     """
 
-    question: PriceQuestion
+    question: EquivalentSampleSizeQuestion
     curve: LostCurve
     sizes: Array
     best: Array

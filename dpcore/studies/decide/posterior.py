@@ -63,7 +63,7 @@ class Belief:
 def belief_of(promise: Budget, curve: TradeoffCurve, prior: float) -> Belief:
     """What `promise` and the `curve` behind it allow an attacker with this prior in (0, 1).
 
-    For several releases: `Several.curve`, and its epsilon and delta.
+    For several releases: `RepeatedReleases.curve`, and its epsilon and delta.
 
     >>> from dpcore.accounting.tradeoff import PureCurve
     >>> belief = belief_of(Budget(1.0), PureCurve(1.0), prior=1 / 2)

@@ -31,7 +31,7 @@ _HALVINGS = 20
 
 
 @dc.dataclass(frozen=True)
-class Several:
+class RepeatedReleases:
     """`releases` releases, a person with `records` records, and what is proved of both together at `delta`.
 
     alone: what follows from the label and nothing else; None where its delta says nothing. basic, advanced: the
@@ -54,7 +54,7 @@ class Several:
     curve: TradeoffCurve
 
 
-def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> Several:
+def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None = None) -> RepeatedReleases:
     """What `releases` adaptive releases like this plan cost people who have `records` records each.
 
     releases: from 1 to 1,000. records: from 1 to 100. delta: in [0, 1); None is the plan's own. Raises NotApplicable
@@ -85,7 +85,7 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
     epsilon = min(exact, basic, math.inf if math.isnan(advanced) else advanced)
     cap = attack_cap(Budget(epsilon, at)) if math.isfinite(epsilon) else 1.0
     limit = min(cap, curve.attack_limit(), _limit_of_parts(mechanism.attack_limit(plan), k, g))
-    return Several(k, g, at, alone, basic, advanced, exact, epsilon, limit, cap, curve)
+    return RepeatedReleases(k, g, at, alone, basic, advanced, exact, epsilon, limit, cap, curve)
 
 
 def label_alone(label: Budget, releases: int, records: int) -> Budget | None:

@@ -21,7 +21,7 @@ _ENOUGH = 2  # sizes in a row that surely suffice end the search: more people do
 
 
 @dc.dataclass(frozen=True)
-class PeopleQuestion:
+class SampleSizeQuestion:
     """How many people make `epsilon` lose at most `at_most` points?
 
     setting: its n and epsilons take no part; beyond the records of a real source n is a what-if, by drawing from them
@@ -29,7 +29,7 @@ class PeopleQuestion:
     is linear in ln n.
 
     >>> from dpcore import Problem
-    >>> *_, found = PeopleQuestion(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).snapshots()
+    >>> *_, found = SampleSizeQuestion(Setting(Problem("synthetic"), splits=8), epsilon=1.0, at_most=5.0).snapshots()
     >>> 300 < found.answer().low < found.answer().value < found.answer().high < 1_200
     True
     """
@@ -57,7 +57,7 @@ class PeopleQuestion:
         columns = records.get_source(self.setting.source).p or self.setting.problem.p
         return tuple(n for n in PEOPLE if n * columns <= records.MAX_VALUES)
 
-    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[LostByPeople]:
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[LossBySampleSize]:
         """What is lost by the first sizes that are not refused, from the first on; the last one holds the answer."""
         people: list[int] = []
         lost: list[Array] = []
@@ -74,7 +74,7 @@ class PeopleQuestion:
                 )
                 people.append(n)
                 lost.append(np.array([100.0 * (row["reference"] - row["mean"]) for row in kept]))
-                found = LostByPeople(self, np.array(people, float), np.stack(lost, axis=1), dict(refused))
+                found = LossBySampleSize(self, np.array(people, float), np.stack(lost, axis=1), dict(refused))
                 enough = enough + 1 if found.answer().high < n else 0
                 yield found
                 if enough == _ENOUGH:
@@ -84,13 +84,13 @@ class PeopleQuestion:
 
 
 @dc.dataclass(frozen=True, eq=False)
-class LostByPeople:
+class LossBySampleSize:
     """Points lost at one epsilon by so many people: people [G], increasing, and lost [S, G].
 
     refused: sizes at which the mechanism has no guarantee, with the reasons.
     """
 
-    question: PeopleQuestion
+    question: SampleSizeQuestion
     people: Array
     lost: Array
     refused: dict[int, str]

@@ -21,7 +21,7 @@ from ...mechanisms.plan import Plan
 
 
 @dc.dataclass(frozen=True)
-class Growth:
+class NoiseGrowth:
     """One mechanism along p, from public facts; only `length` looks at the records.
 
     mechanism: its key. p: [K]. distance: [K], see `noise_length`; exact tells a value from an upper bound.
@@ -40,7 +40,7 @@ class Growth:
     length: float
 
 
-def growth_of(cells: Iterable[Cell]) -> dict[str, Growth]:
+def growth_of(cells: Iterable[Cell]) -> dict[str, NoiseGrowth]:
     """Each mechanism's growth along the cells of an experiment that sweeps p at one epsilon.
 
     cells: `Experiment.cells()`. Where a mechanism does not apply its values are nan.
@@ -79,7 +79,7 @@ def noise_length(mechanism: Mechanism, plan: Plan) -> float:
     return plan.scale * size
 
 
-def _growth(key: str, cells: list[Cell]) -> Growth:
+def _growth(key: str, cells: list[Cell]) -> NoiseGrowth:
     p = np.array([cell.problem.p for cell in cells], float)
     distance, damage, length = np.full(len(p), np.nan), np.full(len(p), np.nan), math.nan
     rates: dict[str, Array] = {}
@@ -98,7 +98,7 @@ def _growth(key: str, cells: list[Cell]) -> Growth:
                 rates.setdefault(bound.source, np.full(len(p), np.nan))[k] = bound.value
     source = max(rates, key=lambda s: rates[s][-1] / rates[s][0], default="")
     exact = not isinstance(cells[0].mechanism, ObjectivePerturbation)
-    return Growth(key, p, distance, exact, damage, rates.get(source, np.full(len(p), np.nan)), source, length)
+    return NoiseGrowth(key, p, distance, exact, damage, rates.get(source, np.full(len(p), np.nan)), source, length)
 
 
 def _damage_bound(bounds: tuple[Bound, ...]) -> float:

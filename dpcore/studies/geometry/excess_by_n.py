@@ -35,7 +35,7 @@ _LEAST_SLOPE_PEOPLE = 1_000
 
 
 @dc.dataclass(frozen=True)
-class AgainstPeople:
+class ExcessByN:
     """Arrays [K], over n.
 
     mechanism: its key. private: excess on fresh records, over records and noise; nan where the mechanism has no
@@ -78,7 +78,7 @@ def learner_key(p_norm: float) -> str:
 
 
 @shared(64)
-def against_people(
+def excess_against_n(
     p_norm: float,
     *,
     d: int,
@@ -90,7 +90,7 @@ def against_people(
     datasets: int = 3,
     cancelled: Callable[[], bool] = never,
     **knobs: str,
-) -> AgainstPeople:
+) -> ExcessByN:
     """Logistic loss over the l_p ball of size 1, on the records of `people`; from a cache.
 
     repetitions: private runs on each of `datasets` tables, an even number. cancelled: asked between runs; when it says
@@ -122,7 +122,7 @@ def against_people(
             found = found.reshape(len(where), repetitions + 1)
             draws[where, table * repetitions : (table + 1) * repetitions] = found[:, :-1]
             plain[where, table] = found[:, -1]
-    return AgainstPeople(
+    return ExcessByN(
         mechanism=mechanism.key,
         n=np.array(ns, float),
         private=measured_of(draws, plain[:, 0]),

@@ -164,7 +164,7 @@ def residuals(records: ClassRecords, weights: Array) -> Array:
 
 
 @dc.dataclass(frozen=True)
-class Betrayal:
+class MembershipLeak:
     """draws: of the noise. exist: those with a minimiser. Where it was certified and two Phi_c != 0, a guess is made;
     own, other: the residual under the records that were trained on
     and under their neighbour, [guesses]. The smaller one is guessed.
@@ -185,7 +185,9 @@ class Betrayal:
 
 
 @shared(16)
-def betrayal(draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: float = 1.0, n: int = 20) -> Betrayal:
+def betrayal(
+    draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: float = 1.0, n: int = 20
+) -> MembershipLeak:
     """Which of two `neighbours` was trained on, each with probability 1/2, guessed from the printed mechanism's output.
 
     epsilon, lam: as printed. From a cache; arrays must not be changed.
@@ -207,7 +209,7 @@ def betrayal(draws: int = 3_000, seed: int = 0, *, epsilon: float = 1.0, lam: fl
         other.append(residuals(theirs, weights))
     mine_all, theirs_all = np.concatenate(own), np.concatenate(other)
     told = ~np.isnan(mine_all)
-    return Betrayal(draws, len(A), mine_all[told], theirs_all[told])
+    return MembershipLeak(draws, len(A), mine_all[told], theirs_all[told])
 
 
 class Stillness(NamedTuple):

@@ -26,7 +26,7 @@ _SMALLEST = 1e-3
 
 
 @dc.dataclass(frozen=True)
-class Cloud:
+class MechanismReleases:
     """Releases of one mechanism.
 
     thetas: [releases, 2]. theta_hat: [2], what it would release without noise. plan: how they were made, None where
@@ -44,14 +44,14 @@ class Cloud:
 
 
 @dc.dataclass(frozen=True)
-class Clouds:
+class ReleaseScatter:
     """Clouds of several mechanisms over one landscape.
 
     clouds: in the order of the mechanisms. best: [2], the best model of norm theta_norm. x, y: [m], coordinates of a
     square window that holds 19 of 20 models. excess: [m, m], F(x_j, y_i) - F(best), F without regularisation.
     """
 
-    clouds: tuple[Cloud, ...]
+    clouds: tuple[MechanismReleases, ...]
     best: Array
     x: Array
     y: Array
@@ -73,7 +73,7 @@ class Scene:
 
 
 @shared(128)
-def clouds(scene: Scene) -> Clouds:
+def clouds(scene: Scene) -> ReleaseScatter:
     """The releases of a scene and the landscape below them, from a cache; arrays must not be changed.
 
     Randomness: that of `dpcore.experiments.cell`: from (seed, mechanism key, number of the release) alone.
@@ -94,25 +94,25 @@ def clouds(scene: Scene) -> Clouds:
     for i, height in enumerate(y):  # row by row: all rows at once would be n times m^2 numbers
         z = loss.predictions(train, np.column_stack([x, np.full(_GRID, height)]))
         excess[i] = loss.row_means(np.zeros(train.n), z, 1.0, train.y) - best.risk
-    return Clouds(made, best.theta, x, y, excess)
+    return ReleaseScatter(made, best.theta, x, y, excess)
 
 
-def _release(mechanism: Mechanism, scene: Scene, train: Data) -> Cloud:
+def _release(mechanism: Mechanism, scene: Scene, train: Data) -> MechanismReleases:
     try:
         plan = scene.problem.plan(mechanism, scene.epsilon)
     except NotApplicable as error:
-        return Cloud(mechanism.key, np.empty((0, _COLUMNS)), np.full(_COLUMNS, np.nan), None, str(error))
+        return MechanismReleases(mechanism.key, np.empty((0, _COLUMNS)), np.full(_COLUMNS, np.nan), None, str(error))
     prepared = mechanism.prepare(plan, train)
     rngs = [generator(scene.problem.seed, mechanism.key, r) for r in range(scene.releases)]
     thetas = mechanism.release_many(plan, prepared, rngs)
     if not isinstance(mechanism, NoisyGD):
-        return Cloud(mechanism.key, thetas, prepared.theta, plan)
+        return MechanismReleases(mechanism.key, thetas, prepared.theta, plan)
     path, quiet = mechanism.paths(plan, prepared, generator(scene.problem.seed, mechanism.key, 0))
-    made = Cloud(mechanism.key, thetas, quiet[schedule_of(plan).first :].mean(axis=0), plan)
+    made = MechanismReleases(mechanism.key, thetas, quiet[schedule_of(plan).first :].mean(axis=0), plan)
     return dc.replace(made, path=path, quiet_path=quiet) if scene.walks else made
 
 
-def _window(best: Array, shown: list[Cloud]) -> tuple[Array, Array]:
+def _window(best: Array, shown: list[MechanismReleases]) -> tuple[Array, Array]:
     """Coordinates [m] of a square half-way between the best model and those without noise, or the start of a walk; its
     side is a step of a fixed ladder."""
     centre = (best + np.mean([cloud.theta_hat for cloud in shown] or [best], axis=0)) / 2.0

@@ -70,7 +70,7 @@ def transition(
     beyond = np.empty((2, len(few_columns), len(FEW_ORDERS)))
     for i, d in enumerate(few_columns):
         for k, p_norm in enumerate(FEW_ORDERS):
-            found = excess_by_n.against_people(
+            found = excess_by_n.excess_against_n(
                 p_norm,
                 d=d,
                 epsilon=_EPSILON,

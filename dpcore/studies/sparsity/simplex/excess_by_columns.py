@@ -28,7 +28,7 @@ PS = (8, 32, 128, 512, 4_096, 65_536)
 
 
 @dc.dataclass(frozen=True)
-class PriceOfColumns:
+class ExcessByColumns:
     """Excess risk on the training records against p, of sampling and of noise in the question; all arrays are [K].
 
     p: columns. sampling: with the m and lam that it chooses itself. objective:
@@ -49,14 +49,14 @@ class PriceOfColumns:
 
 
 @shared(32)
-def price_of_columns(
+def excess_against_columns(
     *, n: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ps: Sequence[int] = PS
-) -> PriceOfColumns:
+) -> ExcessByColumns:
     """Excess risk along p of two mechanisms that choose lam themselves, on the same records, over the same F*.
 
     ps: increasing, >= 8. repetitions: even, >= 4. From a cache; arrays must not be changed.
 
-    >>> price = price_of_columns(n=500, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 64))
+    >>> price = excess_against_columns(n=500, epsilon=1.0, delta=1e-6, loss="huber", seed=0, repetitions=4, ps=(8, 64))
     >>> bool((price.projected.mean < price.objective.mean).all())
     True
     """
@@ -90,7 +90,7 @@ def price_of_columns(
                 draws[row, k] = risks_of(get_loss(loss), train, models) - best
                 quiet[row, k] = risks_of(get_loss(loss), train, centre[None])[0] - best
     sampling, objective, projected = (measured_of(draws[row], quiet[row]) for row in range(3))
-    return PriceOfColumns(
+    return ExcessByColumns(
         p=np.array(ps, float),
         sampling=sampling,
         objective=objective,
