@@ -36,27 +36,27 @@ MORE = {(key, _FIFTH): 50_000 for key in _QUICK} | {
 }
 
 
-def caught(key: str, sabotage: str | None, *, runs: int = RUNS, seeds: int = SEEDS) -> int:
+def caught(key: str, bug: str | None, *, runs: int = RUNS, seeds: int = SEEDS) -> int:
     """How many of the audits with seeds 0, 1, ... are "contradicted"; NotApplicable where the fault cannot be."""
-    plan = worst_plan(key, sabotage)
-    audits = (dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=sabotage) for seed in range(seeds))
+    plan = worst_plan(key, bug)
+    audits = (dpcore.run_audit(plan, runs=runs, seed=seed, bug=bug) for seed in range(seeds))
     return sum(audit.verdict == "contradicted" for audit in audits)
 
 
-def cell(key: str, sabotage: str | None) -> str:
+def cell(key: str, bug: str | None) -> str:
     try:
-        found = f"{caught(key, sabotage)}"
+        found = f"{caught(key, bug)}"
     except NotApplicable:
         return "-"
-    more = MORE.get((key, sabotage or ""))
-    return found if more is None else f"{found}; {caught(key, sabotage, runs=more)} at {more:,}"
+    more = MORE.get((key, bug or ""))
+    return found if more is None else f"{found}; {caught(key, bug, runs=more)} at {more:,}"
 
 
 def main(keys: list[str]) -> None:
     print("| mechanism | none |", " | ".join(BUGS[key].label for key in FAULTS), "|")
     print("|---" * (len(FAULTS) + 2) + "|")
     for key in keys or dpcore.list_mechanisms():
-        print(f"| {key} | {' | '.join(cell(key, sabotage) for sabotage in (None, *FAULTS))} |", flush=True)
+        print(f"| {key} | {' | '.join(cell(key, bug) for bug in (None, *FAULTS))} |", flush=True)
 
 
 if __name__ == "__main__":

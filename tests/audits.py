@@ -35,8 +35,8 @@ def plan_for(key: str, loss: str | None = None, *, p: int = 3, lam: float = 1e4,
     return mechanism.calibrate(spec, Budget(epsilon, 1e-5))
 
 
-def verdicts(plan: Plan, *, runs: int = 20_000, repeats: int = REPEATS, sabotage: str | None = None) -> list[str]:
-    return [dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=sabotage).verdict for seed in range(repeats)]
+def verdicts(plan: Plan, *, runs: int = 20_000, repeats: int = REPEATS, bug: str | None = None) -> list[str]:
+    return [dpcore.run_audit(plan, runs=runs, seed=seed, bug=bug).verdict for seed in range(repeats)]
 
 
 # Few steps, for speed; batches that are smaller than these small data; the lecture's proof is for single records.

@@ -167,12 +167,12 @@ def _composed(plan: dpcore.Plan, releases: int) -> dict[str, Any]:
 def audits() -> Entries:
     """Every mechanism, honest and with each mistake built in."""
     for key in dpcore.list_mechanisms():
-        for sabotage in (None, *BUGS):
-            yield f"{key}/{sabotage or 'honest'}", _or_reason(_audit, key, sabotage)
+        for bug in (None, *BUGS):
+            yield f"{key}/{bug or 'honest'}", _or_reason(_audit, key, bug)
 
 
-def _audit(key: str, sabotage: str | None) -> Any:
-    return dpcore.run_audit(key, runs=RUNS, sabotage=sabotage).facts()
+def _audit(key: str, bug: str | None) -> Any:
+    return dpcore.run_audit(key, runs=RUNS, bug=bug).facts()
 
 
 def papers() -> Entries:

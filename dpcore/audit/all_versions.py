@@ -127,7 +127,7 @@ class AllVersions:
     """How all versions stand.
 
     plans, curves, pairs: what each version is audited under, what it claims, and the two data sets in words, by the key
-    of its sabotage, None for the honest one. refused: why the other mistakes cannot be made here. standings: of the
+    of its bug, None for the honest one. refused: why the other mistakes cannot be made here. standings: of the
     versions that have begun to play.
     """
 
@@ -177,11 +177,11 @@ class TrialsQuestion:
         """
         playing: dict[str | None, Audit] = {None: self._audit(None)}
         refused = {}
-        for sabotage in BUGS:
+        for bug in BUGS:
             try:
-                playing[sabotage] = self._audit(sabotage)
+                playing[bug] = self._audit(bug)
             except NotApplicable as reason:
-                refused[sabotage] = str(reason)
+                refused[bug] = str(reason)
         now = AllVersions(
             plans={version: audit.plan for version, audit in playing.items()},
             curves={version: audit.curve for version, audit in playing.items()},
@@ -208,8 +208,8 @@ class TrialsQuestion:
                 del playing[version]
             yield now
 
-    def _audit(self, sabotage: str | None) -> Audit:
-        return Audit(worst_plan(self.mechanism, sabotage, self.budget), seed=self.seed, sabotage=sabotage)
+    def _audit(self, bug: str | None) -> Audit:
+        return Audit(worst_plan(self.mechanism, bug, self.budget), seed=self.seed, bug=bug)
 
     def _next(self, playing: Mapping[str | None, Audit], now: AllVersions) -> str | None:
         """First of all something to show of what is wanted and of the honest code beside it."""

@@ -41,20 +41,18 @@ class Audit:
     Arguments as in `run_audit`. Runs in portions are the same runs. Certificates hold for one number of runs that was
     fixed beforehand; whoever looks in between and stops when it suits looks at `wealth`.
 
-    >>> audit = Audit("output_gamma", sabotage="halved_noise")
+    >>> audit = Audit("output_gamma", bug="halved_noise")
     >>> audit.play(1000)
     >>> audit.play(1000)
     >>> audit.report().runs, audit.wealth.reached[1] is not None
     (2000, True)
     """
 
-    def __init__(
-        self, key_or_plan: str | Plan, *, seed: int = 0, sabotage: str | None = None, comparisons: int = 1
-    ) -> None:
+    def __init__(self, key_or_plan: str | Plan, *, seed: int = 0, bug: str | None = None, comparisons: int = 1) -> None:
         self.seed = integer("seed", seed, at_least=0)
         self.comparisons = integer("comparisons", comparisons, at_least=1)
-        self.sabotage = None if sabotage is None else get_bug(sabotage).key
-        self.plan = key_or_plan if isinstance(key_or_plan, Plan) else worst_plan(key_or_plan, sabotage)
+        self.bug = None if bug is None else get_bug(bug).key
+        self.plan = key_or_plan if isinstance(key_or_plan, Plan) else worst_plan(key_or_plan, bug)
         if self.plan.spec.n * self.plan.spec.p > _LARGEST_TABLE:
             raise ValueError(f"n p must be <= {_LARGEST_TABLE} in an audit, got {self.plan.spec.n * self.plan.spec.p}")
         self.claimed = claimed_plan(self.plan)
@@ -64,8 +62,8 @@ class Audit:
         self.target: Target = honest_target(self.plan, self.claimed)
         zero, one = self.target.sides
         self.attained = self.mechanism.separation(self.plan, zero, one) / self.plan.ledger[0].sensitivity
-        if sabotage is not None:
-            self.target = get_bug(sabotage).spoil(self.plan, self.target)
+        if bug is not None:
+            self.target = get_bug(bug).spoil(self.plan, self.target)
         self.wealth = BettingTest(self.curve, self.plan.spent.epsilon)
         self._coins, *self._noise = np.random.default_rng([seed, zlib.crc32(self.mechanism.key.encode())]).spawn(3)
         self._scores: list[Array] = []
@@ -129,7 +127,7 @@ class Audit:
             words_of_pair(*self.target.pair),
             self.runs,
             self.seed,
-            self.sabotage,
+            self.bug,
             self.comparisons,
             self.attained,
             whole.right / self.runs,
@@ -138,13 +136,13 @@ class Audit:
 
 
 def run_audit(
-    key_or_plan: str | Plan, *, runs: int = 20_000, seed: int = 0, sabotage: str | None = None, comparisons: int = 1
+    key_or_plan: str | Plan, *, runs: int = 20_000, seed: int = 0, bug: str | None = None, comparisons: int = 1
 ) -> AuditReport:
-    """Play the game `runs` times against a mechanism, honest or sabotaged, and certify what leaked.
+    """Play the game `runs` times against a mechanism, honest or with a bug, and certify what leaked.
 
     key_or_plan: a registered key, audited at (1, 1e-5) on three columns with Huberised hinge loss, where a pair attains
-    the sensitivity (or as the sabotage asks); or a Plan, audited as it is against what `plan.spent` says, with
-    n p <= 1e7. runs: 100 to 10^7. seed: >= 0. sabotage: None, or a key of `dpcore.audit.bugs.BUGS`. comparisons:
+    the sensitivity (or as the bug asks); or a Plan, audited as it is against what `plan.spent` says, with
+    n p <= 1e7. runs: 100 to 10^7. seed: >= 0. bug: None, or a key of `dpcore.audit.bugs.BUGS`. comparisons:
     of how many audits shown together this is one; the confidence is that of all of them (Bonferroni).
 
     Certificates. "sensitivity": how far the pair moves the model, as a share of the plan's sensitivity (no chance
@@ -161,31 +159,31 @@ def run_audit(
     faults seen that leave the score's law alone: Gaussian noise that is missing at a right angle to the pair's shift,
     or one seed for all runs whose noise saturates the score or that draws the same columns from both laws.
 
-    Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the sabotage makes no sense.
+    Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the bug makes no sense.
 
     Randomness: from (seed, mechanism key) alone: a stream for the coins and one for the releases on each data set.
     Source: the game and its certificates are those of Jagielski, Ullman and Oprea 2020 and Nasr et al. 2023.
 
     >>> run_audit("output_gamma", runs=2000).verdict
     'no contradiction found'
-    >>> run_audit("output_gamma", runs=2000, sabotage="halved_noise").verdict
+    >>> run_audit("output_gamma", runs=2000, bug="halved_noise").verdict
     'contradicted'
     """
     runs = integer("runs", runs, at_least=100)
-    audit = Audit(key_or_plan, seed=seed, sabotage=sabotage, comparisons=comparisons)
+    audit = Audit(key_or_plan, seed=seed, bug=bug, comparisons=comparisons)
     audit.play(runs)
     return audit.report()
 
 
-def worst_plan(key: str, sabotage: str | None = None, budget: Budget = DEFAULT_BUDGET) -> Plan:
+def worst_plan(key: str, bug: str | None = None, budget: Budget = DEFAULT_BUDGET) -> Plan:
     """The plan under which a mechanism is audited: where a pair attains its sensitivity and the fault shows.
 
     >>> worst_plan("output_gaussian").spec.loss
     'huber_hinge'
     """
     mechanism = make_mechanism(key).audited()
-    if sabotage is not None:
-        return get_bug(sabotage).plan(mechanism, budget)
+    if bug is not None:
+        return get_bug(bug).plan(mechanism, budget)
     return mechanism.calibrate(mechanism.worst_spec(), budget)
 
 

@@ -25,7 +25,7 @@ _ATTAINS = 0.95
 class AuditReport:
     """What an audit found.
 
-    plan: what was audited. claim: its promise, in words. pair: the two data sets, in words. runs, seed, sabotage,
+    plan: what was audited. claim: its promise, in words. pair: the two data sets, in words. runs, seed, bug,
     comparisons: as asked for. attained: how far the pair moves the model, as a share of the sensitivity; well below 1 a
     pass says less. right: how often the attacker was. certificates: see `run_audit`.
     """
@@ -35,7 +35,7 @@ class AuditReport:
     pair: str
     runs: int
     seed: int
-    sabotage: str | None
+    bug: str | None
     comparisons: int
     attained: float
     right: float
@@ -107,7 +107,7 @@ class AuditReport:
             "pair": self.pair,
             "mechanism": self.mechanism,
             "knobs": {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init},
-            "sabotage": self.sabotage,
+            "bug": self.bug,
             "comparisons": self.comparisons,
             "spec": dc.asdict(plan.spec),
             "requested": dc.asdict(plan.requested),

@@ -77,10 +77,10 @@ def snippet(here: AttackState) -> str:
     return f"""from dpcore import Budget, run_audit
 from dpcore.audit.game import worst_plan
 
-sabotage = {here.played!r}
-plan = worst_plan({asked.mechanism!r}, sabotage, Budget({asked.budget.epsilon!r}, {asked.budget.delta!r}))
+bug = {here.played!r}
+plan = worst_plan({asked.mechanism!r}, bug, Budget({asked.budget.epsilon!r}, {asked.budget.delta!r}))
 tests = {here.trials.tests}  # that share the error: certificates and bets of all versions
-report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, sabotage=sabotage, comparisons=tests)
+report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, bug=bug, comparisons=tests)
 print(report.sentence)
 print(report.to_json())
 """

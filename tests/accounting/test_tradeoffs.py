@@ -187,7 +187,7 @@ def test_honest_audits_pass_and_halved_noise_does_not(key):
     """Two seeds. False alarm of the honest ones: 0.2% for each key (fixed seeds)."""
     for seed in range(2):
         assert dpcore.run_audit(key, runs=3_000, seed=seed).verdict != "contradicted"
-    report = dpcore.run_audit(key, runs=12_000, sabotage="halved_noise")
+    report = dpcore.run_audit(key, runs=12_000, bug="halved_noise")
     found = {c.name: c.flagged > c.limit for c in report.certificates}
     # The zCDP of generalised Gaussian noise is known; a law of its own would say more.
     assert report.verdict == "contradicted" and (found["curve"] or key == "generalized_gaussian")

@@ -89,16 +89,16 @@ def test_every_run_is_one_release_of_the_real_code_with_fresh_noise(monkeypatch)
         assert abs(share - 0.5) < 4.9 * 0.5 / math.sqrt(1_999)
 
 
-@pytest.mark.parametrize("sabotage", [None, "halved_noise", "noise_reused"])
-def test_portions_are_the_same_runs(sabotage):
+@pytest.mark.parametrize("bug", [None, "halved_noise", "noise_reused"])
+def test_portions_are_the_same_runs(bug):
     """Coins and releases come from streams of their own, so that it does not matter when they are drawn."""
-    whole, parts = (Audit("noisy_gd", seed=4, sabotage=sabotage) for _ in range(2))
+    whole, parts = (Audit("noisy_gd", seed=4, bug=bug) for _ in range(2))
     whole.play(1_000)
     for runs in (1, 299, 700):
         parts.play(runs)
     for one, other in zip(vars(whole.scores).values(), vars(parts.scores).values(), strict=True):
         assert np.allclose(one, other, rtol=0.0, atol=1e-6)
-    if sabotage is None:
+    if bug is None:
         other = Audit("noisy_gd", seed=5)
         other.play(1_000)
         assert not set(other.scores.ones) & set(whole.scores.ones)
@@ -164,7 +164,7 @@ def test_the_report_says_what_was_tested_and_no_more():
     assert [c.limit for c in gamma.certificates[2:]] == [1.0, 1.0]
     half = dpcore.run_audit(plan_for("output_gaussian", "logistic"), runs=2_000)
     assert "The pair reaches only 50% of the sensitivity, so that a pass says less." in half.sentence
-    broken = dpcore.run_audit("output_gamma", runs=20_000, sabotage="halved_noise")
+    broken = dpcore.run_audit("output_gamma", runs=20_000, bug="halved_noise")
     assert broken.sentence.startswith(
         "With confidence 99.9% (over our runs) this implementation is not what it claims, "
         "(epsilon = 1, delta = 0)-private by randomised response at epsilon = 1: refuted by attacker and pure and point"
@@ -187,9 +187,9 @@ def test_the_verdict_is_suspicious_between_the_two_confidences():
 
 
 def test_the_report_is_plain_json():
-    report = dpcore.run_audit("output_gamma", runs=1_000, seed=7, sabotage="fixed_seed")
+    report = dpcore.run_audit("output_gamma", runs=1_000, seed=7, bug="fixed_seed")
     facts = json.loads(report.to_json())
-    for name in ("mechanism", "claim", "runs", "seed", "sabotage", "attained"):
+    for name in ("mechanism", "claim", "runs", "seed", "bug", "attained"):
         assert facts[name] == getattr(report, name)
     for name in ("certified_epsilon_95", "certified_epsilon_999", "verdict", "sentence"):
         assert facts[name] == getattr(report, name)
@@ -222,8 +222,8 @@ def test_json_holds_no_number_that_json_has_not():
         ({"runs": 99}, "runs must be an integer >= 100, got 99"),
         ({"runs": 1e3}, "runs must be an integer >= 100, got 1000.0"),
         ({"seed": -1}, "seed must be an integer >= 0, got -1"),
-        ({"sabotage": "laziness"}, "sabotage must be None or one of halved_noise, .*, got 'laziness'"),
-        ({"sabotage": 3}, "sabotage must be None or one of halved_noise, .*, got 3"),
+        ({"bug": "laziness"}, "bug must be None or one of halved_noise, .*, got 'laziness'"),
+        ({"bug": 3}, "bug must be None or one of halved_noise, .*, got 3"),
     ],
 )
 def test_wrong_arguments_are_refused_in_one_sentence(arguments, message):
@@ -255,7 +255,7 @@ def test_the_command_prints_the_report_and_its_exit_code_is_the_verdict(capsys):
         assert f"{c.name:12s} {c.shown:10.4f} {c.flagged:10.4f} {c.limit:10.4f}  {c.tests}" in out
     code, out, _ = call(capsys, "output_gamma", "--runs", 3_000, "--seed", 2, "--json")
     assert code == 0 and json.loads(out) == json.loads(report.to_json())
-    code, out, _ = call(capsys, "output_gamma", "--sabotage", "halved_noise", "--json")
+    code, out, _ = call(capsys, "output_gamma", "--bug", "halved_noise", "--json")
     assert code == 1 and json.loads(out)["verdict"] == "contradicted"
 
 
@@ -264,8 +264,8 @@ def test_the_command_prints_the_report_and_its_exit_code_is_the_verdict(capsys):
     [
         (["oracle"], "mechanism must be one of"),
         (["output_gamma", "--runs", 5], "runs must be an integer >= 100, got 5"),
-        (["output_gamma", "--sabotage", "x"], "one of halved_noise"),
-        (["output_gamma", "--sabotage", "variance_as_deviation"], "needs noise with a standard deviation, got gamma"),
+        (["output_gamma", "--bug", "x"], "one of halved_noise"),
+        (["output_gamma", "--bug", "variance_as_deviation"], "needs noise with a standard deviation, got gamma"),
     ],
 )
 def test_bad_input_ends_in_one_sentence_and_code_2(capsys, arguments, message):

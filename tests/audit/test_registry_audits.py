@@ -197,4 +197,4 @@ def test_many_runs_certify_most_of_the_claim_and_see_a_fifth_of_the_noise_missin
     assert all(r.verdict != "contradicted" and r.certified_epsilon_95 > 0.7 for r in reports)
     assert np.mean([r.certified_epsilon_95 for r in reports]) > 0.85
     plan = dpcore.run_audit(key, runs=100).plan
-    assert verdicts(plan, runs=130_000, sabotage="noise_at_80_percent") == ["contradicted"] * REPEATS
+    assert verdicts(plan, runs=130_000, bug="noise_at_80_percent") == ["contradicted"] * REPEATS

@@ -48,7 +48,7 @@ def test_trials_are_the_audits_whatever_the_chunks(key, chunk, monkeypatch):
     assert set(held.versions) | set(held.refused) == {None, *BUGS} and held.refused
     for version, now in held.standings.items():
         plan = held.plans[version]
-        alone = run_audit(plan, runs=1_000, seed=3, sabotage=version, comparisons=2 * shown)
+        alone = run_audit(plan, runs=1_000, seed=3, bug=version, comparisons=2 * shown)
         assert now.report.facts() == alone.facts() and now.right == alone.right
         assert now.logs[0] == pytest.approx(-math.log(2 * shown)), "one error for all tests"
 
@@ -64,7 +64,7 @@ def test_a_missing_factor_2_jumps_over_the_claim_and_the_honest_code_does_not():
 
 
 def test_pictures_of_a_standing_hold_all_runs():
-    audit = Audit("output_gaussian", seed=5, sabotage="halved_noise")
+    audit = Audit("output_gaussian", seed=5, bug="halved_noise")
     audit.play(3_000)
     now, scores = standing_of(audit, last=False), audit.scores
     assert (now.false[0], now.missed[0], now.false[-1], now.missed[-1]) == (0.0, 1.0, 1.0, 0.0)
@@ -78,7 +78,7 @@ def test_pictures_of_a_standing_hold_all_runs():
 
 
 def test_scores_without_end_are_drawn_too():
-    audit = Audit("output_gaussian", sabotage="variance_as_deviation", seed=1)
+    audit = Audit("output_gaussian", bug="variance_as_deviation", seed=1)
     audit.play(1_000)
     audit._scores[0][:3] = np.inf, -np.inf, 0.0
     now = standing_of(audit, last=False)
@@ -98,7 +98,7 @@ def test_the_verdict_is_the_worse_of_report_and_bet():
     report = run_audit("output_gaussian", runs=1_000)
     assert standing([0.0], report).verdict == "no contradiction found"
     assert standing([math.log(21.0)], report).verdict == "suspicious"
-    worse = run_audit("output_gaussian", runs=5_000, sabotage="halved_noise")
+    worse = run_audit("output_gaussian", runs=5_000, bug="halved_noise")
     assert standing([0.0], worse).verdict == "contradicted"
 
 

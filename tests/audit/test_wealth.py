@@ -164,8 +164,8 @@ def test_long_updates_are_worked_off_in_chunks_of_the_same_game(monkeypatch):
 @pytest.mark.parametrize("key, within", [("output_gaussian", 3_000), ("output_gamma", 1_500)])
 def test_half_the_noise_is_found_out_while_one_watches(key, within):
     """By ten seeds each; correct code by none, of which each has at most 0.1% of bad luck."""
-    for sabotage, found in (("halved_noise", True), (None, False)):
+    for bug, found in (("halved_noise", True), (None, False)):
         for seed in range(10):
-            audit = Audit(key, seed=seed, sabotage=sabotage)
+            audit = Audit(key, seed=seed, bug=bug)
             audit.play(2 * within)
             assert (audit.wealth.reached[1] is not None) is found

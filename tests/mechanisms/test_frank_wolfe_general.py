@@ -341,14 +341,14 @@ def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape):
     honest = dpcore.run_audit(plan, runs=20_000)
     assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
     assert honest.certified_epsilon_95 > 0.6
-    assert dpcore.run_audit(plan, runs=20_000, sabotage="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=20_000, bug="halved_noise").verdict == "contradicted"
 
 
 def test_the_published_scale_keeps_the_little_that_it_claims():
     plan = plan_for(loss="huber_hinge", n=10, p=3, radius=0.4, accounting="published", budget=Budget(20.0, 1e-5))
     assert plan.spent.epsilon < 5.0
     assert dpcore.run_audit(plan, runs=20_000).verdict == "no contradiction found"
-    assert dpcore.run_audit(plan, runs=20_000, sabotage="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=20_000, bug="halved_noise").verdict == "contradicted"
 
 
 def test_solve_releases_a_model_of_the_set():

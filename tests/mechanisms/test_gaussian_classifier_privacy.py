@@ -120,7 +120,7 @@ def test_audits_find_half_the_noise_and_nothing_else(noise, perturbed, classes):
     found = dpcore.run_audit(plan, runs=4_000, seed=3)
     assert found.verdict == "no contradiction found" and found.attained == pytest.approx(1.0, abs=3e-6)
     runs = 16_000 if (perturbed, classes) == ("objective", 3) else 8_000
-    assert dpcore.run_audit(plan, runs=runs, seed=3, sabotage="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=runs, seed=3, bug="halved_noise").verdict == "contradicted"
 
 
 @pytest.mark.nightly
@@ -128,7 +128,7 @@ def test_audits_find_half_the_noise_and_nothing_else(noise, perturbed, classes):
 def test_long_audits_of_two_classes_find_a_fifth_missing(noise, perturbed):
     plan = audited(noise, perturbed, 2)
     assert dpcore.run_audit(plan, runs=400_000, seed=3).verdict == "no contradiction found"
-    found = dpcore.run_audit(plan, runs=400_000, seed=3, sabotage="noise_at_80_percent")
+    found = dpcore.run_audit(plan, runs=400_000, seed=3, bug="noise_at_80_percent")
     assert found.verdict == "contradicted"
 
 

@@ -286,8 +286,8 @@ def test_correct_code_is_not_contradicted_and_broken_code_is(knobs):
     reports = [dpcore.run_audit(plan, runs=2_000, seed=seed) for seed in range(20)]
     assert "contradicted" not in [report.verdict for report in reports]
     assert all(report.attained == pytest.approx(1.0) for report in reports)
-    for sabotage in ("halved_noise", "lam_of_the_sum"):
-        assert dpcore.run_audit(plan, runs=20_000, sabotage=sabotage).verdict == "contradicted"
+    for bug in ("halved_noise", "lam_of_the_sum"):
+        assert dpcore.run_audit(plan, runs=20_000, bug=bug).verdict == "contradicted"
 
 
 @pytest.mark.parametrize("steps", [4, 30])

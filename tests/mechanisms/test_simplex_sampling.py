@@ -443,7 +443,7 @@ def test_audits_contradict_half_the_noise_and_never_the_correct_code(budget):
     plan = worst_plan(budget)
     assert 10 <= plan.steps <= 100
     right = [run_audit(plan, runs=20_000, seed=seed).verdict for seed in range(10)]
-    wrong = [run_audit(plan, runs=20_000, seed=seed, sabotage="halved_noise").verdict for seed in range(10)]
+    wrong = [run_audit(plan, runs=20_000, seed=seed, bug="halved_noise").verdict for seed in range(10)]
     assert "contradicted" not in right
     assert wrong.count("contradicted") == 10
 

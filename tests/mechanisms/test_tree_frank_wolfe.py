@@ -414,7 +414,7 @@ def test_honest_runs_pass_an_audit_and_halved_noise_does_not(shape, knobs):
     honest = dpcore.run_audit(plan, runs=10_000)
     assert honest.verdict == "no contradiction found" and honest.attained == pytest.approx(1.0)
     assert honest.certified_epsilon_95 > 0.1  # zCDP leaves the attacker more room than Gaussian noise does
-    assert dpcore.run_audit(plan, runs=10_000, sabotage="halved_noise").verdict == "contradicted"
+    assert dpcore.run_audit(plan, runs=10_000, bug="halved_noise").verdict == "contradicted"
 
 
 def test_solve_releases_a_model_of_the_ball():

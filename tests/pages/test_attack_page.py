@@ -76,7 +76,7 @@ def numbers(array) -> np.ndarray:
 def report_of(version: str | None, *, key="output_gaussian", runs=20_000, seed=7, budget=CLAIM, shown=None):
     plan = worst_plan(key, version, budget)
     shown = shown or len(next(all_versions.TrialsQuestion(key, budget, runs, seed).snapshots()).versions)
-    return dpcore.run_audit(plan, runs=runs, seed=seed, sabotage=version, comparisons=2 * shown)
+    return dpcore.run_audit(plan, runs=runs, seed=seed, bug=version, comparisons=2 * shown)
 
 
 def test_the_default_state_teaches_without_a_click():
@@ -266,7 +266,7 @@ def test_the_code_repeats_the_audit(capsys):
     told, text = capsys.readouterr().out.strip().rsplit("\n", 1)
     facts, report = json.loads(text), job_of(page).snapshot.standings["halved_noise"].report
     assert told == report.sentence and facts == json.loads(report.to_json())
-    assert (facts["runs"], facts["seed"], facts["sabotage"]) == (5_000, 7, "halved_noise")
+    assert (facts["runs"], facts["seed"], facts["bug"]) == (5_000, 7, "halved_noise")
     assert facts["comparisons"] == job_of(page).snapshot.tests == 2 * len(job_of(page).snapshot.versions)
 
 

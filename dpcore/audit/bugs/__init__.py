@@ -30,19 +30,19 @@ class InjectedBug:
 
 
 def get_bug(key: str) -> InjectedBug:
-    """The sabotage with this key; ValueError names the known ones.
+    """The bug with this key; ValueError names the known ones.
 
     >>> get_bug("fixed_seed").sentence
     'The generator is seeded anew in every run, so that all runs share one noise vector.'
     """
     if not isinstance(key, str) or key not in BUGS:
-        raise ValueError(f"sabotage must be None or one of {', '.join(BUGS)}, got {shown(key)}")
+        raise ValueError(f"bug must be None or one of {', '.join(BUGS)}, got {shown(key)}")
     return BUGS[key]
 
 
 BUGS = {
-    sabotage.key: sabotage
-    for sabotage in (
+    bug.key: bug
+    for bug in (
         InjectedBug(
             "halved_noise",
             "half the noise",

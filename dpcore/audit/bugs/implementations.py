@@ -147,16 +147,14 @@ def share_the_noise(plan: Plan, target: Target) -> Target:
     return dc.replace(target, release=release_of(_rewritten(plan, direction=shared)))
 
 
-def print_the_noise(sabotage: str, *keys: str) -> Spoil:
+def print_the_noise(bug: str, *keys: str) -> Spoil:
     """What the published accounting adds for the budget that was asked for; the attacker knows its law."""
 
     def spoil(plan: Plan, target: Target) -> Target:
-        _only(sabotage, plan.mechanism, *keys)
+        _only(bug, plan.mechanism, *keys)
         used = _as_printed(plan.mechanism).calibrate(plan.spec, plan.requested)
         if used.spent <= plan.requested:
-            raise NotApplicable(
-                f"{sabotage} is no mistake here: noise as printed costs epsilon = {used.spent.epsilon:g}"
-            )
+            raise NotApplicable(f"{bug} is no mistake here: noise as printed costs epsilon = {used.spent.epsilon:g}")
         mechanism = used.mechanism
         zero, one = (mechanism.prepare(used, data) for data in target.pair)
         return Target(target.pair, (zero, one), release_of(used), score_of(used, zero, one))
@@ -197,9 +195,9 @@ def one_column_plan(mechanism: Mechanism, budget: Budget) -> Plan:
     return mechanism.calibrate(dc.replace(mechanism.worst_spec(), p=1), budget)
 
 
-def _only(sabotage: str, mechanism: Mechanism, *keys: str) -> None:
+def _only(bug: str, mechanism: Mechanism, *keys: str) -> None:
     if mechanism.key not in keys:
-        raise NotApplicable(f"{sabotage} is a mistake of {' and '.join(keys)}, got {mechanism.key}")
+        raise NotApplicable(f"{bug} is a mistake of {' and '.join(keys)}, got {mechanism.key}")
 
 
 def _knobs(mechanism: Mechanism) -> dict[str, Any]:

@@ -59,28 +59,26 @@ def spoiled(name: str, plan: Plan) -> Target:
 
 
 @every_mechanism
-@pytest.mark.parametrize("sabotage", BUGS)
-def test_every_sabotage_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, sabotage):
+@pytest.mark.parametrize("bug", BUGS)
+def test_every_bug_is_caught_cannot_be_made_or_is_known_to_be_unseen(key, bug):
     """By one audit of as many runs as the table says; what takes more than 50,000 is left to the nightly test."""
-    if key not in POSSIBLE.get(sabotage, KEYS):
-        with pytest.raises(
-            NotApplicable, match=f"{sabotage} (needs|is a mistake of|takes)|does not add noise of one size"
-        ):
-            worst_plan(key, sabotage)
-            dpcore.run_audit(key, sabotage=sabotage)
+    if key not in POSSIBLE.get(bug, KEYS):
+        with pytest.raises(NotApplicable, match=f"{bug} (needs|is a mistake of|takes)|does not add noise of one size"):
+            worst_plan(key, bug)
+            dpcore.run_audit(key, bug=bug)
         return
-    runs = table.MORE.get((key, sabotage), table.RUNS)
+    runs = table.MORE.get((key, bug), table.RUNS)
     if runs > 50_000:
-        assert table.caught(key, sabotage, runs=1_000, seeds=1) == 0, "fewer runs would do"
+        assert table.caught(key, bug, runs=1_000, seeds=1) == 0, "fewer runs would do"
         return
-    found = any(table.caught(key, sabotage, runs=few, seeds=1) for few in (2_000, runs))
-    assert found is ((key, sabotage) not in UNSEEN)
+    found = any(table.caught(key, bug, runs=few, seeds=1) for few in (2_000, runs))
+    assert found is ((key, bug) not in UNSEEN)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("key, sabotage", table.MORE)
-def test_with_more_runs_faults_are_caught_by_nearly_every_seed(key, sabotage):
-    assert table.caught(key, sabotage, runs=table.MORE[key, sabotage]) >= REPEATS - 2
+@pytest.mark.parametrize("key, bug", table.MORE)
+def test_with_more_runs_faults_are_caught_by_nearly_every_seed(key, bug):
+    assert table.caught(key, bug, runs=table.MORE[key, bug]) >= REPEATS - 2
 
 
 @pytest.mark.nightly
@@ -95,14 +93,14 @@ def test_no_correct_mechanism_is_flagged(key, repeats, runs):
     assert table.caught(key, None, runs=runs, seeds=repeats) == 0
 
 
-@pytest.mark.parametrize("sabotage", ["noise_reused", "quoted_kappa", "published_objective_noise", "unrounded"])
+@pytest.mark.parametrize("bug", ["noise_reused", "quoted_kappa", "published_objective_noise", "unrounded"])
 @pytest.mark.parametrize("repeats", [2, pytest.param(REPEATS, marks=pytest.mark.nightly)])
-def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_sabotage(sabotage, repeats, monkeypatch):
+def test_nor_is_correct_code_on_the_plan_and_with_the_score_of_a_bug(bug, repeats, monkeypatch):
     """The twin of what is caught: the same records and the same question to the code as it should be."""
-    for key in POSSIBLE[sabotage]:
-        plan = worst_plan(key, sabotage)
+    for key in POSSIBLE[bug]:
+        plan = worst_plan(key, bug)
         for seed in range(repeats):
-            honest, broken = Audit(plan, seed=seed), Audit(plan, seed=seed, sabotage=sabotage)
+            honest, broken = Audit(plan, seed=seed), Audit(plan, seed=seed, bug=bug)
             honest.target = dc.replace(honest.target, score=broken.target.score)
             honest.play(5_000)
             assert honest.report().verdict != "contradicted"
@@ -158,7 +156,7 @@ def test_the_table_of_the_document_is_what_its_command_prints():
 # What each mistake is
 
 
-def test_sabotages_of_noise_are_what_their_sentences_say():
+def test_bugs_of_noise_are_what_their_sentences_say():
     """Kolmogorov-Smirnov on 4,000 lengths, false alarm 1e-6; the others change one number."""
     zero = Prepared(np.zeros(4), 0.0)
 
@@ -265,6 +263,6 @@ def test_unrounded_releases_are_on_no_grid():
 
 
 def test_the_menu_speaks_for_itself():
-    assert len({sabotage.label for sabotage in BUGS.values()}) == len(BUGS)
-    for sabotage in BUGS.values():
-        assert sabotage.sentence.endswith(".") and not sabotage.label.endswith(".")
+    assert len({bug.label for bug in BUGS.values()}) == len(BUGS)
+    for bug in BUGS.values():
+        assert bug.sentence.endswith(".") and not bug.label.endswith(".")
