@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,13 +91,19 @@ class Audit:
             of_side = np.flatnonzero(bits == side)
             for start in range(0, len(of_side), step):
                 batch = of_side[start : start + step]
-                # One stream for all runs on these records: each release takes what the one before has left.
-                seen = self.target.release(prepared, [self._noise[side]] * len(batch))
+                seen = self.target.release(prepared, self._streams(side, len(batch)))
                 scores[batch] = self.target.score(seen)
         self._scores.append(scores)
         self._bits.append(bits)
         by_bit = _by_bit(scores, bits)
         self.wealth.update(by_bit.zeros, by_bit.ones)
+
+    def _streams(self, side: int, releases: int) -> Sequence[np.random.Generator]:
+        """Generators for that many releases, such that none draws differently for how many are made beside it."""
+        noise = self._noise[side]
+        if self.plan.steps > 1:  # releases draw in turns, some steps at a time
+            return noise.spawn(releases)
+        return [noise] * releases  # each takes what the one before has left
 
     def report(self) -> AuditReport:
         """Of the runs so far, of which there must be at least 100."""
@@ -161,7 +168,8 @@ def run_audit(
 
     Raises ValueError for wrong arguments; NotApplicable where there is no worst pair or the bug makes no sense.
 
-    Randomness: from (seed, mechanism key) alone: a stream for the coins and one for the releases on each data set.
+    Randomness: from (seed, mechanism key) alone: a stream for the coins and one for the releases on each data set, of
+    which each release of several steps has a stream of its own.
     Source: the game and its certificates are those of Jagielski, Ullman and Oprea 2020 and Nasr et al. 2023.
 
     >>> run_audit("output_gamma", runs=2000).verdict

@@ -104,6 +104,19 @@ def test_portions_are_the_same_runs(bug):
         assert not set(other.scores.ones) & set(whole.scores.ones)
 
 
+@pytest.mark.parametrize("key", ["noisy_gd", "frank_wolfe_polytope"])
+def test_portions_of_releases_of_many_steps_are_the_same_runs(key):
+    """More steps than those whose noise is drawn at once."""
+    plan = dpcore.calibrate(key, n=5_000, p=8, epsilon=2.0, delta=1e-6)
+    assert plan.steps > 50
+    whole, parts = (Audit(plan, seed=4) for _ in range(2))
+    whole.play(40)
+    for runs in (1, 12, 27):
+        parts.play(runs)
+    for one, other in zip(vars(whole.scores).values(), vars(parts.scores).values(), strict=True):
+        assert np.allclose(one, other, rtol=0.0, atol=1e-9)
+
+
 def test_what_is_scored_lies_on_the_grid_of_its_noise():
     """Of every mechanism that adds noise to what is seen."""
     for key in dpcore.list_mechanisms():
