@@ -107,3 +107,8 @@ def test_a_mechanism_without_rate_or_promise_is_refused():
     (cell,) = Experiment(Problem(n=200, delta=0.0), sweep=Axis("epsilon", (1.0,))).cells()
     with pytest.raises(NotApplicable):
         rate_shape(cell)
+
+
+def test_a_picture_has_two_columns():
+    with pytest.raises(ValueError, match="problem must have p = 2 columns, which are drawn, got p = 3"):
+        Scene((make_mechanism("output_gaussian"),), Problem("synthetic", n=50, p=3), 1.0)

@@ -6,8 +6,9 @@ import dataclasses as dc
 
 import numpy as np
 
+from ... import data as records
 from ...core.arrays import Array
-from ...core.cache import shared
+from ...core.cache import SharedCache
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.records import Data
@@ -62,7 +63,7 @@ class ReleaseScatter:
 class Scene:
     """What is released: `releases` times each of the mechanisms, of a problem with two columns, at epsilon.
 
-    walks: also where descents go step by step, in a window that holds the way.
+    walks: also where descents go step by step, in a window that holds the way. Raises ValueError for other columns.
     """
 
     mechanisms: tuple[Mechanism, ...]
@@ -71,8 +72,14 @@ class Scene:
     releases: int = 50
     walks: bool = False
 
+    def __post_init__(self) -> None:
+        if self.problem.p != _COLUMNS:
+            raise ValueError(f"problem must have p = {_COLUMNS} columns, which are drawn, got p = {self.problem.p:,}")
 
-@shared(128)
+
+_SCATTERS: SharedCache[ReleaseScatter] = SharedCache(128)
+
+
 def clouds(scene: Scene) -> ReleaseScatter:
     """The releases of a scene and the landscape below them, from a cache; arrays must not be changed.
 
@@ -84,6 +91,10 @@ def clouds(scene: Scene) -> ReleaseScatter:
     >>> made.clouds[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
     ((50, 2), (33, 33), True)
     """
+    return records.kept_with(scene.problem.source, _SCATTERS).get(scene, lambda: _compute(scene))
+
+
+def _compute(scene: Scene) -> ReleaseScatter:
     problem = scene.problem
     train, best = problem.load().train, problem.reference()
     made = tuple(_release(mechanism, scene, train) for mechanism in scene.mechanisms)
