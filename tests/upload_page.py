@@ -35,7 +35,7 @@ st.html(look("dark" if st.context.theme.type == "dark" else "light"))
 source = None if st.toggle("another page") else upload_source()
 if source is not None:
     experiment = dpcore.Experiment(
-        source=source.key, n=source.size, sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2
+        dpcore.Problem(source.key, n=source.size), sweep=dpcore.Axis("epsilon", (1.0,)), repetitions=2
     )
     table = dpcore.run(experiment)
     st.write(f"{source.label}: {source.size} to learn from, {len(table)} results")

@@ -55,7 +55,7 @@ if n > 100:
     time.sleep(0.2)
     runtime.get_instance()._get_async_objs().eventloop.call_soon_threadsafe(time.sleep, 0.5)
 experiment = dpcore.Experiment(
-    source="synthetic", n=n, mechanisms=(slow.Slow(),), sweep=dpcore.Axis("epsilon", (0.1, 1, 10)), repetitions=20
+    dpcore.Problem("synthetic", n=n), (slow.Slow(),), sweep=dpcore.Axis("epsilon", (0.1, 1, 10)), repetitions=20
 )
 table, progress = refined(experiment, first=10)
 alt = f"n {table.n.iloc[0]}, {table.repetitions.iloc[0]} releases"

@@ -43,7 +43,7 @@ def test_a_first_page_waits_for_no_library_that_it_can_do_without():
     code = (
         "import sys, dpcore; from pages.server import preload_imports; "
         "preload_imports.start(); preload_imports.wait(); "
-        "dpcore.run(dpcore.Experiment(n=100, repetitions=2)); "
+        "dpcore.run(dpcore.Experiment(dpcore.Problem(n=100), repetitions=2)); "
         "print(sorted({'sklearn', 'scipy.stats', 'plotly.graph_objs._figure'} & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
