@@ -24,7 +24,7 @@ from pages.perturbation.zero import show_door_zero
 from pages.ui.live_figure import captioned_figure, live_figure
 from pages.ui.sidebar import LAMBDAS, Controls
 
-SIDES = ("MechanismReleases", "Path", "λ valley", "Bounds", "Work", "Door zero")
+SIDES = ("Cloud", "Path", "λ valley", "Bounds", "Work", "Door zero")
 VALLEY_REPETITIONS, BOUND_REPETITIONS, FEWEST = 20, 20, 4
 BOUND_EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 WORK_PEOPLE = 100  # all records in each of n^2 steps are n^3 gradients
@@ -44,7 +44,7 @@ def show_beside(
     side: str, experiment: Experiment, controls: Controls, here: pd.DataFrame, theme: Theme, height: int
 ) -> None:
     """One of SIDES. experiment: of the main chart; here: its rows at the cursor; height: px."""
-    if side == "MechanismReleases":
+    if side == "Cloud":
         _show_cloud(experiment.mechanisms, False, controls, theme, height)  # type: ignore[arg-type]
     elif side == "Path":
         _show_cloud((dpcore.make_mechanism("noisy_gd"),), True, controls, theme, height)
