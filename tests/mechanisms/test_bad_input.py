@@ -251,19 +251,19 @@ EXPERIMENTS = {
     "[]": "an experiment must be a JSON object, got list",
     "[" * 100_000: "an experiment must be a JSON object",
     '{"epsilom": 1}': "an experiment has no field 'epsilom'",
-    '{"n": 1}': "n must be an integer >= 2, got 1",
-    '{"n": 1e400}': "n must be an integer >= 2, got inf",
-    '{"n": "x"}': "n must be an integer >= 2, got 'x'",
+    '{"problem": {"n": 1}}': "n must be an integer >= 2, got 1",
+    '{"problem": {"n": 1e400}}': "n must be an integer >= 2, got inf",
+    '{"problem": {"n": "x"}}': "n must be an integer >= 2, got 'x'",
     '{"epsilon": 0}': "epsilon must be a finite number > 0, got 0",
     '{"epsilon": NaN}': "epsilon must be a finite number > 0, got nan",
-    '{"delta": 1}': "delta must be in [0, 1), got 1.0",
-    '{"lam": -1}': "lam must be a finite number >= 0, got -1.0",
-    '{"radius": 0}': "radius must be a finite number > 0, got 0.0",
-    '{"source": "moon"}': "source must be one of",
-    '{"source": "diabetes"}': (
+    '{"problem": {"delta": 1}}': "delta must be in [0, 1), got 1.0",
+    '{"problem": {"lam": -1}}': "lam must be a finite number >= 0, got -1.0",
+    '{"problem": {"radius": 0}}': "radius must be a finite number > 0, got 0.0",
+    '{"problem": {"source": "moon"}}': "source must be one of",
+    '{"problem": {"source": "diabetes"}}': (
         "loss must be a regression loss (squared, huber, absolute) for source 'diabetes', got 'logistic'"
     ),
-    '{"loss": "squared"}': "loss must be a classification loss (logistic, huber_hinge, hinge) for source 'b",
+    '{"problem": {"loss": "squared"}}': "loss must be a classification loss (logistic, huber_hinge, hinge) for source",
     '{"mechanisms": 3}': "mechanisms must be a list of keys or of objects with a key, got 3",
     '{"mechanisms": [{"noise": "none"}]}': f"mechanism must be one of {', '.join(dpcore.list_mechanisms())}, got ''",
     '{"mechanisms": [{"key": "output_gamma", "noise": "none"}]}': "output_gamma has no knob 'noise'; it has accounting",
@@ -291,7 +291,7 @@ def test_bad_experiments_in_both_faces_leave_the_output_alone(capsys, tmp_path, 
 
 def test_an_experiment_that_fails_while_it_runs_leaves_the_output_alone(capsys, tmp_path):
     """The columns of a source are known to its loader only, long after the file was read."""
-    (tmp_path / "e.json").write_text(json.dumps({"p": 8}))
+    (tmp_path / "e.json").write_text(json.dumps({"problem": {"p": 8}}))
     (tmp_path / "out.csv").write_text("precious")
     sentence = "p must be at least 31 for source 'breast_cancer', got 8"
     assert_refused(call(capsys, "run", tmp_path / "e.json", "-o", tmp_path / "out.csv"), sentence)

@@ -141,6 +141,7 @@ def test_plans_are_frozen_facts(key, loss, lam, epsilon):
     assert hash(plan) == hash(pickle.loads(pickle.dumps(plan)))
     names = {type(plan.mechanism).__name__: type(plan.mechanism), "inf": np.inf}
     names |= vars(dpcore.core.privacy) | vars(dpcore.core.specification) | vars(dpcore.core.sets)
+    names |= vars(dpcore.mechanisms.plan)
     assert eval(repr(plan), names) == plan, "repr is a constructor"
     assert mechanism.attack_limit(plan) >= 0.5
     weak = plan.weakened(0.5)

@@ -196,4 +196,5 @@ def _named(key: str) -> str:
 def _dots(chart: Chart, marks: Sequence[tuple[float, float]], name: str, symbol: str, colour: str) -> None:
     x, y = np.array(marks).T
     look = {"symbol": symbol, "size": 9, "color": colour, "line": {"width": 1.5, "color": colour}}
-    chart.marks(x, y, look, name=name, hovertemplate=f"{name}<br>%{{x}}: %{{y:.1f}}<extra></extra>")
+    hover = f"{name}<br>%{{x}}: %{{y:.1f}}<extra></extra>"
+    chart.marks(x, y, look, name=name, showlegend=True, hovertemplate=hover)
