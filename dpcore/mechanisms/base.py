@@ -139,7 +139,7 @@ class Mechanism(abc.ABC):
             value = getattr(self, field.name)
             if choices := field.metadata.get("choices"):
                 one_of(field.name, value, choices)
-            if (check := field.metadata.get("check")) and value != "auto":
+            if (check := field.metadata.get("check")) and not (isinstance(value, str) and value == "auto"):
                 object.__setattr__(self, field.name, check(field.name, value))
 
     @classmethod
