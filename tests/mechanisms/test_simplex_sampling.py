@@ -134,6 +134,45 @@ def test_draws_from_stored_and_idle_columns_cost_at_most_what_is_spent(key, budg
     assert largest > (0.25 if budget.delta == 0.0 else 0.01)
 
 
+def test_weight_range_needs_both_terms():
+    """Pairs on a grid, of three columns: the first two take turns, the third has hardly any weight.
+
+    Linear costs attain the term of the slope. Under Huber loss the records that stay push the second and the third
+    column apart as the replaced one turns: far enough that half the term of the curvature would not cover it.
+    """
+    R, signs = 0.05, np.array(list(product((-1.0, 1.0), repeat=3)))
+
+    def farthest(plan, others, y_others, y):
+        """The largest range of ln w - ln w' over pairs that differ in one record of corners."""
+        found = []
+        for x in signs:
+            data = Data(np.vstack([R * x, others]), np.append(y, y_others))
+            found.append(plan.mechanism.prepare(plan, data).log_weights)
+        logs = np.array(found)
+        return np.ptp(logs[:, None] - logs, axis=2).max()
+
+    def range_of(plan):
+        return 2.0 * plan.ledger[0].sensitivity / plan.scale
+
+    for n, lam in ((10, 0.1), (400, 0.002)):
+        linear = plan_for("linear", budget=LARGE, n=n, p=3, lam=lam, R=R, m=1)
+        attained = farthest(linear, np.zeros((n - 1, 3)), np.zeros(n - 1), 0.0)
+        assert attained == pytest.approx(4.0 * R / (n * lam), rel=1e-3)
+        assert attained <= range_of(linear) * (1.0 + 1e-9), "the term of the slope is missing"
+
+    n, lam = 400, R**2 / 8.0
+    plan, attained = plan_for("huber", budget=LARGE, n=n, p=3, lam=lam, R=R, m=1), 0.0
+    for share, few in product((0.4, 0.6), (10, 20, 40)):
+        many = n - 1 - few
+        others = R * np.repeat([[share, 1.0, -1.0], [0.0, 0.0, 1.0]], [many, few], axis=0)
+        y_others = np.repeat([0.5 * R * (1.0 + share), -1.0], [many, few])
+        attained = max(attained, farthest(plan, others, y_others, -1.0))
+    # The slope is 1 and the curvature 2: of 4 + 2 g, g = sqrt(x) = sqrt(399 / 400 * 16), these pairs need 4 + 1.5 g.
+    unit = R / (n * lam)
+    assert attained > unit * (4.0 + 1.4 * math.sqrt(15.96)), "the search is too weak to tell"
+    assert attained <= range_of(plan), "the term of the curvature is missing"
+
+
 # The plan
 
 

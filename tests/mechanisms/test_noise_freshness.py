@@ -1,0 +1,251 @@
+"""No noise comes twice: at no lag of a run, in no two phases, blocks or levels, and in no two repetitions."""
+
+import dataclasses as dc
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.special import betaincinv
+from scipy.stats import binom
+
+import dpcore
+from dpcore.accounting.zcdp import zcdp_rho
+from dpcore.audit.game import Audit
+from dpcore.core.cancel import never
+from dpcore.core.rng import generator
+from dpcore.experiments import cell as cells
+from dpcore.mechanisms import make_mechanism, mechanism_class
+from dpcore.mechanisms.base import AdditiveMechanism, Mechanism
+from dpcore.mechanisms.frank_wolfe.one_pass_sensitivity import slopes_of, tree_scales
+from dpcore.mechanisms.problem import Problem
+from dpcore.solvers.frank_wolfe.tree import tree_of
+from dpcore.studies.sparsity.streaming import regret
+from tests.noise_seen import CASES, cases
+from tests.problems import CLASSIFYING, LEARNING, POINTS
+
+MISS = 1e-9  # of a whole comparison
+every_case = pytest.mark.parametrize("key, way", cases(), ids=lambda part: part.replace(" ", "_"))
+
+
+@functools.cache
+def made(key, way):
+    if key not in CASES:
+        pytest.fail(f"tests/noise_seen.py must say how the noise of {key} is seen, or why it is not looked at")
+    return CASES[key][way].made()
+
+
+@functools.cache
+def seen(key, way):
+    """Of four runs: two repetitions of two seeds, made together."""
+    plan, prepared = made(key, way)
+    return CASES[key][way].look(plan, prepared, streams_of(key))
+
+
+def streams_of(key):
+    return lambda: [generator(seed, key, repetition) for seed in (0, 1) for repetition in (0, 1)]
+
+
+def largest_cosine(pairs, d):
+    """What no |cosine| of so many pairs of directions in R^d reaches, but for a chance of MISS."""
+    return math.sqrt(1.0 - betaincinv(0.5 * (d - 1), 0.5, MISS / pairs))
+
+
+def check_fresh(steps, *, distinct):
+    """No two steps [k, d] are alike or opposite, nor does a run of them go with another run of them at any lag."""
+    k, d = steps.shape
+    lengths = np.linalg.norm(steps, axis=1)
+    if d > 1:
+        assert lengths.min() > 0.0, "a step has no noise"
+        gram = steps @ steps.T
+        cosines = np.abs(gram / np.outer(lengths, lengths))
+        cosines[np.diag_indices(k)] = 0.0
+        worst = np.unravel_index(cosines.argmax(), cosines.shape)
+        assert cosines.max() < largest_cosine(k * k / 2, d), f"steps {worst} share their noise"
+        products = [float(np.trace(gram, lag)) for lag in range(k)]
+    else:
+        if distinct:
+            gaps = np.diff(np.sort(np.abs(steps[:, 0])))
+            assert gaps.min() > 1e-12, "a step comes twice"
+        products = np.correlate(steps[:, 0], steps[:, 0], "full")[k - 1 :].tolist()
+    squares = np.cumsum(np.concatenate([[0.0], lengths**2]))
+    for lag in range(1, k):
+        count = (k - lag) * d
+        if count < 60:
+            break
+        size = math.sqrt(squares[k - lag] * (squares[k] - squares[lag]))
+        along = abs(products[lag]) / size
+        assert along < 7.0 / math.sqrt(count), f"at lag {lag} the noise is {along:.2f} of what it was"
+
+
+def check_apart(first, second, names):
+    """Two runs of steps, as far as both go, have nothing in common."""
+    m = min(len(first), len(second))
+    a, b = first[:m].ravel(), second[:m].ravel()
+    if a.size < 60:
+        return
+    along = abs(float(a @ b)) / (np.linalg.norm(a) * np.linalg.norm(b))
+    assert along < 7.0 / math.sqrt(a.size), f"{names} share {along:.2f} of their noise"
+
+
+@every_case
+def test_noise_is_fresh_at_every_lag(key, way):
+    for run in seen(key, way):
+        check_fresh(run.steps, distinct=run.distinct)
+
+
+@every_case
+def test_phases_and_blocks_share_no_noise(key, way):
+    for run in seen(key, way)[:2]:
+        for name, labels in run.parts.items():
+            parts = {label: run.steps[labels == label] for label in np.unique(labels)}
+            for one, other in itertools.combinations(parts, 2):
+                check_apart(parts[one], parts[other], f"{name} {one} and {other}")
+
+
+@every_case
+def test_noise_has_the_planned_size_in_every_part_of_a_run(key, way):
+    for run in seen(key, way):
+        for name, chance in run.chances.items():
+            assert MISS < chance < 1.0 - MISS, f"the noise of {name} has another size than the plan says"
+
+
+@every_case
+def test_repetitions_and_seeds_share_no_noise(key, way):
+    runs = seen(key, way)
+    check_fresh(np.concatenate([run.steps for run in runs]), distinct=runs[0].distinct)
+    for one, other in itertools.combinations(range(len(runs)), 2):
+        check_apart(runs[one].steps, runs[other].steps, f"runs {one} and {other}")
+
+
+@every_case
+def test_releases_made_together_are_those_made_one_by_one(key, way):
+    """Each takes its own generator's noise, in the same order: the others beside it change nothing."""
+    plan, prepared = made(key, way)
+    together = plan.mechanism.release_many(plan, prepared, streams_of(key)()[:2])
+    alone = [plan.mechanism.release(plan, prepared, rng) for rng in streams_of(key)()[:2]]
+    for one, other in zip(together, alone, strict=True):
+        assert np.linalg.norm(one - other) <= 2.0 * plan.tol + 1e-9 * np.linalg.norm(one)
+
+
+def check_unlike(vectors, *, pairs=False):
+    """No two of vectors [k, d] are the same or opposite; pairs: but 2i and 2i + 1 may be opposite, and say so."""
+    lengths = np.linalg.norm(vectors, axis=1)
+    assert lengths.min() > 0.0
+    for i, j in itertools.combinations(range(len(vectors)), 2):
+        small = 1e-6 * lengths[i]
+        assert np.linalg.norm(vectors[i] - vectors[j]) > small, f"runs {i} and {j} have the same noise"
+        if not (pairs and j == i + 1 and i % 2 == 0):
+            assert np.linalg.norm(vectors[i] + vectors[j]) > small, f"runs {i} and {j} have opposite noise"
+
+
+DRAWING = [key for key in dpcore.list_mechanisms() if mechanism_class(key).draws is not Mechanism.draws]
+# Ways with a few stored columns, which hardly a choice falls on.
+NARROW = ("l1 ball", "simplex", "sparse", "laplace", "minibatch", "tree", "published", "idle")
+
+
+@pytest.mark.parametrize("key, way", [(key, way) for key, way in cases() if key in DRAWING and way not in NARROW])
+def test_pictures_of_two_streams_share_no_noise(key, way):
+    """The two runs of a generator are opposite or have noise of their own; those of others have their own."""
+    plan, prepared = made(key, way)
+    drawn = plan.mechanism.draws([plan], [prepared], streams_of(key)(), never)
+    thetas = drawn.thetas[0]
+    # What was prepared may have zeros for idle columns, which pictures leave out.
+    check_unlike((thetas - drawn.centres[0][..., : thetas.shape[-1]]).reshape(8, -1), pairs=True)
+
+
+def problem_of(key, seed):
+    source, facts = "synthetic", {}
+    if key in POINTS:
+        source = "synthetic_location"
+    elif mechanism_class(key).usual_loss == "squared":
+        source, facts = "synthetic_regression", {"theta_norm": 1.0}
+    return Problem(source, n=1000, p=12, loss=mechanism_class(key).usual_loss, seed=seed, **facts)
+
+
+# Budgets with so many choices, or with so much noise in them, that no two releases are the same by chance.
+TELLING = {"simplex_sampling": 20.0, "frank_wolfe_general": 20.0, "polyhedral_frank_wolfe": 0.1}
+
+
+@pytest.mark.parametrize("key", LEARNING + POINTS)
+def test_repetitions_of_an_experiment_share_no_noise(key, monkeypatch):
+    """In what the metrics of an experiment are computed from, with two seeds and three pairs of repetitions."""
+    arrived = []
+
+    def additive(*args):
+        arrived.append(args[-1].directions)
+        raise InterruptedError
+
+    def released(loss, train, test, reference, centres, thetas, risks):
+        arrived.append(thetas[0] - centres[0])
+        raise InterruptedError
+
+    monkeypatch.setattr(cells.metrics, "additive_curves", additive)
+    monkeypatch.setattr(cells.metrics, "released_curves", released)
+    epsilon = TELLING.get(key, 2.0)
+    for seed in (0, 1):
+        with pytest.raises(InterruptedError):
+            cells.run_cell(cells.Cell(make_mechanism(key), (epsilon,), problem_of(key, seed), repetitions=6))
+    check_unlike(np.concatenate(arrived), pairs=not issubclass(mechanism_class(key), AdditiveMechanism))
+
+
+def test_every_mechanism_that_experiments_run_has_repetitions_here():
+    """Players of streams and classifiers have studies of their own."""
+    others = set(dpcore.list_mechanisms()) - set(LEARNING + POINTS)
+    assert others == {"ftrl", *CLASSIFYING}
+
+
+def test_players_of_a_stream_share_no_uniforms(monkeypatch):
+    arrived = []
+    monkeypatch.setattr(regret, "play_costs", lambda data, lam, uniforms: arrived.append(uniforms) or _stop())
+    for seed in (0, 1):
+        with pytest.raises(InterruptedError):
+            regret.play("counterexample", 8, 300, epsilon=4.0, delta=1e-5, repetitions=5, seed=seed)
+    check_fresh(2.0 * np.concatenate(arrived).reshape(-1, 1) - 1.0, distinct=True)
+    check_unlike(np.concatenate(arrived) - 0.5)
+
+
+def _stop():
+    raise InterruptedError
+
+
+def test_no_two_generators_are_alike():
+    """Of seeds, mechanisms and repetitions."""
+    asked = itertools.product((0, 1, 2), dpcore.list_mechanisms(), range(5))
+    first = np.array([generator(seed, key, repetition).standard_normal(40) for seed, key, repetition in asked])
+    check_fresh(first, distinct=True)
+
+
+@pytest.mark.parametrize("key", [key for key in dpcore.list_mechanisms() if mechanism_class(key)().noise != "gumbel"])
+def test_runs_of_an_audit_share_no_noise(key):
+    """On either side, and in the portions in which they are made."""
+    audit, arrived = Audit(key), []
+
+    def release(prepared, rngs):
+        arrived.append(audit_release(prepared, rngs))
+        return arrived[-1]
+
+    audit_release = audit.target.release
+    audit.target = dc.replace(audit.target, release=release)
+    audit.play(20)
+    audit.play(20)
+    runs = np.concatenate(arrived).reshape(40, -1)
+    check_unlike(runs - np.median(runs, axis=0))
+
+
+def test_choices_are_as_noisy_in_every_phase_as_planned():
+    """On trees each phase has noise of its own size; here every score is the same in all steps."""
+    n, T, R, runs = 84, 3, 1.0, 400
+    plan = dpcore.calibrate(
+        "polyhedral_frank_wolfe", n=n, p=1, T=T, variant="tree", epsilon=1.0, delta=1e-3, loss="huber_hinge", radius=0.4
+    )
+    data = dpcore.Data(np.full((n, 1), R), np.ones(n))
+    prepared = plan.mechanism.prepare(plan, data)
+    seen = plan.mechanism.transcripts(plan, prepared, [np.random.default_rng([7, run]) for run in range(runs)])
+    scales = tree_scales(slopes_of(plan.spec), tree_of(n, T), zcdp_rho(plan.requested), plan.requested.epsilon)
+    assert len(set(scales)) == T, "phases differ"
+    for part, scale in zip(np.split(seen, [2, 6], axis=1), scales, strict=True):
+        ups, p = np.count_nonzero(part > 0.0), 1.0 / (1.0 + math.exp(-2.0 * 0.4 * R / scale))
+        assert 0.05 < p < 0.995
+        assert min(binom.cdf(ups, part.size, p), binom.sf(ups - 1, part.size, p)) > MISS
