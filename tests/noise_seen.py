@@ -7,6 +7,7 @@ plain arithmetic to the model that is released: what was seen is what was added.
 import dataclasses as dc
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.linalg import helmert
@@ -16,7 +17,6 @@ from scipy.special import gammainc
 import dpcore
 from dpcore import Data
 from dpcore.core.sets import Box, LqBall, Polytope
-from dpcore.mechanisms.base import Prepared
 from dpcore.mechanisms.gradient.base import descent_of
 from dpcore.mechanisms.lp_constants import lp_constants_of
 from dpcore.mechanisms.multiclass import models
@@ -47,7 +47,7 @@ class Seen:
     chances: dict[str, float] = dc.field(default_factory=dict)
 
 
-Look = Callable[[Plan, Prepared, Streams], list[Seen]]
+Look = Callable[[Plan, Any, Streams], list[Seen]]
 
 
 @dc.dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Case:
     data: Callable[[], Data]
     look: Look
 
-    def made(self) -> tuple[Plan, Prepared]:
+    def made(self) -> tuple[Plan, Any]:
         """The plan and what its mechanism prepares of the records, all columns stored if there are not too many."""
         plan, data = self.plan(), self.data()
         prepared = plan.mechanism.prepare(plan, data)
@@ -106,7 +106,7 @@ def chi_square_chances(squares: np.ndarray, degrees: int, parts: Parts) -> dict[
 # Noise in every step
 
 
-def descended(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def descended(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of noisy descent on records without a gradient, where a step is lam theta and noise."""
     mechanism, descent, lam = plan.mechanism, descent_of(plan), float(plan.spec.lam)
     R, T = len(streams()), plan.steps
@@ -124,16 +124,16 @@ def descended(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
     return [Seen(run, parts, chances=gaussian_chances(run, parts)) for run in steps]
 
 
-def batches(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def batches(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Which records are in the batches of steps without noise: record i pulls at column i alone, with slope 1."""
-    R, n, T, rate = len(streams()), plan.spec.n, plan.steps, plan.ledger[0].rate
+    R, n, T, event = len(streams()), plan.spec.n, plan.steps, plan.ledger[0]
     quiet = dc.replace(plan, scale=1e-12 * plan.scale)
     seen = plan.mechanism.transcripts(quiet, prepared, streams()).reshape(R, T, n)
-    chosen = np.abs(seen) * rate * n
+    chosen = np.abs(seen) * event.rate * n
     there = (chosen > 0.5).astype(float)
     np.testing.assert_allclose(chosen, there, atol=1e-3)
-    if plan.mechanism.sampling == "poisson":
-        steps = (there - rate) / math.sqrt(rate * (1.0 - rate))
+    if event.sampling == "poisson":
+        steps = (there - event.rate) / math.sqrt(event.rate * (1.0 - event.rate))
         return [Seen(run, blocks(T)) for run in steps]
     assert (there.sum(axis=2) == 1.0).all()
     places = (there.argmax(axis=2) + 0.5) * 2.0 / n - 1.0
@@ -144,7 +144,7 @@ def identity(n: int) -> Callable[[], Data]:
     return lambda: Data(np.eye(n), np.ones(n))
 
 
-def phased(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def phased(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of phases in a box: the mean of a phase without gradients is where it starts."""
     R, size = len(streams()), plan.spec.size or 1.0
     seen = plan.mechanism.transcripts(plan, prepared, streams()).reshape(R, plan.steps, -1)
@@ -195,9 +195,10 @@ class _TreeWalk:
         self.visit(t, depth + 1, here, estimate + self.noise[-1] * self.share(depth + 1, here - x), half)
 
 
-def trees(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def trees(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of the nodes of gradient trees whose means are 0."""
-    mechanism, R, d = plan.mechanism, len(streams()), plan.spec.p
+    mechanism: Any = plan.mechanism
+    R, d = len(streams()), plan.spec.p
     land = lp_constants_of(mechanism.key, plan.spec, 1.0, 2.0)
     seen = mechanism.transcripts(plan, prepared, streams()).reshape(R, plan.steps, d)
     released, found = mechanism.release_many(plan, prepared, streams()), []
@@ -238,7 +239,7 @@ def order_of(plan: Plan) -> float:
     return float(orders[np.argmin((orders - 1.0) * d ** (2.0 / orders - (0.0 if math.isinf(q) else 2.0 / q)))])
 
 
-def noisy_gradients(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def noisy_gradients(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of Frank-Wolfe with noise in gradients that are 0."""
     R, T, p, size = len(streams()), plan.steps + 1, plan.spec.p, plan.spec.size or 1.0
     seen = plan.mechanism.transcripts(plan, prepared, streams()).reshape(R, T - 1, p)
@@ -254,7 +255,7 @@ def noisy_gradients(plan: Plan, prepared: Prepared, streams: Streams) -> list[Se
 # Choices
 
 
-def idle_best(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def idle_best(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of noisy gradients on the L1 ball nearly all of whose columns are idle: each vertex that a model shows."""
     T, p, size = plan.steps + 1, plan.spec.p, plan.spec.size or 1.0
     found = []
@@ -269,9 +270,10 @@ def idle_best(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
     return found
 
 
-def chosen(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def chosen(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of Frank-Wolfe that chooses vertices: with scores of 0 all are alike."""
-    mechanism, size, start = plan.mechanism, plan.spec.size or 1.0, np.zeros(1)
+    mechanism: Any = plan.mechanism
+    size = plan.spec.size or 1.0
     runs, width = mechanism.transcripts(plan, prepared, streams()), len(prepared.theta)
     released, found = mechanism.release_many(plan, prepared, streams()), []
     shape, corners = plan.spec.shape, plan.spec.shape.corners(plan.spec.p) or 1
@@ -299,22 +301,23 @@ def chosen(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
 
 def _lengths(plan: Plan) -> Iterator[float]:
     """Of the steps of Frank-Wolfe: 2 / (t + 2), from t = 1, on trees from 0, or all the same in one pass."""
-    variant = getattr(plan.mechanism, "variant", "")
+    mechanism: Any = plan.mechanism
+    variant = getattr(mechanism, "variant", "")
     if variant in ("minibatch", "published"):
-        yield from [plan.mechanism._course(plan.spec, plan.requested).route.step] * plan.steps
+        yield from [mechanism._course(plan.spec, plan.requested).route.step] * plan.steps
     else:
         first = 0 if variant == "tree" else 1
         yield from (2.0 / (t + 2.0) for t in range(first, first + plan.steps))
 
 
-def played(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def played(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of arms that all cost nothing."""
     arms, p = plan.mechanism.release_many(plan, prepared, streams()), plan.spec.p
     places = 2.0 * (arms + 0.5) / p - 1.0
     return [Seen(run[:, None], blocks(plan.steps), distinct=p >= COLUMNS) for run in places]
 
 
-def counted(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def counted(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of draws of columns that all have the same weight: how often each came up."""
     p, m = plan.spec.p, plan.steps
     counts = plan.mechanism.release_many(plan, prepared, streams()) * m / (plan.spec.reach or 1.0)
@@ -344,7 +347,7 @@ def in_one(parts: dict[str, np.ndarray], law: str, order: float = 2.0) -> Seen:
     return Seen(np.concatenate(scaled)[:, None], {"noises": labels}, chances=chances)
 
 
-def added(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def added(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of noise that is added to 0."""
     assert not prepared.theta.any()
     noise = plan.mechanism.release_many(plan, prepared, streams()) / plan.scale
@@ -357,7 +360,7 @@ def without_trace(plan: Plan) -> Plan:
     return dc.replace(plan, ledger=(main, dc.replace(trace, scale=0.0)))
 
 
-def asked(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def asked(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of a linear term b beside (lam / 2) ||theta||^2, whose minimiser is -b / lam; and of the trace that is added."""
     bare = plan.mechanism.release_many(without_trace(plan), prepared, streams())
     whole = plan.mechanism.release_many(plan, prepared, streams())
@@ -365,7 +368,7 @@ def asked(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
     return [in_one({"question": b, "trace": t}, plan.noise) for b, t in zip(main, trace, strict=True)]
 
 
-def matrices(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
+def matrices(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
     """Of a matrix for each class: in coordinates of the space of families that add up to 0."""
     basis = helmert(plan.spec.classes)
 
@@ -375,7 +378,7 @@ def matrices(plan: Plan, prepared: Prepared, streams: Streams) -> list[Seen]:
     def weights(of: Plan) -> np.ndarray:
         return models.centred(svec(of.mechanism.release_many(of, prepared, streams())))
 
-    if plan.mechanism.perturbed == "output":
+    if len(plan.ledger) == 1:
         noise = coordinates(weights(plan) - prepared.theta) / plan.scale
         return [in_one({"answer": run}, plan.noise) for run in noise]
     bare, whole = weights(without_trace(plan)), weights(plan)
@@ -395,8 +398,8 @@ def _corners(count: int, p: int) -> Polytope:
 
 # By key of the registry: every way in which a mechanism draws its noise. A mechanism that is not here must say why.
 CASES: dict[str, dict[str, Case]] = {
-    "output_gaussian": {"": Case(planned("output_gaussian", 20, 1500, lam=0.1), zeros(20, 1500), added)},
-    "output_gamma": {"": Case(planned("output_gamma", 20, 1500, lam=0.1), zeros(20, 1500), added)},
+    "output_gaussian": {"plain": Case(planned("output_gaussian", 20, 1500, lam=0.1), zeros(20, 1500), added)},
+    "output_gamma": {"plain": Case(planned("output_gamma", 20, 1500, lam=0.1), zeros(20, 1500), added)},
     "objective_gaussian": {
         "stored": Case(planned("objective_gaussian", 20, 1200, lam=1.0), zeros(20, 1200), asked),
         "half idle": Case(planned("objective_gaussian", 20, 1200, lam=1.0), zeros(20, 600, 1200), asked),
@@ -428,7 +431,7 @@ CASES: dict[str, dict[str, Case]] = {
         ),
     },
     "simplex_sampling": {
-        "": Case(planned("simplex_sampling", 20, 1000, lam=20.0, m=20_000), zeros(20, 1000), counted),
+        "plain": Case(planned("simplex_sampling", 20, 1000, lam=20.0, m=20_000, epsilon=5.0), zeros(20, 1000), counted),
     },
     "ftrl": {
         "idle": Case(planned("ftrl", 1000, COLUMNS), zeros(1000, 1, COLUMNS), played),
@@ -486,7 +489,7 @@ CASES: dict[str, dict[str, Case]] = {
         ),
         "stored": Case(planned("polyhedral_frank_wolfe", 400, 500, T=150), zeros(400, 500), chosen),
     },
-    "phased_sgd": {"": Case(planned("phased_sgd", 1 << 12, 300), zeros(1 << 12, 300), phased)},
+    "phased_sgd": {"plain": Case(planned("phased_sgd", 1 << 12, 300), zeros(1 << 12, 300), phased)},
     "gaussian_classifier": {
         "objective": Case(planned("gaussian_classifier", 12, 20, lam=1.0, classes=3), classes(12, 20, 3), matrices),
         "gamma": Case(

@@ -17,12 +17,13 @@ from dpcore.core.cancel import never
 from dpcore.core.rng import generator
 from dpcore.experiments import cell as cells
 from dpcore.mechanisms import make_mechanism, mechanism_class
+from dpcore.mechanisms.api import release_once
 from dpcore.mechanisms.base import AdditiveMechanism, Mechanism
 from dpcore.mechanisms.frank_wolfe.one_pass_sensitivity import slopes_of, tree_scales
 from dpcore.mechanisms.problem import Problem
-from dpcore.solvers.frank_wolfe.tree import tree_of
+from dpcore.solvers.frank_wolfe.tree import Tree
 from dpcore.studies.sparsity.streaming import regret
-from tests.noise_seen import CASES, cases
+from tests.noise_seen import CASES, EXEMPT, cases
 from tests.problems import CLASSIFYING, LEARNING, POINTS
 
 MISS = 1e-9  # of a whole comparison
@@ -89,6 +90,10 @@ def check_apart(first, second, names):
     assert along < 7.0 / math.sqrt(a.size), f"{names} share {along:.2f} of their noise"
 
 
+def test_every_mechanism_is_looked_at_or_says_why_not():
+    assert sorted(dpcore.list_mechanisms()) == sorted([*CASES, *EXEMPT]) and all(EXEMPT.values())
+
+
 @every_case
 def test_noise_is_fresh_at_every_lag(key, way):
     for run in seen(key, way):
@@ -129,10 +134,18 @@ def test_releases_made_together_are_those_made_one_by_one(key, way):
         assert np.linalg.norm(one - other) <= 2.0 * plan.tol + 1e-9 * np.linalg.norm(one)
 
 
+@pytest.mark.parametrize("key", [key for key in dpcore.list_mechanisms() if key not in EXEMPT])
+def test_releases_without_a_seed_share_no_noise(key):
+    """Each has the operating system's entropy."""
+    case = next(case for case in CASES[key].values() if case.plan().spec.p <= 20_000)
+    plan, data = case.plan(), case.data()
+    check_unlike(np.stack([release_once(plan, data).theta.ravel() for _ in range(3)]))
+
+
 def check_unlike(vectors, *, pairs=False):
     """No two of vectors [k, d] are the same or opposite; pairs: but 2i and 2i + 1 may be opposite, and say so."""
     lengths = np.linalg.norm(vectors, axis=1)
-    assert lengths.min() > 0.0
+    assert lengths.min() > 0.0, "a run has no noise"
     for i, j in itertools.combinations(range(len(vectors)), 2):
         small = 1e-6 * lengths[i]
         assert np.linalg.norm(vectors[i] - vectors[j]) > small, f"runs {i} and {j} have the same noise"
@@ -198,16 +211,17 @@ def test_every_mechanism_that_experiments_run_has_repetitions_here():
 
 def test_players_of_a_stream_share_no_uniforms(monkeypatch):
     arrived = []
-    monkeypatch.setattr(regret, "play_costs", lambda data, lam, uniforms: arrived.append(uniforms) or _stop())
+
+    def play(data, lam, uniforms):
+        arrived.append(uniforms)
+        raise InterruptedError
+
+    monkeypatch.setattr(regret, "play_costs", play)
     for seed in (0, 1):
         with pytest.raises(InterruptedError):
             regret.play("counterexample", 8, 300, epsilon=4.0, delta=1e-5, repetitions=5, seed=seed)
     check_fresh(2.0 * np.concatenate(arrived).reshape(-1, 1) - 1.0, distinct=True)
     check_unlike(np.concatenate(arrived) - 0.5)
-
-
-def _stop():
-    raise InterruptedError
 
 
 def test_no_two_generators_are_alike():
@@ -243,7 +257,9 @@ def test_choices_are_as_noisy_in_every_phase_as_planned():
     data = dpcore.Data(np.full((n, 1), R), np.ones(n))
     prepared = plan.mechanism.prepare(plan, data)
     seen = plan.mechanism.transcripts(plan, prepared, [np.random.default_rng([7, run]) for run in range(runs)])
-    scales = tree_scales(slopes_of(plan.spec), tree_of(n, T), zcdp_rho(plan.requested), plan.requested.epsilon)
+    scales = tree_scales(
+        slopes_of(plan.spec), Tree(range(1, T + 1), 8), zcdp_rho(plan.requested), plan.requested.epsilon
+    )
     assert len(set(scales)) == T, "phases differ"
     for part, scale in zip(np.split(seen, [2, 6], axis=1), scales, strict=True):
         ups, p = np.count_nonzero(part > 0.0), 1.0 / (1.0 + math.exp(-2.0 * 0.4 * R / scale))
