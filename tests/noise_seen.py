@@ -16,7 +16,7 @@ from scipy.special import gammainc
 
 import dpcore
 from dpcore import Data
-from dpcore.core.sets import Box, LqBall, Polytope
+from dpcore.core.sets import Box, ConvexSet, LqBall, Polytope
 from dpcore.mechanisms.gradient.base import descent_of
 from dpcore.mechanisms.lp_constants import lp_constants_of
 from dpcore.mechanisms.multiclass import models
@@ -159,10 +159,15 @@ def phased(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
 
 
 class _TreeWalk:
-    """The trees by recursion, along given noise: one run. size: of the set. share: of a node's noise, by its depth and
-    how far the iterate is from the parent's."""
+    """The trees of one run by recursion, along what its nodes release.
 
-    def __init__(self, seen: np.ndarray, size: float, shape, share: Callable[[int, np.ndarray | None], float]) -> None:
+    shape, size: of the set. share: the planned size of a node's noise, by its depth and the iterate less the parent's.
+    noise, phases, depths, halves: of every node that was read, in order; noise over its planned size.
+    """
+
+    def __init__(
+        self, seen: np.ndarray, size: float, shape: ConvexSet, share: Callable[[int, np.ndarray | None], float]
+    ) -> None:
         self.seen, self.size, self.shape, self.share = iter(seen), size, shape, share
         self.x, self.tau = np.zeros(seen.shape[1]), 0
         self.noise: list[np.ndarray] = []
@@ -172,27 +177,27 @@ class _TreeWalk:
 
     def walk(self, phases: int) -> None:
         for t in range(1, phases + 1):
-            self._read(t, 0, None, "left")
-            self.visit(t, 0, self.x, self.noise[-1] * self.share(0, None), "left")
+            self._visit(t, 0, self.x, self._read(t, 0, None, "left"), "left")
 
-    def _read(self, t: int, depth: int, away: np.ndarray | None, half: str) -> None:
-        share = self.share(depth, away)
-        self.noise.append(next(self.seen) / share)
+    def _read(self, t: int, depth: int, away: np.ndarray | None, half: str) -> np.ndarray:
+        noise = next(self.seen)
+        self.noise.append(noise / self.share(depth, away))
         self.phases.append(t)
         self.depths.append(depth)
         self.halves.append(f"{half} half of phase {t}")
+        return noise
 
-    def visit(self, t: int, depth: int, x: np.ndarray, estimate: np.ndarray, half: str) -> None:
+    def _visit(self, t: int, depth: int, x: np.ndarray, estimate: np.ndarray, half: str) -> None:
         if depth == t:
             step = 2.0 / (self.tau + 2.0)
             self.x = (1.0 - step) * self.x + step * self.size * self.shape.extreme(estimate)
             self.tau += 1
             return
-        self.visit(t, depth + 1, x, estimate, half)
+        self._visit(t, depth + 1, x, estimate, half)
         half = "right" if depth == 0 else half
         here = self.x
-        self._read(t, depth + 1, here - x, half)
-        self.visit(t, depth + 1, here, estimate + self.noise[-1] * self.share(depth + 1, here - x), half)
+        estimate = estimate + self._read(t, depth + 1, here - x, half)
+        self._visit(t, depth + 1, here, estimate, half)
 
 
 def trees(plan: Plan, prepared: Any, streams: Streams) -> list[Seen]:
