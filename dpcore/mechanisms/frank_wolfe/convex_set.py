@@ -12,8 +12,10 @@ import numpy as np
 from ... import theory
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event
+from ...core.rng import Generators
 from ...core.sets import L1Ball, Polytope, Simplex
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
@@ -131,17 +133,13 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
             Bound("excess_empirical_risk", "rate", rate, "expectation", _SOURCE, within),
         )
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
@@ -150,7 +148,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         thetas = noisy_models(risk, plans, streams, cancelled=cancelled)
         return Drawn(noisy_models(risk, quiet, streams[:1], cancelled=cancelled)[:, 0], thetas)
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy gradient of every step, [len(rngs), (T - 1) p]: they tell all iterates and the release.
 
         With all columns stored, those of the run that `release` makes of the same generator.
@@ -191,12 +189,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
 
 
 def noisy_models(
-    risk: fw.Risk,
-    plans: Sequence[Plan],
-    rngs: Sequence[np.random.Generator],
-    *,
-    width: int = 0,
-    cancelled: Callable[[], bool] = lambda: False,
+    risk: fw.Risk, plans: Sequence[Plan], rngs: Generators, *, width: int = 0, cancelled: Cancelled = never
 ) -> Array:
     """theta_T of every plan with the noise of every generator, [len(plans), len(rngs), width].
 
@@ -220,12 +213,7 @@ def noisy_models(
 
 
 def _descend_on_vertices(
-    risk: fw.Risk,
-    plans: Sequence[Plan],
-    rngs: Sequence[np.random.Generator],
-    *,
-    width: int,
-    cancelled: Callable[[], bool],
+    risk: fw.Risk, plans: Sequence[Plan], rngs: Generators, *, width: int, cancelled: Cancelled
 ) -> Array:
     """A run for each plan and generator, plan after plan: [len(plans) len(rngs), width]."""
     spec, size = plans[0].spec, plans[0].spec.size or 1.0
@@ -240,10 +228,10 @@ def _descend_on_vertices(
 def _descend_anywhere(
     risk: fw.Risk,
     plans: Sequence[Plan],
-    rngs: Sequence[np.random.Generator],
+    rngs: Generators,
     *,
     width: int = 0,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = never,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
     """The same, with noise in all p columns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from ...accounting.attack_limits import varied_range_attack_limit
 from ...accounting.tradeoff import TradeoffCurve, choices_curve, summed_curve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.sets import Polytope
 from ...core.specification import Domain, Spec
 from ...core.validation import integer
@@ -191,22 +193,18 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         """For a list of vertices, the products of the records with them are the columns."""
         return records_on_vertices(spec, data)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         return _models(plan, self._run(plan, prepared, rngs), prepared)
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The vertex of every choice, [len(rngs), steps]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
         check_certificate(prepared.distance, plan)
         walked = self._run(plan, prepared, rngs)
         return walked.signs * (walked.columns + 1.0)
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
@@ -218,25 +216,12 @@ class PolyhedralFrankWolfe(ReadingMechanism):
             thetas.append(_models(plan, self._run(plan, side, streams, cancelled), side))
         return Drawn(np.stack(centres), np.stack(thetas))
 
-    def _run(
-        self,
-        plan: Plan,
-        prepared: Prepared,
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool] = lambda: False,
-    ) -> Walked:
+    def _run(self, plan: Plan, prepared: Prepared, rngs: Generators, cancelled: Cancelled = never) -> Walked:
         law = Exponential if plan.noise == "gumbel" else NoisyBest
         choice = law(rngs, _idle(plan.spec, prepared), signed=is_signed(plan.spec))
         return self._walk(plan, prepared, choice, len(rngs), cancelled)
 
-    def _walk(
-        self,
-        plan: Plan,
-        prepared: Prepared,
-        choice: Choice,
-        count: int,
-        cancelled: Callable[[], bool] = lambda: False,
-    ) -> Walked:
+    def _walk(self, plan: Plan, prepared: Prepared, choice: Choice, count: int, cancelled: Cancelled = never) -> Walked:
         spec, data, course = plan.spec, records_of(prepared), self._course(plan.spec, plan.requested)
         width = data.active if isinstance(spec.shape, Polytope) else len(prepared.theta)
         walk = Walk(get_loss(spec.loss), data, start_of(spec, width), size_of(spec), count, choice, cancelled)

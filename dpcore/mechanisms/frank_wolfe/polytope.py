@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import digamma, logsumexp
@@ -15,8 +15,10 @@ from ...accounting.composition import advanced_step, basic_epsilon
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...theory import lower_bounds
@@ -189,23 +191,19 @@ class FrankWolfePolytope(ReadingMechanism):
         """For a list of vertices, the products of the records with them are the columns."""
         return records_on_vertices(spec, data)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         runs, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return models_of(plan.spec, chosen, runs, len(prepared.theta))
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The vertex of every choice, [len(rngs), T - 1]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
         check_certificate(prepared.distance, plan)
         _, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return chosen.signs * (chosen.columns + 1.0)
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         spec, r = plans[0].spec, len(prepared[0].theta)

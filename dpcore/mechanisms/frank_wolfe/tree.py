@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -14,8 +14,10 @@ from ... import theory
 from ...accounting.gaussian import gaussian_epsilon
 from ...accounting.zcdp import zcdp_epsilon
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.sets import LqBall, kappa_lq, length
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
@@ -156,16 +158,12 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         """One for each record of a root, two for each record of another node."""
         return runs_of(plan).tree.gradients
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent. Plans of one T walk together."""
         data = records_of(prepared[0])
@@ -182,7 +180,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
             centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.active]
         return Drawn(centres, thetas)
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p]: they tell all iterates and the release."""
         return runs_of(plan).transcripts(plan.scale, records_of(prepared), rngs)
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.sets import L1Ball, Polytope, Simplex, norm_ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe import vertices as fw
@@ -20,10 +22,7 @@ from .step_count import ProblemConstants, check_problem, terrain
 
 
 def descend(
-    plans: Sequence[Plan],
-    risk: fw.Walkable,
-    rngs: Sequence[np.random.Generator],
-    cancelled: Callable[[], bool] = lambda: False,
+    plans: Sequence[Plan], risk: fw.Walkable, rngs: Generators, cancelled: Cancelled = never
 ) -> tuple[list[fw.Run], fw.Chosen]:
     """A run for each plan and generator, plan after plan; plans differ in T and noise only.
 
@@ -50,11 +49,7 @@ def descend(
 
 
 def polytope_models(
-    risk: fw.Walkable,
-    plans: Sequence[Plan],
-    rngs: Sequence[np.random.Generator],
-    *,
-    cancelled: Callable[[], bool] = lambda: False,
+    risk: fw.Walkable, plans: Sequence[Plan], rngs: Generators, *, cancelled: Cancelled = never
 ) -> Array:
     """Releases for pictures, as in `descend`: [len(plans), len(rngs), r]."""
     runs, chosen = descend(plans, risk, rngs, cancelled)

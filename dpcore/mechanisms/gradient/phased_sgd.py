@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import copy
 import dataclasses as dc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ... import theory
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
@@ -150,18 +152,14 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         """One for each record of a phase."""
         return sum(phase.size for phase in phases_of(plan))
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """A record is read once for all of them."""
         check_certificate(prepared.distance, plan)
         run = descender_of(plan, records_of(prepared))
         return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent. All plans meet the same noise."""
         data = records_of(prepared[0])
@@ -175,7 +173,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         centres = np.concatenate([models(dc.replace(plan, scale=0.0), 1) for plan in plans])
         return Drawn(centres, np.stack([models(plan, len(streams)) for plan in plans]))
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy mean of every phase before it is projected, [len(rngs), k p]: they tell all x_i."""
         seen: list[Array] = []
         descend_in_phases(descender_of(plan, records_of(prepared)), phases_of(plan), rngs, watch=seen.append)

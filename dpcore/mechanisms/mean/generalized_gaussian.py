@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob
@@ -120,17 +122,13 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         check_records(data, plan.spec)
         return Prepared(np.asarray(data.X.sum(axis=0), float) / data.n, 0.0)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         noise = self._noise(plan.spec)[0].draw(rngs)
         return prepared.theta + plan.scale * noise[:, : len(prepared.theta)]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """All plans share their directions: the law depends on neither the budget nor the records."""
         centres = np.stack([each.theta for each in prepared])

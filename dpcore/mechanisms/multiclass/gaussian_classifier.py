@@ -15,9 +15,11 @@ from ...accounting.gaussian import gaussian_mu
 from ...accounting.objective import class_vertices, objective_epsilon, objective_mu
 from ...accounting.tradeoff import GaussianCurve, PureCurve, TradeoffCurve
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...data import check_records
 from ...solvers.multiclass.objective import svec
@@ -177,7 +179,7 @@ class GaussianClassifier(Mechanism):
         """A draw of the noise at scale 1, [C, q]."""
         return models.direction(self.law, spec, rng)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, [len(rngs), C, p + 1, p + 1], in the coordinates x~."""
         check_certificate(prepared.distance, plan)
         noise = np.stack(
@@ -189,11 +191,7 @@ class GaussianClassifier(Mechanism):
         return models.restored(found + noise[:, 1])
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """Models in svec form, thetas [K, R, C, q], without the trace of noise and without the common shift."""
         halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
@@ -220,7 +218,7 @@ class GaussianClassifier(Mechanism):
         """On the grid, and without negative eigenvalues."""
         return models.rounded(releases, self.resolution(plan))
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Releases as they are published."""
         return self.rounded(plan, self.release_many(plan, prepared, rngs))
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import gammaln
@@ -25,6 +24,7 @@ from ...accounting.gaussian import gaussian_mu
 from ...accounting.zcdp import zcdp_rho
 from ...core.arrays import Array
 from ...core.privacy import Budget, NoiseLaw
+from ...core.rng import Generators
 from ...core.sets import kappa_lq, kappa_of_order, length, quoted_kappa, widening
 from ...core.validation import integer, one_of, positive
 from .rounding import ROUNDED_UP
@@ -47,7 +47,7 @@ class LpNoise:
     order: float
     widening: float
 
-    def draw(self, rngs: Sequence[np.random.Generator]) -> Array:
+    def draw(self, rngs: Generators) -> Array:
         """One draw of each generator, [len(rngs), d].
 
         Randomness: Gaussian: d normals. Generalised Gaussian: d Gamma(1/r) variables, d bits for their signs, and one

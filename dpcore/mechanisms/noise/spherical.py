@@ -6,7 +6,6 @@ import abc
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
@@ -18,6 +17,7 @@ from scipy.special import (  # scipy.stats asks these too, after .4 s of imports
 
 from ...core.arrays import Array
 from ...core.privacy import NoiseLaw
+from ...core.rng import Generators
 
 
 @dc.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Noise(abc.ABC):
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         """A draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
 
-    def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def directions(self, p: int, active: int, rngs: Generators) -> Array:
         """One draw of each generator in turn, [len(rngs), active]; one that is listed twice goes on."""
         return np.stack([self.direction(p, active, rng) for rng in rngs])
 
@@ -64,7 +64,7 @@ class Gaussian(Noise):
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         return scaled_normals(active, 1.0, rng)
 
-    def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def directions(self, p: int, active: int, rngs: Generators) -> Array:
         if any(rng is not rngs[0] for rng in rngs):
             return super().directions(p, active, rngs)
         return rngs[0].standard_normal((len(rngs), active))  # the same numbers, at once

@@ -5,16 +5,18 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ... import solvers, theory
 from ...accounting.objective import Vertices, linear_vertices
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...data import check_records
 from ...theory.lower_bounds import hardest_data
@@ -156,7 +158,7 @@ class ObjectivePerturbation(Mechanism):
         release[active:] -= b[active:] / lam
         return release
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """As `release` one by one, up to what the solver may leave of the noise: at most 2 plan.tol."""
         data, lam, r = records_of(prepared), float(plan.spec.lam), len(prepared.theta)
         check_certificate(prepared.distance, plan)
@@ -168,11 +170,7 @@ class ObjectivePerturbation(Mechanism):
         return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + trace
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """Without the trace of noise, far smaller than the accuracy of a picture."""
         data, spec = records_of(prepared[0]), plans[0].spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ..base import BAND_MISS, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
@@ -134,7 +135,7 @@ class FTRL(ReadingMechanism):
         times = plan.ledger[0].times
         return equal_choices_curve(bounded_range_eta(plan.spent, times), times)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The arms of each run, shape [len(rngs), T]; equal to releases one by one."""
         check_certificate(prepared.distance, plan)
         uniforms = np.array([rng.random(plan.steps) for rng in rngs])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import CancelledError
 
 import numpy as np
@@ -14,9 +14,11 @@ from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import PureCurve, RepeatedChoiceCurve, TradeoffCurve, equal_choices_curve
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
@@ -167,7 +169,7 @@ class SimplexSampling(Mechanism):
         theta = radius * np.exp(found.log_weights)
         return PreparedWeights(theta, found.residual, found.log_weights, found.log_idle)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         weights, asked = tempered(weights_of(prepared), plan), len(prepared.theta)
         # Columns that are asked for and not stored are idle ones.
@@ -178,11 +180,7 @@ class SimplexSampling(Mechanism):
         return counts * ((plan.spec.reach or 1.0) / plan.steps)
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent: a draw of columns has no opposite."""
         seeds = np.concatenate([rng.integers(1 << 63, size=2) for rng in rngs])
@@ -252,9 +250,7 @@ def _law(log_weights: Array, *, idle: bool) -> Array:
     return weights / weights.sum()
 
 
-def sampled_models(
-    weights: PreparedWeights, ms: Sequence[int], rngs: Sequence[np.random.Generator], radius: float
-) -> Array:
+def sampled_models(weights: PreparedWeights, ms: Sequence[int], rngs: Generators, radius: float) -> Array:
     """Models of each number of draws in `ms` by each generator, for pictures: shape [len(rngs), len(ms), r].
 
     ms: in increasing order, >= 1. A model of more draws goes on from one of fewer, and the draws of one generator
