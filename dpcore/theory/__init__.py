@@ -24,7 +24,6 @@ from .frank_wolfe import published_lasso_corollary as published_lasso_corollary
 from .frank_wolfe import published_lasso_rate as published_lasso_rate
 from .frank_wolfe import published_width_rate as published_width_rate
 from .frank_wolfe import tuned_frank_wolfe_bound as tuned_frank_wolfe_bound
-from .frank_wolfe import tuned_frank_wolfe_steps as tuned_frank_wolfe_steps
 from .gradient_descent import averaged_bound as averaged_bound
 from .gradient_descent import last_iterate_bound as last_iterate_bound
 from .gradient_descent import published_gradient_rate as published_gradient_rate

@@ -56,23 +56,12 @@ def published_width_rate(curvature: float, extent: float, n: int, budget: Budget
     )
 
 
-def tuned_frank_wolfe_steps(curvature: float, A: float) -> float:
-    """T* = (4 Gamma / A)^(2/3), which minimises 2 Gamma / T + A sqrt(T), as a real number.
-
-    See `tuned_frank_wolfe_bound`.
-
-    >>> round(tuned_frank_wolfe_steps(8.0, 0.027), 1)
-    112.0
-    """
-    return (4.0 * curvature / A) ** (2.0 / 3.0)
-
-
 def tuned_frank_wolfe_bound(curvature: float, A: float) -> float:
     """min over real T > 0 of 2 Gamma / T + A sqrt(T) = 3 (Gamma / 2)^(1/3) A^(2/3), about 2.381 Gamma^(1/3) A^(2/3).
 
     At each T >= 2 the sum is at least `frank_wolfe_bound` without its h, for s = A sqrt(T - 1): noise that composes by
     zCDP has A = (extent / n) ln|S| sqrt(2 / rho). The derivative -2 Gamma / T^2 + A / (2 sqrt(T)) vanishes at
-    `tuned_frank_wolfe_steps`, where the second term is twice the first.
+    T* = (4 Gamma / A)^(2/3), where the second term is twice the first.
 
     Source: derived here for Talwar, Thakurta and Zhang 2015, Theorem 2.5 (constants explicit).
 
@@ -110,7 +99,7 @@ def published_lasso_corollary(n: int, p: int, budget: Budget) -> float:
     """Corollary 2.7 of Talwar, Thakurta and Zhang 2015 as printed, shape only; for delta > 0.
 
     ln(n p / delta) / (n epsilon)^(2/3). It does not follow from Theorem 2.5: ln(n p) sqrt(ln(1/delta)) exceeds every
-    multiple of ln(n p) + ln(1/delta) where both are large. It does follow for T of `tuned_frank_wolfe_steps`, whose
+    multiple of ln(n p) + ln(1/delta) where both are large. It does follow for T* of `tuned_frank_wolfe_bound`, whose
     (ln|S|)^(2/3) ln(1/delta)^(1/3) is at most ln(|S| / delta).
 
     >>> round(published_lasso_corollary(10_000, 200, Budget(1.0, 1e-8)), 4)

@@ -32,7 +32,7 @@ from ..base import (
 )
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
-from .step_count import ProblemConstants, auto_T, best_T, check_problem, check_T, published_general_T, terrain
+from .step_count import ProblemConstants, auto_T, best_T, check_problem, check_T, published_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
 
@@ -111,7 +111,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         land = _terrain(spec)
         if self.T == "published":
             extent = largest_gradient(spec) * _width(spec)
-            return published_general_T(self.key, land.curvature, extent, spec.n, budget.epsilon)
+            return published_T(self.key, "Theorem 2.6", land.curvature, extent, spec.n, budget.epsilon)
         best = best_T(land, lambda T: self._scale(spec, budget, mu, T) * _width(spec))
         return best if self.T == "bound" else auto_T(best)
 

@@ -11,7 +11,7 @@ from scipy.special import digamma, logsumexp
 
 from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
-from ...accounting.composition import advanced_step, basic_epsilon
+from ...accounting.composition import advanced_step
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
@@ -140,7 +140,7 @@ class FrankWolfePolytope(ReadingMechanism):
             return self.T
         land = land_of(spec)
         if self.T == "published":
-            return published_T(self.key, land, spec.n, budget.epsilon)
+            return published_T(self.key, "Theorem 2.5", land.curvature, land.extent, spec.n, budget.epsilon)
         best = best_T(land, lambda T: self._selection(spec, self._scale(spec, budget, T)))
         return best if self.T == "bound" else auto_T(best)
 
@@ -160,7 +160,7 @@ class FrankWolfePolytope(ReadingMechanism):
     def _spent(self, event: Event, budget: Budget) -> Budget:
         eta = _range(event.noise, event.scale, event.sensitivity)
         if event.noise == "gumbel":
-            summed = basic_epsilon(eta, event.times)
+            summed = event.times * eta
             return Budget(min(summed, budget.epsilon)) if summed <= budget.epsilon else budget
         each = 0.5 * eta
         summed, composed = event.times * each, zcdp_epsilon(0.5 * event.times * each**2, budget.delta)

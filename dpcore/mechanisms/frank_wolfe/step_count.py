@@ -69,17 +69,12 @@ def auto_T(best: int) -> int:
     return max(2, round(_AUTO_SHARE * best))
 
 
-def published_T(key: str, land: ProblemConstants, n: int, epsilon: float) -> int:
-    """T of Theorem 2.5, rounded; NotApplicable where it is below 2 or beyond 10,000."""
-    return _whole_T(key, "Theorem 2.5", theory.published_frank_wolfe_steps(land.curvature, land.extent, n, epsilon))
+def published_T(key: str, theorem: str, curvature: float, extent: float, n: int, epsilon: float) -> int:
+    """T of Theorem 2.5, rounded; NotApplicable where it is below 2 or beyond 10,000.
 
-
-def published_general_T(key: str, curvature: float, extent: float, n: int, epsilon: float) -> int:
-    """T that fits Theorem 2.6, which names none: that of Theorem 2.5 with extent = L2 G, G the Gaussian width."""
-    return _whole_T(key, "Theorem 2.6", theory.published_frank_wolfe_steps(curvature, extent, n, epsilon))
-
-
-def _whole_T(key: str, theorem: str, real: float) -> int:
+    theorem: for messages. Theorem 2.6 names no T: that of Theorem 2.5 fits, with extent = L2 G, G the Gaussian width.
+    """
+    real = theory.published_frank_wolfe_steps(curvature, extent, n, epsilon)
     if not 1.5 <= real <= LARGEST_T + 0.5:
         raise NotApplicable(f"{key} takes T from 2 to {LARGEST_T:,}, and {theorem} asks for {real:,.0f} here")
     return round(real)

@@ -10,7 +10,6 @@ import numpy as np
 
 from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
-from ...accounting.composition import basic_epsilon
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, bounded_range_rho, zcdp_epsilon
 from ...core.arrays import Array
@@ -243,7 +242,7 @@ def _check(key: str, spec: Spec) -> None:
 
 def _spent(eta: float, times: int, budget: Budget) -> Budget:
     """What `times` choices of range eta cost: by their sum, which needs no delta, or by zCDP."""
-    summed = basic_epsilon(eta, times)
+    summed = times * eta
     composed = math.inf if budget.pure else zcdp_epsilon(bounded_range_rho(eta, times), budget.delta)
     # What fits in the budget by the formula for eta does not leave it by a rounding.
     within = eta <= bounded_range_eta(budget, times)

@@ -14,7 +14,6 @@ from collections.abc import Callable
 
 from scipy.optimize import brentq
 
-from ...accounting.composition import basic_epsilon
 from ...accounting.zcdp import bounded_range_rho, zcdp_epsilon, zcdp_rho
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable
@@ -91,7 +90,7 @@ def price(eta: float, times: int, delta: float) -> Budget:
     >>> price(0.5, 1, delta=1e-6), round(price(0.01, 1000, delta=1e-6).epsilon, 4)
     (Budget(epsilon=0.5, delta=0.0), 0.7002)
     """
-    basic = basic_epsilon(eta, times)
+    basic = times * eta
     if delta == 0.0 or eta > _LARGEST_ETA:
         return Budget(basic)
     composed = zcdp_epsilon(bounded_range_rho(eta, times), delta)
