@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
@@ -193,23 +192,13 @@ def noisy_models(
 ) -> Array:
     """theta_T of every plan with the noise of every generator, [len(plans), len(rngs), width].
 
-    plans: of one problem, apart from p, T and the noise; each p at least the columns of the risk, beyond which records
-    are 0. All plans meet the same noise in the columns of the risk. width: how many columns of the models to give, at
-    most p; 0 for those of the risk.
+    plans: of one problem, apart from T and the noise; p is at least the columns of the risk, beyond which records are
+    0. All plans meet the same noise. width: how many columns of the models to give, at most p; 0 for those of the risk.
     """
     width, shape = width or risk.active, plans[0].spec.shape
-    together: dict[int, list[int]] = {}
-    for k, plan in enumerate(plans):
-        # On the L1 ball p only says how many columns are idle.
-        together.setdefault(0 if isinstance(shape, L1Ball) else plan.spec.p, []).append(k)
-    models = np.empty((len(plans), len(rngs), width))
     descend = _descend_on_vertices if isinstance(shape, L1Ball | Simplex) else _descend_anywhere
-    for done, group in enumerate(together.values(), start=1):
-        # The last group moves the caller's generators on, those before it copies of them.
-        own = rngs if done == len(together) else copy.deepcopy(list(rngs))
-        found = descend(risk, [plans[k] for k in group], own, width=width, cancelled=cancelled)
-        models[group] = found.reshape(len(group), len(rngs), width)
-    return models
+    found = descend(risk, plans, rngs, width=width, cancelled=cancelled)
+    return found.reshape(len(plans), len(rngs), width)
 
 
 def _descend_on_vertices(
@@ -217,10 +206,9 @@ def _descend_on_vertices(
 ) -> Array:
     """A run for each plan and generator, plan after plan: [len(plans) len(rngs), width]."""
     spec, size = plans[0].spec, plans[0].spec.size or 1.0
-    start, R = _start(spec)[:1].repeat(max(width, risk.active)), len(rngs)
-    runs = [fw.Run(plan.steps + 1, size * plan.scale, k * R + i) for k, plan in enumerate(plans) for i in range(R)]
-    idle = [plan.spec.p - risk.active for plan in plans]
-    choice = GaussianBest(rngs, idle, signed=isinstance(spec.shape, L1Ball))
+    start = _start(spec)[:1].repeat(max(width, risk.active))
+    runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
+    choice = GaussianBest(rngs, spec.p - risk.active, signed=isinstance(spec.shape, L1Ball))
     chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.active], cancelled=cancelled)
     return fw.models(chosen, runs, size, start[:width], width)
 

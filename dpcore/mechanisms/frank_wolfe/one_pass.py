@@ -47,7 +47,7 @@ from .one_pass_sensitivity import (
     tree_scales,
     tree_weight,
 )
-from .vertex_runs import check_polytope, is_signed, records_on_vertices, size_of, start_of, telling_record
+from .vertex_runs import check_polytope, idle_columns, is_signed, records_on_vertices, size_of, start_of, telling_record
 
 _SOURCE = "Bassily, Guzman and Nandi 2021"
 _AUDITED_T = 3
@@ -210,7 +210,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         centres, thetas = [], []
         for plan, side in zip(plans, prepared, strict=True):
-            quiet = Best(_idle(plan.spec, side), signed=is_signed(plan.spec))
+            quiet = Best(idle_columns(plan.spec, records_of(side)), signed=is_signed(plan.spec))
             centres.append(_models(plan, self._walk(plan, side, quiet, 1, cancelled), side)[0])
             streams = [np.random.default_rng(seed) for seed in seeds]
             thetas.append(_models(plan, self._run(plan, side, streams, cancelled), side))
@@ -218,7 +218,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
 
     def _run(self, plan: Plan, prepared: Prepared, rngs: Generators, cancelled: Cancelled = never) -> Walked:
         law = Exponential if plan.noise == "gumbel" else NoisyBest
-        choice = law(rngs, _idle(plan.spec, prepared), signed=is_signed(plan.spec))
+        choice = law(rngs, idle_columns(plan.spec, records_of(prepared)), signed=is_signed(plan.spec))
         return self._walk(plan, prepared, choice, len(rngs), cancelled)
 
     def _walk(self, plan: Plan, prepared: Prepared, choice: Choice, count: int, cancelled: Cancelled = never) -> Walked:
@@ -233,7 +233,9 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     def _follow(self, plan: Plan, prepared: Prepared, walked: Walked, *, keep: bool) -> Followed:
         """The walk along given vertices on these records."""
         signed = is_signed(plan.spec)
-        follower = Followed(walked.columns, walked.signs, _idle(plan.spec, prepared), signed=signed, keep=keep)
+        follower = Followed(
+            walked.columns, walked.signs, idle_columns(plan.spec, records_of(prepared)), signed=signed, keep=keep
+        )
         self._walk(plan, prepared, follower, len(walked.columns))
         return follower
 
@@ -263,7 +265,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
 
         Along the vertices that the first of the two takes without noise.
         """
-        quiet = Best(_idle(plan.spec, zero), signed=is_signed(plan.spec))
+        quiet = Best(idle_columns(plan.spec, records_of(zero)), signed=is_signed(plan.spec))
         path = self._walk(plan, zero, quiet, 1)
         seen = [self._follow(plan, side, path, keep=True).scores for side in (zero, one)]
         halves = [0.5 * float(np.ptp(b - a)) for a, b in zip(*seen, strict=True)]
@@ -332,11 +334,6 @@ def _laplace_cost(course: _Course, delta: float) -> Budget:
     """Each choice is (2 s / b)-DP: by the sum or by zCDP."""
     summed = 2.0 * course.weight.total / course.scale
     return Budget(min(summed, zcdp_epsilon(2.0 * (course.weight.root / course.scale) ** 2, delta)), delta)
-
-
-def _idle(spec: Spec, prepared: Prepared) -> int:
-    """Columns that are not stored; a list of vertices has none."""
-    return 0 if isinstance(spec.shape, Polytope) else spec.p - records_of(prepared).active
 
 
 def _models(plan: Plan, walked: Walked, prepared: Prepared) -> Array:

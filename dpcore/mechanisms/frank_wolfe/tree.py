@@ -18,7 +18,7 @@ from ...core.cancel import Cancelled
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.rng import Generators
-from ...core.sets import LqBall, kappa_lq, length
+from ...core.sets import LqBall, kappa_lq
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
@@ -210,11 +210,9 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         return flipped_label(spec, x, 0)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Of the mean gradients of the first root, sqrt(r - 1) ||.||_r apart with r the noise's order."""
+        """Of the mean gradients of the first root, in the norm that the noise is calibrated in."""
         runs = runs_of(plan)
-        order = runs.law.order
-        apart = runs.first_mean(records_of(one)) - runs.first_mean(records_of(zero))
-        return math.sqrt(order - 1.0) * float(length(apart, order)[0])
+        return runs.law.distance(runs.first_mean(records_of(one)) - runs.first_mean(records_of(zero)))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """The sum over the nodes, each given the iterates that the transcript leads to."""

@@ -79,9 +79,9 @@ def records_on_vertices(spec: Spec, data: Data) -> Data:
     return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
 
 
-def idle_columns(spec: Spec, risk: fw.Walkable) -> int:
-    """Columns that the risk does not store; a list of vertices has none."""
-    return 0 if isinstance(spec.shape, Polytope) else spec.p - risk.active
+def idle_columns(spec: Spec, stored: fw.Walkable | Data) -> int:
+    """Columns that the risk or the records do not store; a list of vertices has none."""
+    return 0 if isinstance(spec.shape, Polytope) else spec.p - stored.active
 
 
 def is_signed(spec: Spec) -> bool:

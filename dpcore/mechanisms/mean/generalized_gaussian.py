@@ -30,9 +30,9 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
 
     One replaced record moves xbar by at most s = 2 R / n in l_q. The noise is
     `dpcore.mechanisms.noise.generalized_gaussian` at scale widening s M, with widening = sqrt(kappa) and density
-    exp(-||z||_r^2 / 2), or d^(1/2 - 1/q) and Gaussian. Its size in l_q is at most sqrt(kappa d) s M for both
-    (`LpNoise.reach`), where kappa = min over r in [2, q] of (r - 1) d^(2/r - 2/q); Gaussian noise has the smaller M and
-    is no larger in any case that was measured (docs/formulas.md).
+    exp(-||z||_r^2 / 2), or d^(1/2 - 1/q) and Gaussian. Its size in l_q is at most sqrt(kappa d) s M for both, where
+    kappa = min over r in [2, q] of (r - 1) d^(2/r - 2/q); Gaussian noise has the smaller M and is no larger in any case
+    that was measured (docs/formulas.md).
 
     Accounting: "tight" takes for M 1 / sqrt(2 rho) of zCDP, for Gaussian noise 1 / mu of the exact accounting.
     "published" takes kappa = min{q - 1, 2 ln d} and r = kappa + 1 as quoted, for generalised Gaussian noise only. For
