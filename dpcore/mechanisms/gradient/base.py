@@ -79,23 +79,15 @@ class GradientPerturbation(ReadingMechanism):
         B = comparator_norm(spec)
         rule = RULES[self.chosen_rule]
         found = rule.bound(self.land(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
+        found += theory.regularisation_bias(float(spec.lam), B, math.inf)
+        rate = theory.published_gradient_rate(loss.largest_gradient(spec), spec.n, spec.p, B, plan.requested)
         ball = f"comparator in the ball of {B:g}"
-        G = loss.largest_gradient(spec)
+        printed = "Bassily, Smith and Thakurta 2014, as in the lecture's section on private SGD"
+        upper = [Bound("excess_empirical_risk", "upper", found, "expectation", rule.source, ball)]
         return (
-            *(
-                Bound("excess_empirical_risk", "upper", value, "expectation", source, ball)
-                for value, source in [(found + theory.regularisation_bias(float(spec.lam), B, math.inf), rule.source)]
-                if math.isfinite(value)
-            ),
+            *(upper if math.isfinite(found) else ()),
             *hardest_data(loss, spec, plan.spent),
-            Bound(
-                "excess_empirical_risk",
-                "rate",
-                theory.published_gradient_rate(G, spec.n, spec.p, B, plan.requested),
-                "expectation",
-                "Bassily, Smith and Thakurta 2014, as in the lecture's section on private SGD",
-                ball,
-            ),
+            Bound("excess_empirical_risk", "rate", rate, "expectation", printed, ball),
         )
 
     def resolution(self, plan: Plan) -> float:

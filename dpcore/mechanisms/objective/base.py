@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import brentq, minimize_scalar
 
 from ... import solvers, theory
 from ...accounting.objective import Vertices, linear_vertices
@@ -22,14 +23,19 @@ from ...data import check_records
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..plan import Plan
+from ..regularisation import LARGEST_LOG, auto_size, no_lam
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
-from .regularisation import rule_lam
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 # No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins. The
 # model may be as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
 _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
 _BATCH_NUMBERS = 1_000_000
+# lam="auto": the curvature of the loss resists the noise, so it may be this many times as large as that of output
+# perturbation before it is felt (docs/formulas.md, "lam").
+_AUTO_FACTOR = 3.0
+# Rules stay this far above the smallest admissible lam.
+_MARGIN = 1.01
 
 
 @dc.dataclass(frozen=True)
@@ -234,14 +240,42 @@ class ObjectivePerturbation(Mechanism):
             )
 
     def _lam(self, spec: Spec, budget: Budget) -> float:
+        """lam by the rule that `spec.lam` names, without a look at the records: the smaller lam, the dearer the volume.
+
+        Raises ValueError where the rule leaves the range of lam.
+        """
+        L, R, n, B = get_loss(spec.loss).slope, spec.domain.R, spec.n, spec.theta_norm
         if spec.lam == "published":
-            return theory.published_objective_lam(get_loss(spec.loss).slope, spec.domain.R, spec.n, spec.theta_norm)
+            return theory.published_objective_lam(L, R, n, B)
+        low = math.log(_MARGIN * max(_smallest_lam(spec, budget), 1e-100))
+        if low > LARGEST_LOG - 1.0:
+            raise no_lam(spec)
+        mean, square = self.law.reach(spec.p)
 
         def scale(lam: float) -> float:
+            """Of the noise; it falls with lam."""
             at = dc.replace(spec, lam=lam)
             return self.tight_scale(at, budget, volume_charge(at))
 
-        return rule_lam(spec, self.law.reach(spec.p), _smallest_lam(spec, budget), scale)
+        if spec.lam == "population":
+
+            def bound(log_lam: float) -> float:
+                lam = math.exp(log_lam)
+                return math.log(L * R * scale(lam) * mean / lam + theory.stability(L, R, n, lam) + 0.5 * lam * B**2)
+
+            # The bias alone passes the bound at one point here.
+            high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
+            return math.exp(minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)
+
+        def surplus(log_lam: float) -> float:
+            moved = R * math.sqrt(square) * scale(math.exp(log_lam))
+            return math.log(moved / (_AUTO_FACTOR * auto_size(spec))) - log_lam
+
+        # The noise that moves predictions falls faster than 1 / lam, or as fast up to rounding.
+        high = low + max(surplus(low), 0.0) + 1e-6
+        if high > LARGEST_LOG:
+            raise no_lam(spec)
+        return math.exp(brentq(surplus, low, high, xtol=1e-12) if surplus(low) > 0.0 else low)
 
 
 def volume_charge(spec: Spec) -> float:

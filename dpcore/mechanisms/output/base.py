@@ -85,19 +85,12 @@ class OutputPerturbation(AdditiveMechanism):
         noise = theory.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
         bias = theory.regularisation_bias(lam, B, loss.at_zero(spec))
         bias += theory.inexactness(loss.slope, L, c, R, plan.tol)
-        stability = theory.stability(L, R, n, lam)
+        fresh = noise + bias + theory.stability(L, R, n, lam)
         ball = f"comparator in the ball of {B:g}"
         upper = [
             Bound("excess_empirical_risk", "upper", noise + bias, "expectation", _OURS, ball),
             Bound("excess_over_regularised", "upper", noise, "expectation", _OURS, "||x||_2 <= R"),
-            Bound(
-                "excess_population_risk",
-                "upper",
-                noise + bias + stability,
-                "expectation",
-                _OURS,
-                f"independent records; {ball}",
-            ),
+            Bound("excess_population_risk", "upper", fresh, "expectation", _OURS, f"independent records; {ball}"),
         ]
         if math.isfinite(loss.slope):
             band = loss.slope * R * plan.scale * self.law.mean_draw_band(spec.p, BAND_MISS)

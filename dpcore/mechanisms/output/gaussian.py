@@ -62,11 +62,8 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         loss = get_loss(spec.loss)
         L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
-        return (
-            theory.rate(
-                theory.published_output_rate(L, R, spec.n, B, budget),
-                "Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)",
-                f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))",
-            ),
-            *theory.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget),
-        )
+        printed = "Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)"
+        says = f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))"
+        published = theory.rate(theory.published_output_rate(L, R, spec.n, B, budget), printed, says)
+        earlier = theory.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget)
+        return (published, *earlier)

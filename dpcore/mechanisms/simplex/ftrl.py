@@ -103,27 +103,13 @@ class FTRL(ReadingMechanism):
             Bound("regret", "upper", one_run, "probability", ours, f"in {1 - BAND_MISS:.0%} of runs; {says}"),
         ]
         if not plan.requested.pure:
-            found.append(
-                Bound(
-                    "regret",
-                    "rate",
-                    theory.published_stream_rate(T, p, R, plan.requested),
-                    "expectation",
-                    "Jain and Thakurta 2014, equation (12) as printed; it does not follow",
-                    "false for the costs (-R, R, ..., R) in every step, whose regret is of the order ln p",
-                )
-            )
-        found.append(
-            Bound(
-                "regret",
-                "rate",
-                theory.earlier_stream_rate(T, p, R, plan.requested),
-                "expectation",
-                "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without poly(ln T)",
-                "private online learning before it",
-            )
-        )
-        return tuple(found)
+            rate = theory.published_stream_rate(T, p, R, plan.requested)
+            printed = "Jain and Thakurta 2014, equation (12) as printed; it does not follow"
+            false = "false for the costs (-R, R, ..., R) in every step, whose regret is of the order ln p"
+            found.append(Bound("regret", "rate", rate, "expectation", printed, false))
+        rate = theory.earlier_stream_rate(T, p, R, plan.requested)
+        cited = "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without poly(ln T)"
+        return (*found, Bound("regret", "rate", rate, "expectation", cited, "private online learning before it"))
 
     def attack_limit(self, plan: Plan) -> float:
         """By the range of each arm's log-ratios."""

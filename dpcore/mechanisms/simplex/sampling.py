@@ -24,7 +24,6 @@ from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
 from ..base import Drawn, Mechanism, Prepared, check_certificate, knob, whole
 from ..plan import Plan
-from . import calibration as rules
 from . import weight_range as br
 
 _OURS = "Jain and Thakurta 2014, Theorems 3 and 4, with explicit constants"
@@ -97,12 +96,12 @@ class SimplexSampling(Mechanism):
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)
         by_hand = None if self.m == "auto" else int(self.m)
-        spec = dc.replace(spec, lam=rules.resolved_lam(self.key, spec, budget, by_hand))
+        spec = dc.replace(spec, lam=br.resolved_lam(self.key, spec, budget, by_hand))
         lam, found = float(spec.lam), br.weight_range(spec)
         eta = found.eta(lam)
         if not eta < _LARGEST_ETA:
             raise NotApplicable(f"{self.key} cannot draw one column: its log-probability could move by {eta:.3g}")
-        m = by_hand or rules.affordable_draws(self.key, self.accounting, spec, budget)
+        m = by_hand or br.affordable_draws(self.key, self.accounting, spec, budget)
         event = Event(self.noise, lam, 0.5 * eta * lam, times=m)
         spent = br.price(eta, m, budget.delta)
         return Plan(self, spec, budget, spent, (event,), m, self.noise, scale=lam, tol=found.tol(lam))

@@ -13,8 +13,8 @@ from .... import theory
 from ....core.arrays import Array
 from ....core.privacy import Budget
 from ....core.specification import Spec
-from ....mechanisms.simplex.calibration import published_epsilon
 from ....mechanisms.simplex.sampling import SimplexSampling
+from ....mechanisms.simplex.weight_range import published_epsilon
 from .data import SOURCE
 
 _SIZES = tuple(round(10.0 ** (k / 2)) for k in range(4, 21))
