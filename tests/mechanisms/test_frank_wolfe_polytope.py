@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
+from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.composition import advanced_epsilon, advanced_step
 from dpcore.accounting.zcdp import bounded_range_eta, zcdp_rho
 from dpcore.core import sets
@@ -17,6 +17,7 @@ from dpcore.mechanisms import api
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.mechanisms.frank_wolfe.step_count import LARGEST_T, terrain
 from dpcore.solvers.frank_wolfe import vertices as fw
+from dpcore.theory import frank_wolfe as theory
 
 LOSSES = ("squared", "logistic", "huber_hinge", "huber")
 BUDGET = Budget(1.0, 1e-6)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ... import theory
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...core.arrays import Array
 from ...core.cancel import Cancelled, never
@@ -19,6 +18,7 @@ from ...core.sets import L1Ball, Polytope, Simplex
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
+from ...theory import frank_wolfe as theory
 from ..base import (
     Drawn,
     GaussianGuarantee,

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma
 
-from ... import theory
 from ...accounting.attack_limits import varied_range_attack_limit
 from ...accounting.tradeoff import TradeoffCurve, choices_curve, summed_curve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
@@ -27,6 +26,7 @@ from ...core.validation import integer
 from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_walk, tree_walk
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...solvers.frank_wolfe.vertex_selection import Best, Choice, Exponential, NoisyBest
+from ...theory import frank_wolfe as theory
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..plan import Plan
 from ..worst_pairs import flipped_label

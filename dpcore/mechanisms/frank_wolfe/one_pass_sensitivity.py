@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import theory
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.sets import L1Ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ...theory import frank_wolfe as theory
 from ..noise.rounding import ROUNDED_UP
 from .step_count import terrain
 

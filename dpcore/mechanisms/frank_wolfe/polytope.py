@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import digamma, logsumexp
 
-from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.composition import advanced_step
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
@@ -21,6 +20,7 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
+from ...theory import frank_wolfe as theory
 from ...theory import lower_bounds
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ... import theory
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.specification import Spec
+from ...theory import frank_wolfe as theory
 from ..base import whole
 
 LARGEST_T = 10_000

@@ -10,7 +10,6 @@ from typing import cast
 
 import numpy as np
 
-from ... import theory
 from ...accounting.gaussian import gaussian_epsilon
 from ...accounting.zcdp import zcdp_epsilon
 from ...core.arrays import Array
@@ -21,6 +20,7 @@ from ...core.rng import Generators
 from ...core.sets import LqBall, kappa_lq
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ...theory import frank_wolfe as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
 from ..lp_constants import LpConstants, lp_constants_of
 from ..noise.generalized_gaussian import LpNoise, lp_noise

@@ -8,12 +8,13 @@ import math
 
 import numpy as np
 
-from ... import theory
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Descent, NotApplicable
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_gd import Schedule
+from ...theory import erm
+from ...theory import gradient_descent as theory
 from ...theory.lower_bounds import hardest_data
 from ..base import ReadingMechanism, knob, whole
 from ..plan import Plan
@@ -79,7 +80,7 @@ class GradientPerturbation(ReadingMechanism):
         B = comparator_norm(spec)
         rule = RULES[self.chosen_rule]
         found = rule.bound(self.land(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
-        found += theory.regularisation_bias(float(spec.lam), B, math.inf)
+        found += erm.regularisation_bias(float(spec.lam), B, math.inf)
         rate = theory.published_gradient_rate(loss.largest_gradient(spec), spec.n, spec.p, B, plan.requested)
         ball = f"comparator in the ball of {B:g}"
         printed = "Bassily, Smith and Thakurta 2014, as in the lecture's section on private SGD"

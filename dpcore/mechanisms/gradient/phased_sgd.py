@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ... import theory
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
 from ...core.cancel import Cancelled
@@ -19,6 +18,7 @@ from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
+from ...theory import gradient_descent as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..frank_wolfe.step_count import terrain
 from ..lp_constants import LpConstants, lp_constants_of
@@ -65,13 +65,13 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
 
     step: eta, "auto" for the one that minimises the bound. Hinge and absolute loss have a kink, at which steps do bring
     models apart: they are replaced by their mean over predictions that move uniformly within a width, chosen so that it
-    is 8 / eta smooth whatever eta is (`theory.phased_bound`); these means are the Huberised hinge and Huber loss.
+    is 8 / eta smooth whatever eta is (`phased_bound`); these means are the Huberised hinge and Huber loss.
 
     The set: an l_p ball, p from 2 to inf. Records may be promised in any norm; only what that implies in L2 matters,
     which for the dual norm, of order p / (p - 1) <= 2, is the same R.
 
     Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzman and Nandi 2021, Section 7 and
-        Proposition 7.1. Constants derived here and in `theory.phased_terms` (explicit).
+        Proposition 7.1. Constants derived here and in `theory.gradient_descent.phased_terms` (explicit).
     Randomness: p normals a phase, in the order of the phases.
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every x_i is
         published, whatever the order of the records and whatever the other records are.

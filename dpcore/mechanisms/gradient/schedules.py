@@ -6,8 +6,8 @@ import abc
 import dataclasses as dc
 import math
 
-from ... import theory
 from ...core.privacy import Descent, NotApplicable
+from ...theory import gradient_descent as theory
 
 # "auto" lets the noise of all steps together move a coordinate of theta by so many times the size that lam="auto"
 # allows output perturbation: for classes, and for numbers or points (docs/formulas.md, "Gradient perturbation").

@@ -10,7 +10,6 @@ from concurrent.futures import CancelledError
 import numpy as np
 from scipy.special import ndtr
 
-from ... import theory
 from ...accounting.gaussian import gaussian_mu
 from ...accounting.objective import class_vertices, objective_epsilon, objective_mu
 from ...accounting.tradeoff import GaussianCurve, PureCurve, TradeoffCurve
@@ -24,6 +23,7 @@ from ...core.specification import Spec
 from ...data import check_records
 from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
+from ...theory import erm
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..plan import Plan
 from ..worst_pairs import objective_attack_limit, objective_claim, parts
@@ -123,18 +123,18 @@ class GaussianClassifier(Mechanism):
             trace = plan.ledger[1].scale
             traced = rules.length(self.law, spec, trace)
             inexact = 0.5 * bend * (traced**2 + plan.tol**2) + math.sqrt(square) * plan.tol
-            over = theory.linear_term_excess(lam, square) + inexact
+            over = erm.linear_term_excess(lam, square) + inexact
             shaken = rules.shaken(self.law, spec, trace) + rounding
             noise = min(over, rules.shaken(self.law, spec, plan.scale / lam) + shaken)
             length = plan.scale * self.law.length(rules.dimensions(spec), BAND_MISS / 2.0)
-            below = theory.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
+            below = erm.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
             band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * BAND_MISS))
             band += rules.band(self.law, spec, trace, 0.5 * BAND_MISS) + rounding
         else:
             noise = rules.shaken(self.law, spec, plan.scale) + rounding
             over = rules.shaken(self.law, spec, plan.scale) + 0.5 * lam * square + 0.5 * bend * plan.tol**2
             band = rules.band(self.law, spec, plan.scale, BAND_MISS) + rounding
-        bias = theory.regularisation_bias(lam, B, spec.classes - 1.0)
+        bias = erm.regularisation_bias(lam, B, spec.classes - 1.0)
         fresh = noise + bias + G * rules.gradient_change(spec) / lam + rounding
         ball = f"comparator in the ball of {B:g}; vacuous above C - 1 = {spec.classes - 1}"
         runs = f"in {1 - BAND_MISS:.0%} of runs; {ball}"

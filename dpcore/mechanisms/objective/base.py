@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from ... import solvers, theory
+from ... import solvers
 from ...accounting.objective import Vertices, linear_vertices
 from ...core.arrays import Array
 from ...core.cancel import Cancelled
@@ -20,6 +20,7 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Spec
 from ...data import check_records
+from ...theory import erm
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..plan import Plan
@@ -121,12 +122,12 @@ class ObjectivePerturbation(Mechanism):
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         B, LR = spec.theta_norm, loss.slope * R
         trace, (mean, square) = plan.ledger[1].scale, self.law.reach(spec.p)
-        rest = LR * plan.tol + theory.regularisation_bias(lam, B, loss.at_zero(spec))
+        rest = LR * plan.tol + erm.regularisation_bias(lam, B, loss.at_zero(spec))
         noise = min(LR * plan.scale * mean / lam, min(n, spec.p) * plan.scale**2 * square / (2.0 * lam))
         average = noise + LR * trace * mean + rest
         band = LR * (plan.scale / lam + trace) * self.law.mean_draw_band(spec.p, BAND_MISS / 2.0) + rest
         ball = f"comparator in the ball of {B:g}"
-        fresh = average + theory.stability(loss.slope, R, n, lam)
+        fresh = average + erm.stability(loss.slope, R, n, lam)
         runs = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
         return (
             Bound("excess_empirical_risk", "upper", average, "expectation", _OURS, ball),
@@ -246,7 +247,7 @@ class ObjectivePerturbation(Mechanism):
         """
         L, R, n, B = get_loss(spec.loss).slope, spec.domain.R, spec.n, spec.theta_norm
         if spec.lam == "published":
-            return theory.published_objective_lam(L, R, n, B)
+            return erm.published_objective_lam(L, R, n, B)
         low = math.log(_MARGIN * max(_smallest_lam(spec, budget), 1e-100))
         if low > LARGEST_LOG - 1.0:
             raise no_lam(spec)
@@ -261,7 +262,7 @@ class ObjectivePerturbation(Mechanism):
 
             def bound(log_lam: float) -> float:
                 lam = math.exp(log_lam)
-                return math.log(L * R * scale(lam) * mean / lam + theory.stability(L, R, n, lam) + 0.5 * lam * B**2)
+                return math.log(L * R * scale(lam) * mean / lam + erm.stability(L, R, n, lam) + 0.5 * lam * B**2)
 
             # The bias alone passes the bound at one point here.
             high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)

@@ -8,13 +8,14 @@ import math
 
 from scipy.optimize import brentq
 
-from ... import solvers, theory
+from ... import solvers
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
 from ...core.specification import Spec
 from ...data import check_records
+from ...theory import erm
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, AdditiveMechanism, Prepared
 from ..plan import Plan
@@ -82,10 +83,10 @@ class OutputPerturbation(AdditiveMechanism):
         L, c = loss.lipschitz(spec), loss.smoothness(spec)
         B = comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
-        noise = theory.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
-        bias = theory.regularisation_bias(lam, B, loss.at_zero(spec))
-        bias += theory.inexactness(loss.slope, L, c, R, plan.tol)
-        fresh = noise + bias + theory.stability(L, R, n, lam)
+        noise = erm.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
+        bias = erm.regularisation_bias(lam, B, loss.at_zero(spec))
+        bias += erm.inexactness(loss.slope, L, c, R, plan.tol)
+        fresh = noise + bias + erm.stability(L, R, n, lam)
         ball = f"comparator in the ball of {B:g}"
         upper = [
             Bound("excess_empirical_risk", "upper", noise + bias, "expectation", _OURS, ball),
@@ -111,9 +112,9 @@ class OutputPerturbation(AdditiveMechanism):
         loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
         if spec.lam == "published":
-            g = theory.published_lam(1.0, R, n, B)
+            g = erm.published_lam(1.0, R, n, B)
         elif spec.lam == "population":
-            g = theory.population_lam(1.0, R, n, B, multiplier * mean)
+            g = erm.population_lam(1.0, R, n, B, multiplier * mean)
         else:
             g = 2.0 * R**2 * multiplier * math.sqrt(square) / (n * auto_size(spec))
 

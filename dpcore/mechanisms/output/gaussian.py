@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses as dc
 
-from ... import theory
 from ...accounting.gaussian import classical_multiplier, gaussian_epsilon, gaussian_mu, published_multiplier
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget
 from ...core.specification import Spec
+from ...theory import erm
 from ..base import GaussianGuarantee, knob
 from .base import OutputPerturbation
 
@@ -64,6 +64,6 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
         L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
         printed = "Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)"
         says = f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))"
-        published = theory.rate(theory.published_output_rate(L, R, spec.n, B, budget), printed, says)
-        earlier = theory.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget)
+        published = erm.rate(erm.published_output_rate(L, R, spec.n, B, budget), printed, says)
+        earlier = erm.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget)
         return (published, *earlier)

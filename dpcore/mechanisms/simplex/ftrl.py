@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, bounded_range_rho, zcdp_epsilon
@@ -18,6 +17,7 @@ from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
 from ...core.rng import Generators
 from ...core.specification import Domain, Spec
+from ...theory import sampling_and_regret as theory
 from ..base import BAND_MISS, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan

@@ -10,7 +10,6 @@ from concurrent.futures import CancelledError
 import numpy as np
 from scipy.special import logsumexp
 
-from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import PureCurve, RepeatedChoiceCurve, TradeoffCurve, equal_choices_curve
 from ...core.arrays import Array
@@ -22,6 +21,8 @@ from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
+from ...theory import erm
+from ...theory import sampling_and_regret as theory
 from ..base import Drawn, Mechanism, Prepared, check_certificate, knob, whole
 from ..plan import Plan
 from . import weight_range as br
@@ -131,7 +132,7 @@ class SimplexSampling(Mechanism):
         sampling = theory.sampling_excess(L, c, R, plan.steps)
         # The weights minimise J - lam <e, w> with |e_j| <= tol / 2, and lie within tol / 2 of the minimiser in L1.
         bias = theory.entropy_bias(lam, spec.p) + lam * plan.tol
-        fresh = sampling + bias + theory.stability(L, R, spec.n, lam) + L * R * plan.tol
+        fresh = sampling + bias + erm.stability(L, R, spec.n, lam) + L * R * plan.tol
         over = sampling + 0.5 * L * R * plan.tol
         says = "comparator on the simplex"
         upper = (
@@ -141,7 +142,7 @@ class SimplexSampling(Mechanism):
         )
         rate = theory.published_sampling_rate(L * R, c, spec.n, spec.p, plan.requested)
         says = "the best model on the simplex, m of Theorem 3 as a real number"
-        return (*upper, theory.rate(rate, "Jain and Thakurta 2014, Theorem 4 as printed (with probability 2/3)", says))
+        return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as printed (with probability 2/3)", says))
 
     def attack_limit(self, plan: Plan) -> float:
         """Of m draws from one choice of range eta; by inequalities where m is too large to count them."""

@@ -18,11 +18,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from ... import theory
 from ...accounting.zcdp import bounded_range_rho, zcdp_epsilon, zcdp_rho
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable
 from ...core.specification import Spec
+from ...theory import erm
+from ...theory import sampling_and_regret as theory
 from ..regularisation import LARGEST_LOG, no_lam
 
 MOST_DRAWS = 10**12
@@ -200,7 +201,7 @@ def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
             lam = lam_of(draws)
         except NotApplicable:
             return math.inf
-        stability = theory.stability(L, R, spec.n, lam) if fresh else 0.0
+        stability = erm.stability(L, R, spec.n, lam) if fresh else 0.0
         return theory.sampling_excess(L, c, R, draws) + theory.entropy_bias(lam, spec.p) + stability
 
     if m is not None:
