@@ -80,10 +80,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     usual_loss = "squared"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason.
-
-        The plan's mechanism has the T that was chosen, so that it makes the same steps at whatever the plan spends.
-        """
         check_problem(self.key, spec)
         shape = spec.shape
         if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
@@ -95,6 +91,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         spent = budget
         if self.accounting == "published":
             spent = Budget(gaussian_epsilon(sensitivity * math.sqrt(T - 1) / scale, budget.delta), budget.delta)
+        # With T written down, an audit of what was spent has the same steps.
         return Plan(dc.replace(self, T=T), spec, budget, spent, (event,), T - 1, self.noise, scale, tol=0.0)
 
     def _scale(self, spec: Spec, budget: Budget, mu: float, T: Array) -> Array:

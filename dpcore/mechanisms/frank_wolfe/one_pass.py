@@ -47,7 +47,7 @@ from .one_pass_sensitivity import (
     tree_scales,
     tree_weight,
 )
-from .vertex_runs import check_polytope, idle_columns, is_signed, records_on_vertices, size_of, start_of, telling_record
+from .vertex_runs import check_polytope, idle_columns, is_signed, records_on_vertices, start_of, telling_record
 
 _SOURCE = "Bassily, Guzman and Nandi 2021"
 _AUDITED_T = 3
@@ -224,7 +224,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     def _walk(self, plan: Plan, prepared: Prepared, choice: Choice, count: int, cancelled: Cancelled = never) -> Walked:
         spec, data, course = plan.spec, records_of(prepared), self._course(plan.spec, plan.requested)
         width = data.active if isinstance(spec.shape, Polytope) else len(prepared.theta)
-        walk = Walk(get_loss(spec.loss), data, start_of(spec, width), size_of(spec), count, choice, cancelled)
+        walk = Walk(get_loss(spec.loss), data, start_of(spec, width), spec.size or 1.0, count, choice, cancelled)
         route, noise = course.route, plan.scale * course.shares
         if isinstance(route, Tree):
             return tree_walk(walk, route, noise)

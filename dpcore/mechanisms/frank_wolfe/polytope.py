@@ -37,7 +37,6 @@ from .vertex_runs import (
     records_on_vertices,
     risk_behind,
     share_at,
-    size_of,
     start_of,
     telling_record,
     vertex_scores,
@@ -213,7 +212,7 @@ class FrankWolfePolytope(ReadingMechanism):
         thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
         quiet = [fw.Run(plan.steps + 1, 0.0) for plan in plans]
         rule, start = fw.Best(idle_columns(spec, risk), signed=is_signed(spec)), start_of(spec, risk.active)
-        best = fw.descend(risk, quiet, rule, size=size_of(spec), start=start)
+        best = fw.descend(risk, quiet, rule, size=spec.size or 1.0, start=start)
         return Drawn(models_of(spec, best, quiet, r), thetas)
 
     def audited(self) -> FrankWolfePolytope:
@@ -255,7 +254,7 @@ class FrankWolfePolytope(ReadingMechanism):
                 chosen = np.take_along_axis(logs, vertices[:, t - 1], axis=1)[:, 0]
                 ratio += side * (chosen - logsumexp(logs, axis=1))
             thetas *= 1.0 - mu
-            thetas[rows, columns[:, t - 1]] += mu * size_of(spec) * np.sign(outputs[:, t - 1])
+            thetas[rows, columns[:, t - 1]] += mu * (spec.size or 1.0) * np.sign(outputs[:, t - 1])
         return ratio
 
 

@@ -22,10 +22,10 @@ from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...theory import frank_wolfe as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
-from ..lp_constants import LpConstants, lp_constants_of
 from ..noise.generalized_gaussian import LpNoise, lp_noise
 from ..plan import Plan
 from ..worst_pairs import flipped_label
+from .step_count import LpConstants, lp_constants_of
 from .tree_runs import TreeRuns
 
 _SOURCE = "Bassily, Guzman and Nandi 2021, Algorithm 1"
@@ -97,17 +97,13 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     set = LqBall(1.5)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason.
-
-        The plan's mechanism has the T that was chosen, so that it walks the same trees at whatever the plan spends.
-        """
         land = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
         spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, land.q_star, land.d)
         M, spent = self._multiplier(law, budget)
         tree = self._tree(land, law, spec.n, M)
         sensitivity = law.widening * 2.0 * land.L0 / tree.batch
         event = Event(self.noise, M * sensitivity, sensitivity)
-        made = dc.replace(self, T=tree.phases[-1])
+        made = dc.replace(self, T=tree.phases[-1])  # so that an audit of what was spent walks the same trees
         return Plan(made, spec, budget, spent, (event,), tree.choices, self.noise, event.scale, tol=0.0)
 
     def _multiplier(self, law: LpNoise, budget: Budget) -> tuple[float, Budget]:

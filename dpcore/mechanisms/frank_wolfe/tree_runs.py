@@ -14,8 +14,8 @@ from ...core.records import Data
 from ...core.rng import Generators
 from ...core.sets import ConvexSet, length
 from ...solvers.frank_wolfe.tree import Node, Tree, batch_mean, nodes, walk
-from ..lp_constants import LpConstants
 from ..noise.generalized_gaussian import LpNoise
+from .step_count import LpConstants
 
 # Of the noise of a generator that is drawn at once.
 _BLOCK_NUMBERS = 1 << 12

@@ -29,7 +29,7 @@ def descend(
     risk: of the plans' problem in any form; for a list of vertices, of the records' products with them.
     """
     spec, gumbel = plans[0].spec, plans[0].noise == "gumbel"
-    signed, size = is_signed(spec), size_of(spec)
+    signed, size = is_signed(spec), spec.size or 1.0
     runs = [fw.Run(plan.steps + 1, plan.scale, stream) for plan in plans for stream in range(len(rngs))]
     if gumbel and isinstance(risk, fw.Records) and risk.data.sparse:
         ends = (spec.domain.R, spec.domain.y_max) if signed else None
@@ -89,22 +89,20 @@ def is_signed(spec: Spec) -> bool:
     return isinstance(spec.shape, L1Ball)
 
 
-def size_of(spec: Spec) -> float:
-    return 1.0 if spec.size is None else spec.size
-
-
 def land_of(spec: Spec) -> ProblemConstants:
     return terrain(spec, from_zero=is_signed(spec))
 
 
 def start_of(spec: Spec, width: int) -> Array:
     """theta_1: 0 on the L1 ball, else the mean of the vertices; its first `width` coordinates, or weights of a list."""
-    return np.zeros(width) if is_signed(spec) else np.full(width, size_of(spec) / (spec.shape.corners(spec.p) or 1))
+    if is_signed(spec):
+        return np.zeros(width)
+    return np.full(width, (spec.size or 1.0) / (spec.shape.corners(spec.p) or 1))
 
 
 def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int) -> Array:
     """theta_T of each run, [K, width]: its first coordinates."""
-    shape, size = spec.shape, size_of(spec)
+    shape, size = spec.shape, spec.size or 1.0
     if not isinstance(shape, Polytope):
         return fw.models(chosen, runs, size, start_of(spec, width), width)
     count = len(shape.vertices)
@@ -126,7 +124,7 @@ def share_at(plan: Plan, thetas: Array) -> Array:
 
 def vertex_scores(spec: Spec, data: Data, thetas: Array) -> Array:
     """<v, grad F> of all vertices v, first e_1, ..., e_p and then their opposites, at thetas [K, p]; all p columns."""
-    scores = size_of(spec) * get_loss(spec.loss).gradients(data, thetas)
+    scores = (spec.size or 1.0) * get_loss(spec.loss).gradients(data, thetas)
     return np.concatenate([scores, -scores], axis=1) if is_signed(spec) else scores
 
 

@@ -20,8 +20,7 @@ from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 from ...theory import gradient_descent as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of
-from ..frank_wolfe.step_count import terrain
-from ..lp_constants import LpConstants, lp_constants_of
+from ..frank_wolfe.step_count import LpConstants, lp_constants_of, terrain
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
 from ..worst_pairs import opposite_labels
@@ -103,16 +102,12 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         return 2.0
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason.
-
-        The plan's mechanism has the step that was chosen, so that it makes the same steps at whatever the plan spends.
-        """
         land = land_of(self.key, spec)
         spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), ROUNDED_UP / gaussian_mu(budget)
         eta, sizes = self._eta(spec, land, multiplier), theory.phase_sizes(spec.n)
         sensitivity = 2.0 * land.L * eta / 4.0 * theory.replaced_share(sizes[0])
         event = Event(self.noise, multiplier * sensitivity, sensitivity)
-        made = dc.replace(self, step=eta)
+        made = dc.replace(self, step=eta)  # so that an audit of what was spent makes the same steps
         return Plan(made, spec, budget, budget, (event,), len(sizes), self.noise, event.scale, tol=0.0)
 
     def _eta(self, spec: Spec, land: Land, multiplier: float) -> float:
