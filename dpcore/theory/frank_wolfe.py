@@ -111,15 +111,7 @@ def published_lasso_corollary(n: int, p: int, budget: Budget) -> float:
 
 
 def tree_frank_wolfe_bound(
-    diameter: float,
-    L0: float,
-    L1: float,
-    *,
-    T: int,
-    b: int,
-    kappa: float,
-    noise: float,
-    smooth: float = 1.0,
+    diameter: float, L0: float, L1: float, *, T: int, b: int, kappa: float, noise: float, smooth: float = 1.0
 ) -> float:
     """E F(x) - min F for Frank-Wolfe on trees of gradients (`solvers.frank_wolfe.tree`), K = 2^(T + 1) - 2 steps.
 

@@ -66,9 +66,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         help="which proof sets the noise: exact Gaussian accounting, or the published order (reconstructed constant)",
     )
     T: int | str = knob(
-        "auto",
-        check=check_T,
-        help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2',
+        "auto", check=check_T, help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2'
     )
 
     key: str = dc.field(default="frank_wolfe_general", init=False, repr=False)
@@ -81,9 +79,6 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_problem(self.key, spec)
-        shape = spec.shape
-        if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
-            raise ValueError(f"p must be {shape.table.shape[1]} as in the set's vertices, got {spec.p}")
         spec, mu = dc.replace(spec, lam=0.0, radius=spec.size), gaussian_mu(budget)
         T = self._chosen_T(spec, budget, mu)
         sensitivity, scale = 2.0 * largest_gradient(spec) / spec.n, float(self._scale(spec, budget, mu, np.array(T)))
@@ -222,16 +217,8 @@ def _descend_anywhere(
     """The same, with noise in all p columns."""
     spec = plans[0].spec
     runs = [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
-    thetas = descend_noisy(
-        risk,
-        runs,
-        spec.shape,
-        rngs,
-        size=spec.size or 1.0,
-        start=_start(spec),
-        cancelled=cancelled,
-        watch=watch,
-    )
+    size, start = spec.size or 1.0, _start(spec)
+    thetas = descend_noisy(risk, runs, spec.shape, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
     return thetas[:, : width or spec.p]
 
 

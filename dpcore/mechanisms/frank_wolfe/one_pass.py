@@ -232,10 +232,8 @@ class PolyhedralFrankWolfe(ReadingMechanism):
 
     def _follow(self, plan: Plan, prepared: Prepared, walked: Walked, *, keep: bool) -> Followed:
         """The walk along given vertices on these records."""
-        signed = is_signed(plan.spec)
-        follower = Followed(
-            walked.columns, walked.signs, idle_columns(plan.spec, records_of(prepared)), signed=signed, keep=keep
-        )
+        idle = idle_columns(plan.spec, records_of(prepared))
+        follower = Followed(walked.columns, walked.signs, idle, signed=is_signed(plan.spec), keep=keep)
         self._walk(plan, prepared, follower, len(walked.columns))
         return follower
 

@@ -180,10 +180,6 @@ class Stream:
     step: float
 
     @property
-    def used(self) -> int:
-        return self.first + self.batch * self.count
-
-    @property
     def choices(self) -> int:
         return self.count + 1
 

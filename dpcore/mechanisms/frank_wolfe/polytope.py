@@ -88,9 +88,7 @@ class FrankWolfePolytope(ReadingMechanism):
         help="which noise and which proof: Gumbel and the tightest here, Laplace as printed, or four times that",
     )
     T: int | str = knob(
-        "auto",
-        check=check_T,
-        help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2',
+        "auto", check=check_T, help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2'
     )
 
     key: str = dc.field(default="frank_wolfe_polytope", init=False, repr=False)

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
-from ...core.sets import dual_order, order_of_ball
+from ...core.sets import Polytope, dual_order, order_of_ball
 from ...core.specification import Spec
 from ...theory import frank_wolfe as theory
 from ..base import whole
@@ -44,8 +44,11 @@ def terrain(spec: Spec, *, from_zero: bool) -> ProblemConstants:
 
 
 def check_problem(key: str, spec: Spec) -> None:
-    """Raise NotApplicable with the reason unless Frank-Wolfe applies: a bounded set, a smooth loss, no regulariser."""
-    loss = get_loss(spec.loss)
+    """Raise NotApplicable with the reason unless Frank-Wolfe applies: a bounded set, a smooth loss, no regulariser.
+
+    ValueError for a list of vertices of another length than p.
+    """
+    loss, shape = get_loss(spec.loss), spec.shape
     if spec.size is None:
         raise NotApplicable(f"{key} needs a bounded set, got the L2 ball without a radius")
     if loss.task == "cost":
@@ -58,6 +61,8 @@ def check_problem(key: str, spec: Spec) -> None:
         raise NotApplicable(f"{key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
     if not isinstance(spec.lam, str) and spec.lam > 0.0:
         raise NotApplicable(f"{key} has no regulariser, the set takes its place: lam must be 0, got {spec.lam:g}")
+    if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
+        raise ValueError(f"vertices of set must have length p = {spec.p}, got {shape.table.shape[1]}")
 
 
 @dc.dataclass(frozen=True)
@@ -65,7 +70,7 @@ class LpConstants:
     """A problem over the l_p ball of radius `size` in R^d.
 
     p_norm, q_star: 1/p_norm + 1/q_star = 1. L0: a bound on the gradient of a record's loss in l_q_star. L1: such a
-    gradient moves by at most L1 ||x - x'||_p_norm between x and x'. start: a bound on F(0) - min F.
+    gradient moves by at most L1 ||x - x'||_p_norm between x and x'.
     """
 
     p_norm: float
@@ -74,7 +79,6 @@ class LpConstants:
     size: float
     L0: float
     L1: float
-    start: float
 
     @property
     def diameter(self) -> float:
@@ -89,18 +93,14 @@ def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstant
     check_problem(key, spec)
     p_norm = order_of_ball(spec.shape)
     if p_norm is None or not low <= p_norm <= high:
-        raise NotApplicable(f"{key} is proved for l_p balls with p from {low:g} to {high:g}, got the {_name(spec)}")
+        name = spec.shape.label if p_norm is None else f"l_p ball with p = {p_norm:g}"
+        raise NotApplicable(f"{key} is proved for l_p balls with p from {low:g} to {high:g}, got the {name}")
     q_star = dual_order(p_norm)
     spec = dc.replace(spec, domain=spec.domain.implied(q_star, spec.p))
     land, R = terrain(spec, from_zero=True), spec.domain.R
     # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.
     size = spec.size or 1.0
-    return LpConstants(p_norm, q_star, spec.p, size, land.steepness * R, land.curvature / (2.0 * size) ** 2, land.start)
-
-
-def _name(spec: Spec) -> str:
-    order = order_of_ball(spec.shape)
-    return spec.shape.label if order is None else f"l_p ball with p = {order:g}"
+    return LpConstants(p_norm, q_star, spec.p, size, land.steepness * R, land.curvature / (2.0 * size) ** 2)
 
 
 def best_T(land: ProblemConstants, selection: Callable[[Array], Array]) -> int:

@@ -69,8 +69,6 @@ def check_polytope(key: str, spec: Spec) -> None:
             f"{key} needs the L1 ball, the simplex or a list of vertices, got the {shape.label}; "
             "dpcore.core.sets.Polytope takes such a list"
         )
-    if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
-        raise ValueError(f"vertices of set must have length p = {spec.p}, got {shape.table.shape[1]}")
 
 
 def records_on_vertices(spec: Spec, data: Data) -> Data:

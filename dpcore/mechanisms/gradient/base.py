@@ -39,9 +39,7 @@ class GradientPerturbation(ReadingMechanism):
 
     accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise")
     rule: str = knob(
-        "auto",
-        choices=tuple(RULES),
-        help="what sets the step sizes, and which iterates the release averages",
+        "auto", choices=tuple(RULES), help="what sets the step sizes, and which iterates the release averages"
     )
     steps: int | str = knob("auto", check=whole(1, _MOST_STEPS), help='how many noisy steps: "auto" or an integer')
     step: float | str = knob(

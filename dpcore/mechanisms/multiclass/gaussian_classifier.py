@@ -175,12 +175,16 @@ class GaussianClassifier(Mechanism):
         """As it is: matrices have all columns."""
         return prepared
 
+    def direction(self, spec: Spec, rng: np.random.Generator) -> Array:
+        """A draw of the noise at scale 1, [C, q]."""
+        return models.direction(self.law, spec, rng)
+
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, [len(rngs), C, p + 1, p + 1], in the coordinates x~."""
         check_certificate(prepared.distance, plan)
         # The noise, and its trace where there is one.
         scales = plan.scale, *(event.scale for event in plan.ledger[1:])
-        noise = np.stack([[scale * models.direction(self.law, plan.spec, rng) for scale in scales] for rng in rngs])
+        noise = np.stack([[scale * self.direction(plan.spec, rng) for scale in scales] for rng in rngs])
         if self.perturbed == "output":
             return models.restored(prepared.theta + noise[:, 0])
         found = self._minimisers(plan, records_of(prepared), noise[:, 0], plan.tol)
@@ -190,7 +194,7 @@ class GaussianClassifier(Mechanism):
         self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """Models in svec form, thetas [K, R, C, q], without the trace of noise and without the common shift."""
-        halves = np.stack([models.direction(self.law, plans[0].spec, rng) for rng in rngs])
+        halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
         directions = np.stack([halves, -halves], axis=1).reshape(-1, *halves.shape[1:])
         data, found = records_of(prepared[0]), []
         for plan, side in zip(plans, prepared, strict=True):

@@ -24,8 +24,6 @@ from ...core.rng import Generators
 class Noise(abc.ABC):
     """A spherically symmetric law on R^p, at scale 1. Every draw is S Z with Z ~ N(0, I_p) and S independent of Z."""
 
-    key: NoiseLaw
-
     @abc.abstractmethod
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         """A draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
@@ -59,8 +57,6 @@ class Noise(abc.ABC):
 class Gaussian(Noise):
     """N(0, I_p): one standard normal draw for each coordinate that is asked for, in order."""
 
-    key: NoiseLaw = "gaussian"
-
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         return scaled_normals(active, 1.0, rng)
 
@@ -93,8 +89,6 @@ class Gamma(Noise):
     It is drawn as sqrt(V) Z with V ~ chi^2_{p+1}, the same law: integrating the Gaussian densities over V gives
     exp(-||b||). One chi-square draw, then one standard normal draw for each coordinate that is asked for, in order.
     """
-
-    key: NoiseLaw = "gamma"
 
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         return scaled_normals(active, math.sqrt(rng.chisquare(p + 1)), rng)
