@@ -167,7 +167,7 @@ class NoisySGD(GradientPerturbation):
     def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         data, stored = records_of(prepared), len(prepared.theta)
-        return np.stack([_run(plan, data, rng, plan.scale, stored=stored).average for rng in rngs])
+        return np.stack([_run(plan, data, rng, stored=stored).average for rng in rngs])
 
     def draws(
         self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
@@ -204,7 +204,7 @@ class NoisySGD(GradientPerturbation):
     def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
         data = records_of(prepared)
-        return np.stack([_run(plan, data, rng, plan.scale, stored=data.p, watch=True).seen.ravel() for rng in rngs])
+        return np.stack([_run(plan, data, rng, stored=data.p, watch=True).seen.ravel() for rng in rngs])
 
     def audited(self) -> NoisySGD:
         return dc.replace(self, steps=_AUDITED_STEPS) if self.steps == "auto" else self
@@ -241,15 +241,13 @@ class NoisySGD(GradientPerturbation):
         return ratio
 
 
-def _run(
-    plan: Plan, data: Data, rng: np.random.Generator, sigma: float, *, stored: int, watch: bool = False
-) -> Iterates:
+def _run(plan: Plan, data: Data, rng: np.random.Generator, *, stored: int, watch: bool = False) -> Iterates:
     """One run; its average is what is released."""
     return noisy_descent(
         get_loss(plan.spec.loss),
         data,
         step=descent_of(plan).step,
-        sigma=sigma,
+        sigma=plan.scale,
         rng=rng,
         stored=stored,
         watch=watch,

@@ -77,9 +77,10 @@ class ObjectivePerturbation(Mechanism):
     def trace_scale(self, sensitivity: float, budget: Budget) -> float:
         """Scale of the noise that hides a distance of this size."""
 
-    @abc.abstractmethod
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         """Orders of growth as published, shape only."""
+        L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm
+        return (erm.earlier_objective_rate(self.noise, L, R, spec.n, spec.p, B, budget),)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)

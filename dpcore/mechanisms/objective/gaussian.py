@@ -61,4 +61,4 @@ class ObjectiveGaussian(ObjectivePerturbation):
         printed = "Jain and Thakurta 2014, Theorem 2 as printed (with probability 7/10)"
         says = f"a population minimiser of norm {B:g}, lam = L R / sqrt(n (B^2 + 1))"
         published = erm.rate(erm.published_objective_rate(L, R, spec.n, B, budget), printed, says)
-        return published, erm.earlier_objective_rate("gaussian", L, R, spec.n, spec.p, B, budget)
+        return (published, *super().rates(spec, budget))

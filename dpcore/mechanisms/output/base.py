@@ -48,9 +48,11 @@ class OutputPerturbation(AdditiveMechanism):
         """By what the chosen proof overstates the sensitivity."""
         return 1.0
 
-    @abc.abstractmethod
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         """Orders of growth as published, shape only."""
+        loss, R, B = get_loss(spec.loss), spec.domain.R, spec.theta_norm
+        L, c = loss.lipschitz(spec), loss.smoothness(spec)
+        return erm.earlier_output_rate(self.noise, L, c, R, spec.n, spec.p, B, budget)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_ball(self.key, spec)

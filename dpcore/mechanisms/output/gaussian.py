@@ -60,10 +60,8 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
         return Budget(min(budget.epsilon, gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
-        loss = get_loss(spec.loss)
-        L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
+        L, R, B = get_loss(spec.loss).lipschitz(spec), spec.domain.R, spec.theta_norm
         printed = "Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)"
         says = f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))"
         published = erm.rate(erm.published_output_rate(L, R, spec.n, B, budget), printed, says)
-        earlier = erm.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget)
-        return (published, *earlier)
+        return (published, *super().rates(spec, budget))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
-from ...accounting.zcdp import bounded_range_eta, bounded_range_rho, zcdp_epsilon
+from ...accounting.zcdp import bounded_range_eta
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
@@ -21,6 +21,7 @@ from ...theory import sampling_and_regret as theory
 from ..base import BAND_MISS, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
+from .weight_range import price
 
 _SOURCE = "Jain and Thakurta 2014, section 5.2"
 _FARTHEST = 1e40  # beyond it, and below its inverse, epsilon would leave the range of a budget
@@ -228,9 +229,7 @@ def _check(key: str, spec: Spec) -> None:
 
 def _spent(eta: float, times: int, budget: Budget) -> Budget:
     """What `times` choices of range eta cost: by their sum, which needs no delta, or by zCDP."""
-    summed = times * eta
-    composed = math.inf if budget.pure else zcdp_epsilon(bounded_range_rho(eta, times), budget.delta)
+    found = price(eta, times, budget.delta)
     # What fits in the budget by the formula for eta does not leave it by a rounding.
     within = eta <= bounded_range_eta(budget, times)
-    found = Budget(summed) if summed <= composed else Budget(composed, budget.delta)
     return Budget(min(found.epsilon, budget.epsilon), found.delta) if within else found
