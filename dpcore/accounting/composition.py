@@ -1,4 +1,4 @@
-"""What many releases cost together by basic and advanced composition, and repeated choices exactly.
+"""What many releases cost together by advanced composition, and repeated choices exactly.
 
 Gaussian noise composes exactly (`gaussian`: mu adds in squares); zCDP is in `zcdp`, the lecture's formulas are in
 `lecture`, steps on random batches in `subsampled_rdp`. All functions take and return plain numbers. Where a root is
@@ -48,20 +48,11 @@ def repeated_choice_delta(eta: float, times: int, epsilon: Array) -> Array:
     return np.where(e[..., 0] < k * eta, np.maximum(excess.max(axis=-1), 0.0), 0.0)
 
 
-def basic_epsilon(epsilon: float, times: int) -> float:
-    """epsilon of `times` releases of `epsilon` each: they add, and so do their deltas.
-
-    >>> basic_epsilon(0.25, times=8)
-    2.0
-    """
-    return integer("times", times, at_least=1) * positive("epsilon", epsilon)
-
-
 def advanced_epsilon(epsilon: float, times: int, slack: float) -> float:
     """epsilon of `times` adaptive releases of `epsilon` each, beside the sum of their deltas and a further `slack`.
 
-    epsilon sqrt(2 k ln(1/slack)) + k epsilon (e^epsilon - 1), as published: more than `basic_epsilon` for few releases
-    or large epsilon. epsilon: > 0, at most 700. slack: in (0, 1).
+    epsilon sqrt(2 k ln(1/slack)) + k epsilon (e^epsilon - 1), as published: more than k epsilon, the plain sum, for
+    few releases or large epsilon. epsilon: > 0, at most 700. slack: in (0, 1).
 
     Source: Dwork, Rothblum and Vadhan 2010, Theorem III.3 (constants explicit).
 

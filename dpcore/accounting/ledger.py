@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 
 from ..core.arrays import Array
-from ..core.cache import SharedCache
+from ..core.cache import shared
 from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer, positive
-from .composition import advanced_epsilon, basic_epsilon
+from .composition import advanced_epsilon
 from .gaussian import gaussian_epsilon, gaussian_mu
 from .lecture import lecture_multiplier, lecture_subsampled_epsilon
 from .subsampled_rdp import subsampled_epsilon, subsampled_multiplier
@@ -73,10 +73,7 @@ class EpsilonCurve:
     reason: str = ""
 
 
-_ledgers: SharedCache[tuple[EpsilonCurve, ...]] = SharedCache(256)
-_noises: SharedCache[dict[NoiseSource, tuple[Array, Array]]] = SharedCache(64)
-
-
+@shared(256)
 def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
     """epsilon of `run` after each of `steps`, by every accounting that applies; cached, do not change the arrays.
 
@@ -91,12 +88,8 @@ def ledger_of(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
     >>> [f"{curve.epsilon[-1]:.2g}" for curve in ledger_of(Run(2000, 1, 100.0, 1e-6), (1, 2000**2))]
     ['2.2e+02', '0.61', '0.97', '0.078', '0.078']
     """
-    return _ledgers.get((run, steps), lambda: _ledger(run, steps))
-
-
-def _ledger(run: Run, steps: tuple[int, ...]) -> tuple[EpsilonCurve, ...]:
     step_losses = [_step_loss(run, run.delta / (run.rate * times)) for times in steps]
-    basic = np.array([basic_epsilon(loss, times) for loss, times in zip(step_losses, steps, strict=True)])
+    basic = np.array([times * loss for loss, times in zip(step_losses, steps, strict=True)])
     curves = [
         EpsilonCurve("basic", basic),
         EpsilonCurve("advanced", np.array([_advanced(run, times) for times in steps])),
@@ -159,6 +152,7 @@ def tight_multiplier(budget: Budget, n: int, batch: int, steps: int) -> float:
     return subsampled_multiplier(budget, batch / n, steps, "poisson")
 
 
+@shared(64)
 def noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSource, tuple[Array, Array]]:
     """(epsilon, noise multiplier) of n^2 steps on one record each, for epsilon from low to high; cached.
 
@@ -168,10 +162,6 @@ def noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSou
     >>> {kind: len(epsilon) for kind, (epsilon, z) in noise_curves(500, 1e-6, 0.1, 10.0).items()}
     {'published': 12, 'uniform': 12, 'poisson': 12}
     """
-    return _noises.get((n, delta, low, high), lambda: _noise_curves(n, delta, low, high))
-
-
-def _noise_curves(n: int, delta: float, low: float, high: float) -> dict[NoiseSource, tuple[Array, Array]]:
     end = min(high, math.nextafter(2.0 * math.sqrt(-math.log(delta)), 0.0))
     asked = np.geomspace(low, end, _POINTS)
     asked[-1] = end

@@ -112,7 +112,8 @@ def subsampled_epsilon(z: float, rate: float, times: int, delta: float, sampling
     1.0
     """
     z, rate, sampling = _checked(z, rate, sampling)
-    return _rounded_up(_epsilon(z, rate, integer("times", times, at_least=1), _positive_delta(delta), sampling))
+    times, delta = integer("times", times, at_least=1), _positive_delta(delta)
+    return _rounded_up(_best_order(z, rate, times, delta, sampling)[1])
 
 
 def subsampled_delta(z: float, rate: float, times: int, epsilon: Array, sampling: Sampling) -> Array:
@@ -154,7 +155,7 @@ def subsampled_multiplier(budget: Budget, rate: float, times: int, sampling: Sam
         return math.log(_rounded_up(cost) / budget.epsilon)
 
     def at_best(log_z: float) -> float:
-        return over(_epsilon(math.exp(log_z), rate, times, delta, sampling))
+        return over(_best_order(math.exp(log_z), rate, times, delta, sampling)[1])
 
     # The central limit of the Poisson pair, mu = q sqrt(T) sqrt(4 sinh(1 / z^2)), is near; mu here by zCDP.
     surprise = -math.log(delta)
@@ -203,10 +204,6 @@ def _crossing(falling: Callable[[float], float], start: float, enough: float) ->
         else:
             high, at_high = x, -risen
     return high
-
-
-def _epsilon(z: float, rate: float, times: int, delta: float, sampling: Sampling) -> float:
-    return _best_order(z, rate, times, delta, sampling)[1]
 
 
 def _best_order(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+Cancelled = Callable[[], bool]
+
 
 def never() -> bool:
     """Nobody cancels; a function of the module, so that it reaches other processes."""

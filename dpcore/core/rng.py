@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
+
+Generators = Sequence[np.random.Generator]
 
 
 def generator(seed: int, key: str, repetition: int) -> np.random.Generator:

@@ -18,9 +18,11 @@ from ..accounting.gaussian import gaussian_mu
 from ..accounting.tradeoff import GaussianCurve, TradeoffCurve, ZcdpCurve
 from ..accounting.zcdp import zcdp_rho
 from ..core.arrays import Array
+from ..core.cancel import Cancelled
 from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NoiseLaw, NotApplicable, Unconverged
 from ..core.records import Data
+from ..core.rng import Generators
 from ..core.sets import ConvexSet, SetName, get_set
 from ..core.specification import Spec
 from ..core.validation import integer, one_of
@@ -182,7 +184,7 @@ class Mechanism(abc.ABC):
     def prepare(self, plan: Plan, data: Data, start: Array | None = None) -> Prepared:
         """Non-private work; `start` is a warm start. Refuses records that break the plan's promise, and Unconverged."""
 
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
+    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Cancelled) -> list[Prepared]:
         """`prepare` for plans that may differ in budget and lam: one solve for each distinct lam.
 
         lam falls from solve to solve, and each starts where the last two point in log lam. cancelled: asked before each
@@ -207,19 +209,15 @@ class Mechanism(abc.ABC):
         return self.release_many(plan, prepared, [rng])[0]
 
     @abc.abstractmethod
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, one per generator, shape [len(rngs), r]; as `release` one by one, up to rounding."""
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """All that an observer of the run sees, one row per generator: by default the releases themselves."""
         return self.release_many(plan, prepared, rngs)
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """2 len(rngs) releases of each plan, at display accuracy and never to be published: what curves are means of.
 
@@ -312,7 +310,7 @@ class AdditiveMechanism(Mechanism):
     Whole curves over epsilon then share one product of the data with the directions (see `dpcore.experiments.metrics`).
     """
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         # In place: with many columns a vector is large beside the records.
         releases = self.law.directions(plan.spec.p, len(prepared.theta), rngs)
@@ -360,5 +358,5 @@ class ReadingMechanism(Mechanism):
         """The records in the form in which releases read them."""
         return data
 
-    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Callable[[], bool]) -> list[Prepared]:
+    def prepare_many(self, plans: Sequence[Plan], data: Data, cancelled: Cancelled) -> list[Prepared]:
         return [self.prepare(plans[0], data)] * len(plans)

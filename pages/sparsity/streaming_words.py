@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpcore import Budget, theory
+from dpcore import Budget
 from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret
 from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
+from dpcore.theory import sampling_and_regret as theory
 from pages.ui.code import call
 from pages.ui.html import readable
 from pages.ui.numbers import amount, rounded

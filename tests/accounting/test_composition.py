@@ -136,7 +136,7 @@ def test_bounded_range_inverts_and_basic_composition_wins_for_few_choices(epsilo
     eta = zcdp.bounded_range_eta(Budget(epsilon, delta), times)
     assert zcdp.bounded_range_eta(Budget(epsilon), times) == epsilon / times <= eta
     spent = zcdp.zcdp_epsilon(zcdp.bounded_range_rho(eta, times), delta)
-    assert min(spent, composition.basic_epsilon(eta, times)) <= epsilon * (1 + 1e-8) + 1e-8
+    assert min(spent, times * eta) <= epsilon * (1 + 1e-8) + 1e-8
 
 
 # Basic and advanced composition, the lecture's formulas
@@ -154,7 +154,7 @@ def randomised_response_delta(epsilon, times, total):
 @pytest.mark.parametrize("epsilon, times", [(0.01, 1000), (0.1, 100), (0.5, 20), (1.0, 5)])
 def test_composition_covers_randomised_response(epsilon, times):
     """The worst pure mechanism; a quarter of the advanced epsilon would not cover it."""
-    assert randomised_response_delta(epsilon, times, composition.basic_epsilon(epsilon, times)) <= 1e-12
+    assert randomised_response_delta(epsilon, times, times * epsilon) <= 1e-12
     assert randomised_response_delta(epsilon, times, composition.advanced_epsilon(epsilon, times, 1e-4)) <= 1e-4
     assert randomised_response_delta(epsilon, times, 0.25 * composition.advanced_epsilon(epsilon, times, 1e-4)) > 1e-4
 
@@ -175,7 +175,6 @@ def test_composition_grows_with_epsilon_and_times_and_falls_with_slack(epsilon, 
     assert composition.advanced_epsilon(1.01 * epsilon, times, slack) > base
     assert composition.advanced_epsilon(epsilon, times + 1, slack) > base
     assert composition.advanced_epsilon(epsilon, times, 1.01 * slack) < base
-    assert composition.basic_epsilon(epsilon, times + 1) > composition.basic_epsilon(epsilon, times)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +229,7 @@ def test_what_needs_delta_says_so(call):
         (lambda: zcdp.bounded_range_rho(-1.0), "eta must be a finite number > 0, got -1.0"),
         (lambda: zcdp.bounded_range_rho(1.0, 0), "times must be an integer >= 1, got 0"),
         (lambda: zcdp.bounded_range_eta(Budget(1.0), 2.5), "times must be an integer >= 1, got 2.5"),
-        (lambda: composition.basic_epsilon(math.nan, 1), "epsilon must be a finite number > 0, got nan"),
+        (lambda: composition.advanced_epsilon(math.nan, 1, 0.1), "epsilon must be a finite number > 0, got nan"),
         (lambda: composition.advanced_epsilon(0.1, 10, 0.0), r"slack must be in \(0, 1\), got 0.0"),
         (lambda: composition.advanced_epsilon(701.0, 10, 0.1), "epsilon must be at most 700, got 701.0"),
         (lambda: lecture.lecture_multiplier(1, Budget(1.0, 0.1)), "n must be an integer >= 2, got 1"),

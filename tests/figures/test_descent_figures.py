@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Axis, Experiment, NotApplicable, Problem, data, theory
+from dpcore import Axis, Experiment, NotApplicable, Problem, data
 from dpcore.accounting import lecture
 from dpcore.core.losses import get_loss
 from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, descent_cost_figure
@@ -16,6 +16,7 @@ from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
+from dpcore.theory import gradient_descent as theory
 
 from ..flat_fields import experiment_of
 

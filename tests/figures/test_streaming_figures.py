@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import theory
 from dpcore.core.privacy import Budget
 from dpcore.figures.sparsity.streaming import play_figure, regret_figure
 from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED
 from dpcore.studies.sparsity.streaming import regret as streaming
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
+from dpcore.theory import sampling_and_regret as theory
 
 BUDGET = {"epsilon": 4.0, "delta": 1e-4, "repetitions": 10, "seed": 2}
 GRID, HEIGHT = (20, 60, 200), 430

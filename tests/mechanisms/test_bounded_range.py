@@ -14,10 +14,10 @@ from dpcore.core.losses import get_loss
 from dpcore.mechanisms.simplex import weight_range as bounded_range
 from dpcore.mechanisms.simplex.weight_range import (
     WeightRange,
+    lam_of_eta,
     largest_eta,
     most_draws,
     price,
-    smallest_lam,
     smallest_n,
     weight_range,
 )
@@ -248,7 +248,7 @@ def test_the_price_covers_exact_compositions(eta, m, delta):
 def test_the_smallest_lam_and_n_are_the_smallest(key, budget):
     spec = spec_for(key, 400, lam=0.01)
     for m in (1, 5, 400):
-        lam = smallest_lam(spec, budget, m)
+        lam = lam_of_eta(weight_range(spec), largest_eta(budget, m))
         found = weight_range(spec)
         assert most_draws(found.eta(lam), budget) == m
         assert most_draws(found.eta(lam * (1 - 1e-6)), budget) == m - 1
@@ -260,5 +260,5 @@ def test_the_smallest_lam_and_n_are_the_smallest(key, budget):
 def test_where_no_lam_and_no_n_will_do_they_say_so():
     spec = spec_for("linear", 10, lam=1e-9)
     with pytest.raises(NotApplicable, match="no lam between 1e-100 and 1e100 makes one draw's range 1e-14"):
-        smallest_lam(spec, Budget(1e-8), 10**6)
+        lam_of_eta(weight_range(spec), largest_eta(Budget(1e-8), 10**6))
     assert smallest_n(spec, Budget(1e-6)) is None

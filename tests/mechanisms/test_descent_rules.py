@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec, theory
+from dpcore import Budget, Data, Domain, NotApplicable, Plan, Spec
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
@@ -16,6 +16,7 @@ from dpcore.mechanisms.gradient.base import descent_of, terrain
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.mechanisms.gradient.schedules import RULES
 from dpcore.solvers import minimise_in_ball
+from dpcore.theory import gradient_descent as theory
 from tests.problems import BALL, PROBLEMS, for_loss, random_records
 
 SMOOTH = [key for key in BALL if math.isfinite(get_loss(key).curvature_bound)]

@@ -312,7 +312,7 @@ def test_what_carries_no_guarantee_is_refused_with_the_reason():
         FrankWolfeGeneral().calibrate(Spec("squared", 50, 4, 0.1, set=Box()), BUDGET)
     with pytest.raises(NotApplicable, match=r"Theorem 2\.6 asks for"):
         plan_for(n=2, T="published")
-    with pytest.raises(ValueError, match="p must be 3 as in the set's vertices, got 4"):
+    with pytest.raises(ValueError, match="vertices of set must have length p = 4, got 3"):
         plan_for(CORNERS)
     for T in (1, 0, 2.5, True, "best", 10_001):
         with pytest.raises(ValueError, match="T must be"):

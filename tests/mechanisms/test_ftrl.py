@@ -11,10 +11,11 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 import dpcore
-from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
+from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting import zcdp
 from dpcore.mechanisms.base import PreparedRecords
 from dpcore.mechanisms.simplex.ftrl import FTRL, log_weights, play
+from dpcore.theory import sampling_and_regret as theory
 from tests.nights import each
 
 BUDGETS = (Budget(1.0, 1e-5), Budget(0.3), Budget(8.0, 1e-3))

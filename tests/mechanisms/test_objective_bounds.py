@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 import dpcore
-from dpcore import Budget, Data, Plan, Spec, theory
+from dpcore import Budget, Data, Plan, Spec
 from dpcore.core.losses import get_loss
 from dpcore.data import load
+from dpcore.theory import erm
 from tests.problems import PROBLEMS, for_loss
 
 FALSE_ALARM = 1e-6
@@ -153,5 +154,5 @@ def test_rates_are_shapes_with_the_printed_exponents():
     assert exponents("objective_gamma", "epsilon", 1.0, 2.0) == pytest.approx([-1.0])
     growth = math.log(256 * math.log(256) / (64 * math.log(64))) / math.log(4.0)
     assert exponents("objective_gamma", "p", 64, 256) == pytest.approx([growth])
-    value = theory.published_objective_rate(1.0, 1.0, 10_000, 2.0, Budget(1.0, 1e-6))
+    value = erm.published_objective_rate(1.0, 1.0, 10_000, 2.0, Budget(1.0, 1e-6))
     assert value == pytest.approx(math.log(10_000) ** 2 * 2.0 * math.sqrt(math.log(1e6) + 1.0) / 100.0)

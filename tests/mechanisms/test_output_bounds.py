@@ -9,9 +9,9 @@ from scipy import optimize, stats
 
 import dpcore
 from dpcore import Budget, Data
-from dpcore import theory as formulas
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.losses import get_loss
+from dpcore.theory import erm
 from tests.nights import each
 from tests.problems import LINEAR, PROBLEMS, for_loss
 
@@ -115,7 +115,7 @@ def test_the_noise_bound_is_not_slack_by_a_constant():
     zero, one = np.zeros(1), np.ones(1)
     for R, scale, share in ((1.0, 1e-3, 1.0), (1.0, 1e3, 0.5), (3.0, 1e-3, 1.0), (3.0, 1e3, 0.5)):
         excess = loss.gaussian_mean(zero, one, np.array([R * scale]))[0] - math.log(2)
-        bound = formulas.noise_excess(1.0, 0.25, R, scale * math.sqrt(2 / math.pi), scale**2)
+        bound = erm.noise_excess(1.0, 0.25, R, scale * math.sqrt(2 / math.pi), scale**2)
         assert excess <= bound * (1 + 1e-2) and excess == pytest.approx(share * bound, rel=1e-2)
 
 
@@ -145,11 +145,7 @@ def test_lam_population_minimises_the_population_bound(noise, epsilon):
         plan = dpcore.calibrate(noise, lam=math.exp(log_lam), **facts)
         scale = plan.scale / plan.ledger[0].sensitivity * 2 * R / (n * plan.spec.lam)
         spread = R * scale * plan.mechanism.law.reach(p)[0]
-        return (
-            spread
-            + formulas.stability(1.0, R, n, plan.spec.lam)
-            + formulas.regularisation_bias(plan.spec.lam, B, np.inf)
-        )
+        return spread + erm.stability(1.0, R, n, plan.spec.lam) + erm.regularisation_bias(plan.spec.lam, B, np.inf)
 
     best = optimize.minimize_scalar(bound, bounds=(-12, 5), method="bounded", options={"xatol": 1e-9})
     plan = dpcore.calibrate(noise, lam="population", **facts)

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import dpcore
-from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
+from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.gaussian import gaussian_mu, hockey_stick
 from dpcore.core.losses import get_loss
 from dpcore.core.sets import Ball, Box, GroupL1Ball, L1Ball, LqBall, Simplex, norm_ball
 from dpcore.mechanisms.gradient.phased_sgd import PhasedSGD, descender_of, eta_of, land_of, phases_of
 from dpcore.solvers.descent.phased_sgd import Descender, Phase
+from dpcore.theory import gradient_descent as theory
 from tests.phased import BUDGET, dense, dual, every_loss, every_p, plan_for, rngs_of, upper
 from tests.problems import KINKED
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse, stats
 
 import dpcore
-from dpcore import Budget, Data, Domain, NotApplicable, Spec, theory
+from dpcore import Budget, Data, Domain, NotApplicable, Spec
 from dpcore.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpcore.accounting.zcdp import zcdp_epsilon, zcdp_rho
 from dpcore.core.losses import get_loss
@@ -16,6 +16,7 @@ from dpcore.core.sets import Ball, LqBall, dual_order, kappa_lq, length, norm_ba
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe, runs_of
 from dpcore.solvers.frank_wolfe import tree
 from dpcore.solvers.frank_wolfe.tree import Tree, nodes, tree_of
+from dpcore.theory import frank_wolfe as theory
 
 KEY = "tree_frank_wolfe"
 BUDGET = Budget(1.0, 1e-6)

@@ -18,7 +18,7 @@ from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomi
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
-from dpcore.theory import published_output_rate
+from dpcore.theory.erm import published_output_rate
 from pages.perturbation import captions as captions_of
 from pages.perturbation import words, zero
 from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE

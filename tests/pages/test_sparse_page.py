@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore.figures.sparsity.simplex import draws_figure
-from dpcore.mechanisms.simplex.calibration import published_epsilon
+from dpcore.mechanisms.simplex.weight_range import published_epsilon
 from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, published_draws, single_release
 from dpcore.studies.sparsity.streaming import regret
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES

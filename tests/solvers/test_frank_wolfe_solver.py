@@ -7,12 +7,12 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from dpcore import theory
 from dpcore.core.losses import get_loss
 from dpcore.core.records import Data
 from dpcore.core.sets import L1Ball, Simplex
 from dpcore.solvers.frank_wolfe import objectives
 from dpcore.solvers.frank_wolfe import vertices as fw
+from dpcore.theory import frank_wolfe as theory
 
 N, R, IDLE, SIZE = 60, 9, 5, 1.7
 RUNS = [fw.Run(2, 0.05, 1), fw.Run(90, 0.02, 0), fw.Run(41, 0.2, 1), fw.Run(90, 0.0005, 2), fw.Run(65, 5.0, 0)]

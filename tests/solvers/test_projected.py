@@ -10,7 +10,7 @@ from dpcore.core.losses import get_loss
 from dpcore.solvers import minimise_in_ball
 from dpcore.solvers.descent.noisy_sgd import noisy_descent
 from dpcore.solvers.descent.non_private import checkpoints, projected_gd, projected_sgd
-from dpcore.theory import averaged_bound, last_iterate_bound, smooth_bound
+from dpcore.theory.gradient_descent import averaged_bound, last_iterate_bound, smooth_bound
 from tests.problems import PROBLEMS, for_loss
 
 RADIUS = 2.0

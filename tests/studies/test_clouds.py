@@ -11,7 +11,7 @@ from dpcore.core.rng import generator
 from dpcore.experiments.metrics import risk
 from dpcore.studies.perturbation.published_rates import rate_shape
 from dpcore.studies.perturbation.release_scatter import Scene, clouds
-from dpcore.theory import published_output_rate
+from dpcore.theory.erm import published_output_rate
 
 KEYS = ("output_gaussian", "objective_gaussian", "output_gamma", "objective_gamma")
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import hadamard
 
 import dpcore
-from dpcore import Budget, Domain, Spec, data, theory
+from dpcore import Budget, Domain, Spec, data
 from dpcore.core.losses import get_loss
 from dpcore.core.power_law import power_law
 from dpcore.core.records import Data
@@ -19,6 +19,7 @@ from dpcore.solvers import minimise_on_set
 from dpcore.solvers.frank_wolfe import vertices as fw
 from dpcore.studies.sparsity.l1 import curves, single_run
 from dpcore.studies.sparsity.l1 import data as problem
+from dpcore.theory import frank_wolfe as theory
 
 SHARED = {"epsilon": 1.0, "delta": 1e-6, "radius": 1.0, "accounting": "tight", "seed": 7, "repetitions": 8}
 LEAST_PEOPLE = 1_000  # below, few steps are affordable

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcore import Budget, Data, Domain, Spec, theory
+from dpcore import Budget, Data, Domain, Spec
 from dpcore.mechanisms.simplex.ftrl import FTRL, log_weights, play
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES, counterexample_regret, stream
+from dpcore.theory import sampling_and_regret as theory
 
 every = pytest.mark.parametrize("key", ADVERSARIES)
 

@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import Problem, data, theory
+from dpcore import Problem, data
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
 from dpcore.solvers.descent.noisy_sgd import noisy_descent
 from dpcore.studies.perturbation.non_private_descent import work
+from dpcore.theory import gradient_descent as theory
 
 N, P, SEED = 30, 3, 4
 PROBLEM = Problem("synthetic", N, P, seed=SEED)

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dpcore import Budget, theory
+from dpcore import Budget
 from dpcore.core.losses import get_loss
 from dpcore.mechanisms.gradient.phased_sgd import land_of
+from dpcore.theory import gradient_descent as theory
 from tests.phased import dense, every_p, plan_for, rngs_of, upper
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ... import theory
 from ...accounting.gaussian import gaussian_epsilon, gaussian_mu
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event
+from ...core.rng import Generators
 from ...core.sets import L1Ball, Polytope, Simplex
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
 from ...solvers.frank_wolfe.noisy_gradient import GaussianBest, descend_noisy
+from ...theory import frank_wolfe as theory
 from ..base import (
     Drawn,
     GaussianGuarantee,
@@ -30,7 +31,7 @@ from ..base import (
 )
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
-from .step_count import ProblemConstants, auto_T, best_T, check_problem, check_T, published_general_T, terrain
+from .step_count import ProblemConstants, auto_T, best_T, check_problem, check_T, published_T, terrain
 
 _SOURCE = "Talwar, Thakurta and Zhang 2015, Theorem 2.6"
 
@@ -65,9 +66,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         help="which proof sets the noise: exact Gaussian accounting, or the published order (reconstructed constant)",
     )
     T: int | str = knob(
-        "auto",
-        check=check_T,
-        help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2',
+        "auto", check=check_T, help='theta_T is released, after T - 1 steps: "auto", "bound", "published" or T >= 2'
     )
 
     key: str = dc.field(default="frank_wolfe_general", init=False, repr=False)
@@ -79,14 +78,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
     usual_loss = "squared"
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason.
-
-        The plan's mechanism has the T that was chosen, so that it makes the same steps at whatever the plan spends.
-        """
         check_problem(self.key, spec)
-        shape = spec.shape
-        if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
-            raise ValueError(f"p must be {shape.table.shape[1]} as in the set's vertices, got {spec.p}")
         spec, mu = dc.replace(spec, lam=0.0, radius=spec.size), gaussian_mu(budget)
         T = self._chosen_T(spec, budget, mu)
         sensitivity, scale = 2.0 * largest_gradient(spec) / spec.n, float(self._scale(spec, budget, mu, np.array(T)))
@@ -94,6 +86,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         spent = budget
         if self.accounting == "published":
             spent = Budget(gaussian_epsilon(sensitivity * math.sqrt(T - 1) / scale, budget.delta), budget.delta)
+        # With T written down, an audit of what was spent has the same steps.
         return Plan(dc.replace(self, T=T), spec, budget, spent, (event,), T - 1, self.noise, scale, tol=0.0)
 
     def _scale(self, spec: Spec, budget: Budget, mu: float, T: Array) -> Array:
@@ -109,7 +102,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         land = _terrain(spec)
         if self.T == "published":
             extent = largest_gradient(spec) * _width(spec)
-            return published_general_T(self.key, land.curvature, extent, spec.n, budget.epsilon)
+            return published_T(self.key, "Theorem 2.6", land.curvature, extent, spec.n, budget.epsilon)
         best = best_T(land, lambda T: self._scale(spec, budget, mu, T) * _width(spec))
         return best if self.T == "bound" else auto_T(best)
 
@@ -131,17 +124,13 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
             Bound("excess_empirical_risk", "rate", rate, "expectation", _SOURCE, within),
         )
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         risk = fw.risk_of(get_loss(plan.spec.loss), records_of(prepared))
         return noisy_models(risk, [plan], rngs, width=len(prepared.theta))[0]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent."""
         risk = fw.risk_of(get_loss(plans[0].spec.loss), records_of(prepared[0]))
@@ -150,7 +139,7 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
         thetas = noisy_models(risk, plans, streams, cancelled=cancelled)
         return Drawn(noisy_models(risk, quiet, streams[:1], cancelled=cancelled)[:, 0], thetas)
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy gradient of every step, [len(rngs), (T - 1) p]: they tell all iterates and the release.
 
         With all columns stored, those of the run that `release` makes of the same generator.
@@ -191,48 +180,27 @@ class FrankWolfeGeneral(GaussianGuarantee, ReadingMechanism):
 
 
 def noisy_models(
-    risk: fw.Risk,
-    plans: Sequence[Plan],
-    rngs: Sequence[np.random.Generator],
-    *,
-    width: int = 0,
-    cancelled: Callable[[], bool] = lambda: False,
+    risk: fw.Risk, plans: Sequence[Plan], rngs: Generators, *, width: int = 0, cancelled: Cancelled = never
 ) -> Array:
     """theta_T of every plan with the noise of every generator, [len(plans), len(rngs), width].
 
-    plans: of one problem, apart from p, T and the noise; each p at least the columns of the risk, beyond which records
-    are 0. All plans meet the same noise in the columns of the risk. width: how many columns of the models to give, at
-    most p; 0 for those of the risk.
+    plans: of one problem, apart from T and the noise; p is at least the columns of the risk, beyond which records are
+    0. All plans meet the same noise. width: how many columns of the models to give, at most p; 0 for those of the risk.
     """
     width, shape = width or risk.active, plans[0].spec.shape
-    together: dict[int, list[int]] = {}
-    for k, plan in enumerate(plans):
-        # On the L1 ball p only says how many columns are idle.
-        together.setdefault(0 if isinstance(shape, L1Ball) else plan.spec.p, []).append(k)
-    models = np.empty((len(plans), len(rngs), width))
     descend = _descend_on_vertices if isinstance(shape, L1Ball | Simplex) else _descend_anywhere
-    for done, group in enumerate(together.values(), start=1):
-        # The last group moves the caller's generators on, those before it copies of them.
-        own = rngs if done == len(together) else copy.deepcopy(list(rngs))
-        found = descend(risk, [plans[k] for k in group], own, width=width, cancelled=cancelled)
-        models[group] = found.reshape(len(group), len(rngs), width)
-    return models
+    found = descend(risk, plans, rngs, width=width, cancelled=cancelled)
+    return found.reshape(len(plans), len(rngs), width)
 
 
 def _descend_on_vertices(
-    risk: fw.Risk,
-    plans: Sequence[Plan],
-    rngs: Sequence[np.random.Generator],
-    *,
-    width: int,
-    cancelled: Callable[[], bool],
+    risk: fw.Risk, plans: Sequence[Plan], rngs: Generators, *, width: int, cancelled: Cancelled
 ) -> Array:
     """A run for each plan and generator, plan after plan: [len(plans) len(rngs), width]."""
     spec, size = plans[0].spec, plans[0].spec.size or 1.0
-    start, R = _start(spec)[:1].repeat(max(width, risk.active)), len(rngs)
-    runs = [fw.Run(plan.steps + 1, size * plan.scale, k * R + i) for k, plan in enumerate(plans) for i in range(R)]
-    idle = [plan.spec.p - risk.active for plan in plans]
-    choice = GaussianBest(rngs, idle, signed=isinstance(spec.shape, L1Ball))
+    start = _start(spec)[:1].repeat(max(width, risk.active))
+    runs = [fw.Run(plan.steps + 1, size * plan.scale, i) for plan in plans for i in range(len(rngs))]
+    choice = GaussianBest(rngs, spec.p - risk.active, signed=isinstance(spec.shape, L1Ball))
     chosen = fw.descend(risk, runs, choice, size=size, start=start[: risk.active], cancelled=cancelled)
     return fw.models(chosen, runs, size, start[:width], width)
 
@@ -240,25 +208,17 @@ def _descend_on_vertices(
 def _descend_anywhere(
     risk: fw.Risk,
     plans: Sequence[Plan],
-    rngs: Sequence[np.random.Generator],
+    rngs: Generators,
     *,
     width: int = 0,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = never,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
     """The same, with noise in all p columns."""
     spec = plans[0].spec
     runs = [fw.Run(plan.steps + 1, plan.scale, i) for plan in plans for i in range(len(rngs))]
-    thetas = descend_noisy(
-        risk,
-        runs,
-        spec.shape,
-        rngs,
-        size=spec.size or 1.0,
-        start=_start(spec),
-        cancelled=cancelled,
-        watch=watch,
-    )
+    size, start = spec.size or 1.0, _start(spec)
+    thetas = descend_noisy(risk, runs, spec.shape, rngs, size=size, start=start, cancelled=cancelled, watch=watch)
     return thetas[:, : width or spec.p]
 
 

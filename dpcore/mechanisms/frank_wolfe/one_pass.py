@@ -5,26 +5,28 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import digamma
 
-from ... import theory
 from ...accounting.attack_limits import varied_range_attack_limit
 from ...accounting.tradeoff import TradeoffCurve, choices_curve, summed_curve
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.sets import Polytope
 from ...core.specification import Domain, Spec
 from ...core.validation import integer
 from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_walk, tree_walk
 from ...solvers.frank_wolfe.tree import Tree, tree_of
 from ...solvers.frank_wolfe.vertex_selection import Best, Choice, Exponential, NoisyBest
+from ...theory import frank_wolfe as theory
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..plan import Plan
 from ..worst_pairs import flipped_label
@@ -45,7 +47,7 @@ from .one_pass_sensitivity import (
     tree_scales,
     tree_weight,
 )
-from .vertex_runs import check_polytope, is_signed, records_on_vertices, size_of, start_of, telling_record
+from .vertex_runs import check_polytope, idle_columns, is_signed, records_on_vertices, start_of, telling_record
 
 _SOURCE = "Bassily, Guzman and Nandi 2021"
 _AUDITED_T = 3
@@ -191,55 +193,38 @@ class PolyhedralFrankWolfe(ReadingMechanism):
         """For a list of vertices, the products of the records with them are the columns."""
         return records_on_vertices(spec, data)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         return _models(plan, self._run(plan, prepared, rngs), prepared)
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The vertex of every choice, [len(rngs), steps]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
         check_certificate(prepared.distance, plan)
         walked = self._run(plan, prepared, rngs)
         return walked.signs * (walked.columns + 1.0)
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         seeds = [seed for rng in rngs for seed in rng.integers(1 << 63, size=2)]
         centres, thetas = [], []
         for plan, side in zip(plans, prepared, strict=True):
-            quiet = Best(_idle(plan.spec, side), signed=is_signed(plan.spec))
+            quiet = Best(idle_columns(plan.spec, records_of(side)), signed=is_signed(plan.spec))
             centres.append(_models(plan, self._walk(plan, side, quiet, 1, cancelled), side)[0])
             streams = [np.random.default_rng(seed) for seed in seeds]
             thetas.append(_models(plan, self._run(plan, side, streams, cancelled), side))
         return Drawn(np.stack(centres), np.stack(thetas))
 
-    def _run(
-        self,
-        plan: Plan,
-        prepared: Prepared,
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool] = lambda: False,
-    ) -> Walked:
+    def _run(self, plan: Plan, prepared: Prepared, rngs: Generators, cancelled: Cancelled = never) -> Walked:
         law = Exponential if plan.noise == "gumbel" else NoisyBest
-        choice = law(rngs, _idle(plan.spec, prepared), signed=is_signed(plan.spec))
+        choice = law(rngs, idle_columns(plan.spec, records_of(prepared)), signed=is_signed(plan.spec))
         return self._walk(plan, prepared, choice, len(rngs), cancelled)
 
-    def _walk(
-        self,
-        plan: Plan,
-        prepared: Prepared,
-        choice: Choice,
-        count: int,
-        cancelled: Callable[[], bool] = lambda: False,
-    ) -> Walked:
+    def _walk(self, plan: Plan, prepared: Prepared, choice: Choice, count: int, cancelled: Cancelled = never) -> Walked:
         spec, data, course = plan.spec, records_of(prepared), self._course(plan.spec, plan.requested)
         width = data.active if isinstance(spec.shape, Polytope) else len(prepared.theta)
-        walk = Walk(get_loss(spec.loss), data, start_of(spec, width), size_of(spec), count, choice, cancelled)
+        walk = Walk(get_loss(spec.loss), data, start_of(spec, width), spec.size or 1.0, count, choice, cancelled)
         route, noise = course.route, plan.scale * course.shares
         if isinstance(route, Tree):
             return tree_walk(walk, route, noise)
@@ -247,8 +232,8 @@ class PolyhedralFrankWolfe(ReadingMechanism):
 
     def _follow(self, plan: Plan, prepared: Prepared, walked: Walked, *, keep: bool) -> Followed:
         """The walk along given vertices on these records."""
-        signed = is_signed(plan.spec)
-        follower = Followed(walked.columns, walked.signs, _idle(plan.spec, prepared), signed=signed, keep=keep)
+        idle = idle_columns(plan.spec, records_of(prepared))
+        follower = Followed(walked.columns, walked.signs, idle, signed=is_signed(plan.spec), keep=keep)
         self._walk(plan, prepared, follower, len(walked.columns))
         return follower
 
@@ -278,7 +263,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
 
         Along the vertices that the first of the two takes without noise.
         """
-        quiet = Best(_idle(plan.spec, zero), signed=is_signed(plan.spec))
+        quiet = Best(idle_columns(plan.spec, records_of(zero)), signed=is_signed(plan.spec))
         path = self._walk(plan, zero, quiet, 1)
         seen = [self._follow(plan, side, path, keep=True).scores for side in (zero, one)]
         halves = [0.5 * float(np.ptp(b - a)) for a, b in zip(*seen, strict=True)]
@@ -347,11 +332,6 @@ def _laplace_cost(course: _Course, delta: float) -> Budget:
     """Each choice is (2 s / b)-DP: by the sum or by zCDP."""
     summed = 2.0 * course.weight.total / course.scale
     return Budget(min(summed, zcdp_epsilon(2.0 * (course.weight.root / course.scale) ** 2, delta)), delta)
-
-
-def _idle(spec: Spec, prepared: Prepared) -> int:
-    """Columns that are not stored; a list of vertices has none."""
-    return 0 if isinstance(spec.shape, Polytope) else spec.p - records_of(prepared).active
 
 
 def _models(plan: Plan, walked: Walked, prepared: Prepared) -> Array:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import theory
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.sets import L1Ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ...theory import frank_wolfe as theory
 from ..noise.rounding import ROUNDED_UP
 from .step_count import terrain
 
@@ -178,10 +178,6 @@ class Stream:
     batch: int
     count: int
     step: float
-
-    @property
-    def used(self) -> int:
-        return self.first + self.batch * self.count
 
     @property
     def choices(self) -> int:

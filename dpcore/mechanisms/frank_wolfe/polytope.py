@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import digamma, logsumexp
 
-from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
-from ...accounting.composition import advanced_step, basic_epsilon
+from ...accounting.composition import advanced_step
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta, zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe import vertices as fw
+from ...theory import frank_wolfe as theory
 from ...theory import lower_bounds
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
@@ -35,7 +37,6 @@ from .vertex_runs import (
     records_on_vertices,
     risk_behind,
     share_at,
-    size_of,
     start_of,
     telling_record,
     vertex_scores,
@@ -87,9 +88,7 @@ class FrankWolfePolytope(ReadingMechanism):
         help="which noise and which proof: Gumbel and the tightest here, Laplace as printed, or four times that",
     )
     T: int | str = knob(
-        "auto",
-        check=check_T,
-        help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2',
+        "auto", check=check_T, help='theta_T is released, after T - 1 choices: "auto", "bound", "published" or T >= 2'
     )
 
     key: str = dc.field(default="frank_wolfe_polytope", init=False, repr=False)
@@ -138,7 +137,7 @@ class FrankWolfePolytope(ReadingMechanism):
             return self.T
         land = land_of(spec)
         if self.T == "published":
-            return published_T(self.key, land, spec.n, budget.epsilon)
+            return published_T(self.key, "Theorem 2.5", land.curvature, land.extent, spec.n, budget.epsilon)
         best = best_T(land, lambda T: self._selection(spec, self._scale(spec, budget, T)))
         return best if self.T == "bound" else auto_T(best)
 
@@ -158,7 +157,7 @@ class FrankWolfePolytope(ReadingMechanism):
     def _spent(self, event: Event, budget: Budget) -> Budget:
         eta = _range(event.noise, event.scale, event.sensitivity)
         if event.noise == "gumbel":
-            summed = basic_epsilon(eta, event.times)
+            summed = event.times * eta
             return Budget(min(summed, budget.epsilon)) if summed <= budget.epsilon else budget
         each = 0.5 * eta
         summed, composed = event.times * each, zcdp_epsilon(0.5 * event.times * each**2, budget.delta)
@@ -189,23 +188,19 @@ class FrankWolfePolytope(ReadingMechanism):
         """For a list of vertices, the products of the records with them are the columns."""
         return records_on_vertices(spec, data)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         runs, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return models_of(plan.spec, chosen, runs, len(prepared.theta))
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The vertex of every choice, [len(rngs), T - 1]: j + 1 for e_j or the j-th of a list, -(j + 1) for -e_j."""
         check_certificate(prepared.distance, plan)
         _, chosen = descend([plan], risk_behind(plan, prepared, len(rngs)), rngs)
         return chosen.signs * (chosen.columns + 1.0)
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent: a choice has no opposite."""
         spec, r = plans[0].spec, len(prepared[0].theta)
@@ -215,7 +210,7 @@ class FrankWolfePolytope(ReadingMechanism):
         thetas = models_of(spec, chosen, runs, r).reshape(len(plans), len(streams), r)
         quiet = [fw.Run(plan.steps + 1, 0.0) for plan in plans]
         rule, start = fw.Best(idle_columns(spec, risk), signed=is_signed(spec)), start_of(spec, risk.active)
-        best = fw.descend(risk, quiet, rule, size=size_of(spec), start=start)
+        best = fw.descend(risk, quiet, rule, size=spec.size or 1.0, start=start)
         return Drawn(models_of(spec, best, quiet, r), thetas)
 
     def audited(self) -> FrankWolfePolytope:
@@ -257,7 +252,7 @@ class FrankWolfePolytope(ReadingMechanism):
                 chosen = np.take_along_axis(logs, vertices[:, t - 1], axis=1)[:, 0]
                 ratio += side * (chosen - logsumexp(logs, axis=1))
             thetas *= 1.0 - mu
-            thetas[rows, columns[:, t - 1]] += mu * size_of(spec) * np.sign(outputs[:, t - 1])
+            thetas[rows, columns[:, t - 1]] += mu * (spec.size or 1.0) * np.sign(outputs[:, t - 1])
         return ratio
 
 

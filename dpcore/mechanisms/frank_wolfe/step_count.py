@@ -1,4 +1,4 @@
-"""What Frank-Wolfe's number of steps is chosen from: public constants of the problem, and nothing of the data."""
+"""Public constants of a problem over a bounded set, and the number of steps that they lead to: nothing of the data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ... import theory
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
+from ...core.sets import Polytope, dual_order, order_of_ball
 from ...core.specification import Spec
+from ...theory import frank_wolfe as theory
 from ..base import whole
 
 LARGEST_T = 10_000
@@ -43,8 +44,11 @@ def terrain(spec: Spec, *, from_zero: bool) -> ProblemConstants:
 
 
 def check_problem(key: str, spec: Spec) -> None:
-    """Raise NotApplicable with the reason unless Frank-Wolfe applies: a bounded set, a smooth loss, no regulariser."""
-    loss = get_loss(spec.loss)
+    """Raise NotApplicable with the reason unless Frank-Wolfe applies: a bounded set, a smooth loss, no regulariser.
+
+    ValueError for a list of vertices of another length than p.
+    """
+    loss, shape = get_loss(spec.loss), spec.shape
     if spec.size is None:
         raise NotApplicable(f"{key} needs a bounded set, got the L2 ball without a radius")
     if loss.task == "cost":
@@ -57,6 +61,46 @@ def check_problem(key: str, spec: Spec) -> None:
         raise NotApplicable(f"{key} has no rule {spec.lam!r} for lam: its noise does not depend on lam")
     if not isinstance(spec.lam, str) and spec.lam > 0.0:
         raise NotApplicable(f"{key} has no regulariser, the set takes its place: lam must be 0, got {spec.lam:g}")
+    if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
+        raise ValueError(f"vertices of set must have length p = {spec.p}, got {shape.table.shape[1]}")
+
+
+@dc.dataclass(frozen=True)
+class LpConstants:
+    """A problem over the l_p ball of radius `size` in R^d.
+
+    p_norm, q_star: 1/p_norm + 1/q_star = 1. L0: a bound on the gradient of a record's loss in l_q_star. L1: such a
+    gradient moves by at most L1 ||x - x'||_p_norm between x and x'.
+    """
+
+    p_norm: float
+    q_star: float
+    d: int
+    size: float
+    L0: float
+    L1: float
+
+    @property
+    def diameter(self) -> float:
+        return 2.0 * self.size
+
+
+def lp_constants_of(key: str, spec: Spec, low: float, high: float) -> LpConstants:
+    """The constants of a problem over an l_p ball with low <= p_norm <= high; NotApplicable with the reason for others.
+
+    Records that are promised in another norm than the dual one are taken for what that implies in the dual one.
+    """
+    check_problem(key, spec)
+    p_norm = order_of_ball(spec.shape)
+    if p_norm is None or not low <= p_norm <= high:
+        name = spec.shape.label if p_norm is None else f"l_p ball with p = {p_norm:g}"
+        raise NotApplicable(f"{key} is proved for l_p balls with p from {low:g} to {high:g}, got the {name}")
+    q_star = dual_order(p_norm)
+    spec = dc.replace(spec, domain=spec.domain.implied(q_star, spec.p))
+    land, R = terrain(spec, from_zero=True), spec.domain.R
+    # d2l/dz2 <= curvature / (R D)^2, and a record's gradient moves by at most that times R^2 ||x - x'||.
+    size = spec.size or 1.0
+    return LpConstants(p_norm, q_star, spec.p, size, land.steepness * R, land.curvature / (2.0 * size) ** 2)
 
 
 def best_T(land: ProblemConstants, selection: Callable[[Array], Array]) -> int:
@@ -69,17 +113,12 @@ def auto_T(best: int) -> int:
     return max(2, round(_AUTO_SHARE * best))
 
 
-def published_T(key: str, land: ProblemConstants, n: int, epsilon: float) -> int:
-    """T of Theorem 2.5, rounded; NotApplicable where it is below 2 or beyond 10,000."""
-    return _whole_T(key, "Theorem 2.5", theory.published_frank_wolfe_steps(land.curvature, land.extent, n, epsilon))
+def published_T(key: str, theorem: str, curvature: float, extent: float, n: int, epsilon: float) -> int:
+    """T of Theorem 2.5, rounded; NotApplicable where it is below 2 or beyond 10,000.
 
-
-def published_general_T(key: str, curvature: float, extent: float, n: int, epsilon: float) -> int:
-    """T that fits Theorem 2.6, which names none: that of Theorem 2.5 with extent = L2 G, G the Gaussian width."""
-    return _whole_T(key, "Theorem 2.6", theory.published_frank_wolfe_steps(curvature, extent, n, epsilon))
-
-
-def _whole_T(key: str, theorem: str, real: float) -> int:
+    theorem: for messages. Theorem 2.6 names no T: that of Theorem 2.5 fits, with extent = L2 G, G the Gaussian width.
+    """
+    real = theory.published_frank_wolfe_steps(curvature, extent, n, epsilon)
     if not 1.5 <= real <= LARGEST_T + 0.5:
         raise NotApplicable(f"{key} takes T from 2 to {LARGEST_T:,}, and {theorem} asks for {real:,.0f} here")
     return round(real)

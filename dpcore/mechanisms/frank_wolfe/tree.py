@@ -5,25 +5,27 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 
-from ... import theory
 from ...accounting.gaussian import gaussian_epsilon
 from ...accounting.zcdp import zcdp_epsilon
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
-from ...core.sets import LqBall, kappa_lq, length
+from ...core.rng import Generators
+from ...core.sets import LqBall, kappa_lq
 from ...core.specification import Domain, Spec
 from ...solvers.frank_wolfe.tree import Tree, tree_of
+from ...theory import frank_wolfe as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of, whole
-from ..lp_constants import LpConstants, lp_constants_of
 from ..noise.generalized_gaussian import LpNoise, lp_noise
 from ..plan import Plan
 from ..worst_pairs import flipped_label
+from .step_count import LpConstants, lp_constants_of
 from .tree_runs import TreeRuns
 
 _SOURCE = "Bassily, Guzman and Nandi 2021, Algorithm 1"
@@ -95,17 +97,13 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
     set = LqBall(1.5)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason.
-
-        The plan's mechanism has the T that was chosen, so that it walks the same trees at whatever the plan spends.
-        """
         land = lp_constants_of(self.key, spec, _LOWEST_P, _HIGHEST_P)
         spec, law = dc.replace(spec, lam=0.0, radius=spec.size), lp_noise(self.noise, land.q_star, land.d)
         M, spent = self._multiplier(law, budget)
         tree = self._tree(land, law, spec.n, M)
         sensitivity = law.widening * 2.0 * land.L0 / tree.batch
         event = Event(self.noise, M * sensitivity, sensitivity)
-        made = dc.replace(self, T=tree.phases[-1])
+        made = dc.replace(self, T=tree.phases[-1])  # so that an audit of what was spent walks the same trees
         return Plan(made, spec, budget, spent, (event,), tree.choices, self.noise, event.scale, tol=0.0)
 
     def _multiplier(self, law: LpNoise, budget: Budget) -> tuple[float, Budget]:
@@ -156,16 +154,12 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         """One for each record of a root, two for each record of another node."""
         return runs_of(plan).tree.gradients
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         return runs_of(plan).models([plan.scale], records_of(prepared), rngs)[0, :, : len(prepared.theta)]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent. Plans of one T walk together."""
         data = records_of(prepared[0])
@@ -182,7 +176,7 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
             centres[group] = models([0.0], rngs=streams[:1])[0, :, : data.active]
         return Drawn(centres, thetas)
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy mean of every node, [len(rngs), (2^(T + 1) - 2) p]: they tell all iterates and the release."""
         return runs_of(plan).transcripts(plan.scale, records_of(prepared), rngs)
 
@@ -212,11 +206,9 @@ class TreeFrankWolfe(GaussianGuarantee, ReadingMechanism):
         return flipped_label(spec, x, 0)
 
     def separation(self, plan: Plan, zero: Prepared, one: Prepared) -> float:
-        """Of the mean gradients of the first root, sqrt(r - 1) ||.||_r apart with r the noise's order."""
+        """Of the mean gradients of the first root, in the norm that the noise is calibrated in."""
         runs = runs_of(plan)
-        order = runs.law.order
-        apart = runs.first_mean(records_of(one)) - runs.first_mean(records_of(zero))
-        return math.sqrt(order - 1.0) * float(length(apart, order)[0])
+        return runs.law.distance(runs.first_mean(records_of(one)) - runs.first_mean(records_of(zero)))
 
     def log_ratio(self, plan: Plan, zero: Prepared, one: Prepared, outputs: Array) -> Array:
         """The sum over the nodes, each given the iterates that the transcript leads to."""

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.sets import ConvexSet, length
 from ...solvers.frank_wolfe.tree import Node, Tree, batch_mean, nodes, walk
-from ..lp_constants import LpConstants
 from ..noise.generalized_gaussian import LpNoise
+from .step_count import LpConstants
 
 # Of the noise of a generator that is drawn at once.
 _BLOCK_NUMBERS = 1 << 12
@@ -47,7 +49,7 @@ class TreeRuns:
         moved = reach if self.fixed else length(away, self.land.p_norm)
         return np.minimum(self.land.L1 / self.land.L0 * moved, 2.0) * 2.0**node.depth
 
-    def noisy(self, scales: Sequence[float], rngs: Sequence[np.random.Generator]) -> Release:
+    def noisy(self, scales: Sequence[float], rngs: Generators) -> Release:
         """Releases of runs for every scale with every generator, scale after scale; all scales meet the same noise.
 
         scales: the noise of a root; every other node's is in proportion to its sensitivity.
@@ -60,7 +62,7 @@ class TreeRuns:
 
         return release
 
-    def _draws(self, rngs: Sequence[np.random.Generator]) -> Iterator[Array]:
+    def _draws(self, rngs: Generators) -> Iterator[Array]:
         """The noise of each node in turn, [len(rngs), p]. Every generator draws that of a block of nodes at once."""
         left, block = self.tree.choices, max(1, _BLOCK_NUMBERS // self.land.d)
         while left:
@@ -70,13 +72,7 @@ class TreeRuns:
             left -= count
 
     def walk(
-        self,
-        data: Data,
-        count: int,
-        release: Release,
-        *,
-        single: bool = False,
-        cancelled: Callable[[], bool] = lambda: False,
+        self, data: Data, count: int, release: Release, *, single: bool = False, cancelled: Cancelled = never
     ) -> Array:
         """The last iterates of `count` runs, [count, p]; noise is in all p columns. single: for pictures."""
         return walk(
@@ -94,17 +90,17 @@ class TreeRuns:
         self,
         scales: Sequence[float],
         data: Data,
-        rngs: Sequence[np.random.Generator],
+        rngs: Generators,
         *,
         single: bool = False,
-        cancelled: Callable[[], bool] = lambda: False,
+        cancelled: Cancelled = never,
     ) -> Array:
         """The last iterates for every scale and generator, [len(scales), len(rngs), p]. single: for pictures."""
         noisy = self.noisy(scales, rngs)
         found = self.walk(data, len(scales) * len(rngs), noisy, single=single, cancelled=cancelled)
         return found.reshape(len(scales), len(rngs), -1)
 
-    def transcripts(self, scale: float, data: Data, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, scale: float, data: Data, rngs: Generators) -> Array:
         """What every node releases, [len(rngs), nodes p]."""
         seen: list[Array] = []
         noisy = self.noisy([scale], rngs)

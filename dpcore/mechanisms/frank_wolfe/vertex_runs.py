@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.sets import L1Ball, Polytope, Simplex, norm_ball
 from ...core.specification import Spec
 from ...solvers.frank_wolfe import vertices as fw
@@ -20,17 +22,14 @@ from .step_count import ProblemConstants, check_problem, terrain
 
 
 def descend(
-    plans: Sequence[Plan],
-    risk: fw.Walkable,
-    rngs: Sequence[np.random.Generator],
-    cancelled: Callable[[], bool] = lambda: False,
+    plans: Sequence[Plan], risk: fw.Walkable, rngs: Generators, cancelled: Cancelled = never
 ) -> tuple[list[fw.Run], fw.Chosen]:
     """A run for each plan and generator, plan after plan; plans differ in T and noise only.
 
     risk: of the plans' problem in any form; for a list of vertices, of the records' products with them.
     """
     spec, gumbel = plans[0].spec, plans[0].noise == "gumbel"
-    signed, size = is_signed(spec), size_of(spec)
+    signed, size = is_signed(spec), spec.size or 1.0
     runs = [fw.Run(plan.steps + 1, plan.scale, stream) for plan in plans for stream in range(len(rngs))]
     if gumbel and isinstance(risk, fw.Records) and risk.data.sparse:
         ends = (spec.domain.R, spec.domain.y_max) if signed else None
@@ -50,11 +49,7 @@ def descend(
 
 
 def polytope_models(
-    risk: fw.Walkable,
-    plans: Sequence[Plan],
-    rngs: Sequence[np.random.Generator],
-    *,
-    cancelled: Callable[[], bool] = lambda: False,
+    risk: fw.Walkable, plans: Sequence[Plan], rngs: Generators, *, cancelled: Cancelled = never
 ) -> Array:
     """Releases for pictures, as in `descend`: [len(plans), len(rngs), r]."""
     runs, chosen = descend(plans, risk, rngs, cancelled)
@@ -74,8 +69,6 @@ def check_polytope(key: str, spec: Spec) -> None:
             f"{key} needs the L1 ball, the simplex or a list of vertices, got the {shape.label}; "
             "dpcore.core.sets.Polytope takes such a list"
         )
-    if isinstance(shape, Polytope) and shape.table.shape[1] != spec.p:
-        raise ValueError(f"vertices of set must have length p = {spec.p}, got {shape.table.shape[1]}")
 
 
 def records_on_vertices(spec: Spec, data: Data) -> Data:
@@ -84,18 +77,14 @@ def records_on_vertices(spec: Spec, data: Data) -> Data:
     return Data(data.X @ shape.table[:, : data.active].T, data.y) if isinstance(shape, Polytope) else data
 
 
-def idle_columns(spec: Spec, risk: fw.Walkable) -> int:
-    """Columns that the risk does not store; a list of vertices has none."""
-    return 0 if isinstance(spec.shape, Polytope) else spec.p - risk.active
+def idle_columns(spec: Spec, stored: fw.Walkable | Data) -> int:
+    """Columns that the risk or the records do not store; a list of vertices has none."""
+    return 0 if isinstance(spec.shape, Polytope) else spec.p - stored.active
 
 
 def is_signed(spec: Spec) -> bool:
     """Whether the vertices are e_j and -e_j; else they are e_j, of the columns or of a list's products."""
     return isinstance(spec.shape, L1Ball)
-
-
-def size_of(spec: Spec) -> float:
-    return 1.0 if spec.size is None else spec.size
 
 
 def land_of(spec: Spec) -> ProblemConstants:
@@ -104,12 +93,14 @@ def land_of(spec: Spec) -> ProblemConstants:
 
 def start_of(spec: Spec, width: int) -> Array:
     """theta_1: 0 on the L1 ball, else the mean of the vertices; its first `width` coordinates, or weights of a list."""
-    return np.zeros(width) if is_signed(spec) else np.full(width, size_of(spec) / (spec.shape.corners(spec.p) or 1))
+    if is_signed(spec):
+        return np.zeros(width)
+    return np.full(width, (spec.size or 1.0) / (spec.shape.corners(spec.p) or 1))
 
 
 def models_of(spec: Spec, chosen: fw.Chosen, runs: Sequence[fw.Run], width: int) -> Array:
     """theta_T of each run, [K, width]: its first coordinates."""
-    shape, size = spec.shape, size_of(spec)
+    shape, size = spec.shape, spec.size or 1.0
     if not isinstance(shape, Polytope):
         return fw.models(chosen, runs, size, start_of(spec, width), width)
     count = len(shape.vertices)
@@ -131,7 +122,7 @@ def share_at(plan: Plan, thetas: Array) -> Array:
 
 def vertex_scores(spec: Spec, data: Data, thetas: Array) -> Array:
     """<v, grad F> of all vertices v, first e_1, ..., e_p and then their opposites, at thetas [K, p]; all p columns."""
-    scores = size_of(spec) * get_loss(spec.loss).gradients(data, thetas)
+    scores = (spec.size or 1.0) * get_loss(spec.loss).gradients(data, thetas)
     return np.concatenate([scores, -scores], axis=1) if is_signed(spec) else scores
 
 

@@ -8,12 +8,13 @@ import math
 
 import numpy as np
 
-from ... import theory
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Descent, NotApplicable
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_gd import Schedule
+from ...theory import erm
+from ...theory import gradient_descent as theory
 from ...theory.lower_bounds import hardest_data
 from ..base import ReadingMechanism, knob, whole
 from ..plan import Plan
@@ -38,9 +39,7 @@ class GradientPerturbation(ReadingMechanism):
 
     accounting: str = knob("tight", choices=("tight",), help="which proof sets the noise")
     rule: str = knob(
-        "auto",
-        choices=tuple(RULES),
-        help="what sets the step sizes, and which iterates the release averages",
+        "auto", choices=tuple(RULES), help="what sets the step sizes, and which iterates the release averages"
     )
     steps: int | str = knob("auto", check=whole(1, _MOST_STEPS), help='how many noisy steps: "auto" or an integer')
     step: float | str = knob(
@@ -79,23 +78,15 @@ class GradientPerturbation(ReadingMechanism):
         B = comparator_norm(spec)
         rule = RULES[self.chosen_rule]
         found = rule.bound(self.land(spec), plan.steps, descent_of(plan), self.estimate_error(plan))
+        found += erm.regularisation_bias(float(spec.lam), B, math.inf)
+        rate = theory.published_gradient_rate(loss.largest_gradient(spec), spec.n, spec.p, B, plan.requested)
         ball = f"comparator in the ball of {B:g}"
-        G = loss.largest_gradient(spec)
+        printed = "Bassily, Smith and Thakurta 2014, as in the lecture's section on private SGD"
+        upper = [Bound("excess_empirical_risk", "upper", found, "expectation", rule.source, ball)]
         return (
-            *(
-                Bound("excess_empirical_risk", "upper", value, "expectation", source, ball)
-                for value, source in [(found + theory.regularisation_bias(float(spec.lam), B, math.inf), rule.source)]
-                if math.isfinite(value)
-            ),
+            *(upper if math.isfinite(found) else ()),
             *hardest_data(loss, spec, plan.spent),
-            Bound(
-                "excess_empirical_risk",
-                "rate",
-                theory.published_gradient_rate(G, spec.n, spec.p, B, plan.requested),
-                "expectation",
-                "Bassily, Smith and Thakurta 2014, as in the lecture's section on private SGD",
-                ball,
-            ),
+            Bound("excess_empirical_risk", "rate", rate, "expectation", printed, ball),
         )
 
     def resolution(self, plan: Plan) -> float:

@@ -10,9 +10,11 @@ import numpy as np
 
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
+from ...core.cancel import Cancelled, never
 from ...core.losses import get_loss
 from ...core.privacy import Budget, Event
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...solvers.descent.noisy_gd import Streams, gradient_descent
 from ..base import Drawn, GaussianGuarantee, Prepared, check_certificate, gradients_apart, records_of
@@ -63,18 +65,14 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
     def estimate_error(self, plan: Plan) -> float:
         return math.sqrt(terrain(plan.spec).dimensions) * plan.scale
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         data, asked = records_of(prepared), len(prepared.theta)
         stored = asked if get_loss(plan.spec.loss).linear else data.p
         return _descend([plan], data, stored, rngs, np.ones(1))[0][:, :asked]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         data, linear = records_of(prepared[0]), get_loss(plans[0].spec.loss).linear
         stored = data.active if linear else data.p
@@ -82,7 +80,7 @@ class NoisyGD(GaussianGuarantee, GradientPerturbation):
         centres = _descend(plans, data, stored, rngs[:1], np.zeros(1), pictures=True, cancelled=cancelled)[:, 0]
         return Drawn(centres, thetas)
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
         seen: list[Array] = []
         _descend([plan], records_of(prepared), plan.spec.p, rngs, np.ones(1), watch=seen.append)
@@ -118,11 +116,11 @@ def _descend(
     plans: Sequence[Plan],
     data: Data,
     stored: int,
-    rngs: Sequence[np.random.Generator],
+    rngs: Generators,
     signs: Array,
     *,
     pictures: bool = False,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Cancelled = never,
     watch: Callable[[Array], object] | None = None,
 ) -> Array:
     spec = plans[0].spec

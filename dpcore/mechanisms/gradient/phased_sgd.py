@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import copy
 import dataclasses as dc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from ... import theory
 from ...accounting.gaussian import gaussian_mu
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import check_real
 from ...solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
+from ...theory import gradient_descent as theory
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob, records_of
-from ..frank_wolfe.step_count import terrain
-from ..lp_constants import LpConstants, lp_constants_of
+from ..frank_wolfe.step_count import LpConstants, lp_constants_of, terrain
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
 from ..worst_pairs import opposite_labels
@@ -63,13 +64,13 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
 
     step: eta, "auto" for the one that minimises the bound. Hinge and absolute loss have a kink, at which steps do bring
     models apart: they are replaced by their mean over predictions that move uniformly within a width, chosen so that it
-    is 8 / eta smooth whatever eta is (`theory.phased_bound`); these means are the Huberised hinge and Huber loss.
+    is 8 / eta smooth whatever eta is (`phased_bound`); these means are the Huberised hinge and Huber loss.
 
     The set: an l_p ball, p from 2 to inf. Records may be promised in any norm; only what that implies in L2 matters,
     which for the dual norm, of order p / (p - 1) <= 2, is the same R.
 
     Source: Feldman, Koren and Talwar 2020, Algorithm 2; Bassily, Guzman and Nandi 2021, Section 7 and
-        Proposition 7.1. Constants derived here and in `theory.phased_terms` (explicit).
+        Proposition 7.1. Constants derived here and in `theory.gradient_descent.phased_terms` (explicit).
     Randomness: p normals a phase, in the order of the phases.
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every x_i is
         published, whatever the order of the records and whatever the other records are.
@@ -101,16 +102,12 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         return 2.0
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
-        """See the class. Pure function of public facts; raises NotApplicable with the reason.
-
-        The plan's mechanism has the step that was chosen, so that it makes the same steps at whatever the plan spends.
-        """
         land = land_of(self.key, spec)
         spec, multiplier = dc.replace(spec, lam=0.0, radius=spec.size), ROUNDED_UP / gaussian_mu(budget)
         eta, sizes = self._eta(spec, land, multiplier), theory.phase_sizes(spec.n)
         sensitivity = 2.0 * land.L * eta / 4.0 * theory.replaced_share(sizes[0])
         event = Event(self.noise, multiplier * sensitivity, sensitivity)
-        made = dc.replace(self, step=eta)
+        made = dc.replace(self, step=eta)  # so that an audit of what was spent makes the same steps
         return Plan(made, spec, budget, budget, (event,), len(sizes), self.noise, event.scale, tol=0.0)
 
     def _eta(self, spec: Spec, land: Land, multiplier: float) -> float:
@@ -150,18 +147,14 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         """One for each record of a phase."""
         return sum(phase.size for phase in phases_of(plan))
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """A record is read once for all of them."""
         check_certificate(prepared.distance, plan)
         run = descender_of(plan, records_of(prepared))
         return descend_in_phases(run, phases_of(plan), rngs)[:, : len(prepared.theta)]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent. All plans meet the same noise."""
         data = records_of(prepared[0])
@@ -175,7 +168,7 @@ class PhasedSGD(GaussianGuarantee, ReadingMechanism):
         centres = np.concatenate([models(dc.replace(plan, scale=0.0), 1) for plan in plans])
         return Drawn(centres, np.stack([models(plan, len(streams)) for plan in plans]))
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy mean of every phase before it is projected, [len(rngs), k p]: they tell all x_i."""
         seen: list[Array] = []
         descend_in_phases(descender_of(plan, records_of(prepared)), phases_of(plan), rngs, watch=seen.append)

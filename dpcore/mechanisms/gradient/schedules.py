@@ -6,8 +6,8 @@ import abc
 import dataclasses as dc
 import math
 
-from ... import theory
 from ...core.privacy import Descent, NotApplicable
+from ...theory import gradient_descent as theory
 
 # "auto" lets the noise of all steps together move a coordinate of theta by so many times the size that lam="auto"
 # allows output perturbation: for classes, and for numbers or points (docs/formulas.md, "Gradient perturbation").
@@ -38,7 +38,6 @@ class ProblemConstants:
     size: float
 
 
-@dc.dataclass(frozen=True)
 class Rule(abc.ABC):
     """A rule. `error` is the root of E ||error of a step's gradient||^2: noise, and the choice of records.
 
@@ -46,7 +45,7 @@ class Rule(abc.ABC):
     """
 
     needs_ball = False
-    source: str = dc.field(default="", init=False)
+    source: str
 
     @abc.abstractmethod
     def steps(self, terrain: ProblemConstants, drift: float) -> int:
@@ -56,9 +55,23 @@ class Rule(abc.ABC):
     def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
         """The step size, unless it is given, and what is averaged; NotApplicable with the reason."""
 
-    @abc.abstractmethod
     def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
-        """An upper bound on the mean excess over the best model of norm terrain.norm; inf where there is none."""
+        """An upper bound on the mean excess over the best model of norm terrain.norm; inf where there is none.
+
+        By default the better of the bounds for smooth losses and for any, for constant steps and a mean of the last
+        iterates. Smooth: with D_t the mean squared distance of theta_t from the best model w and a_t = E F(theta_t) -
+        F(w), `theory.smooth_bound` sums 2 eta a_t <= D_{t-1} - D_t + (eta error)^2 / (1 - eta beta). If no a_t before
+        theta_first is negative, each step before it adds at most the last term to D, which starts at B^2. Else (a model
+        that leaves the ball of B can be better than w) let theta_s be the last with a_s <= 0: the sum begins there,
+        with theta_s in the place of w and D_s = 0, and its terms before theta_first can be left out. That is smaller.
+        """
+        found = _kinked_bound(terrain, steps, descent, error)
+        eta, beta = descent.step, terrain.curvature
+        if not eta * beta < 1.0:
+            return found
+        before, counted = descent.first - 1, steps - descent.first + 1
+        start = terrain.norm**2 + before * (eta * error) ** 2 / (1.0 - eta * beta)
+        return min(found, theory.smooth_bound(math.sqrt(start), eta, counted, error * error, beta))
 
 
 class Auto(Rule):
@@ -73,11 +86,12 @@ class Auto(Rule):
     def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
         if step is None:
             step = terrain.size * math.sqrt(terrain.dimensions / steps) / error
-            step = min(step, _longest(terrain, steps, error))
+            if math.isfinite(terrain.curvature):
+                longest = 1.0 / (_CAUTION * terrain.curvature)
+            else:
+                longest = terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
+            step = min(step, longest)
         return Descent(step, decaying=False, first=steps // 2 + 1)
-
-    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
-        return _tail_bound(terrain, steps, descent, error)
 
 
 class Smooth(Rule):
@@ -97,9 +111,6 @@ class Smooth(Rule):
             step = free / (1.0 + terrain.curvature * free)
         return Descent(step, decaying=False, first=1)
 
-    def bound(self, terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
-        return _tail_bound(terrain, steps, descent, error)
-
 
 class Averaging(Rule):
     """Constant steps B / (G sqrt(T)), G^2 = (largest gradient)^2 + error^2, for any loss; the mean of all iterates."""
@@ -117,14 +128,11 @@ class Averaging(Rule):
         return _kinked_bound(terrain, steps, descent, error)
 
 
-class LastIterate(Rule):
+class LastIterate(Averaging):
     """Steps D / (G sqrt(t)) in a ball of diameter D; the last iterate."""
 
     needs_ball = True
     source = "Shamir and Zhang 2013, Theorem 2, with explicit constants"
-
-    def steps(self, terrain: ProblemConstants, drift: float) -> int:
-        return Averaging().steps(terrain, drift)
 
     def descent(self, terrain: ProblemConstants, steps: int, error: float, step: float | None) -> Descent:
         step = 2.0 * terrain.reach / _second_moment(terrain, error) if step is None else step
@@ -154,33 +162,9 @@ def _second_moment(terrain: ProblemConstants, error: float) -> float:
     return math.hypot(terrain.gradient, error)
 
 
-def _longest(terrain: ProblemConstants, steps: int, error: float) -> float:
-    if math.isfinite(terrain.curvature):
-        return 1.0 / (_CAUTION * terrain.curvature)
-    return terrain.norm / (_second_moment(terrain, error) * math.sqrt(steps))
-
-
-def _tail_bound(terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
-    """The better of the bounds for smooth losses and for any, for constant steps and a mean of the last iterates.
-
-    Smooth: with D_t the mean squared distance of theta_t from the best model w and a_t = E F(theta_t) - F(w),
-    `theory.smooth_bound` sums 2 eta a_t <= D_{t-1} - D_t + (eta error)^2 / (1 - eta beta). If no a_t before theta_first
-    is negative, each step before it adds at most the last term to D, which starts at B^2. Else (a model that leaves the
-    ball of B can be better than w) let theta_s be the last with a_s <= 0: the sum begins there, with theta_s in the
-    place of w and D_s = 0, and its terms before theta_first can be left out. That is smaller.
-    """
-    found = _kinked_bound(terrain, steps, descent, error)
-    eta, beta = descent.step, terrain.curvature
-    if not eta * beta < 1.0:
-        return found
-    before, counted = descent.first - 1, steps - descent.first + 1
-    start = terrain.norm**2 + before * (eta * error) ** 2 / (1.0 - eta * beta)
-    return min(found, theory.smooth_bound(math.sqrt(start), eta, counted, error * error, beta))
-
-
 def _kinked_bound(terrain: ProblemConstants, steps: int, descent: Descent, error: float) -> float:
     """`theory.averaged_bound` for the mean of theta_f to theta_T.
 
-    As in `_tail_bound` from 2 eta a_t <= D_t - D_{t+1} + (eta G)^2.
+    As in `Rule.bound` from 2 eta a_t <= D_t - D_{t+1} + (eta G)^2.
     """
     return theory.averaged_bound(terrain.norm, descent.step, steps, _second_moment(terrain, error), descent.first)

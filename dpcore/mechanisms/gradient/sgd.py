@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ from ...accounting.lecture import lecture_multiplier
 from ...accounting.subsampled_rdp import Sampling, subsampled_epsilon, subsampled_multiplier
 from ...accounting.tradeoff import BatchCurve
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Budget, Event, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...core.validation import positive
 from ...solvers.descent.noisy_sgd import Iterates, coupled_descents, noisy_descent
@@ -162,17 +164,13 @@ class NoisySGD(GradientPerturbation):
         event = plan.ledger[0]
         return BatchCurve(1.0 / z, event.rate, event.times, self.sampling)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         data, stored = records_of(prepared), len(prepared.theta)
-        return np.stack([_run(plan, data, rng, plan.scale, stored=stored).average for rng in rngs])
+        return np.stack([_run(plan, data, rng, stored=stored).average for rng in rngs])
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """Releases 2i and 2i + 1 share their batches too; a centre is one run without noise, on those of the first.
 
@@ -203,10 +201,10 @@ class NoisySGD(GradientPerturbation):
                     centres[ks] = averages[:, 2]
         return Drawn(centres, thetas)
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The noisy gradient of every step, [len(rngs), T p]: they tell all iterates and the release."""
         data = records_of(prepared)
-        return np.stack([_run(plan, data, rng, plan.scale, stored=data.p, watch=True).seen.ravel() for rng in rngs])
+        return np.stack([_run(plan, data, rng, stored=data.p, watch=True).seen.ravel() for rng in rngs])
 
     def audited(self) -> NoisySGD:
         return dc.replace(self, steps=_AUDITED_STEPS) if self.steps == "auto" else self
@@ -243,15 +241,13 @@ class NoisySGD(GradientPerturbation):
         return ratio
 
 
-def _run(
-    plan: Plan, data: Data, rng: np.random.Generator, sigma: float, *, stored: int, watch: bool = False
-) -> Iterates:
+def _run(plan: Plan, data: Data, rng: np.random.Generator, *, stored: int, watch: bool = False) -> Iterates:
     """One run; its average is what is released."""
     return noisy_descent(
         get_loss(plan.spec.loss),
         data,
         step=descent_of(plan).step,
-        sigma=sigma,
+        sigma=plan.scale,
         rng=rng,
         stored=stored,
         watch=watch,

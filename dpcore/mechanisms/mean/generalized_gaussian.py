@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...accounting.zcdp import zcdp_epsilon, zcdp_rho
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
 from ..base import Drawn, GaussianGuarantee, Prepared, ReadingMechanism, check_certificate, knob
@@ -28,9 +30,9 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
 
     One replaced record moves xbar by at most s = 2 R / n in l_q. The noise is
     `dpcore.mechanisms.noise.generalized_gaussian` at scale widening s M, with widening = sqrt(kappa) and density
-    exp(-||z||_r^2 / 2), or d^(1/2 - 1/q) and Gaussian. Its size in l_q is at most sqrt(kappa d) s M for both
-    (`LpNoise.reach`), where kappa = min over r in [2, q] of (r - 1) d^(2/r - 2/q); Gaussian noise has the smaller M and
-    is no larger in any case that was measured (docs/formulas.md).
+    exp(-||z||_r^2 / 2), or d^(1/2 - 1/q) and Gaussian. Its size in l_q is at most sqrt(kappa d) s M for both, where
+    kappa = min over r in [2, q] of (r - 1) d^(2/r - 2/q); Gaussian noise has the smaller M and is no larger in any case
+    that was measured (docs/formulas.md).
 
     Accounting: "tight" takes for M 1 / sqrt(2 rho) of zCDP, for Gaussian noise 1 / mu of the exact accounting.
     "published" takes kappa = min{q - 1, 2 ln d} and r = kappa + 1 as quoted, for generalised Gaussian noise only. For
@@ -120,17 +122,13 @@ class GeneralizedGaussian(GaussianGuarantee, ReadingMechanism):
         check_records(data, plan.spec)
         return Prepared(np.asarray(data.X.sum(axis=0), float) / data.n, 0.0)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         noise = self._noise(plan.spec)[0].draw(rngs)
         return prepared.theta + plan.scale * noise[:, : len(prepared.theta)]
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """All plans share their directions: the law depends on neither the budget nor the records."""
         centres = np.stack([each.theta for each in prepared])

@@ -10,18 +10,20 @@ from concurrent.futures import CancelledError
 import numpy as np
 from scipy.special import ndtr
 
-from ... import theory
 from ...accounting.gaussian import gaussian_mu
 from ...accounting.objective import class_vertices, objective_epsilon, objective_mu
 from ...accounting.tradeoff import GaussianCurve, PureCurve, TradeoffCurve
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...data import check_records
 from ...solvers.multiclass.objective import svec
 from ...solvers.multiclass.solver import minimise_ellipsoids
+from ...theory import erm
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..plan import Plan
 from ..worst_pairs import objective_attack_limit, objective_claim, parts
@@ -121,18 +123,18 @@ class GaussianClassifier(Mechanism):
             trace = plan.ledger[1].scale
             traced = rules.length(self.law, spec, trace)
             inexact = 0.5 * bend * (traced**2 + plan.tol**2) + math.sqrt(square) * plan.tol
-            over = theory.linear_term_excess(lam, square) + inexact
+            over = erm.linear_term_excess(lam, square) + inexact
             shaken = rules.shaken(self.law, spec, trace) + rounding
             noise = min(over, rules.shaken(self.law, spec, plan.scale / lam) + shaken)
             length = plan.scale * self.law.length(rules.dimensions(spec), BAND_MISS / 2.0)
-            below = theory.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
+            below = erm.linear_term_excess(lam, length**2) + length * plan.tol + bend * plan.tol**2
             band = min(below, rules.band(self.law, spec, plan.scale / lam, 0.5 * BAND_MISS))
             band += rules.band(self.law, spec, trace, 0.5 * BAND_MISS) + rounding
         else:
             noise = rules.shaken(self.law, spec, plan.scale) + rounding
             over = rules.shaken(self.law, spec, plan.scale) + 0.5 * lam * square + 0.5 * bend * plan.tol**2
             band = rules.band(self.law, spec, plan.scale, BAND_MISS) + rounding
-        bias = theory.regularisation_bias(lam, B, spec.classes - 1.0)
+        bias = erm.regularisation_bias(lam, B, spec.classes - 1.0)
         fresh = noise + bias + G * rules.gradient_change(spec) / lam + rounding
         ball = f"comparator in the ball of {B:g}; vacuous above C - 1 = {spec.classes - 1}"
         runs = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
@@ -177,23 +179,19 @@ class GaussianClassifier(Mechanism):
         """A draw of the noise at scale 1, [C, q]."""
         return models.direction(self.law, spec, rng)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Independent releases, [len(rngs), C, p + 1, p + 1], in the coordinates x~."""
         check_certificate(prepared.distance, plan)
-        noise = np.stack(
-            [[event_scale * self.direction(plan.spec, rng) for event_scale in self._scales(plan)] for rng in rngs]
-        )
+        # The noise, and its trace where there is one.
+        scales = plan.scale, *(event.scale for event in plan.ledger[1:])
+        noise = np.stack([[scale * self.direction(plan.spec, rng) for scale in scales] for rng in rngs])
         if self.perturbed == "output":
             return models.restored(prepared.theta + noise[:, 0])
         found = self._minimisers(plan, records_of(prepared), noise[:, 0], plan.tol)
         return models.restored(found + noise[:, 1])
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """Models in svec form, thetas [K, R, C, q], without the trace of noise and without the common shift."""
         halves = np.stack([self.direction(plans[0].spec, rng) for rng in rngs])
@@ -220,7 +218,7 @@ class GaussianClassifier(Mechanism):
         """On the grid, and without negative eigenvalues."""
         return models.rounded(releases, self.resolution(plan))
 
-    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def transcripts(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """Releases as they are published."""
         return self.rounded(plan, self.release_many(plan, prepared, rngs))
 
@@ -311,10 +309,6 @@ class GaussianClassifier(Mechanism):
         if objective:
             costs += (lambda lam: 0.5 * lam * moved(lam) ** 2,)
         return rules.rule_lam(self.key, spec, moved, costs, main.epsilon if objective else None)
-
-    def _scales(self, plan: Plan) -> tuple[float, ...]:
-        """Of the noise, and of its trace where there is one."""
-        return (plan.scale, *(event.scale for event in plan.ledger[1:]))
 
     def _minimisers(self, plan: Plan, data: Data, noise: Array, distance: float) -> Array:
         """Of J + <B, Phi> for each B, [R, C, q], in V."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import gammaln
@@ -25,7 +24,8 @@ from ...accounting.gaussian import gaussian_mu
 from ...accounting.zcdp import zcdp_rho
 from ...core.arrays import Array
 from ...core.privacy import Budget, NoiseLaw
-from ...core.sets import kappa_lq, kappa_of_order, length, quoted_kappa, widening
+from ...core.rng import Generators
+from ...core.sets import kappa_lq, kappa_of_order, length, quoted_kappa
 from ...core.validation import integer, one_of, positive
 from .rounding import ROUNDED_UP
 
@@ -47,7 +47,7 @@ class LpNoise:
     order: float
     widening: float
 
-    def draw(self, rngs: Sequence[np.random.Generator]) -> Array:
+    def draw(self, rngs: Generators) -> Array:
         """One draw of each generator, [len(rngs), d].
 
         Randomness: Gaussian: d normals. Generalised Gaussian: d Gamma(1/r) variables, d bits for their signs, and one
@@ -107,21 +107,6 @@ class LpNoise:
         r, d = self.order, self.d
         parts = gammaln(3.0 / r) + gammaln(d / r) - gammaln(1.0 / r) - gammaln((d + 2.0) / r)
         return d * d * math.exp(float(parts))
-
-    def reach(self, q_star: float) -> float:
-        """A bound on (E ||z||_q^2)^(1/2), q = q_star from 2 to inf.
-
-        Generalised Gaussian: sqrt(d), times d^(1/q - 1/r) where q < r, as E ||z||_r^2 = d. Gaussian:
-        (E |N|^m)^(1/m) <= sqrt(m - 1), so that E ||N||_q^2 <= E ||N||_m^2 <= (m - 1) d^(2/m) for m in [2, q]; the
-        smallest is kappa d^(2/q). At scale widening s M both are sqrt(kappa d) s M where r is at most q.
-
-        >>> gaussian, other = lp_noise("gaussian", math.inf, 100), lp_noise("generalized_gaussian", math.inf, 100)
-        >>> round(gaussian.widening * gaussian.reach(math.inf), 6) == round(other.widening * other.reach(math.inf), 6)
-        True
-        """
-        if self.law == "gaussian":
-            return math.sqrt(kappa_lq(q_star, self.d).kappa) * self.d ** (1.0 / q_star)
-        return math.sqrt(self.d) * widening(q_star, self.order, self.d)
 
 
 def lp_noise(law: NoiseLaw, q_star: float, d: int) -> LpNoise:

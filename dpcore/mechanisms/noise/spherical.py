@@ -6,7 +6,6 @@ import abc
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
@@ -18,19 +17,18 @@ from scipy.special import (  # scipy.stats asks these too, after .4 s of imports
 
 from ...core.arrays import Array
 from ...core.privacy import NoiseLaw
+from ...core.rng import Generators
 
 
 @dc.dataclass(frozen=True)
 class Noise(abc.ABC):
     """A spherically symmetric law on R^p, at scale 1. Every draw is S Z with Z ~ N(0, I_p) and S independent of Z."""
 
-    key: NoiseLaw
-
     @abc.abstractmethod
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         """A draw in R^p: its first `active` coordinates, shape [active], from their exact law."""
 
-    def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def directions(self, p: int, active: int, rngs: Generators) -> Array:
         """One draw of each generator in turn, [len(rngs), active]; one that is listed twice goes on."""
         return np.stack([self.direction(p, active, rng) for rng in rngs])
 
@@ -59,12 +57,10 @@ class Noise(abc.ABC):
 class Gaussian(Noise):
     """N(0, I_p): one standard normal draw for each coordinate that is asked for, in order."""
 
-    key: NoiseLaw = "gaussian"
-
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         return scaled_normals(active, 1.0, rng)
 
-    def directions(self, p: int, active: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def directions(self, p: int, active: int, rngs: Generators) -> Array:
         if any(rng is not rngs[0] for rng in rngs):
             return super().directions(p, active, rngs)
         return rngs[0].standard_normal((len(rngs), active))  # the same numbers, at once
@@ -93,8 +89,6 @@ class Gamma(Noise):
     It is drawn as sqrt(V) Z with V ~ chi^2_{p+1}, the same law: integrating the Gaussian densities over V gives
     exp(-||b||). One chi-square draw, then one standard normal draw for each coordinate that is asked for, in order.
     """
-
-    key: NoiseLaw = "gamma"
 
     def direction(self, p: int, active: int, rng: np.random.Generator) -> Array:
         return scaled_normals(active, math.sqrt(rng.chisquare(p + 1)), rng)

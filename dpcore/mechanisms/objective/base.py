@@ -5,29 +5,38 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import brentq, minimize_scalar
 
-from ... import solvers, theory
+from ... import solvers
 from ...accounting.objective import Vertices, linear_vertices
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Spec
 from ...data import check_records
+from ...theory import erm
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, Drawn, Mechanism, Prepared, PreparedRecords, check_certificate, knob, records_of
 from ..plan import Plan
+from ..regularisation import LARGEST_LOG, auto_size, no_lam
 from ..worst_pairs import TRACE_SHARE, check_ball, minimiser_pair, objective_attack_limit, parts
-from .regularisation import rule_lam
 
 _OURS = "Jain and Thakurta 2014, Theorem 2, with explicit constants"
 # No gradient is asked to be smaller than this share of the noise that it has to cancel: there rounding begins. The
 # model may be as long as noise / lam, and its predictions are rounded too: c R^2 / lam times the second share.
 _ROUNDING, _PREDICTION_ROUNDING = 1e-13, 1e-15
 _BATCH_NUMBERS = 1_000_000
+# lam="auto": the curvature of the loss resists the noise, so it may be this many times as large as that of output
+# perturbation before it is felt (docs/formulas.md, "lam").
+_AUTO_FACTOR = 3.0
+# Rules stay this far above the smallest admissible lam.
+_MARGIN = 1.01
 
 
 @dc.dataclass(frozen=True)
@@ -68,9 +77,10 @@ class ObjectivePerturbation(Mechanism):
     def trace_scale(self, sensitivity: float, budget: Budget) -> float:
         """Scale of the noise that hides a distance of this size."""
 
-    @abc.abstractmethod
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         """Orders of growth as published, shape only."""
+        L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm
+        return (erm.earlier_objective_rate(self.noise, L, R, spec.n, spec.p, B, budget),)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)
@@ -113,12 +123,12 @@ class ObjectivePerturbation(Mechanism):
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
         B, LR = spec.theta_norm, loss.slope * R
         trace, (mean, square) = plan.ledger[1].scale, self.law.reach(spec.p)
-        rest = LR * plan.tol + theory.regularisation_bias(lam, B, loss.at_zero(spec))
+        rest = LR * plan.tol + erm.regularisation_bias(lam, B, loss.at_zero(spec))
         noise = min(LR * plan.scale * mean / lam, min(n, spec.p) * plan.scale**2 * square / (2.0 * lam))
         average = noise + LR * trace * mean + rest
         band = LR * (plan.scale / lam + trace) * self.law.mean_draw_band(spec.p, BAND_MISS / 2.0) + rest
         ball = f"comparator in the ball of {B:g}"
-        fresh = average + theory.stability(loss.slope, R, n, lam)
+        fresh = average + erm.stability(loss.slope, R, n, lam)
         runs = f"in {1 - BAND_MISS:.0%} of runs; {ball}"
         return (
             Bound("excess_empirical_risk", "upper", average, "expectation", _OURS, ball),
@@ -156,7 +166,7 @@ class ObjectivePerturbation(Mechanism):
         release[active:] -= b[active:] / lam
         return release
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """As `release` one by one, up to what the solver may leave of the noise: at most 2 plan.tol."""
         data, lam, r = records_of(prepared), float(plan.spec.lam), len(prepared.theta)
         check_certificate(prepared.distance, plan)
@@ -168,11 +178,7 @@ class ObjectivePerturbation(Mechanism):
         return np.concatenate([found, -b[:, data.active :] / lam], axis=1) + trace
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """Without the trace of noise, far smaller than the accuracy of a picture."""
         data, spec = records_of(prepared[0]), plans[0].spec
@@ -236,14 +242,42 @@ class ObjectivePerturbation(Mechanism):
             )
 
     def _lam(self, spec: Spec, budget: Budget) -> float:
+        """lam by the rule that `spec.lam` names, without a look at the records: the smaller lam, the dearer the volume.
+
+        Raises ValueError where the rule leaves the range of lam.
+        """
+        L, R, n, B = get_loss(spec.loss).slope, spec.domain.R, spec.n, spec.theta_norm
         if spec.lam == "published":
-            return theory.published_objective_lam(get_loss(spec.loss).slope, spec.domain.R, spec.n, spec.theta_norm)
+            return erm.published_objective_lam(L, R, n, B)
+        low = math.log(_MARGIN * max(_smallest_lam(spec, budget), 1e-100))
+        if low > LARGEST_LOG - 1.0:
+            raise no_lam(spec)
+        mean, square = self.law.reach(spec.p)
 
         def scale(lam: float) -> float:
+            """Of the noise; it falls with lam."""
             at = dc.replace(spec, lam=lam)
             return self.tight_scale(at, budget, volume_charge(at))
 
-        return rule_lam(spec, self.law.reach(spec.p), _smallest_lam(spec, budget), scale)
+        if spec.lam == "population":
+
+            def bound(log_lam: float) -> float:
+                lam = math.exp(log_lam)
+                return math.log(L * R * scale(lam) * mean / lam + erm.stability(L, R, n, lam) + 0.5 * lam * B**2)
+
+            # The bias alone passes the bound at one point here.
+            high = min(max(low + 1.0, bound(low + 1.0) + math.log(2.0 / B**2)), LARGEST_LOG)
+            return math.exp(minimize_scalar(bound, bounds=(low, high), method="bounded", options={"xatol": 1e-9}).x)
+
+        def surplus(log_lam: float) -> float:
+            moved = R * math.sqrt(square) * scale(math.exp(log_lam))
+            return math.log(moved / (_AUTO_FACTOR * auto_size(spec))) - log_lam
+
+        # The noise that moves predictions falls faster than 1 / lam, or as fast up to rounding.
+        high = low + max(surplus(low), 0.0) + 1e-6
+        if high > LARGEST_LOG:
+            raise no_lam(spec)
+        return math.exp(brentq(surplus, low, high, xtol=1e-12) if surplus(low) > 0.0 else low)
 
 
 def volume_charge(spec: Spec) -> float:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses as dc
 
-from ... import theory
 from ...accounting.tradeoff import PureCurve
 from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, NoiseLaw, NotApplicable
+from ...core.privacy import Budget, NoiseLaw, NotApplicable
 from ...core.specification import Spec
 from ..plan import Plan
 from .base import ObjectivePerturbation, pull
@@ -53,10 +52,6 @@ class ObjectiveGamma(ObjectivePerturbation):
 
     def trace_scale(self, sensitivity: float, budget: Budget) -> float:
         return sensitivity / budget.epsilon
-
-    def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
-        L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm
-        return (theory.earlier_objective_rate("gamma", L, R, spec.n, spec.p, B, budget),)
 
     def claimed_curve(self, plan: Plan) -> PureCurve:
         return PureCurve(plan.spent.epsilon)

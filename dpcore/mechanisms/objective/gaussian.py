@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses as dc
 
-from ... import theory
 from ...accounting.gaussian import gaussian_mu, published_multiplier
 from ...accounting.objective import objective_epsilon, objective_mu
 from ...accounting.tradeoff import ObjectiveCurve
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget
 from ...core.specification import Spec
+from ...theory import erm
 from ..plan import Plan
 from ..worst_pairs import objective_claim
 from .base import ObjectivePerturbation, gradient_vertices, pull, volume_charge
@@ -58,11 +58,7 @@ class ObjectiveGaussian(ObjectivePerturbation):
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         L, R, B = get_loss(spec.loss).slope, spec.domain.R, spec.theta_norm
-        return (
-            theory.rate(
-                theory.published_objective_rate(L, R, spec.n, B, budget),
-                "Jain and Thakurta 2014, Theorem 2 as printed (with probability 7/10)",
-                f"a population minimiser of norm {B:g}, lam = L R / sqrt(n (B^2 + 1))",
-            ),
-            theory.earlier_objective_rate("gaussian", L, R, spec.n, spec.p, B, budget),
-        )
+        printed = "Jain and Thakurta 2014, Theorem 2 as printed (with probability 7/10)"
+        says = f"a population minimiser of norm {B:g}, lam = L R / sqrt(n (B^2 + 1))"
+        published = erm.rate(erm.published_objective_rate(L, R, spec.n, B, budget), printed, says)
+        return (published, *super().rates(spec, budget))

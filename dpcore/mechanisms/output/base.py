@@ -8,13 +8,14 @@ import math
 
 from scipy.optimize import brentq
 
-from ... import solvers, theory
+from ... import solvers
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NotApplicable
 from ...core.records import Data
 from ...core.specification import Spec
 from ...data import check_records
+from ...theory import erm
 from ...theory.lower_bounds import hardest_data
 from ..base import BAND_MISS, AdditiveMechanism, Prepared
 from ..plan import Plan
@@ -47,9 +48,11 @@ class OutputPerturbation(AdditiveMechanism):
         """By what the chosen proof overstates the sensitivity."""
         return 1.0
 
-    @abc.abstractmethod
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         """Orders of growth as published, shape only."""
+        loss, R, B = get_loss(spec.loss), spec.domain.R, spec.theta_norm
+        L, c = loss.lipschitz(spec), loss.smoothness(spec)
+        return erm.earlier_output_rate(self.noise, L, c, R, spec.n, spec.p, B, budget)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         check_ball(self.key, spec)
@@ -82,22 +85,15 @@ class OutputPerturbation(AdditiveMechanism):
         L, c = loss.lipschitz(spec), loss.smoothness(spec)
         B = comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
-        noise = theory.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
-        bias = theory.regularisation_bias(lam, B, loss.at_zero(spec))
-        bias += theory.inexactness(loss.slope, L, c, R, plan.tol)
-        stability = theory.stability(L, R, n, lam)
+        noise = erm.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)
+        bias = erm.regularisation_bias(lam, B, loss.at_zero(spec))
+        bias += erm.inexactness(loss.slope, L, c, R, plan.tol)
+        fresh = noise + bias + erm.stability(L, R, n, lam)
         ball = f"comparator in the ball of {B:g}"
         upper = [
             Bound("excess_empirical_risk", "upper", noise + bias, "expectation", _OURS, ball),
             Bound("excess_over_regularised", "upper", noise, "expectation", _OURS, "||x||_2 <= R"),
-            Bound(
-                "excess_population_risk",
-                "upper",
-                noise + bias + stability,
-                "expectation",
-                _OURS,
-                f"independent records; {ball}",
-            ),
+            Bound("excess_population_risk", "upper", fresh, "expectation", _OURS, f"independent records; {ball}"),
         ]
         if math.isfinite(loss.slope):
             band = loss.slope * R * plan.scale * self.law.mean_draw_band(spec.p, BAND_MISS)
@@ -118,9 +114,9 @@ class OutputPerturbation(AdditiveMechanism):
         loss, R, n, B = get_loss(spec.loss), spec.domain.R, spec.n, comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
         if spec.lam == "published":
-            g = theory.published_lam(1.0, R, n, B)
+            g = erm.published_lam(1.0, R, n, B)
         elif spec.lam == "population":
-            g = theory.population_lam(1.0, R, n, B, multiplier * mean)
+            g = erm.population_lam(1.0, R, n, B, multiplier * mean)
         else:
             g = 2.0 * R**2 * multiplier * math.sqrt(square) / (n * auto_size(spec))
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import dataclasses as dc
 
-from ... import theory
 from ...accounting.attack_limits import gaussian_attack_limit
 from ...accounting.tradeoff import PureCurve
-from ...core.losses import get_loss
-from ...core.privacy import Bound, Budget, NoiseLaw
-from ...core.specification import Spec
+from ...core.privacy import Budget, NoiseLaw
 from ..base import knob
 from ..plan import Plan
 from .base import OutputPerturbation
@@ -52,11 +49,6 @@ class OutputGamma(OutputPerturbation):
 
     def cost(self, budget: Budget, multiplier: float) -> Budget:
         return Budget(min(budget.epsilon, 1.0 / multiplier))
-
-    def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
-        loss = get_loss(spec.loss)
-        L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
-        return theory.earlier_output_rate("gamma", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget)
 
     def attack_limit(self, plan: Plan) -> float:
         """P(<b, v> <= ||v|| / 2) for the worst shift v: the densities of b and b + v meet half-way.

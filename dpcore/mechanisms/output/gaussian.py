@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses as dc
 
-from ... import theory
 from ...accounting.gaussian import classical_multiplier, gaussian_epsilon, gaussian_mu, published_multiplier
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget
 from ...core.specification import Spec
+from ...theory import erm
 from ..base import GaussianGuarantee, knob
 from .base import OutputPerturbation
 
@@ -60,13 +60,8 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
         return Budget(min(budget.epsilon, gaussian_epsilon(1.0 / multiplier, budget.delta)), budget.delta)
 
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
-        loss = get_loss(spec.loss)
-        L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
-        return (
-            theory.rate(
-                theory.published_output_rate(L, R, spec.n, B, budget),
-                "Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)",
-                f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))",
-            ),
-            *theory.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget),
-        )
+        L, R, B = get_loss(spec.loss).lipschitz(spec), spec.domain.R, spec.theta_norm
+        printed = "Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)"
+        says = f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))"
+        published = erm.rate(erm.published_output_rate(L, R, spec.n, B, budget), printed, says)
+        return (published, *super().rates(spec, budget))

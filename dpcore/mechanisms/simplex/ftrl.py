@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
-from ...accounting.composition import basic_epsilon
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
-from ...accounting.zcdp import bounded_range_eta, bounded_range_rho, zcdp_epsilon
+from ...accounting.zcdp import bounded_range_eta
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
+from ...theory import sampling_and_regret as theory
 from ..base import BAND_MISS, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..noise.rounding import ROUNDED_UP
 from ..plan import Plan
+from .weight_range import price
 
 _SOURCE = "Jain and Thakurta 2014, section 5.2"
 _FARTHEST = 1e40  # beyond it, and below its inverse, epsilon would leave the range of a budget
@@ -103,27 +104,13 @@ class FTRL(ReadingMechanism):
             Bound("regret", "upper", one_run, "probability", ours, f"in {1 - BAND_MISS:.0%} of runs; {says}"),
         ]
         if not plan.requested.pure:
-            found.append(
-                Bound(
-                    "regret",
-                    "rate",
-                    theory.published_stream_rate(T, p, R, plan.requested),
-                    "expectation",
-                    "Jain and Thakurta 2014, equation (12) as printed; it does not follow",
-                    "false for the costs (-R, R, ..., R) in every step, whose regret is of the order ln p",
-                )
-            )
-        found.append(
-            Bound(
-                "regret",
-                "rate",
-                theory.earlier_stream_rate(T, p, R, plan.requested),
-                "expectation",
-                "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without poly(ln T)",
-                "private online learning before it",
-            )
-        )
-        return tuple(found)
+            rate = theory.published_stream_rate(T, p, R, plan.requested)
+            printed = "Jain and Thakurta 2014, equation (12) as printed; it does not follow"
+            false = "false for the costs (-R, R, ..., R) in every step, whose regret is of the order ln p"
+            found.append(Bound("regret", "rate", rate, "expectation", printed, false))
+        rate = theory.earlier_stream_rate(T, p, R, plan.requested)
+        cited = "Dwork, Naor, Pitassi and Rothblum 2010, as cited by Jain and Thakurta 2014, without poly(ln T)"
+        return (*found, Bound("regret", "rate", rate, "expectation", cited, "private online learning before it"))
 
     def attack_limit(self, plan: Plan) -> float:
         """By the range of each arm's log-ratios."""
@@ -134,7 +121,7 @@ class FTRL(ReadingMechanism):
         times = plan.ledger[0].times
         return equal_choices_curve(bounded_range_eta(plan.spent, times), times)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         """The arms of each run, shape [len(rngs), T]; equal to releases one by one."""
         check_certificate(prepared.distance, plan)
         uniforms = np.array([rng.random(plan.steps) for rng in rngs])
@@ -242,9 +229,7 @@ def _check(key: str, spec: Spec) -> None:
 
 def _spent(eta: float, times: int, budget: Budget) -> Budget:
     """What `times` choices of range eta cost: by their sum, which needs no delta, or by zCDP."""
-    summed = basic_epsilon(eta, times)
-    composed = math.inf if budget.pure else zcdp_epsilon(bounded_range_rho(eta, times), budget.delta)
+    found = price(eta, times, budget.delta)
     # What fits in the budget by the formula for eta does not leave it by a rounding.
     within = eta <= bounded_range_eta(budget, times)
-    found = Budget(summed) if summed <= composed else Budget(composed, budget.delta)
     return Budget(min(found.epsilon, budget.epsilon), found.delta) if within else found

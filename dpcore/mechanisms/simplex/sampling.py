@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import CancelledError
 
 import numpy as np
 from scipy.special import logsumexp
 
-from ... import theory
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import PureCurve, RepeatedChoiceCurve, TradeoffCurve, equal_choices_curve
 from ...core.arrays import Array
+from ...core.cancel import Cancelled
 from ...core.losses import get_loss
 from ...core.privacy import Bound, Budget, Event, NoiseLaw, NotApplicable
 from ...core.records import Data
+from ...core.rng import Generators
 from ...core.specification import Domain, Spec
 from ...data import check_records
 from ...solvers.simplex.entropic import minimise_entropic
+from ...theory import erm
+from ...theory import sampling_and_regret as theory
 from ..base import Drawn, Mechanism, Prepared, check_certificate, knob, whole
 from ..plan import Plan
-from . import calibration as rules
 from . import weight_range as br
 
 _OURS = "Jain and Thakurta 2014, Theorems 3 and 4, with explicit constants"
@@ -95,12 +97,12 @@ class SimplexSampling(Mechanism):
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
         self._check(spec)
         by_hand = None if self.m == "auto" else int(self.m)
-        spec = dc.replace(spec, lam=rules.resolved_lam(self.key, spec, budget, by_hand))
+        spec = dc.replace(spec, lam=br.resolved_lam(self.key, spec, budget, by_hand))
         lam, found = float(spec.lam), br.weight_range(spec)
         eta = found.eta(lam)
         if not eta < _LARGEST_ETA:
             raise NotApplicable(f"{self.key} cannot draw one column: its log-probability could move by {eta:.3g}")
-        m = by_hand or rules.affordable_draws(self.key, self.accounting, spec, budget)
+        m = by_hand or br.affordable_draws(self.key, self.accounting, spec, budget)
         event = Event(self.noise, lam, 0.5 * eta * lam, times=m)
         spent = br.price(eta, m, budget.delta)
         return Plan(self, spec, budget, spent, (event,), m, self.noise, scale=lam, tol=found.tol(lam))
@@ -130,7 +132,7 @@ class SimplexSampling(Mechanism):
         sampling = theory.sampling_excess(L, c, R, plan.steps)
         # The weights minimise J - lam <e, w> with |e_j| <= tol / 2, and lie within tol / 2 of the minimiser in L1.
         bias = theory.entropy_bias(lam, spec.p) + lam * plan.tol
-        fresh = sampling + bias + theory.stability(L, R, spec.n, lam) + L * R * plan.tol
+        fresh = sampling + bias + erm.stability(L, R, spec.n, lam) + L * R * plan.tol
         over = sampling + 0.5 * L * R * plan.tol
         says = "comparator on the simplex"
         upper = (
@@ -140,7 +142,7 @@ class SimplexSampling(Mechanism):
         )
         rate = theory.published_sampling_rate(L * R, c, spec.n, spec.p, plan.requested)
         says = "the best model on the simplex, m of Theorem 3 as a real number"
-        return (*upper, theory.rate(rate, "Jain and Thakurta 2014, Theorem 4 as printed (with probability 2/3)", says))
+        return (*upper, erm.rate(rate, "Jain and Thakurta 2014, Theorem 4 as printed (with probability 2/3)", says))
 
     def attack_limit(self, plan: Plan) -> float:
         """Of m draws from one choice of range eta; by inequalities where m is too large to count them."""
@@ -167,7 +169,7 @@ class SimplexSampling(Mechanism):
         theta = radius * np.exp(found.log_weights)
         return PreparedWeights(theta, found.residual, found.log_weights, found.log_idle)
 
-    def release_many(self, plan: Plan, prepared: Prepared, rngs: Sequence[np.random.Generator]) -> Array:
+    def release_many(self, plan: Plan, prepared: Prepared, rngs: Generators) -> Array:
         check_certificate(prepared.distance, plan)
         weights, asked = tempered(weights_of(prepared), plan), len(prepared.theta)
         # Columns that are asked for and not stored are idle ones.
@@ -178,11 +180,7 @@ class SimplexSampling(Mechanism):
         return counts * ((plan.spec.reach or 1.0) / plan.steps)
 
     def draws(
-        self,
-        plans: Sequence[Plan],
-        prepared: Sequence[Prepared],
-        rngs: Sequence[np.random.Generator],
-        cancelled: Callable[[], bool],
+        self, plans: Sequence[Plan], prepared: Sequence[Prepared], rngs: Generators, cancelled: Cancelled
     ) -> Drawn:
         """As declared, but the two releases of a generator are independent: a draw of columns has no opposite."""
         seeds = np.concatenate([rng.integers(1 << 63, size=2) for rng in rngs])
@@ -252,9 +250,7 @@ def _law(log_weights: Array, *, idle: bool) -> Array:
     return weights / weights.sum()
 
 
-def sampled_models(
-    weights: PreparedWeights, ms: Sequence[int], rngs: Sequence[np.random.Generator], radius: float
-) -> Array:
+def sampled_models(weights: PreparedWeights, ms: Sequence[int], rngs: Generators, radius: float) -> Array:
     """Models of each number of draws in `ms` by each generator, for pictures: shape [len(rngs), len(ms), r].
 
     ms: in increasing order, >= 1. A model of more draws goes on from one of fewer, and the draws of one generator

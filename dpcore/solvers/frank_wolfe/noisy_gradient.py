@@ -48,47 +48,44 @@ class GaussianBest(Choice):
     """The vertex of the smallest score plus N(0, noise^2), a draw for each column, of the L1 ball or the simplex.
 
     signed: vertices are +e_j and -e_j, whose noise is that of column j with either sign; else e_j alone.
-    idle: [K'], numbers of further columns whose scores are all 0. With R generators stream k R + i takes the noise of
-    generator i and has idle[k] such columns: more of them share the numbers of fewer.
+    idle: how many further columns have scores that are all 0; more of them share the numbers of fewer. Stream i takes
+    the noise of generator i.
 
     Randomness: from each generator, for blocks of 32 steps or of fewer where 2^14 normals are, a normal for each step
-    and stored column; where any run has idle columns two uniforms a step more: the largest noise of the idle vertices,
-    by its inverse distribution function, and which has it.
+    and stored column; where there are idle columns two uniforms a step more: the largest noise of the idle vertices, by
+    its inverse distribution function, and which has it.
     """
 
-    def __init__(self, rngs: Sequence[np.random.Generator], idle: Sequence[int], *, signed: bool) -> None:
-        self.rngs, self.idle, self.signed = rngs, np.array(idle, np.int64), signed
+    def __init__(self, rngs: Sequence[np.random.Generator], idle: int, *, signed: bool) -> None:
+        self.rngs, self.idle, self.signed = rngs, idle, signed
         self.blocks: _Blocks | None = None
 
     def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
-        kinds, sources = np.divmod(streams, len(self.rngs))
         if self.blocks is None:
-            self.blocks = _Blocks(self.rngs, scores.shape[1], 2 if self.idle.any() else 0)
+            self.blocks = _Blocks(self.rngs, scores.shape[1], 2 if self.idle else 0)
         normals, extra = self.blocks.at(t)
-        noisy = noise[:, None] * normals[sources]
+        noisy = noise[:, None] * normals[streams]
         noisy += scores
         columns = (np.abs(noisy) if self.signed else -noisy).argmax(axis=1).astype(np.int64)
         at = np.take_along_axis(noisy, columns[:, None], axis=1)[:, 0]
         signs = np.where((at > 0.0) & self.signed, -1.0, 1.0)
-        if self.idle.any():
-            uniforms, idle = extra[sources], self.idle[kinds]
-            some = idle > 0
-            beyond = np.full(len(scores), -np.inf)
-            beyond[some] = noise[some] * largest_noise(uniforms[some, 0], idle[some], signed=self.signed)
+        if self.idle:
+            uniforms = extra[streams]
+            beyond = noise * largest_noise(uniforms[:, 0], self.idle, signed=self.signed)
             wins = beyond > (np.abs(at) if self.signed else -at)
             # One uniform is enough for the column and its sign: the first half of [0, 1) is +e_j.
             spread = uniforms[:, 1] * (2.0 if self.signed else 1.0)
-            places = np.minimum((spread % 1.0 * idle).astype(np.int64), idle - 1)
+            places = np.minimum((spread % 1.0 * self.idle).astype(np.int64), self.idle - 1)
             columns = np.where(wins, scores.shape[1] + places, columns)
             signs = np.where(wins, np.where(spread < 1.0, 1.0, -1.0), signs)
         return columns, signs
 
 
-def largest_noise(uniforms: Array, count: NDArray[np.int64], *, signed: bool) -> Array:
+def largest_noise(uniforms: Array, count: NDArray[np.int64] | int, *, signed: bool) -> Array:
     """The quantiles of max_j |g_j| (signed) or of max_j g_j, j <= count, for independent normal g_j.
 
     The maximum is below x with probability P(x)^count, so that P(x) = u^(1 / count), and 1 - P(x) loses no digits.
-    uniforms: [k], in [0, 1). count: [k], >= 1.
+    uniforms: [k], in [0, 1). count: [k] or one number, >= 1.
 
     >>> largest_noise(np.array([0.5]), np.array([1]), signed=True).round(4).tolist()
     [0.6745]

@@ -30,7 +30,7 @@ from ...mechanisms.multiclass.models import class_records, direction
 from ...mechanisms.noise.spherical import NOISES
 from ...mechanisms.plan import Plan
 from ...solvers.multiclass.objective import features
-from ...theory import linear_term_excess
+from ...theory.erm import linear_term_excess
 from .reference_risk import mean_losses
 
 LearnerKey = Literal["ellipsoids", "pure", "answer", "split", "split_answer"]

@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 from scipy.stats import binom
 
-from ... import theory
 from ...accounting import gaussian
 from ...accounting.lecture import lecture_multiplier
 from ...accounting.subsampled_rdp import subsampled_epsilon
@@ -27,6 +26,7 @@ from ...core.validation import integer, one_of
 from ...mechanisms import make_mechanism
 from ...mechanisms.api import calibrate
 from ...mechanisms.noise.generalized_gaussian import quoted_noise
+from ...theory import sampling_and_regret as theory
 from ..sparsity.streaming.adversaries import counterexample_regret
 from .pathak_raj import existence
 

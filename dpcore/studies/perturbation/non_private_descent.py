@@ -7,7 +7,6 @@ import dataclasses as dc
 import numpy as np
 
 from ... import data as records
-from ... import theory
 from ...core.arrays import Array
 from ...core.cache import SharedCache
 from ...core.losses import get_loss
@@ -15,6 +14,7 @@ from ...core.rng import generator
 from ...core.specification import Spec
 from ...mechanisms.problem import Problem
 from ...solvers.descent.non_private import Progress, projected_gd, projected_sgd
+from ...theory import gradient_descent as theory
 
 
 @dc.dataclass(frozen=True)

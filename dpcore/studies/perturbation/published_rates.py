@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from ... import theory
 from ...accounting.lecture import lecture_multiplier
 from ...core.arrays import Array
 from ...core.losses import get_loss
 from ...core.privacy import Budget, NotApplicable
 from ...core.specification import Spec
 from ...experiments.cell import Cell
+from ...theory import gradient_descent as theory
 
 
 def rate_shape(cell: Cell) -> tuple[str, Array]:

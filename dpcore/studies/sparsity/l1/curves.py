@@ -12,7 +12,6 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 
-from .... import theory
 from ....core.arrays import Array
 from ....core.cache import shared
 from ....core.cancel import never
@@ -25,6 +24,7 @@ from ....mechanisms.frank_wolfe.step_count import terrain
 from ....mechanisms.frank_wolfe.vertex_runs import polytope_models
 from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
+from ....theory import frank_wolfe as theory
 from ....theory import lower_bounds
 from .data import Instance, SpreadRisk, instances, sampling_term, spreads, stored_columns
 

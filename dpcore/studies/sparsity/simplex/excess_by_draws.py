@@ -10,7 +10,6 @@ from typing import Literal, cast
 
 import numpy as np
 
-from .... import theory
 from ....core.arrays import Array
 from ....core.cache import shared
 from ....core.cancel import never
@@ -24,6 +23,8 @@ from ....experiments.summary import Summary, measured_of
 from ....mechanisms.plan import Plan
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
 from ....solvers import minimise_entropic
+from ....theory import erm
+from ....theory import sampling_and_regret as theory
 from .data import minimum_of, risks_of, spec_of, split_of, stored_columns
 
 MS = (1, 2, 3, 5, 8, 13, 20, 32, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
@@ -159,7 +160,7 @@ def _terms(plan: Plan) -> list[float]:
         plan.spent.epsilon,
         theory.sampling_excess(L, c, R, plan.steps),
         theory.entropy_bias(lam, plan.spec.p),
-        theory.stability(L, R, plan.spec.n, lam),
+        erm.stability(L, R, plan.spec.n, lam),
     ]
 
 

@@ -9,12 +9,12 @@ import functools
 import numpy as np
 
 from .... import data as records
-from .... import theory
 from ....core.arrays import Array
 from ....core.privacy import Budget
 from ....core.specification import Spec
-from ....mechanisms.simplex.calibration import published_epsilon
 from ....mechanisms.simplex.sampling import SimplexSampling
+from ....mechanisms.simplex.weight_range import published_epsilon
+from ....theory import sampling_and_regret as theory
 from .data import SOURCE
 
 _SIZES = tuple(round(10.0 ** (k / 2)) for k in range(4, 21))

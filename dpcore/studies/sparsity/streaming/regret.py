@@ -10,7 +10,6 @@ from concurrent.futures import CancelledError
 import numpy as np
 from numpy.typing import NDArray
 
-from .... import theory
 from ....core.arrays import Array
 from ....core.cache import shared
 from ....core.cancel import never
@@ -23,6 +22,7 @@ from ....experiments.summary import middle
 from ....mechanisms.plan import Plan
 from ....mechanisms.simplex.ftrl import FTRL, Played
 from ....mechanisms.simplex.ftrl import play as play_costs
+from ....theory import sampling_and_regret as theory
 from .adversaries import ADVERSARIES, stream
 
 Integers = NDArray[np.intp]
