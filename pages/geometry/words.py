@@ -267,7 +267,7 @@ def noise_caption(found: NoiseLengths) -> str:
 def tracing_caption(found: Tracing) -> str:
     last = len(found.epsilon) - 1
     return (
-        f"Fingerprints of {found.n0} members in {found.d:,} columns at p = {order_text(found.p_norm)}: the exact model "
+        f"Fingerprints of {found.n} members in {found.d:,} columns at p = {order_text(found.p_norm)}: the exact model "
         f"tells them from strangers in {rounded(100 * found.exact, 3)}% of pairs, at ε = {found.epsilon[0]:g} in "
         f"{rounded(100 * found.auc[0], 3)}%, and then it has lost {rounded(100 * found.excess[0] / found.signal, 2)}% "
         f"of what can be learned; at ε = {found.epsilon[last]:g} it has lost "

@@ -113,7 +113,7 @@ def test_lengths_of_both_noises_and_the_hardest_records():
     assert np.array_equal(named(figure, "Gaussian").y, lengths.gaussian)
     assert np.array_equal(named(figure, "generalised Gaussian").y, lengths.generalized)
     assert np.all(lengths.gaussian < lengths.generalized)
-    traced = hardest_data.hardest_tracing(seed=1, repetitions=3, d=300)
+    traced = hardest_data.hardest_tracing(seed=1, p_norm=1.5, d=300, delta=1e-6)
     figure = members_figure(traced, epsilon=1.0, theme="light", height=380)
     assert np.array_equal(named(figure, "a member scores above a stranger").y, traced.auc)
     assert np.array_equal(named(figure, "proved limit").y, traced.limit)
