@@ -148,7 +148,7 @@ def forced_ratio(p: int) -> float:
     """
     budget = Budget(10.0, 1e-6)
     lam_sum = theory.published_stream_lam(_LONG, p, 1.0, budget)
-    return counterexample_regret(_LONG, p, lam_sum, 1.0) / theory.published_stream_rate(_LONG, p, 1.0, budget)
+    return counterexample_regret(_LONG, p, lam_sum) / theory.published_stream_rate(_LONG, p, 1.0, budget)
 
 
 def play_caption(play: Play, here: StreamingState) -> str:

@@ -100,6 +100,7 @@ def orders(d: int) -> tuple[float, ...]:
     return tuple(sorted([near, *(p for p in _FIXED if abs(p - near) > _APART)]))
 
 
+@shared(256)
 def against_order(
     d: int,
     n: int,
@@ -126,14 +127,9 @@ def against_order(
     grid = [norm_order("p_norms", p) for p in (orders(d) if p_norms is None else p_norms)]
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
-    return _measured(d, n, budget, integer("seed", seed, at_least=0), repetitions, tuple(grid))
-
-
-@shared(256)
-def _measured(d: int, n: int, budget: Budget, seed: int, repetitions: int, grid: tuple[float, ...]) -> AgainstOrder:
     balls, duals = [norm_ball(p) for p in grid], [dual_order(p) for p in grid]
     n0 = fingerprinted(d, n, budget)
-    temperature = vertex_temperature(n, budget.epsilon)
+    temperature = vertex_temperature(n, epsilon)
     sigmas = [2.0 / n * widening(2.0, q, d) / gaussian_mu(budget) for q in duals]
     # Of each repetition and order: signal, and the excess of vertices, of the best vertex, and of the Gaussian answer.
     found = np.empty((4, len(grid), repetitions))
@@ -165,8 +161,8 @@ def _measured(d: int, n: int, budget: Budget, seed: int, repetitions: int, grid:
         d=d,
         n=n,
         n0=n0,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
+        epsilon=epsilon,
+        delta=delta,
         repetitions=repetitions,
     )
 
