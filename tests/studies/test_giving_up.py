@@ -70,5 +70,5 @@ def test_a_long_stream_is_not_played_once_its_reader_has_left(monkeypatch):
         work = getattr(regret, name)
         monkeypatch.setattr(regret, name, lambda *given, name=name, work=work: (done.append(name), work(*given))[1])
     with pytest.raises(CancelledError):
-        regret.regret_curves("random", [4], [10], epsilon=1.0, delta=1e-6, repetitions=2, cancelled=lambda: done)
+        regret.regret_curve("random", 4, [10], epsilon=1.0, delta=1e-6, repetitions=2, cancelled=lambda: done)
     assert done == ["_costs"]
