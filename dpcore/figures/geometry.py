@@ -69,9 +69,9 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
     chart = _order_chart(theme, height)
     orders = np.array([row.p_norm for row in rows])
     curves = [
-        ("privacy adds", [row.upper.privacy for row in rows], chart.colours["gradient"], 3.0, "solid"),
-        ("sampling", [row.upper.sampling for row in rows], chart.colours["reference"], 2.0, "solid"),
-        ("none has less,<br>hardest data", [row.lower.value for row in rows], chart.muted, 1.5, "dot"),
+        ("privacy adds", [row.privacy for row in rows], chart.colours["gradient"], 3.0, "solid"),
+        ("sampling", [row.sampling for row in rows], chart.colours["reference"], 2.0, "solid"),
+        ("none has less,<br>hardest data", [row.least for row in rows], chart.muted, 1.5, "dot"),
     ]
     for name, values, ink, width, dash in curves:
         plain = name.replace("<br>", " ")

@@ -204,7 +204,7 @@ def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tup
             "gradients of single records that a run evaluates"
             + ("" if work is None else f"; they grow like {rate(work)}: linear time"),
         ),
-        (leads[row.upper.leads], f"larger term of the rate here; both are equal at n = {people(row.free)}"),
+        (leads[row.leads], f"larger term of the rate here; both are equal at n = {people(row.free)}"),
     ]
 
 
@@ -250,8 +250,8 @@ def ball_caption(found: BallPicture, here: GeometryState) -> str:
 def rates_caption(row: Row, here: GeometryState) -> str:
     leads = {"sampling": "sampling leads", "privacy": "privacy leads", "trivial": "the rate says nothing"}
     return (
-        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.upper.leads]}. Orders of growth without "
-        f"constants, {row.upper.source}; lower bound: {readable(row.lower.formula)}."
+        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.leads]}. Orders of growth without "
+        f"constants, {row.source}; lower bound: {readable(row.least_formula)}."
     )
 
 
