@@ -89,7 +89,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
 
     epsilon: where the cursor stands. height: px.
     """
-    _, _, family, symbol, dash = LOOKS[found.learner]
+    _, _, family, symbol, dash = LOOKS["ellipsoids"]
     ink, muted = FAMILIES[theme][family], MUTED[theme]
     span = [float(found.epsilon[0]), float(found.epsilon[-1])]
     lines = [
