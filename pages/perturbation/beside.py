@@ -17,7 +17,7 @@ from dpcore.mechanisms import Mechanism
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
-from dpcore.studies.perturbation.release_scatter import Scene, clouds
+from dpcore.studies.perturbation.release_scatter import clouds
 from pages.background.tables import refined
 from pages.perturbation import captions
 from pages.perturbation.zero import show_door_zero
@@ -62,7 +62,7 @@ def show_beside(
 
 
 def _show_cloud(mechanisms: tuple[Mechanism, ...], walks: bool, controls: Controls, theme: Theme, height: int) -> None:
-    made = clouds(Scene(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks))
+    made = clouds(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks)
     said = captions.path_caption(made, controls.n) if walks else captions.cloud_caption(made, controls.n)
     captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
 
