@@ -12,8 +12,14 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import NotApplicable
 from dpcore.core.cancel import never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.l1 import excess_by_n_figure, path_figure, remark_figure, steps_figure, width_figure
-from dpcore.figures.sparsity.membership import tracing_figure
+from dpcore.figures.sparsity.l1 import (
+    excess_by_n_figure,
+    path_figure,
+    remark_figure,
+    steps_figure,
+    tracing_figure,
+    width_figure,
+)
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.single_run import Path, path

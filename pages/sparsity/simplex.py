@@ -12,9 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import NotApplicable, Unconverged
 from dpcore.core.cancel import never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.published_draws import published_draws_figure
-from dpcore.figures.sparsity.simplex import columns_figure, draws_figure
-from dpcore.figures.sparsity.single_release import support_figure
+from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, published_draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, published_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support

@@ -5,8 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.simplex import columns_figure, draws_figure
-from dpcore.figures.sparsity.single_release import support_figure
+from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.simplex.excess_by_columns import excess_against_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley

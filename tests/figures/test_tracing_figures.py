@@ -5,7 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.membership import tracing_figure
+from dpcore.figures.sparsity.l1 import tracing_figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.l1.membership import tracing
 

@@ -63,8 +63,8 @@ class Play:
 
     plan: the players'. marks: [M], steps done, from 0 to all of them, thinned. leader: [M], the arm whose costs so far
     are smallest; trust: [M], the weight that it has in the next step. arms: [T], what the first run plays. regret: [M],
-    of the first run, over the best arm so far; mean, q10, q90: [M], the same over all runs; expected: [M], its exact
-    mean. bound, one_run: at the end, proved for the mean and for nine runs out of ten.
+    of the first run, over the best arm so far; q10, q90: [M], the same over all runs; expected: [M], its exact mean.
+    bound, one_run: at the end, proved for the mean and for nine runs out of ten.
     """
 
     plan: Plan
@@ -73,7 +73,6 @@ class Play:
     trust: Array
     arms: Integers
     regret: Array
-    mean: Array
     q10: Array
     q90: Array
     expected: Array
@@ -198,7 +197,6 @@ def play(
         trust=1.0 / np.exp((lowest[:, None] - sums) / lam_sum).sum(axis=1),
         arms=played.arms[0].astype(np.intp),
         regret=regrets[0],
-        mean=regrets.mean(axis=0),
         q10=low,
         q90=high,
         expected=regret_of(played.expected),
