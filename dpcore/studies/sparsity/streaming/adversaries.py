@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.arrays import Array
+from ....core.facts import facts_beside
 from ....core.validation import integer, one_of, positive
 
 _LARGEST_TABLE = 50_000_000
@@ -117,31 +118,14 @@ def _bytes(T: int, p: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     return rng.integers(0, 256, (T, p), np.uint8)
 
 
+_LUCKY = {
+    "random": _random,
+    "drifting": _drifting,
+    "switching": _switching,
+    "adaptive": _adaptive,
+    "counterexample": _counterexample,
+}
 ADVERSARIES = {
-    "random": Adversary(
-        "one better arm",
-        "Costs are coins of -R and R; one arm gets -R three times out of four.",
-        _random,
-    ),
-    "drifting": Adversary(
-        "a best arm that drifts",
-        "The better the coin of an arm, the nearer it is to a place that wanders over all arms once.",
-        _drifting,
-    ),
-    "switching": Adversary(
-        "a best arm that changes",
-        "One arm gets -R three times out of four, another one from an eighth, a quarter and half of the stream on.",
-        _switching,
-    ),
-    "adaptive": Adversary(
-        "watches the weights",
-        "Spares one arm until the learner gives it more than half of the weight, then charges it until that is "
-        "over; it knows the weights, not the arm that is drawn.",
-        _adaptive,
-    ),
-    "counterexample": Adversary(
-        "refutes equation (12)",
-        "The first arm gets -R in every step, all others R.",
-        _counterexample,
-    ),
+    row["key"]: Adversary(row["label"], row["sentence"], _LUCKY[row["key"]])
+    for row in facts_beside(__file__, "adversaries.csv")
 }
