@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from ....core.arrays import Array
 from ....core.cache import shared
-from ....core.privacy import Budget
-from ....core.rng import generator
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.vertex_runs import descend
 from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
-from .data import instances, stored_columns, truth
+from .data import Setting, truth
 
 
 @dc.dataclass(frozen=True)
@@ -47,25 +45,24 @@ class Path:
 
 
 @shared(64)
-def path(
-    *, n: int, p: int, epsilon: float, delta: float, radius: float, accounting: str, T: int | str, seed: int
-) -> Path:
+def path(setting: Setting, *, n: int, p: int, T: int | str) -> Path:
     """The first run of `against_T` at this T. Raises NotApplicable where there is no plan.
 
-    >>> walked = path(n=5_000, p=64, epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", T=12, seed=7)
+    >>> setting = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7)
+    >>> walked = path(setting, n=5_000, p=64, T=12)
     >>> len(walked.columns), bool(walked.share.sum() < 1.0)
     (11, True)
     """
-    (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
-    plan = FrankWolfePolytope(accounting, T).calibrate(here.spec, Budget(epsilon, delta))
-    runs, chosen = descend([plan], here.risk, [generator(seed, plan.mechanism.key, 0)])
-    theta = fw.models(chosen, runs, radius, np.zeros(here.stored), here.stored)[0]
+    here = setting.instance(n, p)
+    plan = FrankWolfePolytope(setting.accounting, T).calibrate(here.spec, setting.budget)
+    runs, chosen = descend([plan], here.risk, setting.generators(plan.mechanism.key)[:1])
+    theta = fw.models(chosen, runs, setting.radius, np.zeros(here.stored), here.stored)[0]
     ends = runs[0].T * (runs[0].T + 1.0)
     return Path(
         plan,
         chosen.columns[0],
         chosen.signs[0],
         share=np.arange(4.0, 2.0 * runs[0].T + 2.0, 2.0) / ends,
-        truth=truth(here.stored, seed),
+        truth=truth(here.stored, setting.seed),
         excess=float(here.risk.values(theta)) - here.best,
     )
