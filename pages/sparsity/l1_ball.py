@@ -23,7 +23,7 @@ from dpcore.figures.sparsity.l1 import (
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.single_run import Path, path
-from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
+from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_beside_words as beside_words
 from pages.sparsity import l1_words as words
 from pages.ui import url_controls
@@ -133,7 +133,7 @@ def _hero(
 
 def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: Theme) -> None:
     if side == "Simplex":
-        beside = sampling_vs_frank_wolfe.beside_sampling(
+        beside = beside_others.beside_sampling(
             p=here.p,
             epsilon=here.epsilon,
             delta=here.delta,

@@ -9,7 +9,7 @@ from dpcore.figures.sparsity.l1 import excess_by_n_figure, path_figure, remark_f
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.l1 import curves, single_run
 from dpcore.studies.sparsity.l1.data import Setting
-from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
+from dpcore.studies.sparsity.simplex import beside_others
 
 SETTING = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=2, repetitions=10)
 THEMES = ["light", "dark"]
@@ -170,7 +170,7 @@ def test_the_path_shows_every_choice_once_in_its_row(walked, theme):
 
 
 def test_remark_2_shows_both_mechanisms_and_both_shapes():
-    found = sampling_vs_frank_wolfe.beside_sampling(
+    found = beside_others.beside_sampling(
         p=16, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ns=(300, 1_000, 3_000)
     )
     figure = remark_figure(found, theme="light", height=380)

@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, MUTED
-from dpcore.studies.sparsity.simplex.excess_by_columns import excess_against_columns
+from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley
 from dpcore.studies.sparsity.simplex.single_release import support
 

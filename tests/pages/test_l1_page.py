@@ -12,7 +12,7 @@ import dpcore
 from dpcore.figures.figure import Figure
 from dpcore.studies.sparsity.l1 import curves, membership, single_run
 from dpcore.studies.sparsity.l1.data import Setting
-from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
+from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_ball, l1_words
 from pages.ui import sidebar
 from pages.ui.numbers import people, rate, rounded
@@ -88,7 +88,7 @@ def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
 
 def test_the_simplex_beside_is_remark_2_on_the_records_of_the_other_tab():
     page = open_page(beside_ball="Simplex", p=64)
-    found = sampling_vs_frank_wolfe.beside_sampling(p=64, epsilon=1.0, delta=1e-6, loss="huber", seed=7, repetitions=8)
+    found = beside_others.beside_sampling(p=64, epsilon=1.0, delta=1e-6, loss="huber", seed=7, repetitions=8)
     assert f"Frank-Wolfe leaves {rounded(found.frank_wolfe.mean[-1])} and m draws" in captions(page)
     assert found.frank_wolfe.mean[-1] < found.sampling.mean[-1]
 

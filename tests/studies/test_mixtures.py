@@ -20,10 +20,10 @@ from dpcore.core.rng import generator
 from dpcore.core.specification import Spec
 from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
+from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, single_release
 from dpcore.studies.sparsity.simplex import data as problem
-from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, single_release
+from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
 from dpcore.studies.sparsity.simplex.data import stored_columns
-from dpcore.studies.sparsity.simplex.excess_by_columns import excess_against_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley as valley_of
 from dpcore.studies.sparsity.simplex.single_release import support as support_of
 
@@ -213,13 +213,13 @@ def padded(split, p):
 
 @pytest.fixture
 def eight_are_filled(monkeypatch):
-    for module in (excess_by_draws, single_release, excess_by_columns):
+    for module in (excess_by_draws, single_release, beside_others):
         monkeypatch.setattr(module, "stored_columns", lambda n, p, most=0: min(p, 8))
 
 
 def with_explicit_zeros(monkeypatch):
     """The same, with the zeros in the table and a reference of their own."""
-    for module in (excess_by_draws, single_release, excess_by_columns, problem):
+    for module in (excess_by_draws, single_release, beside_others, problem):
         monkeypatch.setattr(
             module, "split_of", lambda n, p, stored, seed: padded(records.load("synthetic_mixture", n, 8, seed), p)
         )

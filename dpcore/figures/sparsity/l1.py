@@ -8,7 +8,7 @@ from ...experiments.summary import middle
 from ...studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT
 from ...studies.sparsity.l1.membership import Tracing
 from ...studies.sparsity.l1.single_run import Path
-from ...studies.sparsity.simplex.sampling_vs_frank_wolfe import BesideSampling
+from ...studies.sparsity.simplex.beside_others import BesideSampling
 from ..chart import Chart
 from ..figure import Figure
 from ..log_chart import curves_chart, markers, through

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...studies.sparsity.simplex.excess_by_columns import ExcessByColumns
+from ...studies.sparsity.simplex.beside_others import ExcessByColumns
 from ...studies.sparsity.simplex.excess_by_draws import On, Valley
 from ...studies.sparsity.simplex.published_draws import PublishedDraws
 from ...studies.sparsity.simplex.single_release import Support
