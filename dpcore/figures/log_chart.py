@@ -30,11 +30,16 @@ def powers_of(must: Sequence[Array], may: Sequence[Array], depth: float = _DEPTH
     return max(math.log10(low.min()) - _BELOW, top - depth), top
 
 
-def decades(curves: Sequence[Any], depth: float = _DEPTH) -> tuple[float, float]:
-    """Exponents of a log axis that holds the positive values of all curves, `depth` powers of ten at most."""
+def decades(
+    curves: Sequence[Any], depth: float = _DEPTH, empty: tuple[float, float] = (-3.0, 0.0)
+) -> tuple[float, float]:
+    """Exponents of a log axis that holds the positive values of all curves, `depth` powers of ten at most.
+
+    empty: where there is none.
+    """
     values = positive(curves)
     if not len(values):
-        return -3.0, 0.0
+        return empty
     high = math.log10(values.max())
     return max(math.log10(values.min()), high - depth) - 0.15, high + 0.15
 

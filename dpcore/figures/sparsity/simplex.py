@@ -123,15 +123,13 @@ def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     The columns that are not listed stand together, and so do those that are zero in every record. height: px.
     """
     chart = Chart(theme, height, left=48, right=16, bottom=70)
-    groups = [(support.other_columns, "others", support.other_weight, support.other_drawn)]
-    groups.append((support.idle_columns, "idle", support.idle_weight, support.idle_drawn))
-    groups = [group for group in groups if group[0]]
+    groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "idle")) if group.columns]
     listed = [f"{column + 1:,}" for column in support.columns]
-    names = listed + [f"{count:,}<br>{word}" for count, word, *_ in groups]
-    short = listed + [f"{_short(count)}<br>{word}" for count, word, *_ in groups]
+    names = listed + [f"{group.columns:,}<br>{word}" for group, word in groups]
+    short = listed + [f"{_short(group.columns)}<br>{word}" for group, word in groups]
     truth = np.append(support.truth, np.zeros(len(groups)))
-    weights = np.append(support.weights, [group[2] for group in groups])
-    drawn = np.append(support.drawn, [group[3] for group in groups])
+    weights = np.append(support.weights, [group.weight for group, _ in groups])
+    drawn = np.append(support.drawn, [group.drawn for group, _ in groups])
     places = np.arange(float(len(names)))
     plural = "draw" if support.plan.steps == 1 else "draws"
     told: Look = {
