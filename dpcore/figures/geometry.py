@@ -19,7 +19,7 @@ from ..studies.geometry.table_1 import Row
 from .chart import Chart
 from .figure import Figure
 from .log_chart import curves_chart, markers, powers_of, through
-from .style import FAMILIES, MUTED, SYMBOLS, Look, Theme, plain_number, with_opacity
+from .style import SYMBOLS, Look, Theme, plain_number, with_opacity
 
 # Norm orders whose tick labels have room; the places are 1/q* = 1 - 1/p.
 _TICKS = {1.0: "1<br>Lasso", 1.25: "1.25", 1.5: "1.5", 2.0: "2<br>Euclid", 4.0: "4", math.inf: "∞<br>box"}
@@ -159,28 +159,26 @@ def _ticks(reach: float) -> list[float]:
 
 def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> Figure:
     """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved; n: of the cursor."""
-    family = mechanism_class(found.mechanism).family
-    ink, plain, muted = FAMILIES[theme][family], FAMILIES[theme]["reference"], MUTED[theme]
-    span, shape = [float(found.n[0]), float(found.n[-1])], through(found.rate, found.private.mean)
-    lines: list[tuple[str, str, Any, Array, str, float, str]] = [
+    chart, family = Chart(theme, height, "n"), mechanism_class(found.mechanism).family
+    ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
+    shape = through(found.rate, found.private.mean)
+    lines = [
         ("proved bound on the mean", "proved bound", found.n, found.bound, ink, 2.0, "dash"),
         ("the paper's order, shape only", "paper's order,<br>shape only", found.n, shape, muted, 1.5, "dash"),
         ("95 of 100 runs stay below", "95 of 100 runs<br>stay below", found.n, found.q95, ink, 1.2, "dot"),
         ("the same without noise", "without noise", found.n, found.plain, plain, 1.5, "solid"),
-        ("nothing learned", "nothing learned", span, np.full(2, found.nothing), muted, 1.5, "dot"),
+        ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dot"),
     ]
     return curves_chart(
+        chart,
         found.n,
         [("private, mean", "private", found.private, ink, SYMBOLS[family], "solid")],
         lines,
-        over="n",
         cursor=n,
         title="people n",
-        must=[found.private.mean, np.array([found.nothing])],
+        must=[np.array([found.nothing])],
         may=[found.bound],
         heading="excess risk on fresh records",
-        theme=theme,
-        height=height,
     )
 
 

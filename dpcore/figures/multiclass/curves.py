@@ -11,7 +11,7 @@ from ...studies.multiclass.one_vs_rest import LearnerKey
 from ..chart import Chart, axis_title
 from ..figure import Figure
 from ..log_chart import curves_chart, markers
-from ..style import FAMILIES, MUTED, Look, Theme, plain_number
+from ..style import Look, Theme, plain_number
 
 # name, label behind the curve, family, symbol, dash
 LOOKS: dict[LearnerKey, tuple[str, str, str, str, str]] = {
@@ -90,38 +90,28 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
     epsilon: where the cursor stands. height: px.
     """
     _, _, family, symbol, dash = LOOKS["ellipsoids"]
-    ink, muted = FAMILIES[theme][family], MUTED[theme]
-    span = [float(found.epsilon[0]), float(found.epsilon[-1])]
+    chart = Chart(theme, height)
+    ink, muted = chart.colours[family], chart.muted
+    best, regularised = "proved bound, over the best", "proved bound, over the regularised"
     lines = [
-        ("proved bound, over the best", "proved bound,<br>over the best", found.epsilon, found.bound, ink, 2.0, "dash"),
-        (
-            "proved bound, over the regularised",
-            "proved bound,<br>over the regularised",
-            found.epsilon,
-            found.over_bound,
-            muted,
-            2.0,
-            "dash",
-        ),
-        ("Φ = 0, nothing learned", "nothing learned", span, np.full(2, found.nothing), muted, 1.5, "dot"),
+        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash"),
+        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash"),
+        ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot"),
     ]
     curves = [
         ("over the regularised optimum, mean", "over the regularised", found.over, muted, "diamond", "solid"),
         ("over the best model, mean", "over the best", found.excess, ink, symbol, dash),
     ]
     return curves_chart(
+        chart,
         found.epsilon,
         curves,
         lines,
-        over="ε",
         cursor=epsilon,
         title="privacy budget ε  (smaller = more private)",
         short="budget ε",
-        must=[found.excess.mean, found.over.mean],
         may=[found.bound, found.over_bound],
         heading="excess loss on the training records",
-        theme=theme,
-        height=height,
     )
 
 

@@ -12,7 +12,7 @@ from ...studies.sparsity.simplex.beside_others import BesideSampling
 from ..chart import Chart
 from ..figure import Figure
 from ..log_chart import curves_chart, markers, through
-from ..style import FAMILIES, MUTED, Theme, plain_number
+from ..style import Theme, plain_number
 
 _SYMBOL = "diamond"
 _TRAINING = "excess risk on the training records"
@@ -21,98 +21,69 @@ _LOW, _HIGH = 0.36, 1.03  # of tracing: guessing is 0.5, and chance goes below i
 
 def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figure:
     """Excess against T: private, without privacy, and the bounds on both. T: where the cursor stands. height: px."""
-    colour, plain = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
-    span = [float(found.T[0]), float(found.T[-1])]
+    chart = Chart(theme, height, "T")
+    colour, plain = chart.colours["frank_wolfe"], chart.colours["reference"]
     steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
     lines = [
         ("proved bound", "proved bound", found.T, found.private.bound, colour, 2.0, "dash"),
         ("bound without privacy", "its bound", steps, found.plain_bound[1:], plain, 1.0, "dash"),
         ("without privacy", "without privacy", steps, found.plain[1:], plain, 1.5, "solid"),
-        ("θ = 0, nothing learned", "nothing learned", span, np.full(2, found.nothing), MUTED[theme], 1.5, "dot"),
+        ("θ = 0, nothing learned", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dot"),
     ]
     return curves_chart(
+        chart,
         found.T,
         [(f"{_noise(found)}, mean", _noise(found), found.private, colour, _SYMBOL, "solid")],
         lines,
-        over="T",
         cursor=T,
         title="T  (more steps = a finer model, and more noise in each)",
         short="steps T",
-        must=[found.private.measured.mean],
         may=[found.private.bound, np.array([found.nothing])],
         heading=_TRAINING,
-        theme=theme,
-        height=height,
     )
 
 
 def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> Figure:
     """Excess against n: records where few features matter, hard ones, bounds from above and below. height: px."""
-    colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
+    chart = Chart(theme, height, "n")
+    colour, muted = chart.colours["frank_wolfe"], chart.muted
     shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)
+    fresh, least = "what fresh records add, at most", "no private model has less, hardest data"
     lines = [
         ("proved bound", "proved bound", found.n, found.private.bound, colour, 2.0, "dash"),
         ("hard records, mean", "hard records", found.n, found.hardest, colour, 1.5, "solid"),
         ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash"),
-        (
-            "what fresh records add, at most",
-            "fresh records add,<br>at most",
-            found.n,
-            found.sampling,
-            muted,
-            1.5,
-            "longdash",
-        ),
-        (
-            "no private model has less, hardest data",
-            "none has less,<br>hardest data",
-            found.n,
-            found.packing,
-            colour,
-            1.5,
-            "dot",
-        ),
+        (fresh, "fresh records add,<br>at most", found.n, found.sampling, muted, 1.5, "longdash"),
+        (least, "none has less,<br>hardest data", found.n, found.packing, colour, 1.5, "dot"),
     ]
     return curves_chart(
+        chart,
         found.n,
         [("few features matter, mean", "few matter", found.private, colour, _SYMBOL, "solid")],
         lines,
-        over="n",
         cursor=n,
         title="people n",
         mark=(found.free, "free from here"),
-        must=[found.private.measured.mean, found.hardest],
+        must=[found.hardest],
         may=[found.private.bound, found.sampling],
         heading=_TRAINING,
-        theme=theme,
-        height=height,
     )
 
 
 def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figure:
     """Excess against p: a vertex a step, beside noise in the whole gradient. p: where the cursor stands. height: px."""
-    colour = FAMILIES[theme]["frank_wolfe"]
+    chart = Chart(theme, height, "p")
+    colour = chart.colours["frank_wolfe"]
     lines = [
         ("proved bound, vertices", "bound, vertices", found.p, found.private.bound, colour, 2.0, "dash"),
-        ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, MUTED[theme], 1.5, "dot"),
+        ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, chart.muted, 1.5, "dot"),
     ]
     curves = [
         ("noise in the whole gradient", "whole gradient", found.whole, colour, f"{_SYMBOL}-open", "dashdot"),
         ("a noisy vertex a step", "vertices", found.private, colour, _SYMBOL, "solid"),
     ]
-    return curves_chart(
-        found.p,
-        curves,
-        lines,
-        over="p",
-        cursor=p,
-        title="columns p",
-        must=[found.private.measured.mean, found.whole.measured.mean],
-        may=[found.private.bound, found.nothing],
-        heading=_TRAINING,
-        theme=theme,
-        height=height,
-    )
+    may = [found.private.bound, found.nothing]
+    return curves_chart(chart, found.p, curves, lines, cursor=p, title="columns p", may=may, heading=_TRAINING)
 
 
 def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure:
@@ -121,25 +92,13 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure
         "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n⁻²⁄³, shape only", _SYMBOL, "Frank-Wolfe"),
         "sampling": (found.sampling, -1.0 / 3.0, "n⁻¹⁄³, shape only", "x", "m draws"),
     }
-    lines, curves = [], []
+    chart, lines, curves = Chart(theme, height, "n"), [], []
     for family, (measured, power, words, symbol, name) in shown.items():
-        ink = FAMILIES[theme][family]
+        ink = chart.colours[family]
         shape = through(found.n**power, measured.mean)
         lines.append((words, words.replace(", ", ",<br>"), found.n, shape, ink, 1.5, "dash"))
         curves.append((name, name, measured, ink, symbol, "solid"))
-    return curves_chart(
-        found.n,
-        curves,
-        lines,
-        over="n",
-        cursor=None,
-        title="people n",
-        must=[found.frank_wolfe.mean, found.sampling.mean],
-        may=[],
-        heading=_TRAINING,
-        theme=theme,
-        height=height,
-    )
+    return curves_chart(chart, found.n, curves, lines, cursor=None, title="people n", may=[], heading=_TRAINING)
 
 
 def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
