@@ -39,8 +39,7 @@ def order_figure(
 ) -> Figure:
     """Excess of linear losses against the norm order: a noisy corner, a noisy gradient, and nothing learned.
 
-    others: the same at other d, the smallest first, of which what the bounds choose is drawn thin. p_norm: of the
-    cursor. height: px.
+    others: the same at other d, the smallest first, of which what the bounds choose is drawn thin.
     """
     chart = _order_chart(theme, height)
     powers = powers_of([found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal])
@@ -62,10 +61,7 @@ def order_figure(
 
 
 def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: int) -> Figure:
-    """Table 1 along the norm order, shape only: what sampling and what privacy costs, and the lower bound.
-
-    p_norm: where the cursor stands. height: px.
-    """
+    """Table 1 along the norm order, shape only: what sampling and what privacy costs, and the lower bound."""
     chart = _order_chart(theme, height)
     orders = np.array([row.p_norm for row in rows])
     curves = [
@@ -81,7 +77,7 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
 
 
 def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> Figure:
-    """How long both laws of noise are on average, for a sensitivity of 1. p_norm: of the cursor. height: px."""
+    """How long both laws of noise are on average, for a sensitivity of 1."""
     chart = _order_chart(theme, height)
     for name, values, family in (
         ("generalised<br>Gaussian", found.generalized, "output"),
@@ -92,7 +88,7 @@ def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: 
 
 
 def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """How often a member scores above a stranger on the hardest records, and the excess. epsilon: of the cursor."""
+    """How often a member scores above a stranger on the hardest records, and the excess."""
     chart = Chart(theme, height)
     ink, x = chart.colours["frank_wolfe"], found.epsilon
     share = np.minimum(found.excess / found.signal, 1.2)
@@ -112,7 +108,7 @@ def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int)
 
 
 def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
-    """The unit ball, noisy means of few people, and the models they lead to. height: px."""
+    """The unit ball, noisy means of few people, and the models they lead to."""
     chart = Chart(theme, height, left=34, right=16, bottom=30)
     ink, model = chart.colours["gradient"], chart.colours["frank_wolfe"]
     spots, times = np.unique(found.models.round(9), axis=0, return_counts=True)
@@ -158,7 +154,7 @@ def _ticks(reach: float) -> list[float]:
 
 
 def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> Figure:
-    """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved; n: of the cursor."""
+    """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved."""
     chart, family = Chart(theme, height, "n"), mechanism_class(found.mechanism).family
     ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
     shape = through(found.rate, found.private.mean)

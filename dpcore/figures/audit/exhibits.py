@@ -24,7 +24,7 @@ def exhibits_figure(
     theme: Theme,
     height: int,
 ) -> Figure:
-    """A bar for each name, top to bottom, from 1, which is what is printed. px.
+    """A bar for each name, top to bottom, from 1, which is what is printed.
 
     sure, likely: the lower bounds with 99.9% and 95% confidence over what is printed; exact: what it is over what is
     printed, nan where that is not known.

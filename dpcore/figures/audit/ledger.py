@@ -46,7 +46,7 @@ def ledger_figure(
     """epsilon against the number of steps, on logarithmic axes, with the epsilon on the label across.
 
     curves: from `dpcore.accounting.ledger.ledger_of` for these steps. at: the number of steps under the cursor, one of
-    them. label: the epsilon on the label. family: of colours. counted: what a step is, with its letter. height: px.
+    them. label: the epsilon on the label. family: of colours. counted: what a step is, with its letter.
     """
     what, letter = counted.rsplit(" ", 1)
     chart = Chart(theme, height, what, left=62, right=152, top=26)
@@ -92,7 +92,7 @@ def noise_figure(
     """Noise multipliers against epsilon, published and proved, on logarithmic axes.
 
     noises: from `dpcore.accounting.ledger.noise_curves`. here: the multipliers at the cursor's epsilon, nan where there
-    is none. height: px.
+    is none.
     """
     chart = Chart(theme, height, left=52, right=26, top=26, bottom=36)
     colour = chart.colours["gradient"]

@@ -40,8 +40,7 @@ def lost_on_wall(
     """Points lost, of 100, against epsilon, with what can be given up and the smallest budget that does.
 
     mean: dots; smooth, low, high: the line and its interval; [K] each. budget: (value, low, high), None where beyond
-    the axis. epsilon: where the cursor stands. sure: of the interval, in words. height: px.
-    learnable: points above the larger class.
+    the axis. sure: of the interval, in words. learnable: points above the larger class.
     """
     x, heights = _numbers(epsilons), _numbers(mean)
     value, least, most = budget
@@ -78,7 +77,7 @@ def worth_on_wall(
 ) -> Figure:
     """How many people without privacy n people with it are worth, against epsilon, on logarithmic axes.
 
-    worth, low, high: [K] as epsilons; None where fewer than can be told. sure: of the interval, in words. height: px.
+    worth, low, high: [K] as epsilons; None where fewer than can be told. sure: of the interval, in words.
     """
     x, people = _numbers(epsilons), _numbers(worth)
     chart = _wall(theme, height)

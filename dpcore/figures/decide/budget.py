@@ -53,8 +53,7 @@ def budget_figure(
     """Points lost against epsilon with their interval, what can be given up, and the smallest budget that does.
 
     lost, low, high: points, [K] as epsilons; nan where nothing is released. at_most: points. answer: of the budget
-    question. epsilon: where the cursor stands. family: of colours. height: px. learnable: points above the larger
-    class, at which all that there is to learn is lost.
+    question. family: of colours. learnable: points above the larger class, at which all that there is to learn is lost.
     """
     chart = Chart(theme, height, left=56, right=158)
     colour, given_up = chart.colours[family], f"can be given up: {plain_number(at_most)}"
@@ -102,7 +101,7 @@ def worth_figure(
 ) -> Figure:
     """How many people without privacy n people with privacy are worth, against epsilon, on logarithmic axes.
 
-    people, low, high: [K] as epsilons; nan where they are worth fewer than can be told. height: px.
+    people, low, high: [K] as epsilons; nan where they are worth fewer than can be told.
     """
     chart = Chart(theme, height, left=56, right=76)
     colour, everyone = chart.colours[family], f"all {n:,}"

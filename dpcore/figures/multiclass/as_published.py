@@ -16,7 +16,7 @@ _BINS, _LEAST = 45, -17.5  # of exponents
 
 
 def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) -> Figure:
-    """How far the published output misses an equation of its records: the true ones, and a neighbour of them. px."""
+    """How far the published output misses an equation of its records: the true ones, and a neighbour of them."""
     chart = Chart(theme, height, right=16)
     edges = np.linspace(_LEAST, 1.0, _BINS + 1)
     ends = 10.0**edges
@@ -51,7 +51,7 @@ def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) 
 
 
 def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: Theme, height: int) -> Figure:
-    """How often the published objective has a minimiser at all, against the number of columns. px."""
+    """How often the published objective has a minimiser at all, against the number of columns."""
     chart = Chart(theme, height, "d", left=66, right=16)
     ink = chart.colours["frank_wolfe"]
     d = np.array([columns for columns, _ in found], float)
@@ -72,7 +72,7 @@ def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: T
 
 
 def theorem_figure(found: Excess, *, theme: Theme, height: int) -> Figure:
-    """Theorem 2 where capped traces make sure of a minimiser: share of draws that break it, against the cap. px."""
+    """Theorem 2 where capped traces make sure of a minimiser: share of draws that break it, against the cap."""
     chart = Chart(theme, height, "cap", right=16)
     for name, share, ink, dash in (
         ("breaks the theorem, proved of each draw", found.violated, chart.colours["frank_wolfe"], "solid"),

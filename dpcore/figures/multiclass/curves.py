@@ -36,10 +36,7 @@ _LETTERS = {"epsilon": "ε", "classes": "C", "d": "d"}
 
 
 def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: int) -> Figure:
-    """Accuracy on test records along an axis: private learners with their bands, and what is possible without privacy.
-
-    cursor: where the reader stands. height: px.
-    """
+    """Accuracy on test records along an axis: private learners with their bands, and models without privacy."""
     letter = _LETTERS[found.axis]
     chart = Chart(theme, height, letter)
     inks = {key: chart.colours[LOOKS[key][2]] for key in found.learners}
@@ -85,10 +82,7 @@ def _lowest(found: Accuracies) -> float:
 
 
 def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Excess loss against epsilon: over the best model in the ball and over the regularised optimum, with their bounds.
-
-    epsilon: where the cursor stands. height: px.
-    """
+    """Excess loss against epsilon, over the best model in the ball and over the regularised optimum, with both bounds."""
     _, _, family, symbol, dash = LOOKS["ellipsoids"]
     chart = Chart(theme, height)
     ink, muted = chart.colours[family], chart.muted
@@ -116,8 +110,7 @@ def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, heig
 
 
 def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
-    """Accuracy against lam in multiples of the default, a curve for each epsilon; the best is an oracle's. The largest
-    class is a line. px."""
+    """Accuracy against lam in multiples of the default, a curve for each epsilon; the best is an oracle's."""
     chart = Chart(theme, height, right=16)
     ink, reference = chart.colours["objective"], chart.colours["reference"]
     for k, (epsilon, row) in enumerate(zip(found.epsilon, found.accuracy, strict=True)):

@@ -16,7 +16,7 @@ _TRUE = "true ellipses, 2 standard deviations"
 
 
 def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
-    """Which class each point is given by a private release and without privacy; where they differ is shaded. px."""
+    """Which class each point is given by a private release and without privacy; where they differ is shaded."""
     chart = _plane(found, theme, height)
     private, plain = chart.colours["objective"], chart.colours["reference"]
     differ = (found.private.argmax(axis=0) != found.plain.argmax(axis=0)).astype(np.uint8)
@@ -47,7 +47,7 @@ def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
 
 
 def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
-    """The ellipse of each class in a private release and without privacy, over the true ones where known. px.
+    """The ellipse of each class in a private release and without privacy, over the true ones where known.
 
     Ellipses of classes whose regions are open may be larger than the picture.
     """

@@ -25,7 +25,7 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
     """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a panel of its own.
 
     table: of noisy_gd under several rules, swept over epsilon. lecture: the lecture's bound at each epsilon of the
-    table, nan where it has none. epsilon: where the cursor stands. height: px.
+    table, nan where it has none.
     """
     chart = Chart(theme, height, right=12)
     colour = chart.colours["gradient"]
@@ -57,7 +57,7 @@ def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme:
 
 
 def descent_cost_figure(made: DescentCost, *, theme: Theme, height: int) -> Figure:
-    """Excess risk against the gradients computed, by all records a step and by one, each with its bound. height: px."""
+    """Excess risk against the gradients computed, by all records a step and by one, each with its bound."""
     chart = Chart(theme, height, "gradients", right=12)
     for progress, name, colour in (
         (made.full, "all records a step", chart.colours["gradient"]),

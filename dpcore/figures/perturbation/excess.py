@@ -37,7 +37,7 @@ def excess_figure(
     table: swept over epsilon, as `dpcore.run` gives it. bounds: draw the proved upper bounds. bias: draw what
     regularisation alone costs. rates: name -> a value for each epsilon of the table, an order of growth without
     constants; it is drawn through the first mechanism's curve at the smallest epsilon. exhibits: name -> a table of one
-    mechanism whose promise is another; a curve without markers. height: px.
+    mechanism whose promise is another; a curve without markers.
     """
     chart = Chart(theme, height)
     curves = _Curves(chart, table, epsilon, bounds=bounds, bias=bias)
@@ -52,7 +52,7 @@ def excess_figure(
 def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, height: int) -> Figure:
     """Mean excess risk of several mechanisms against lam, over what regularisation alone costs.
 
-    table: swept over lam, as `dpcore.run` gives it. lam: where the cursor stands, None for nowhere. height: px.
+    table: swept over lam, as `dpcore.run` gives it. lam: where the cursor stands, None for nowhere.
     """
     chart = Chart(theme, height, "λ", left=54, right=26)
     return chart.below(*_Curves(chart, table, lam, bounds=False, bias=True).axes("regularisation λ"))

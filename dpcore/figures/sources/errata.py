@@ -28,7 +28,7 @@ def corrections_figure(
     """A bar for each name, top to bottom.
 
     times: how far what is printed is from what is right, >= 1. kinds: a key of `legend` for each name; the kinds fade
-    in the order of `legend`, whose values are what the legend says. height: px.
+    in the order of `legend`, whose values are what the legend says.
     """
     chart = Chart(theme, height, left=260, right=18, top=14)
     ink, places = chart.colours["frank_wolfe"], np.arange(len(names))[::-1]

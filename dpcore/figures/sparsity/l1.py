@@ -20,7 +20,7 @@ _LOW, _HIGH = 0.36, 1.03  # of tracing: guessing is 0.5, and chance goes below i
 
 
 def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figure:
-    """Excess against T: private, without privacy, and the bounds on both. T: where the cursor stands. height: px."""
+    """Excess against T: private, without privacy, and the bounds on both."""
     chart = Chart(theme, height, "T")
     colour, plain = chart.colours["frank_wolfe"], chart.colours["reference"]
     steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
@@ -44,7 +44,7 @@ def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figur
 
 
 def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> Figure:
-    """Excess against n: records where few features matter, hard ones, bounds from above and below. height: px."""
+    """Excess against n: records where few features matter, hard ones, bounds from above and below."""
     chart = Chart(theme, height, "n")
     colour, muted = chart.colours["frank_wolfe"], chart.muted
     shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)
@@ -71,7 +71,7 @@ def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) ->
 
 
 def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figure:
-    """Excess against p: a vertex a step, beside noise in the whole gradient. p: where the cursor stands. height: px."""
+    """Excess against p: a vertex a step, beside noise in the whole gradient."""
     chart = Chart(theme, height, "p")
     colour = chart.colours["frank_wolfe"]
     lines = [
@@ -87,7 +87,7 @@ def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figur
 
 
 def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure:
-    """Excess over the simplex against n: vertices one after the other beside m draws. height: px."""
+    """Excess over the simplex against n: vertices one after the other beside m draws."""
     shown = {
         "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n⁻²⁄³, shape only", _SYMBOL, "Frank-Wolfe"),
         "sampling": (found.sampling, -1.0 / 3.0, "n⁻¹⁄³, shape only", "x", "m draws"),
@@ -102,7 +102,7 @@ def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure
 
 
 def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
-    """Which vertex was chosen in each step: a row for every feature that matters, one for all others. height: px."""
+    """Which vertex was chosen in each step: a row for every feature that matters, one for all others."""
     chart = Chart(theme, height, left=92, right=16, bottom=56)
     colour, muted = chart.colours["frank_wolfe"], chart.muted
     places = np.flatnonzero(path.truth)
@@ -138,10 +138,8 @@ def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
 
 
 def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """How often a member scores above a stranger (AUC) against epsilon: private releases, the best model, guessing.
-
-    Besides, what no attack on such releases can exceed. epsilon: where the cursor stands. height: px.
-    """
+    """How often a member scores above a stranger (AUC) against epsilon: private releases, the best model, guessing;
+    and what no attack on such releases can exceed."""
     chart = Chart(theme, height, right=136)
     colour, x = chart.colours["frank_wolfe"], tracing.epsilon
     low, high = middle(tracing.every_auc, 1)

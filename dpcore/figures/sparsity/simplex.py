@@ -23,8 +23,8 @@ _SYMBOL = "x"
 def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -> Figure:
     """Mean excess risk against the number of draws, with its terms and bound, over what the draws cost or ask for.
 
-    m: where the cursor stands. on: which records excess is measured on; fresh ones have a third term. height: px.
-    A mean at or below 0, which a logarithmic axis cannot hold, is a triangle on the lower edge.
+    on: which records excess is measured on; fresh ones have a third term. A mean at or below 0, which a logarithmic
+    axis cannot hold, is a triangle on the lower edge.
     """
     chart = Chart(theme, height, "m", upper=_UPPER, gap=58)
     colour = chart.colours["sampling"]
@@ -73,8 +73,8 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
 def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int) -> Figure:
     """Mean excess risk against the number of columns: draws from a mixture beside noise in the question.
 
-    ln p and sqrt(p) are shapes, drawn through the first measured point of either. p: where the cursor stands.
-    height: px. A mean at or below 0 is a triangle on the lower edge.
+    ln p and sqrt(p) are shapes, drawn through the first measured point of either. A mean at or below 0 is a triangle on
+    the lower edge.
     """
     chart = Chart(theme, height, "p")
     sampling, objective = chart.colours["sampling"], chart.colours["objective"]
@@ -120,7 +120,7 @@ def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:
 def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
     """Shares of the weight, column by column: the truth, the model before the draws, and one release of m draws.
 
-    The columns that are not listed stand together, and so do those that are zero in every record. height: px.
+    The columns that are not listed stand together, and so do those that are zero in every record.
     """
     chart = Chart(theme, height, left=48, right=16, bottom=70)
     groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "idle")) if group.columns]
@@ -164,10 +164,7 @@ def _short(count: int) -> str:
 
 
 def published_draws_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:
-    """Draws m against people, on log axes: Theorem 4 as printed, and proved here; below one draw nothing is released.
-
-    n: where the cursor stands. height: px.
-    """
+    """Draws m against people, by Theorem 4 as printed, and proved here; below one draw nothing is released."""
     chart = Chart(theme, height, "n", left=62, right=108)
     for name, values, width, dash in (
         ("proved here", draws.ours, 3.0, "solid"),

@@ -26,7 +26,7 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
     """Mean regret against the length of the stream for several numbers of arms, with its bounds, on log axes.
 
     curves: of the same lengths, at most four, by growing p. Two orders of growth are shown as shapes: what they make of
-    the largest p, given the smallest p's regret on the longest stream. steps: where the cursor stands. height: px.
+    the largest p, given the smallest p's regret on the longest stream.
     """
     chart = Chart(theme, height, "T", right=_RIGHT)
     colour = chart.colours["sampling"]
@@ -68,7 +68,7 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     """One stream: the arms that one run plays above its regret so far, with the band of all runs and the bounds.
 
     The bounds speak of the end of the stream and stand there. Arms are counted from 1; of long streams every second,
-    third, ... is drawn. height: px.
+    third, ... is drawn.
     """
     chart = Chart(theme, height, "step", right=_RIGHT, upper=_SHARE)
     colour, quiet = chart.colours["sampling"], chart.colours["reference"]
