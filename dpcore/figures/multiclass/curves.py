@@ -82,7 +82,7 @@ def _lowest(found: Accuracies) -> float:
 
 
 def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """Excess loss against epsilon, over the best model in the ball and over the regularised optimum, with both bounds."""
+    """Excess loss against epsilon, over the best model in the ball and over the regularised optimum, with bounds."""
     _, _, family, symbol, dash = LOOKS["ellipsoids"]
     chart = Chart(theme, height)
     ink, muted = chart.colours[family], chart.muted
