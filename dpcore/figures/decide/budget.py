@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.arrays import Array
+from ...studies.decide.threshold_interval import Answer
 from ..chart import Chart, thinned
 from ..figure import Figure
 from ..log_chart import positive
@@ -17,14 +18,6 @@ from ..style import LARGER, Look, Theme, note, plain_number, tied
 _ROW = 34  # px of a deployment
 _CLOSE = 6.0  # times what can be given up are on the axis
 _AXIS_TITLE = "privacy budget ε  (smaller = more private)"
-
-
-class Range(NamedTuple):
-    """An answer on an axis with its interval; inf where it is not reachable, or an end is beyond the axis."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Use(NamedTuple):
@@ -43,7 +36,7 @@ def budget_figure(
     high: Array,
     *,
     at_most: float,
-    answer: Range,
+    answer: Answer,
     epsilon: float,
     family: str,
     theme: Theme,
@@ -161,7 +154,7 @@ def all_lost(chart: Chart, epsilons: Array, learnable: float) -> None:
     chart.level(epsilons, learnable, chart.muted, f"{LARGER}: {learnable:.1f} lost", dash="dot")
 
 
-def _sure(chart: Chart, answer: Range, height: float, end: float, colour: str) -> None:
+def _sure(chart: Chart, answer: Answer, height: float, end: float, colour: str) -> None:
     """The answer's interval as a thick line on the threshold; an end that is not reachable goes to the axis's."""
     ends = [answer.low, min(answer.high, end)] if math.isfinite(answer.low) else []
     look: Look = {"width": 7, "opacity": 0.55, "hovertemplate": "between ε = %{x:.3~g}<extra></extra>"}
