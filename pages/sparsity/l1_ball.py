@@ -22,7 +22,7 @@ from dpcore.figures.sparsity.l1 import (
 )
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
-from dpcore.studies.sparsity.l1.single_run import Path, path
+from dpcore.studies.sparsity.l1.curves import Path, path
 from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_beside_words as beside_words
 from pages.sparsity import l1_words as words

@@ -11,9 +11,8 @@ import pandas as pd
 from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.power_law import power_law
 from dpcore.data import load
-from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve
+from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve, Path
 from dpcore.studies.sparsity.l1.data import SOURCE, Setting
-from dpcore.studies.sparsity.l1.single_run import Path
 from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded

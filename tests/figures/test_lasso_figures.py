@@ -7,7 +7,7 @@ import pytest
 
 from dpcore.figures.sparsity.l1 import excess_by_n_figure, path_figure, remark_figure, steps_figure, width_figure
 from dpcore.figures.style import FAMILIES, MUTED
-from dpcore.studies.sparsity.l1 import curves, single_run
+from dpcore.studies.sparsity.l1 import curves
 from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.simplex import beside_others
 
@@ -32,7 +32,7 @@ def width():
 
 @pytest.fixture(scope="module")
 def walked():
-    return single_run.path(SETTING, n=2_000, p=4_096, T=30)
+    return curves.path(SETTING, n=2_000, p=4_096, T=30)
 
 
 def named(figure, name):

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore.figures.figure import Figure
-from dpcore.studies.sparsity.l1 import curves, membership, single_run
+from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_ball, l1_words
@@ -29,7 +29,7 @@ def open_page(**state) -> AppTest:
 def test_the_default_state_shows_the_U_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
-    walked = single_run.path(SETTING, n=10_000, p=256, T="auto")
+    walked = curves.path(SETTING, n=10_000, p=256, T="auto")
     T = walked.plan.steps + 1
     found = curves.against_T(SETTING, n=10_000, p=256, Ts=tuple(sorted({*curves.TS, T})))
     mean = dict(zip(found.T, found.private.measured.mean, strict=True))
@@ -69,7 +69,7 @@ def test_against_columns_the_growth_and_the_null_model_are_told():
 def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
     page = open_page(vertex_noise="published")
     assert not page.exception and not page.error
-    walked = single_run.path(dc.replace(SETTING, accounting="published"), n=10_000, p=256, T="auto")
+    walked = curves.path(dc.replace(SETTING, accounting="published"), n=10_000, p=256, T="auto")
     spent = walked.plan.spent.epsilon
     assert spent > 1.5
     assert f"cost ε = {rounded(spent)} by what is proved, more than the 1 that was granted" in said(page)
@@ -77,7 +77,7 @@ def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
     assert "Gumbel noise of the same scale would keep the promise" in said(page)
     assert "more than the 1 granted: an exhibit" in texts(page) and "may be published" not in texts(page)
     # Not for every budget: at epsilon = 10 the same scale costs more than that with Gumbel noise, too.
-    large = single_run.path(dc.replace(SETTING, accounting="published", epsilon=10.0), n=10_000, p=256, T="auto")
+    large = curves.path(dc.replace(SETTING, accounting="published", epsilon=10.0), n=10_000, p=256, T="auto")
     assert l1_words.gumbel_epsilon(large) > 10.0 and "Gumbel" not in said(
         open_page(vertex_noise="published", epsilon=10.0)
     )

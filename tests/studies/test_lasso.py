@@ -18,7 +18,7 @@ from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.mechanisms.frank_wolfe.step_count import terrain
 from dpcore.solvers import minimise_on_set
 from dpcore.solvers.frank_wolfe import vertices as fw
-from dpcore.studies.sparsity.l1 import curves, single_run
+from dpcore.studies.sparsity.l1 import curves
 from dpcore.studies.sparsity.l1 import data as problem
 
 SETTING = problem.Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7, repetitions=8)
@@ -97,8 +97,8 @@ def test_benign_records_fall_like_1_over_n_hard_ones_like_the_bound():
 def test_every_number_of_steps_is_that_of_the_chosen_accounting(accounting):
     setting = dc.replace(SETTING, accounting=accounting, repetitions=2)
     found = curves.against_T(setting, n=10_000, p=256)
-    assert found.auto == single_run.path(setting, n=10_000, p=256, T="auto").plan.steps + 1
-    assert found.tuned == single_run.path(setting, n=10_000, p=256, T="bound").plan.steps + 1
+    assert found.auto == curves.path(setting, n=10_000, p=256, T="auto").plan.steps + 1
+    assert found.tuned == curves.path(setting, n=10_000, p=256, T="bound").plan.steps + 1
     near = np.abs(found.T - found.tuned).argmin()
     assert found.private.bound[near] <= 1.05 * found.private.bound.min()
 
@@ -177,7 +177,7 @@ def test_many_columns_cost_little_one_by_one_and_everything_all_at_once():
 
 
 def test_a_path_says_what_was_chosen():
-    walked = single_run.path(SETTING, n=5_000, p=64, T=20)
+    walked = curves.path(SETTING, n=5_000, p=64, T=20)
     truth = data.load(problem.SOURCE, 5_000, 64, 7).truth
     assert np.array_equal(walked.truth, truth) and np.count_nonzero(truth) == 4
     assert walked.share.sum() == pytest.approx(1.0 - 2.0 / (20 * 21))
@@ -193,7 +193,7 @@ def test_a_path_says_what_was_chosen():
     mechanism = FrankWolfePolytope(T=20)
     prepared = mechanism.prepare(walked.plan, records)
     assert mechanism.release(walked.plan, prepared, generator(7, mechanism.key, 0)) == pytest.approx(theta, abs=1e-12)
-    far = single_run.path(dc.replace(SETTING, epsilon=0.01), n=5_000, p=65_536, T=20)
+    far = curves.path(dc.replace(SETTING, epsilon=0.01), n=5_000, p=65_536, T=20)
     idle = far.columns >= len(far.truth)
     assert idle.mean() > 0.9 and not far.right[idle].any()
 

@@ -22,7 +22,7 @@ from ..chart import LEGEND_ROW, Chart
 from ..figure import Figure
 from ..geometry import order_figure
 from ..log_chart import curves_chart
-from ..multiclass.curves import accuracy_figure
+from ..multiclass import accuracy_figure
 from ..style import LARGER, NOISES, PLACES, SYMBOLS, Look, Theme, note
 
 _PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begins

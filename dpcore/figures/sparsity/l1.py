@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...experiments.summary import middle
-from ...studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT
+from ...studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Path
 from ...studies.sparsity.l1.membership import Tracing
-from ...studies.sparsity.l1.single_run import Path
 from ...studies.sparsity.simplex.beside_others import BesideSampling
 from ..chart import Chart
 from ..figure import Figure

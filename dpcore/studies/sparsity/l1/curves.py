@@ -1,4 +1,4 @@
-"""Excess risk of private Frank-Wolfe on the L1 ball: against its steps T, the people n and the columns p.
+"""Excess risk of private Frank-Wolfe on the L1 ball: against its steps T, the people n and the columns p; and one run.
 
 All curves share their randomness: repetition r of a mechanism draws the same uniforms for every point.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .... import theory
 from ....core.arrays import Array
@@ -21,11 +22,11 @@ from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.step_count import terrain
-from ....mechanisms.frank_wolfe.vertex_runs import polytope_models
+from ....mechanisms.frank_wolfe.vertex_runs import descend, polytope_models
 from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
 from ....theory import lower_bounds
-from .data import Instance, Setting, SpreadRisk, instances, sampling_term, spreads, stored_columns
+from .data import Instance, Setting, SpreadRisk, instances, sampling_term, spreads, stored_columns, truth
 
 TS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 NS = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -101,6 +102,34 @@ class AgainstP:
     nothing: Array
     stored: Array
     repetitions: int
+
+
+@dc.dataclass(frozen=True)
+class Path:
+    """The vertices of one run, and the model that they make.
+
+    columns, signs: [T - 1], vertex t is sign * e_column; columns from `stored` on are zero in every record. truth:
+    [stored]. share: [T - 1], how much of theta_T each vertex makes up. excess: of theta_T.
+    """
+
+    plan: Plan
+    columns: NDArray[np.int64]
+    signs: Array
+    share: Array
+    truth: Array
+    excess: float
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Which vertices are features that matter, with their sign; [T - 1]."""
+        stored = self.columns < len(self.truth)
+        there = np.where(stored, self.truth[np.minimum(self.columns, len(self.truth) - 1)], 0.0)
+        return there * self.signs > 0
+
+    @property
+    def found(self) -> int:
+        """How many features that matter were chosen at least once, with their sign."""
+        return len(set(self.columns[self.right].tolist()))
 
 
 @shared(64)
@@ -192,6 +221,30 @@ def against_p(
         nothing=np.array([here.nothing - here.best for here in made]),
         stored=np.array([here.stored for here in made], float),
         repetitions=setting.repetitions,
+    )
+
+
+@shared(64)
+def path(setting: Setting, *, n: int, p: int, T: int | str) -> Path:
+    """The first run of `against_T` at this T. Raises NotApplicable where there is no plan.
+
+    >>> setting = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7)
+    >>> walked = path(setting, n=5_000, p=64, T=12)
+    >>> len(walked.columns), bool(walked.share.sum() < 1.0)
+    (11, True)
+    """
+    here = setting.instance(n, p)
+    plan = FrankWolfePolytope(setting.accounting, T).calibrate(here.spec, setting.budget)
+    runs, chosen = descend([plan], here.risk, setting.generators(plan.mechanism.key)[:1])
+    theta = fw.models(chosen, runs, setting.radius, np.zeros(here.stored), here.stored)[0]
+    ends = runs[0].T * (runs[0].T + 1.0)
+    return Path(
+        plan,
+        chosen.columns[0],
+        chosen.signs[0],
+        share=np.arange(4.0, 2.0 * runs[0].T + 2.0, 2.0) / ends,
+        truth=truth(here.stored, setting.seed),
+        excess=float(here.risk.values(theta)) - here.best,
     )
 
 
