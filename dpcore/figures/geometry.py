@@ -10,11 +10,10 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
-from ..studies.geometry.ball_picture import BallPicture
 from ..studies.geometry.excess_by_n import ExcessByN
 from ..studies.geometry.excess_by_norm import AgainstOrder, order_text
 from ..studies.geometry.hardest_data import Tracing
-from ..studies.geometry.noise_norms import NoiseLengths
+from ..studies.geometry.noise import BallPicture, NoiseLengths
 from ..studies.geometry.table_1 import Row
 from .chart import Chart
 from .figure import Figure

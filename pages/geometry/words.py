@@ -11,11 +11,10 @@ import pandas as pd
 
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.geometry.ball_picture import BallPicture
 from dpcore.studies.geometry.excess_by_n import PEOPLE, ExcessByN, learner_key
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
-from dpcore.studies.geometry.noise_norms import NoiseLengths
+from dpcore.studies.geometry.noise import BallPicture, NoiseLengths
 from dpcore.studies.geometry.table_1 import Row
 from pages.ui.code import Code, call
 from pages.ui.html import readable
