@@ -9,9 +9,13 @@ import streamlit as st
 
 import dpcore
 from dpcore import Experiment
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, descent_cost_figure
-from dpcore.figures.perturbation.excess import valley_figure
-from dpcore.figures.perturbation.release_scatter import release_scatter_figure
+from dpcore.figures.perturbation import (
+    RULE_NAMES,
+    bounds_figure,
+    descent_cost_figure,
+    release_scatter_figure,
+    valley_figure,
+)
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
 from dpcore.mechanisms.gradient.gd import NoisyGD

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.figures.decide.budget import Use, budget_figure, uses_figure, worth_figure
+from dpcore.figures.decide import Use, budget_figure, uses_figure, worth_figure
 from dpcore.figures.style import BACKGROUND
 from dpcore.studies.decide.threshold_interval import Answer
 

@@ -9,9 +9,13 @@ import dpcore
 from dpcore import Axis, Experiment, NotApplicable, Problem, data, theory
 from dpcore.accounting import lecture
 from dpcore.core.losses import get_loss
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, descent_cost_figure
-from dpcore.figures.perturbation.excess import excess_figure
-from dpcore.figures.perturbation.release_scatter import release_scatter_figure
+from dpcore.figures.perturbation import (
+    RULE_NAMES,
+    bounds_figure,
+    descent_cost_figure,
+    excess_figure,
+    release_scatter_figure,
+)
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound

@@ -11,9 +11,7 @@ import dpcore
 from dpcore import Axis, Problem, data
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
-from dpcore.figures.perturbation.exact_answers_leak import fit_figure, leak_figure
-from dpcore.figures.perturbation.excess import excess_figure, valley_figure
-from dpcore.figures.perturbation.release_scatter import release_scatter_figure
+from dpcore.figures.perturbation import excess_figure, fit_figure, leak_figure, release_scatter_figure, valley_figure
 from dpcore.figures.style import BACKGROUND, FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak

@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import Budget, data
 from dpcore.figures.figure import Figure
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
-from dpcore.figures.perturbation.excess import excess_figure
+from dpcore.figures.perturbation import RULE_NAMES, excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
