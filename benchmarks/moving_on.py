@@ -21,7 +21,7 @@ import numpy as np
 import dpcore
 from dpcore import Axis, Budget, Experiment, Problem
 from dpcore.audit.all_versions import TrialsQuestion
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
+from dpcore.figures.perturbation import RULE_NAMES
 from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
 from dpcore.studies.decide.loss_curve import Setting

@@ -17,8 +17,8 @@ from scipy.special import gammainc
 import dpcore
 from dpcore import Data
 from dpcore.core.sets import Box, ConvexSet, LqBall, Polytope
+from dpcore.mechanisms.frank_wolfe.step_count import lp_constants_of
 from dpcore.mechanisms.gradient.base import descent_of
-from dpcore.mechanisms.lp_constants import lp_constants_of
 from dpcore.mechanisms.multiclass import models
 from dpcore.mechanisms.plan import Plan
 from dpcore.solvers.multiclass.objective import svec

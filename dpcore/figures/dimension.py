@@ -42,9 +42,9 @@ def dimension_figure(
 ) -> Figure:
     """Accuracy against p over the model's distance, or over the damage beside what theory says of it.
 
-    table: swept over p, as `dpcore.run` gives it. growth: of the same cells. p: where the cursor stands. lower: what
-    the lower panel holds; the earlier rates beside the damage are shapes, anchored at the smallest p, and left out
-    where two families share the panel. accuracy_title: what is counted, in words. height: px.
+    table: swept over p, as `dpcore.run` gives it. growth: of the same cells. lower: what the lower panel holds; the
+    earlier rates beside the damage are shapes, anchored at the smallest p, and left out where two families share the
+    panel. accuracy_title: what is counted, in words.
     """
     chart = Chart(theme, height, "p", left=52, upper=0.5)
     plain = chart.colours["reference"]
@@ -80,10 +80,7 @@ def dimension_figure(
 
 
 def orthant_figure(corner: OrthantExample, *, p: int, theme: Theme, height: int) -> Figure:
-    """The one prediction that matters against p: free, and with the model held in the positive orthant.
-
-    corner: from `dpcore.studies.dimension.orthant.corner`. p: where the cursor stands. height: px.
-    """
+    """The one prediction that matters against p: free, and with the model held in the positive orthant."""
     chart = Chart(theme, height, "p", left=44, right=46, top=26, bottom=32)
     shown: tuple[tuple[Array, Family, str, bool, str], ...] = (
         (corner.projected, "output", "answer, cut at 0", True, "solid"),

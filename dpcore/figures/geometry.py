@@ -10,16 +10,15 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..mechanisms import mechanism_class
-from ..studies.geometry.ball_picture import BallPicture
 from ..studies.geometry.excess_by_n import ExcessByN
 from ..studies.geometry.excess_by_norm import AgainstOrder, order_text
 from ..studies.geometry.hardest_data import Tracing
-from ..studies.geometry.noise_norms import NoiseLengths
+from ..studies.geometry.noise import BallPicture, NoiseLengths
 from ..studies.geometry.table_1 import Row
 from .chart import Chart
 from .figure import Figure
 from .log_chart import curves_chart, markers, powers_of, through
-from .style import FAMILIES, MUTED, SYMBOLS, Look, Theme, plain_number, with_opacity
+from .style import SYMBOLS, Look, Theme, plain_number, with_opacity
 
 # Norm orders whose tick labels have room; the places are 1/q* = 1 - 1/p.
 _TICKS = {1.0: "1<br>Lasso", 1.25: "1.25", 1.5: "1.5", 2.0: "2<br>Euclid", 4.0: "4", math.inf: "∞<br>box"}
@@ -39,8 +38,7 @@ def order_figure(
 ) -> Figure:
     """Excess of linear losses against the norm order: a noisy corner, a noisy gradient, and nothing learned.
 
-    others: the same at other d, the smallest first, of which what the bounds choose is drawn thin. p_norm: of the
-    cursor. height: px.
+    others: the same at other d, the smallest first, of which what the bounds choose is drawn thin.
     """
     chart = _order_chart(theme, height)
     powers = powers_of([found.vertices.mean, found.gaussian.mean, *(o.mean for o in others)], [found.signal])
@@ -62,16 +60,13 @@ def order_figure(
 
 
 def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: int) -> Figure:
-    """Table 1 along the norm order, shape only: what sampling and what privacy costs, and the lower bound.
-
-    p_norm: where the cursor stands. height: px.
-    """
+    """Table 1 along the norm order, shape only: what sampling and what privacy costs, and the lower bound."""
     chart = _order_chart(theme, height)
     orders = np.array([row.p_norm for row in rows])
     curves = [
-        ("privacy adds", [row.upper.privacy for row in rows], chart.colours["gradient"], 3.0, "solid"),
-        ("sampling", [row.upper.sampling for row in rows], chart.colours["reference"], 2.0, "solid"),
-        ("none has less,<br>hardest data", [row.lower.value for row in rows], chart.muted, 1.5, "dot"),
+        ("privacy adds", [row.privacy for row in rows], chart.colours["gradient"], 3.0, "solid"),
+        ("sampling", [row.sampling for row in rows], chart.colours["reference"], 2.0, "solid"),
+        ("none has less,<br>hardest data", [row.least for row in rows], chart.muted, 1.5, "dot"),
     ]
     for name, values, ink, width, dash in curves:
         plain = name.replace("<br>", " ")
@@ -81,7 +76,7 @@ def rates_figure(rows: Sequence[Row], *, p_norm: float, theme: Theme, height: in
 
 
 def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: int) -> Figure:
-    """How long both laws of noise are on average, for a sensitivity of 1. p_norm: of the cursor. height: px."""
+    """How long both laws of noise are on average, for a sensitivity of 1."""
     chart = _order_chart(theme, height)
     for name, values, family in (
         ("generalised<br>Gaussian", found.generalized, "output"),
@@ -92,7 +87,7 @@ def lengths_figure(found: NoiseLengths, *, p_norm: float, theme: Theme, height: 
 
 
 def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
-    """How often a member scores above a stranger on the hardest records, and the excess. epsilon: of the cursor."""
+    """How often a member scores above a stranger on the hardest records, and the excess."""
     chart = Chart(theme, height)
     ink, x = chart.colours["frank_wolfe"], found.epsilon
     share = np.minimum(found.excess / found.signal, 1.2)
@@ -112,7 +107,7 @@ def members_figure(found: Tracing, *, epsilon: float, theme: Theme, height: int)
 
 
 def ball_figure(found: BallPicture, *, theme: Theme, height: int) -> Figure:
-    """The unit ball, noisy means of few people, and the models they lead to. height: px."""
+    """The unit ball, noisy means of few people, and the models they lead to."""
     chart = Chart(theme, height, left=34, right=16, bottom=30)
     ink, model = chart.colours["gradient"], chart.colours["frank_wolfe"]
     spots, times = np.unique(found.models.round(9), axis=0, return_counts=True)
@@ -158,29 +153,27 @@ def _ticks(reach: float) -> list[float]:
 
 
 def learners_figure(found: ExcessByN, *, n: int, theme: Theme, height: int) -> Figure:
-    """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved; n: of the cursor."""
-    family = mechanism_class(found.mechanism).family
-    ink, plain, muted = FAMILIES[theme][family], FAMILIES[theme]["reference"], MUTED[theme]
-    span, shape = [float(found.n[0]), float(found.n[-1])], through(found.rate, found.private.mean)
-    lines: list[tuple[str, str, Any, Array, str, float, str]] = [
+    """Excess on fresh records against n: private, in 95 of 100 runs, without noise, proved."""
+    chart, family = Chart(theme, height, "n"), mechanism_class(found.mechanism).family
+    ink, plain, muted = chart.colours[family], chart.colours["reference"], chart.muted
+    shape = through(found.rate, found.private.mean)
+    lines = [
         ("proved bound on the mean", "proved bound", found.n, found.bound, ink, 2.0, "dash"),
         ("the paper's order, shape only", "paper's order,<br>shape only", found.n, shape, muted, 1.5, "dash"),
         ("95 of 100 runs stay below", "95 of 100 runs<br>stay below", found.n, found.q95, ink, 1.2, "dot"),
         ("the same without noise", "without noise", found.n, found.plain, plain, 1.5, "solid"),
-        ("nothing learned", "nothing learned", span, np.full(2, found.nothing), muted, 1.5, "dot"),
+        ("nothing learned", "nothing learned", found.n, found.nothing, muted, 1.5, "dot"),
     ]
     return curves_chart(
+        chart,
         found.n,
         [("private, mean", "private", found.private, ink, SYMBOLS[family], "solid")],
         lines,
-        over="n",
         cursor=n,
         title="people n",
-        must=[found.private.mean, np.array([found.nothing])],
+        must=[np.array([found.nothing])],
         may=[found.bound],
         heading="excess risk on fresh records",
-        theme=theme,
-        height=height,
     )
 
 

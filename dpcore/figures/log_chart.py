@@ -12,7 +12,7 @@ from ..core.arrays import Array
 from ..experiments.summary import Summary
 from .chart import Chart, axis_title
 from .figure import Figure
-from .style import Look, Theme
+from .style import Look
 
 _BELOW = 0.6  # powers of ten that an axis goes on below the smallest measured mean, where curves of theory end
 _DEPTH = 5.0
@@ -30,11 +30,16 @@ def powers_of(must: Sequence[Array], may: Sequence[Array], depth: float = _DEPTH
     return max(math.log10(low.min()) - _BELOW, top - depth), top
 
 
-def decades(curves: Sequence[Any], depth: float = _DEPTH) -> tuple[float, float]:
-    """Exponents of a log axis that holds the positive values of all curves, `depth` powers of ten at most."""
+def decades(
+    curves: Sequence[Any], depth: float = _DEPTH, empty: tuple[float, float] = (-3.0, 0.0)
+) -> tuple[float, float]:
+    """Exponents of a log axis that holds the positive values of all curves, `depth` powers of ten at most.
+
+    empty: where there is none.
+    """
     values = positive(curves)
     if not len(values):
-        return -3.0, 0.0
+        return empty
     high = math.log10(values.max())
     return max(math.log10(values.min()), high - depth) - 0.15, high + 0.15
 
@@ -80,39 +85,37 @@ def markers(x: Array, cursor: float | None, colour: str, symbol: str, small: flo
 
 
 def curves_chart(
+    chart: Chart,
     x: Array,
     curves: Sequence[tuple[str, str, Any, str, str, str]],
-    lines: Sequence[tuple[str, str, Any, Array, str, float, str]],
+    lines: Sequence[tuple[str, str, Any, Any, str, float, str]],
     *,
-    over: str,
     cursor: float | None,
     title: str,
     short: str = "",
     mark: tuple[float, str] | None = None,
-    must: Sequence[Array],
+    must: Sequence[Array] = (),
     may: Sequence[Array],
     heading: str,
-    theme: Theme,
-    height: int,
     depth: float = _DEPTH,
 ) -> Figure:
     """Measured curves (name, label, MetricCurve or Summary, ink, symbol, dash) over lines (name, label, x, y, ink,
-    width, dash), on log axes with labels behind their ends. short: the title on a phone. mark: a place on the axis, and
-    what begins there. must, may: what the vertical axis holds in any case, and where there is room; depth: see
-    `powers_of`."""
-    chart = Chart(theme, height, over)
-    powers = powers_of(must, may, depth)
-    floor = 10.0 ** powers[0]
+    width, dash), on log axes with labels behind their ends; a line's y may be one number. short: the title on a phone.
+    mark: a place on the axis, and what begins there. must, may: what the vertical axis holds beside the means in any
+    case, and where there is room; depth: see `powers_of`."""
     measured = [(name, label, getattr(curve, "measured", curve), *look) for name, label, curve, *look in curves]
+    powers = powers_of([*(values.mean for _, _, values, *_ in measured), *must], may, depth)
+    floor = 10.0 ** powers[0]
     for k, (_, _, values, ink, _, _) in enumerate(measured):
         chart.band(x, values.q10, values.q90, ink, floor=floor, legend=not k)
     for name, label, places, heights, ink, width, dash in lines:
-        chart.curve(places, heights, ink, name, label=label, width=width, dash=dash, floor=floor)
+        draw = chart.curve if np.ndim(heights) else chart.level
+        draw(places, heights, ink, name, label=label, width=width, dash=dash, floor=floor)
     for name, label, values, ink, symbol, dash in measured:
         add_means(chart, x, values, ink, name, label=label, floor=floor, cursor=cursor, symbol=symbol, dash=dash)
     chart.heading(heading)
     if cursor is not None:
-        chart.cursor(cursor, f"{over} = {cursor:,}" if isinstance(cursor, int) else f"{over} = {cursor:g}")
+        chart.cursor(cursor, f"{chart.over} = {cursor:,}" if isinstance(cursor, int) else f"{chart.over} = {cursor:g}")
     if mark and x[0] <= mark[0] <= x[-1]:
         chart.vertical(mark[0], width=1, dash="dot")
         place: Look = {"xref": "x", "xanchor": "right", "xshift": -4, "yanchor": "top"}

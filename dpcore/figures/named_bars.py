@@ -1,15 +1,112 @@
-"""Bars with names beside them."""
+"""Bars with names beside them, from 1: what printed mechanisms really cost, and how far printed numbers are from right.
+
+Exhibits: none of the mechanisms keeps its promise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from ..core.arrays import Array
 from .chart import LEGEND_ROW, Chart
 from .figure import Figure
-from .style import Look
+from .style import Look, Theme, with_opacity
+
+_COST_TICKS = [mantissa * 10.0**k for k in range(5) for mantissa in (1, 2, 5)]
+_TICKS = [1, 2, 5, 10, 100, 1_000, 10_000]
 
 
-def named_bars(
+def exhibits_figure(
+    names: Sequence[str],
+    sure: Sequence[float],
+    likely: Sequence[float],
+    exact: Sequence[float],
+    *,
+    theme: Theme,
+    height: int,
+) -> Figure:
+    """A bar for each name, top to bottom, from 1, which is what is printed.
+
+    sure, likely: the lower bounds with 99.9% and 95% confidence over what is printed; exact: what it is over what is
+    printed, nan where that is not known.
+    """
+    chart = Chart(theme, height, left=250, right=18, top=14)
+    places = np.arange(len(names))[::-1]
+    bounds = np.array(sure, float), np.array(likely, float)
+    for start, end, share, opacity in (
+        (np.ones(len(names)), bounds[0], "99.9%", 0.9),
+        (np.maximum(bounds[0], 1.0), bounds[1], "95%", 0.35),
+    ):
+        hover = f"at least %{{customdata:.3g}} times what is printed ({share})<extra></extra>"
+        _add(chart, places, start, end, f"costs at least so much, {share}", hover, opacity, width=0.55, edge=1)
+    chart.marks(
+        np.array(exact, float),
+        places,
+        {"symbol": "diamond", "size": 13, "color": chart.text, "line": {"color": chart.paper, "width": 2}},
+        name="computed without chance",
+        hovertemplate="%{x:.3g} times what is printed, computed without chance<extra></extra>",
+    )
+    largest = max(np.nanmax(bounds[1]), np.nanmax(np.append(np.array(exact, float), 1.0)))
+    ticks = {"tickvals": _COST_TICKS, "ticktext": [f"{tick:g}" for tick in _COST_TICKS]}
+    chart.vertical(1, color=chart.text, width=2)
+    across = chart.log_axis(
+        math.log10(0.85), math.log10(1.5 * largest), title="times what is printed", standoff=8, **ticks
+    )
+    return _named(chart, names, across, size=14, small=14, above=29, room=0.4)
+
+
+def corrections_figure(
+    names: Sequence[str],
+    times: Sequence[float],
+    kinds: Sequence[str],
+    legend: Mapping[Any, str],
+    *,
+    theme: Theme,
+    height: int,
+) -> Figure:
+    """A bar for each name, top to bottom, by what is wrong.
+
+    times: how far what is printed is from what is right, >= 1. kinds: a key of `legend` for each name; the kinds fade
+    in the order of `legend`, whose values are what the legend says.
+    """
+    chart = Chart(theme, height, left=260, right=18, top=14)
+    places, lengths = np.arange(len(names))[::-1], np.array(times, float)
+    for (kind, words), opacity in zip(legend.items(), np.linspace(0.9, 0.0, len(legend)), strict=True):
+        here = np.array([each == kind for each in kinds])
+        hover = f"%{{customdata:,.3g}} times: {words}<extra></extra>"
+        start, end = np.ones(here.sum()), lengths[here]
+        _add(chart, places[here], start, end, words, hover, float(opacity), width=0.45, edge=1.5)
+    ticks = {"tickvals": _TICKS, "ticktext": [f"{tick:,}" for tick in _TICKS]}
+    most = math.log10(1.3 * lengths.max())
+    across = chart.log_axis(0.0, most, title="times off what is right", standoff=8, **ticks)
+    return _named(chart, names, across, size=13, small=11, above=13, room=0.3)
+
+
+def _add(
+    chart: Chart, y: Any, start: Array, end: Array, name: str, hover: str, opacity: float, *, width: float, edge: float
+) -> None:
+    """Add bars between two numbers each."""
+    ink = chart.colours["frank_wolfe"]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "y": y,
+        "x": np.maximum(end - start, 0.0),
+        "base": start,
+        "width": width,
+        "name": name,
+        "marker": {"color": with_opacity(ink, opacity), "line": {"color": ink, "width": edge}},
+        "customdata": end,
+        "hovertemplate": hover,
+    }
+    chart.traces.append(bars)
+
+
+def _named(
     chart: Chart, names: Sequence[str], across: Look, *, size: int, small: int, above: int, room: float
 ) -> Figure:
     """The chart with a name beside each of its bars, top to bottom; where it is narrow, `above` px above it.

@@ -26,8 +26,8 @@ def cost_figure(
 ) -> Figure:
     """Accuracy against epsilon over excess empirical risk against epsilon, with band, larger class, bound and a cursor.
 
-    table: of one mechanism swept over epsilon, as `dpcore.run` gives it. epsilon: where the cursor stands.
-    accuracy_title: what is counted, in words. decision: epsilon to mark as the budget question's answer. height: px.
+    table: of one mechanism swept over epsilon, as `dpcore.run` gives it. accuracy_title: what is counted, in words.
+    decision: epsilon to mark as the budget question's answer.
     """
     chart = Chart(theme, height, left=52, right=150, upper=0.6)
     main, plain = chart.colours[mechanism_class(table.mechanism.iloc[0]).family], chart.colours["reference"]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..core.facts import facts_beside
+
 if TYPE_CHECKING:
     from ..mechanisms import Mechanism
     from ..mechanisms.base import Family, Place
@@ -14,48 +16,26 @@ if TYPE_CHECKING:
 Theme = Literal["light", "dark"]
 Look = dict[str, Any]  # what plotly.js is told of a trace, a marker, an axis or words
 
-# Computed for contrast >= 3:1 on the background and CIEDE2000 >= 15.9 between all pairs, also under protanopia,
-# deuteranopia and tritanopia; a test keeps it so.
+# Of families, with the symbols of their markers, and of the paper. Families' are computed for contrast >= 3:1 on the
+# background and CIEDE2000 >= 15.9 between all pairs, also under protanopia, deuteranopia and tritanopia; a test keeps
+# it so.
+_PALETTE = {row.pop("name"): row for row in facts_beside(__file__, "palette.csv")}
+_THEMES: tuple[Theme, ...] = ("light", "dark")
 FAMILIES: dict[Theme, dict[str, str]] = {
-    "light": {
-        "reference": "#222222",
-        "output": "#CB7513",
-        "objective": "#002B95",
-        "gradient": "#1A7060",
-        "frank_wolfe": "#963114",
-        "sampling": "#7A56D8",
-        "variance_reduced": "#6599B3",
-    },
-    "dark": {
-        "reference": "#EDEBE8",
-        "output": "#FDA557",
-        "objective": "#1464C1",
-        "gradient": "#12B499",
-        "frank_wolfe": "#DE5242",
-        "sampling": "#A482FF",
-        "variance_reduced": "#B7C0EF",
-    },
+    theme: {name: row[theme] for name, row in _PALETTE.items() if row["of"] == "family"} for theme in _THEMES
 }
-BACKGROUND: dict[Theme, str] = {"light": "#FFFFFF", "dark": "#171614"}
-TEXT: dict[Theme, str] = {"light": "#2F2D2B", "dark": "#EDEBE8"}
-MUTED: dict[Theme, str] = {"light": "#6B6864", "dark": "#A8A49E"}
+SYMBOLS: dict[Family, str] = {name: row["symbol"] for name, row in _PALETTE.items() if row["symbol"]}
+BACKGROUND, TEXT, MUTED, GRID = (
+    {theme: _PALETTE[name][theme] for theme in _THEMES} for name in ("background", "text", "muted", "grid")
+)
 # Of a family's colour where small text in it would stay below 4.5:1: the same hue, darker or lighter.
 INKS = {"#CB7513": "#AA6210", "#6599B3": "#497B94", "#1464C1": "#2781E9"}
-GRID: dict[Theme, str] = {"light": "#ECEAE7", "dark": "#2D2B27"}
 # Where a mechanism puts its noise, with an article.
 PLACES: dict[Place, str] = {
     "answer": "the answer",
     "question": "the question",
     "step": "every step",
     "choice": "every choice",
-}
-SYMBOLS: dict[Family, str] = {
-    "output": "circle",
-    "objective": "square",
-    "gradient": "triangle-up",
-    "sampling": "x",
-    "frank_wolfe": "diamond",
-    "variance_reduced": "star",
 }
 NOISES = {"gaussian": "Gaussian", "gamma": "Gamma"}
 LARGER = "always the larger class"

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from dpcore.figures.audit.exhibits import exhibits_figure
+from dpcore.figures.named_bars import exhibits_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers.exhibits import EXHIBITS, Finding, run_exhibit
 from pages.audit import printed_words as words

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore.data import held, is_private
-from dpcore.figures.decide.budget import Range, budget_figure, worth_figure
+from dpcore.figures.decide import budget_figure, worth_figure
 from dpcore.figures.figure import Figure
 from pages.decide.state import State
 from pages.ui.html import readable
@@ -39,7 +39,7 @@ def budget_picture(state: State, height: int) -> Figure:
         high,
         at_most=state.at_most,
         learnable=state.curve.learnable,
-        answer=Range(state.found.value, state.found.low, state.found.high),
+        answer=state.found,
         epsilon=state.epsilon,
         family=state.family,
         theme=state.theme,
@@ -114,7 +114,7 @@ def snippet(state: State) -> str:
     imports, records, source = _file(state.setting.source)
     problem = repr(state.setting.problem).replace(repr(state.setting.source), source)
     return f"""{imports}from dpcore import Problem
-from dpcore.figures.decide.budget import Range, budget_figure
+from dpcore.figures.decide import budget_figure
 from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.loss_curve import Setting, lost_curve
 
@@ -130,7 +130,7 @@ figure = budget_figure(
     high,
     at_most={state.at_most!r},
     learnable=curve.learnable,
-    answer=Range(found.value, found.low, found.high),
+    answer=found,
     epsilon={state.epsilon!r},
     family={state.family!r},
     theme="light",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpcore.figures.decide.budget import uses_figure
+from dpcore.figures.decide import uses_figure
 from dpcore.figures.style import FAMILIES, GRID
 from dpcore.studies.decide.deployments import DEPLOYMENTS
 from pages.decide import background, comparing, several, takeaway, words

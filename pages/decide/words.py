@@ -10,7 +10,7 @@ from typing import Any, cast
 import pandas as pd
 
 from dpcore import AttackSuccess
-from dpcore.figures.decide.budget import Use
+from dpcore.figures.decide import Use
 from dpcore.mechanisms import list_mechanisms, mechanism_class
 from dpcore.studies.decide.attack_success_job import AttackSuccessQuestion
 from dpcore.studies.decide.deployments import Deployment

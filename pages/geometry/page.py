@@ -21,7 +21,7 @@ from dpcore.figures.geometry import (
 )
 from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.geometry import ball_picture, excess_by_n, excess_by_norm, hardest_data, noise_norms, table_1
+from dpcore.studies.geometry import excess_by_n, excess_by_norm, hardest_data, noise, table_1
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder
 from pages.geometry import words
 from pages.ui import url_controls
@@ -140,14 +140,14 @@ with left:
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)
     if side == "Ball":
-        ball = ball_picture.ball_picture(here.p_norm, **here.budget)
+        ball = noise.ball_picture(here.p_norm, **here.budget)
         beside, said = ball_figure(ball, theme=theme, height=SIDE_HEIGHT), words.ball_caption(ball, here)
     elif side == "Rates":
         rows = [table_1.table_row(p, here.d, here.n, here.epsilon, here.delta) for p in RATED]
         beside = rates_figure(rows, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.rates_caption(row, here)
     elif side == "Noise":
-        lengths = noise_norms.noise_lengths(NOISES, d=here.d, **here.budget)
+        lengths = noise.noise_lengths(NOISES, d=here.d, **here.budget)
         beside = lengths_figure(lengths, p_norm=here.p_norm, theme=theme, height=SIDE_HEIGHT)
         said = words.noise_caption(lengths)
     else:

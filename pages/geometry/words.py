@@ -11,11 +11,10 @@ import pandas as pd
 
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.geometry.ball_picture import BallPicture
 from dpcore.studies.geometry.excess_by_n import PEOPLE, ExcessByN, learner_key
 from dpcore.studies.geometry.excess_by_norm import AgainstOrder, order_text
 from dpcore.studies.geometry.hardest_data import Tracing
-from dpcore.studies.geometry.noise_norms import NoiseLengths
+from dpcore.studies.geometry.noise import BallPicture, NoiseLengths
 from dpcore.studies.geometry.table_1 import Row
 from pages.ui.code import Code, call
 from pages.ui.html import readable
@@ -204,7 +203,7 @@ def people_readouts(found: ExcessByN, row: Row, here: GeometryState) -> list[tup
             "gradients of single records that a run evaluates"
             + ("" if work is None else f"; they grow like {rate(work)}: linear time"),
         ),
-        (leads[row.upper.leads], f"larger term of the rate here; both are equal at n = {people(row.free)}"),
+        (leads[row.leads], f"larger term of the rate here; both are equal at n = {people(row.free)}"),
     ]
 
 
@@ -250,8 +249,8 @@ def ball_caption(found: BallPicture, here: GeometryState) -> str:
 def rates_caption(row: Row, here: GeometryState) -> str:
     leads = {"sampling": "sampling leads", "privacy": "privacy leads", "trivial": "the rate says nothing"}
     return (
-        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.upper.leads]}. Orders of growth without "
-        f"constants, {row.upper.source}; lower bound: {readable(row.lower.formula)}."
+        f"At {here.words}, d = {here.d:,}, n = {here.n:,}: {leads[row.leads]}. Orders of growth without "
+        f"constants, {row.source}; lower bound: {readable(row.least_formula)}."
     )
 
 
@@ -267,7 +266,7 @@ def noise_caption(found: NoiseLengths) -> str:
 def tracing_caption(found: Tracing) -> str:
     last = len(found.epsilon) - 1
     return (
-        f"Fingerprints of {found.n0} members in {found.d:,} columns at p = {order_text(found.p_norm)}: the exact model "
+        f"Fingerprints of {found.n} members in {found.d:,} columns at p = {order_text(found.p_norm)}: the exact model "
         f"tells them from strangers in {rounded(100 * found.exact, 3)}% of pairs, at ε = {found.epsilon[0]:g} in "
         f"{rounded(100 * found.auc[0], 3)}%, and then it has lost {rounded(100 * found.excess[0] / found.signal, 2)}% "
         f"of what can be learned; at ε = {found.epsilon[last]:g} it has lost "

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpcore.figures.multiclass.as_published import existence_figure, membership_leak_figure, theorem_figure
+from dpcore.figures.multiclass import existence_figure, membership_leak_figure, theorem_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
 from pages.multiclass import words
@@ -119,7 +119,7 @@ def _readouts(seed: int) -> list[tuple[str, str]]:
 
 def snippet(seed: int) -> str:
     """Python that redraws the chart from an empty file."""
-    return f"""from dpcore.figures.multiclass.as_published import membership_leak_figure
+    return f"""from dpcore.figures.multiclass import membership_leak_figure
 from dpcore.studies.papers.pathak_raj_leak import betrayal
 
 found = betrayal(seed={seed})

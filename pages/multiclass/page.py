@@ -10,8 +10,13 @@ from dpcore import EPSILON_GRID, NotApplicable
 from dpcore.core.cancel import never
 from dpcore.data import CLASS_SOURCES
 from dpcore.figures.figure import Figure
-from dpcore.figures.multiclass.curves import accuracy_figure, classes_excess_figure, tuning_figure
-from dpcore.figures.multiclass.decision_regions import ellipses_figure, regions_figure
+from dpcore.figures.multiclass import (
+    accuracy_figure,
+    classes_excess_figure,
+    ellipses_figure,
+    regions_figure,
+    tuning_figure,
+)
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.multiclass import curves, decision_regions
 from pages.background.polling import ask, keep_alive

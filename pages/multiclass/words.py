@@ -328,7 +328,7 @@ def snippet(found: Found, here: MulticlassState) -> str:
     own = f", d={here.records.d}, classes={here.records.classes}" if here.records.d else ""
     draws = "classes_excess_figure" if isinstance(found, Excesses) else "accuracy_figure"
     head = f"""from dpcore import EPSILON_GRID
-from dpcore.figures.multiclass.curves import {draws}
+from dpcore.figures.multiclass import {draws}
 from dpcore.studies.multiclass import curves
 
 records = curves.Records({here.records.source!r}, {here.records.n}, {here.records.seed}{own})

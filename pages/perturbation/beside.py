@@ -9,15 +9,19 @@ import streamlit as st
 
 import dpcore
 from dpcore import Experiment
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, descent_cost_figure
-from dpcore.figures.perturbation.excess import valley_figure
-from dpcore.figures.perturbation.release_scatter import release_scatter_figure
+from dpcore.figures.perturbation import (
+    RULE_NAMES,
+    bounds_figure,
+    descent_cost_figure,
+    release_scatter_figure,
+    valley_figure,
+)
 from dpcore.figures.style import Theme
 from dpcore.mechanisms import Mechanism
 from dpcore.mechanisms.gradient.gd import NoisyGD
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
-from dpcore.studies.perturbation.release_scatter import Scene, clouds
+from dpcore.studies.perturbation.release_scatter import clouds
 from pages.background.tables import refined
 from pages.perturbation import captions
 from pages.perturbation.zero import show_door_zero
@@ -62,7 +66,7 @@ def show_beside(
 
 
 def _show_cloud(mechanisms: tuple[Mechanism, ...], walks: bool, controls: Controls, theme: Theme, height: int) -> None:
-    made = clouds(Scene(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks))
+    made = clouds(mechanisms, controls.problem("synthetic", p=2), controls.epsilon, walks=walks)
     said = captions.path_caption(made, controls.n) if walks else captions.cloud_caption(made, controls.n)
     captioned_figure(release_scatter_figure(made, theme=theme, height=height), said, key="cloud", height=height)
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from dpcore.core.arrays import Array
 from dpcore.data import Source
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
+from dpcore.figures.perturbation import RULE_NAMES
 from dpcore.figures.style import NOISES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.non_private_descent import DescentCost

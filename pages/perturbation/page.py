@@ -9,7 +9,7 @@ import streamlit as st
 import dpcore
 from dpcore.core.cancel import never
 from dpcore.figures.figure import Figure
-from dpcore.figures.perturbation.excess import excess_figure
+from dpcore.figures.perturbation import excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.published_rates import rate_shape
 from pages.background.tables import refined

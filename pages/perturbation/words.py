@@ -265,7 +265,7 @@ def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:
         load = "\nfrom dpcore.studies.perturbation.published_rates import rate_shape"
         shapes += f"\n    rates={{{RATE!r}: rate_shape(next(experiment.cells()))[1]}},"
     return f"""{imports}import dpcore
-from dpcore.figures.perturbation.excess import excess_figure{load}
+from dpcore.figures.perturbation import excess_figure{load}
 
 experiment = {experiment_call(experiment, keys)}
 table = dpcore.run(experiment)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from dpcore.figures.perturbation.exact_answers_leak import fit_figure, leak_figure
+from dpcore.figures.perturbation import fit_figure, leak_figure
 from dpcore.figures.style import Theme
 from dpcore.studies.perturbation.exact_answers_leak import (
     MARGIN_LAM,

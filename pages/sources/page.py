@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpcore.figures.sources.errata import corrections_figure
+from dpcore.figures.named_bars import corrections_figure
 from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import list_mechanisms, mechanism_class

@@ -12,12 +12,18 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import NotApplicable
 from dpcore.core.cancel import never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.l1 import excess_by_n_figure, path_figure, remark_figure, steps_figure, width_figure
-from dpcore.figures.sparsity.membership import tracing_figure
+from dpcore.figures.sparsity.l1 import (
+    excess_by_n_figure,
+    path_figure,
+    remark_figure,
+    steps_figure,
+    tracing_figure,
+    width_figure,
+)
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
-from dpcore.studies.sparsity.l1.single_run import Path, path
-from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
+from dpcore.studies.sparsity.l1.curves import Path, path
+from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_beside_words as beside_words
 from pages.sparsity import l1_words as words
 from pages.ui import url_controls
@@ -32,7 +38,7 @@ HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
 STEPS: tuple[int | str, ...] = ("auto", *curves.TS)
 RADII = (0.25, 0.5, 1.0, 2.0, 4.0)
-REPETITIONS, BESIDE_REPETITIONS = 16, 8
+BESIDE_REPETITIONS = 8
 TRACED_COLUMNS, TRACING_REPETITIONS = 256, 16
 SIDES = ("Vertices", "Simplex", "Tracing")
 
@@ -86,7 +92,7 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
     behind(
         lambda: words.assumptions(found, here),
         words.FORMULA,
-        lambda: words.snippet(found, here, REPETITIONS),
+        lambda: words.snippet(found, here),
         lambda: words.table(found),
     )
 
@@ -98,7 +104,7 @@ def _here(choice: words.Choice, controls: Controls) -> words.L1State:
 def _walk(here: words.L1State) -> tuple[Path | None, str]:
     """One run, or why there is none."""
     try:
-        return path(n=here.n, p=here.p, T=here.choice.T, **here.shared), ""
+        return path(here.setting, n=here.n, p=here.p, T=here.choice.T), ""
     except NotApplicable as error:
         return None, str(error)
 
@@ -113,23 +119,21 @@ def _hero(
     """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
     found: words.Found
     if against == "n":
-        found = curves.against_n(p=here.p, T=here.choice.T, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+        found = curves.against_n(here.setting, p=here.p, T=here.choice.T, cancelled=cancelled)
         return found, excess_by_n_figure(found, n=here.n, theme=theme, height=HEIGHT)
     if against == "p":
         ps = tuple(sorted({*curves.PS, here.p}))
-        found = curves.against_p(
-            n=here.n, T=here.choice.T, ps=ps, repetitions=REPETITIONS, cancelled=cancelled, **here.shared
-        )
+        found = curves.against_p(here.setting, n=here.n, T=here.choice.T, ps=ps, cancelled=cancelled)
         return found, width_figure(found, p=here.p, theme=theme, height=HEIGHT)
     T = words.steps_of(walked, here.choice.T)
     Ts = tuple(sorted({*curves.TS, T}))
-    found = curves.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+    found = curves.against_T(here.setting, n=here.n, p=here.p, Ts=Ts, cancelled=cancelled)
     return found, steps_figure(found, T=T, theme=theme, height=HEIGHT)
 
 
 def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: Theme) -> None:
     if side == "Simplex":
-        beside = sampling_vs_frank_wolfe.beside_sampling(
+        beside = beside_others.beside_sampling(
             p=here.p,
             epsilon=here.epsilon,
             delta=here.delta,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dpcore.studies.sparsity.l1.curves import Path
 from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
-from dpcore.studies.sparsity.l1.single_run import Path
-from dpcore.studies.sparsity.simplex.sampling_vs_frank_wolfe import BesideSampling
+from dpcore.studies.sparsity.simplex.beside_others import BesideSampling
 from pages.sparsity.l1_words import L1State
 from pages.ui.numbers import people, rounded
 

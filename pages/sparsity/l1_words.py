@@ -11,10 +11,9 @@ import pandas as pd
 from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
 from dpcore.core.power_law import power_law
 from dpcore.data import load
-from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve
-from dpcore.studies.sparsity.l1.data import SOURCE
-from dpcore.studies.sparsity.l1.single_run import Path
-from pages.ui.code import call
+from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve, Path
+from dpcore.studies.sparsity.l1.data import SOURCE, Setting
+from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded
 from pages.ui.sidebar import delta_text
@@ -75,9 +74,8 @@ class L1State:
     seed: int
 
     @property
-    def shared(self) -> dict[str, Any]:
-        budget = {"epsilon": self.epsilon, "delta": self.delta, "seed": self.seed}
-        return budget | {"radius": self.choice.radius, "accounting": self.choice.accounting}
+    def setting(self) -> Setting:
+        return Setting(self.epsilon, self.delta, self.choice.radius, self.choice.accounting, self.seed)
 
 
 def steps_of(walked: Path | None, asked: int | str) -> int:
@@ -304,7 +302,7 @@ def table(found: Found) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def snippet(found: Found, here: L1State, repetitions: int) -> str:
+def snippet(found: Found, here: L1State) -> str:
     """Python that redraws the chart from an empty file."""
     own: dict[str, Any]
     if isinstance(found, AgainstN):
@@ -318,7 +316,9 @@ def snippet(found: Found, here: L1State, repetitions: int) -> str:
         draw = f"steps_figure(found, T={here.choice.T if isinstance(here.choice.T, int) else found.auto}"
     return f"""from dpcore.figures.sparsity.l1 import {draw.partition("(")[0]}
 from dpcore.studies.sparsity.l1.curves import {function}
+from dpcore.studies.sparsity.l1.data import Setting
 
-found = {call(function, **here.shared, **own, repetitions=repetitions)}
+setting = {here.setting!r}
+found = {call(function, Code("setting"), **own)}
 {draw}, theme="light", height=430).show()
 """

@@ -12,11 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from dpcore import NotApplicable, Unconverged
 from dpcore.core.cancel import never
 from dpcore.figures.figure import Figure
-from dpcore.figures.sparsity.published_draws import published_draws_figure
-from dpcore.figures.sparsity.simplex import columns_figure, draws_figure
-from dpcore.figures.sparsity.single_release import support_figure
+from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, published_draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, Theme
-from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, published_draws
+from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, published_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support
 from pages.sparsity import simplex_words as words
 from pages.sparsity.simplex_words import SimplexState
@@ -124,8 +122,8 @@ def _release(controls: Controls) -> tuple[Support | None, str]:
 
 def _show_beside(side: str, problem: SimplexState, release: Support | None, theme: Theme) -> None:
     if side == "Columns":
-        price = excess_by_columns.excess_against_columns(
-            ps=tuple(sorted({*excess_by_columns.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
+        price = beside_others.excess_against_columns(
+            ps=tuple(sorted({*beside_others.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
         )
         picture = columns_figure(price, p=problem.p, theme=theme, height=SIDE_HEIGHT)
         said = words.columns_caption(price, problem)

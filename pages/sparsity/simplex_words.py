@@ -11,8 +11,8 @@ import pandas as pd
 from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
 from dpcore.figures.style import plain_number
+from dpcore.studies.sparsity.simplex.beside_others import ExcessByColumns
 from dpcore.studies.sparsity.simplex.data import SOURCE
-from dpcore.studies.sparsity.simplex.excess_by_columns import ExcessByColumns
 from dpcore.studies.sparsity.simplex.excess_by_draws import On, Valley
 from dpcore.studies.sparsity.simplex.published_draws import PublishedDraws, draws_at
 from dpcore.studies.sparsity.simplex.single_release import Support

@@ -75,7 +75,9 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
             play, reason = regret.play(stream.adversary, controls.p, stream.steps, **shared), ""
         except NotApplicable as error:
             play, reason = None, str(error)
-        curves = regret.regret_curves(stream.adversary, arms_at(controls), LENGTHS, cancelled=cancelled, **shared)
+        curves = [
+            regret.regret_curve(stream.adversary, p, LENGTHS, cancelled=cancelled, **shared) for p in arms_at(controls)
+        ]
         figure = regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
         sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
         return _Played(here, play, reason, curves, figure, sentence)

@@ -68,8 +68,8 @@ class StreamingState:
 
 def without_privacy(here: StreamingState, seed: int) -> float:
     """Expected regret of the learner whose λ minimises the bound, on the same costs."""
-    (curve,) = streaming.regret_curves(
-        here.stream.adversary, [here.p], [here.stream.steps], epsilon=_FREE, delta=here.delta, repetitions=1, seed=seed
+    curve = streaming.regret_curve(
+        here.stream.adversary, here.p, [here.stream.steps], epsilon=_FREE, delta=here.delta, repetitions=1, seed=seed
     )
     return float(curve.expected[0])
 
@@ -149,7 +149,7 @@ def forced_ratio(p: int) -> float:
     """
     budget = Budget(10.0, 1e-6)
     lam_sum = theory.published_stream_lam(_LONG, p, 1.0, budget)
-    return counterexample_regret(_LONG, p, lam_sum, 1.0) / theory.published_stream_rate(_LONG, p, 1.0, budget)
+    return counterexample_regret(_LONG, p, lam_sum) / theory.published_stream_rate(_LONG, p, 1.0, budget)
 
 
 def play_caption(play: Play, here: StreamingState) -> str:
@@ -192,7 +192,7 @@ def snippet(here: StreamingState, arms: Sequence[int], lengths: Sequence[int], s
 from dpcore.studies.sparsity.streaming import regret
 
 shared = {call("dict", **shared)}
-curves = regret.regret_curves({here.stream.adversary!r}, {tuple(arms)!r}, {tuple(lengths)!r}, **shared)
+curves = [regret.regret_curve({here.stream.adversary!r}, p, {tuple(lengths)!r}, **shared) for p in {tuple(arms)!r}]
 regret_figure(curves, steps={here.stream.steps}, theme="light", height=430).show()
 play = regret.play({here.stream.adversary!r}, {here.p}, {here.stream.steps}, **shared)
 play_figure(play, theme="light", height=430).show()

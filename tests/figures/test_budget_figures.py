@@ -8,20 +8,21 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.figures.decide.budget import Range, Use, budget_figure, uses_figure, worth_figure
+from dpcore.figures.decide import Use, budget_figure, uses_figure, worth_figure
 from dpcore.figures.style import BACKGROUND
+from dpcore.studies.decide.threshold_interval import Answer
 
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 EPSILONS = np.array([0.01, 0.1, 1.0, 10.0])
 LOST = np.array([40.0, 20.0, 4.0, 0.5])
-NOWHERE = Range(math.inf, math.inf, math.inf)
+NOWHERE = Answer(math.inf, math.inf, math.inf, 0.01, 10.0)
 USES = [
     Use("A statistical office, 2021", "per person, central", "a census", 19.61),
     Use("A network, 2020", "per query, central", "its statistics", 0.15),
 ]
 
 
-def budget(theme="light", lost=LOST, at_most=5.0, answer=Range(0.8, 0.6, 1.2), epsilon=1.0, learnable=9.0):  # noqa: B008
+def budget(theme="light", lost=LOST, at_most=5.0, answer=Answer(0.8, 0.6, 1.2, 0.01, 10.0), epsilon=1.0, learnable=9.0):  # noqa: B008
     return budget_figure(
         EPSILONS,
         lost,
@@ -97,7 +98,7 @@ def test_all_that_there_is_to_learn_is_a_line_or_its_label_at_the_edge(learnable
 
 
 def test_an_interval_without_an_upper_end_goes_to_the_end_of_the_axis():
-    assert list(named(budget(answer=Range(9.0, 6.0, math.inf)), "the budget").x) == [6.0, 10.0]
+    assert list(named(budget(answer=Answer(9.0, 6.0, math.inf, 0.01, 10.0)), "the budget").x) == [6.0, 10.0]
 
 
 def test_what_is_not_reachable_is_not_marked():

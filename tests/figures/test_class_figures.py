@@ -6,9 +6,16 @@ import re
 import numpy as np
 import pytest
 
-from dpcore.figures.multiclass.as_published import existence_figure, membership_leak_figure, theorem_figure
-from dpcore.figures.multiclass.curves import accuracy_figure, classes_excess_figure, tuning_figure
-from dpcore.figures.multiclass.decision_regions import ellipses_figure, regions_figure
+from dpcore.figures.multiclass import (
+    accuracy_figure,
+    classes_excess_figure,
+    ellipses_figure,
+    existence_figure,
+    membership_leak_figure,
+    regions_figure,
+    theorem_figure,
+    tuning_figure,
+)
 from dpcore.figures.style import BACKGROUND, FAMILIES, MUTED, TEXT
 from dpcore.studies.multiclass import curves, decision_regions, one_vs_rest
 from dpcore.studies.multiclass.curves import Records

@@ -9,13 +9,17 @@ import dpcore
 from dpcore import Axis, Experiment, NotApplicable, Problem, data
 from dpcore.accounting import lecture
 from dpcore.core.losses import get_loss
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES, bounds_figure, descent_cost_figure
-from dpcore.figures.perturbation.excess import excess_figure
-from dpcore.figures.perturbation.release_scatter import release_scatter_figure
+from dpcore.figures.perturbation import (
+    RULE_NAMES,
+    bounds_figure,
+    descent_cost_figure,
+    excess_figure,
+    release_scatter_figure,
+)
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
-from dpcore.studies.perturbation.release_scatter import Scene, clouds
+from dpcore.studies.perturbation.release_scatter import clouds
 from dpcore.theory import gradient_descent as theory
 
 from ..flat_fields import experiment_of
@@ -89,8 +93,8 @@ def test_work_shows_both_descents_over_the_gradients_they_took(theme):
 
 def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
     problem = Problem("synthetic", n=300, p=2, seed=3)
-    scene = Scene((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True)
-    made = clouds(scene)
+    mechanisms = (dpcore.make_mechanism("noisy_gd"),)
+    made = clouds(mechanisms, problem, 1.0, walks=True)
     (cloud,) = made.clouds
     first = cloud.plan.descent.first
     assert cloud.path.shape == cloud.quiet_path.shape == (cloud.plan.steps + 1, 2)
@@ -106,7 +110,7 @@ def test_a_walk_starts_at_zero_ends_at_the_release_and_stays_in_the_picture():
     figure = release_scatter_figure(made, theme="light", height=HEIGHT)
     assert np.array_equal(named(figure, "one run, step by step").x, cloud.path[:, 0])
     assert np.array_equal(named(figure, "the same without noise").y, cloud.quiet_path[:, 1])
-    still = clouds(Scene(scene.mechanisms, problem, 1.0))
+    still = clouds(mechanisms, problem, 1.0)
     assert still.clouds[0].path is None and np.array_equal(still.clouds[0].thetas, cloud.thetas)
 
 

@@ -11,13 +11,11 @@ import dpcore
 from dpcore import Axis, Problem, data
 from dpcore.core.losses import get_loss
 from dpcore.experiments.metrics import risk
-from dpcore.figures.perturbation.exact_answers_leak import fit_figure, leak_figure
-from dpcore.figures.perturbation.excess import excess_figure, valley_figure
-from dpcore.figures.perturbation.release_scatter import release_scatter_figure
+from dpcore.figures.perturbation import excess_figure, fit_figure, leak_figure, release_scatter_figure, valley_figure
 from dpcore.figures.style import BACKGROUND, FAMILIES
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
-from dpcore.studies.perturbation.release_scatter import Scene, clouds
+from dpcore.studies.perturbation.release_scatter import clouds
 
 from ..flat_fields import experiment_of
 
@@ -180,7 +178,7 @@ def test_the_valley_is_the_table_over_lam_with_the_refused_part():
 @pytest.fixture(scope="module")
 def made():
     mechanisms = tuple(dpcore.make_mechanism(key) for key in KEYS[:2])
-    return clouds(Scene(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0))
+    return clouds(mechanisms, Problem("synthetic", n=300, p=2, lam=0.05, seed=1), 1.0)
 
 
 def test_the_cloud_draws_releases_centres_and_the_best_model(made):
@@ -198,7 +196,7 @@ def test_the_cloud_draws_releases_centres_and_the_best_model(made):
 @pytest.mark.parametrize("lam, epsilon, seed", [(0.05, 1.0, 1), (0.001, 3.0, 2), (0.01, 0.3, 3), ("auto", 10.0, 4)])
 def test_rings_are_powers_of_ten_and_their_labels_lie_on_them(lam, epsilon, seed):
     problem = Problem("synthetic", n=300, p=2, lam=lam, seed=seed)
-    made = clouds(Scene((dpcore.make_mechanism(KEYS[0]),), problem, epsilon))
+    made = clouds((dpcore.make_mechanism(KEYS[0]),), problem, epsilon)
     figure = release_scatter_figure(made, theme="light", height=HEIGHT)
     ground, labels = figure.data[0], figure.layout.annotations
     assert ground.contours.size == 1.0 and ground.contours.start == round(ground.contours.start)

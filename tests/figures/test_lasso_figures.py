@@ -7,32 +7,32 @@ import pytest
 
 from dpcore.figures.sparsity.l1 import excess_by_n_figure, path_figure, remark_figure, steps_figure, width_figure
 from dpcore.figures.style import FAMILIES, MUTED
-from dpcore.studies.sparsity.l1 import curves, single_run
-from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
+from dpcore.studies.sparsity.l1 import curves
+from dpcore.studies.sparsity.l1.data import Setting
+from dpcore.studies.sparsity.simplex import beside_others
 
-SHARED = {"epsilon": 1.0, "delta": 1e-6, "radius": 1.0, "accounting": "tight", "seed": 2, "repetitions": 10}
+SETTING = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=2, repetitions=10)
 THEMES = ["light", "dark"]
 
 
 @pytest.fixture(scope="module")
 def steps():
-    return curves.against_T(n=2_000, p=64, Ts=(2, 8, 20, 50), **SHARED)
+    return curves.against_T(SETTING, n=2_000, p=64, Ts=(2, 8, 20, 50))
 
 
 @pytest.fixture(scope="module")
 def crowd():
-    return curves.against_n(p=64, T=8, ns=(50, 200, 1_000, 5_000), **SHARED)
+    return curves.against_n(SETTING, p=64, T=8, ns=(50, 200, 1_000, 5_000))
 
 
 @pytest.fixture(scope="module")
 def width():
-    return curves.against_p(n=2_000, T=8, ps=(16, 256, 4_096), **SHARED)
+    return curves.against_p(SETTING, n=2_000, T=8, ps=(16, 256, 4_096))
 
 
 @pytest.fixture(scope="module")
 def walked():
-    shared = {key: value for key, value in SHARED.items() if key != "repetitions"}
-    return single_run.path(n=2_000, p=4_096, T=30, **shared)
+    return curves.path(SETTING, n=2_000, p=4_096, T=30)
 
 
 def named(figure, name):
@@ -170,7 +170,7 @@ def test_the_path_shows_every_choice_once_in_its_row(walked, theme):
 
 
 def test_remark_2_shows_both_mechanisms_and_both_shapes():
-    found = sampling_vs_frank_wolfe.beside_sampling(
+    found = beside_others.beside_sampling(
         p=16, epsilon=1.0, delta=1e-6, loss="huber", seed=2, repetitions=10, ns=(300, 1_000, 3_000)
     )
     figure = remark_figure(found, theme="light", height=380)

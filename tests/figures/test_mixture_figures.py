@@ -5,10 +5,9 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.simplex import columns_figure, draws_figure
-from dpcore.figures.sparsity.single_release import support_figure
+from dpcore.figures.sparsity.simplex import columns_figure, draws_figure, support_figure
 from dpcore.figures.style import FAMILIES, MUTED
-from dpcore.studies.sparsity.simplex.excess_by_columns import excess_against_columns
+from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley
 from dpcore.studies.sparsity.simplex.single_release import support
 
@@ -152,9 +151,9 @@ def test_bars_and_ticks_are_the_shares_of_a_release(theme):
     seen = support(**SETTINGS, lam="auto", m=13, columns=6)
     figure = support_figure(seen, theme=theme, height=360)
     drawn, truth, ticks = named(figure, "one release, 13 draws"), named(figure, "the truth"), figure.data[2]
-    assert list(drawn.y) == [*seen.drawn, seen.other_drawn]
+    assert list(drawn.y) == [*seen.drawn, seen.others.drawn]
     assert list(truth.y) == [*seen.truth, 0.0]
-    assert list(ticks.y) == [*seen.weights, seen.other_weight]
+    assert list(ticks.y) == [*seen.weights, seen.others.weight]
     assert sum(drawn.y) == pytest.approx(1.0) and sum(ticks.y) == pytest.approx(1.0)
     assert drawn.marker.color == FAMILIES[theme]["sampling"] and truth.marker.color == "rgba(0,0,0,0)"
     assert list(figure.layout.xaxis.ticktext) == [*(str(c + 1) for c in seen.columns), "18<br>others"]
@@ -166,7 +165,7 @@ def test_bars_and_ticks_are_the_shares_of_a_release(theme):
 def test_idle_columns_stand_together():
     seen = support(**(SETTINGS | {"p": 2_000}), lam="auto", m=50, columns=6)
     figure = support_figure(seen, theme="light", height=360)
-    assert figure.layout.xaxis.ticktext[-1] == "1,360<br>idle" and figure.data[0].y[-1] == seen.idle_drawn > 0
+    assert figure.layout.xaxis.ticktext[-1] == "1,360<br>idle" and figure.data[0].y[-1] == seen.idle.drawn > 0
     assert figure.layout.meta["narrow"]["xaxis"]["ticktext"][-2:] == ["634<br>others", "1.4k<br>idle"]
 
 

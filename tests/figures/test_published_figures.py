@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.published_draws import published_draws_figure
+from dpcore.figures.sparsity.simplex import published_draws_figure
 from dpcore.studies.sparsity.simplex.published_draws import draws_at, published_draws
 
 FACTS = dict(p=128, epsilon=1.0, delta=1e-6, loss="huber")

@@ -24,7 +24,7 @@ def named(figure, name):
 
 
 def regret(adversary="random", ps=(2, 8, 64), theme="light", **more):
-    curves = streaming.regret_curves(adversary, ps, GRID, **(BUDGET | more))
+    curves = [streaming.regret_curve(adversary, p, GRID, **(BUDGET | more)) for p in ps]
     return curves, regret_figure(curves, steps=60, theme=theme, height=HEIGHT)
 
 

@@ -5,7 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from dpcore.figures.sparsity.membership import tracing_figure
+from dpcore.figures.sparsity.l1 import tracing_figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.sparsity.l1.membership import tracing
 
@@ -14,7 +14,7 @@ THEMES = ["light", "dark"]
 
 @pytest.fixture(scope="module")
 def found():
-    return tracing(seed=2, repetitions=10, epsilons=(0.3, 3.0, 30.0, 300.0), w=4, p=64)
+    return tracing(seed=2, p=64, repetitions=10)
 
 
 def named(figure, name):
@@ -33,14 +33,14 @@ def test_curves_are_the_numbers_of_the_tracing(found, theme):
     private = named(figure, "private model")
     assert (np.asarray(private.x) == found.epsilon).all() and (np.asarray(private.y) == found.auc).all()
     assert (private.line.width, private.line.dash, private.line.color) == (3, "solid", colour)
-    assert list(private.marker.size) == [7.0, 7.0, 13.0, 7.0]
+    assert list(private.marker.size) == [7.0, 7.0, 7.0, 13.0, 7.0, 7.0, 7.0]
     assert (np.asarray(private.customdata) == np.column_stack([100 * found.agreement, found.excess])).all()
     limit = named(figure, "proved limit")
     assert (np.asarray(limit.y) == found.limit).all() and limit.line.dash == "dash"
     best, guess = named(figure, "best model, no privacy"), named(figure, "guessing")
     assert list(best.y) == [found.exact] * 2 and best.line.color == FAMILIES[theme]["reference"]
     assert list(guess.y) == [0.5, 0.5] and (guess.line.dash, guess.line.color) == ("dot", MUTED[theme])
-    assert list(best.x) == list(guess.x) == [0.3, 300.0]
+    assert list(best.x) == list(guess.x) == [1.0, 1000.0]
 
 
 def test_the_band_is_8_of_10_runs(found):
@@ -59,7 +59,7 @@ def test_everything_lies_in_the_window_and_is_labelled_once(found):
         for text in ("private model", "proved limit", "best model,<br>no privacy", "guessing", "ε = 3"):
             assert words(figure).count(text) == 1
         left, right = figure.layout.xaxis.range
-        assert left < np.log10(0.3) and right > np.log10(300.0) and figure.layout.xaxis.type == "log"
+        assert left < 0.0 and right > 3.0 and figure.layout.xaxis.type == "log"
     assert figure.layout.shapes[0].x0 == 3.0 and figure.layout.uirevision == "keep"
 
 

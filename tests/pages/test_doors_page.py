@@ -11,13 +11,12 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore import Budget, data
 from dpcore.figures.figure import Figure
-from dpcore.figures.perturbation.bounds_and_cost import RULE_NAMES
-from dpcore.figures.perturbation.excess import excess_figure
+from dpcore.figures.perturbation import RULE_NAMES, excess_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.studies.perturbation.exact_answers_leak import median_leak, polynomial_fit, support_vector_leak
 from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
-from dpcore.studies.perturbation.release_scatter import Scene, clouds
+from dpcore.studies.perturbation.release_scatter import clouds
 from dpcore.theory.erm import published_output_rate
 from pages.perturbation import captions as captions_of
 from pages.perturbation import words, zero
@@ -134,7 +133,7 @@ def test_the_default_state_teaches_without_a_click():
     assert said == plain(words.takeaway(here, PEOPLE))
     assert "noise in every step leaves" in said and "times less" in said
     assert "Same promise: (1, 10⁻⁶)" in texts(page)
-    made = clouds(Scene(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, seed=7), 1.0))
+    made = clouds(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, seed=7), 1.0)
     assert captions_of.cloud_caption(made, 1000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
     named = "; ".join(f"{door}: {rounded(d, 2)}" for door, d in zip(("answer", "question", "step"), away, strict=True))
@@ -194,7 +193,7 @@ def test_the_valley_s_floor_is_the_table_s():
 
 def test_the_path_says_how_far_noise_led_it():
     problem = dpcore.Problem("synthetic", n=300, p=2, seed=7)
-    (cloud,) = clouds(Scene((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True)).clouds
+    (cloud,) = clouds((dpcore.make_mechanism("noisy_gd"),), problem, 1.0, walks=True).clouds
     said = captions(open_page(side="Path"))
     assert f"{cloud.plan.steps} noisy steps from 0" in said
     assert f"lies {rounded(np.linalg.norm(cloud.path[-1] - cloud.quiet_path[-1]), 2)} from where" in said

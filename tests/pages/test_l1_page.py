@@ -1,5 +1,6 @@
 """The page Sparse, tab L1 ball: sentences, read-outs, refusals and code, in the default state and in random ones."""
 
+import dataclasses as dc
 import json
 import random
 
@@ -9,16 +10,16 @@ from streamlit.testing.v1 import AppTest
 
 import dpcore
 from dpcore.figures.figure import Figure
-from dpcore.studies.sparsity.l1 import curves, membership, single_run
-from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
+from dpcore.studies.sparsity.l1 import curves, membership
+from dpcore.studies.sparsity.l1.data import Setting
+from dpcore.studies.sparsity.simplex import beside_others
 from pages.sparsity import l1_ball, l1_words
 from pages.ui import sidebar
 from pages.ui.numbers import people, rate, rounded
 from tests.nights import each
 from tests.page_driver import captions, charts, open_script, said, texts
 
-SHARED = {"epsilon": 1.0, "delta": 1e-6, "seed": 7, "radius": 1.0, "accounting": "tight"}
-LIVE = SHARED | {"repetitions": l1_ball.REPETITIONS}
+SETTING = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7)
 
 
 def open_page(**state) -> AppTest:
@@ -28,9 +29,9 @@ def open_page(**state) -> AppTest:
 def test_the_default_state_shows_the_U_without_a_click():
     page = open_page()
     assert not page.exception and not page.error
-    walked = single_run.path(n=10_000, p=256, T="auto", **SHARED)
+    walked = curves.path(SETTING, n=10_000, p=256, T="auto")
     T = walked.plan.steps + 1
-    found = curves.against_T(n=10_000, p=256, Ts=tuple(sorted({*curves.TS, T})), **LIVE)
+    found = curves.against_T(SETTING, n=10_000, p=256, Ts=tuple(sorted({*curves.TS, T})))
     mean = dict(zip(found.T, found.private.measured.mean, strict=True))
     best = min(mean, key=mean.get)
     assert best < T < found.T[-1] and mean[best] < mean[T] < mean[found.T[-1]]
@@ -45,7 +46,7 @@ def test_the_default_state_shows_the_U_without_a_click():
 def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why_they_differ():
     page = open_page(against="n")
     assert not page.exception and not page.error
-    found = curves.against_n(p=256, T="auto", **LIVE)
+    found = curves.against_n(SETTING, p=256, T="auto")
     measured, hard, bound = l1_words.slopes(found)
     assert measured < hard - 0.1 and -0.8 < hard < -0.6 and bound > -0.7
     for slope in (measured, hard, bound):
@@ -57,7 +58,7 @@ def test_against_people_three_slopes_stand_side_by_side_and_the_caption_says_why
 def test_against_columns_the_growth_and_the_null_model_are_told():
     page = open_page(against="p")
     assert not page.exception and not page.error
-    found = curves.against_p(n=10_000, T="auto", ps=curves.PS, **LIVE)
+    found = curves.against_p(SETTING, n=10_000, T="auto", ps=curves.PS)
     mean, whole = found.private.measured.mean, found.whole.measured.mean
     assert "256 times more columns, 65,536 instead of 256," in said(page)
     assert f"cost {rounded(mean[-1] / mean[2], 2)} times the excess" in said(page)
@@ -68,7 +69,7 @@ def test_against_columns_the_growth_and_the_null_model_are_told():
 def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
     page = open_page(vertex_noise="published")
     assert not page.exception and not page.error
-    walked = single_run.path(n=10_000, p=256, T="auto", **(SHARED | {"accounting": "published"}))
+    walked = curves.path(dc.replace(SETTING, accounting="published"), n=10_000, p=256, T="auto")
     spent = walked.plan.spent.epsilon
     assert spent > 1.5
     assert f"cost ε = {rounded(spent)} by what is proved, more than the 1 that was granted" in said(page)
@@ -76,7 +77,7 @@ def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
     assert "Gumbel noise of the same scale would keep the promise" in said(page)
     assert "more than the 1 granted: an exhibit" in texts(page) and "may be published" not in texts(page)
     # Not for every budget: at epsilon = 10 the same scale costs more than that with Gumbel noise, too.
-    large = single_run.path(n=10_000, p=256, T="auto", **(SHARED | {"accounting": "published", "epsilon": 10.0}))
+    large = curves.path(dc.replace(SETTING, accounting="published", epsilon=10.0), n=10_000, p=256, T="auto")
     assert l1_words.gumbel_epsilon(large) > 10.0 and "Gumbel" not in said(
         open_page(vertex_noise="published", epsilon=10.0)
     )
@@ -87,7 +88,7 @@ def test_noise_as_printed_carries_no_label_and_says_what_is_proved():
 
 def test_the_simplex_beside_is_remark_2_on_the_records_of_the_other_tab():
     page = open_page(beside_ball="Simplex", p=64)
-    found = sampling_vs_frank_wolfe.beside_sampling(p=64, epsilon=1.0, delta=1e-6, loss="huber", seed=7, repetitions=8)
+    found = beside_others.beside_sampling(p=64, epsilon=1.0, delta=1e-6, loss="huber", seed=7, repetitions=8)
     assert f"Frank-Wolfe leaves {rounded(found.frank_wolfe.mean[-1])} and m draws" in captions(page)
     assert found.frank_wolfe.mean[-1] < found.sampling.mean[-1]
 

@@ -24,6 +24,7 @@ from dpcore.studies.geometry import excess_by_norm, hardest_data
 from dpcore.studies.multiclass.curves import Records, accuracy_against
 from dpcore.studies.papers import pathak_raj_leak
 from dpcore.studies.sparsity.l1 import curves as l1_curves
+from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.simplex import excess_by_draws
 from pages.lectures.lecture import asked_for, verdict_on, whitelist
 from pages.lectures.steps import Step, Story
@@ -193,11 +194,11 @@ def test_dimension_idle_columns_leave_predictions_alone_until_weights_are_cut():
 
 def test_sparse_columns_cost_little_and_steps_and_draws_have_a_valley():
     s, wide = state("Sparse", 1), state("Sparse", 3)
-    shared = {"epsilon": 1.0, "delta": s["delta"], "radius": s["radius"], "accounting": "tight", "seed": s["seed"]}
-    found = l1_curves.against_p(n=s["n"], T="auto", ps=(s["p"], wide["p"]), repetitions=16, **shared)
+    setting = Setting(epsilon=1.0, delta=s["delta"], radius=s["radius"], accounting="tight", seed=s["seed"])
+    found = l1_curves.against_p(setting, n=s["n"], T="auto", ps=(s["p"], wide["p"]))
     assert answer("Sparse", 2) == "less than 4 times larger"
     assert found.private.measured.mean[1] < 4 * found.private.measured.mean[0]
-    steps = l1_curves.against_T(n=s["n"], p=s["p"], Ts=l1_curves.TS, repetitions=16, **shared).private.measured.mean
+    steps = l1_curves.against_T(setting, n=s["n"], p=s["p"], Ts=l1_curves.TS).private.measured.mean
     assert answer("Sparse", 4) == "some number in between"
     assert np.nanmin(steps) < 0.5 * min(steps[0], steps[-1])
     mixed = state("Sparse", 7)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import dpcore
 from dpcore.figures.sparsity.simplex import draws_figure
 from dpcore.mechanisms.simplex.weight_range import published_epsilon
-from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, published_draws, single_release
+from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, published_draws, single_release
 from dpcore.studies.sparsity.streaming import regret
 from dpcore.studies.sparsity.streaming.adversaries import ADVERSARIES
 from pages.sparsity import simplex, simplex_words, streaming_words
@@ -111,10 +111,10 @@ def test_no_state_of_the_sliders_gives_theorem_4_a_draw():
 
 def test_the_columns_side_compares_both_ways_on_the_same_records():
     page = open_page(beside="Columns", p=1_024)
-    price = excess_by_columns.excess_against_columns(
+    price = beside_others.excess_against_columns(
         **{k: v for k, v in DEFAULT.items() if k != "p"},
         repetitions=8,
-        ps=tuple(sorted({*excess_by_columns.PS, 1_024})),
+        ps=tuple(sorted({*beside_others.PS, 1_024})),
     )
     k = list(price.p).index(1_024)
     assert (

@@ -9,14 +9,14 @@ from dpcore.core.losses import get_loss
 from dpcore.core.rng import generator
 from dpcore.mechanisms.simplex.sampling import sampled_models
 from dpcore.solvers import minimise_on_simplex
-from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
+from dpcore.studies.sparsity.simplex import beside_others
 
 SHARED = {"p": 12, "epsilon": 1.0, "delta": 1e-6, "loss": "huber", "seed": 4, "repetitions": 4}
 
 
 @pytest.mark.parametrize("key", ["frank_wolfe_polytope", "simplex_sampling"])
 def test_the_curves_are_releases_of_the_mechanisms(key):
-    found = sampling_vs_frank_wolfe.beside_sampling(ns=(300, 900), **SHARED)
+    found = beside_others.beside_sampling(ns=(300, 900), **SHARED)
     loss, split = get_loss("huber"), data.load("synthetic_mixture", 900, 12, 4)
     mechanism, vertices = dpcore.make_mechanism(key), key.startswith("frank")
     spec = Spec("huber", 900, 12, 0.0 if vertices else "auto", split.domain, set="simplex")
@@ -34,5 +34,5 @@ def test_the_curves_are_releases_of_the_mechanisms(key):
 
 
 def test_the_smallest_states_of_the_sliders_have_points_of_both():
-    found = sampling_vs_frank_wolfe.beside_sampling(ns=(50, 900), **(SHARED | {"epsilon": 0.01, "delta": 1e-10}))
+    found = beside_others.beside_sampling(ns=(50, 900), **(SHARED | {"epsilon": 0.01, "delta": 1e-10}))
     assert np.isfinite(found.sampling.mean).all() and np.isfinite(found.frank_wolfe.mean).all()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcore import __main__
-from dpcore.figures.sources.errata import corrections_figure
+from dpcore.figures.named_bars import corrections_figure
 from dpcore.studies.papers import errata
 from tests.harness import ROOT
 

@@ -232,37 +232,37 @@ def test_table_1_by_hand():
     d, n, epsilon, delta = 50, 3_000, 0.5, 1e-5
     log = math.log(1 / delta)
     row = table_row(1.0, d, n, epsilon, delta)
-    assert row.upper.sampling == row.lower.sampling == pytest.approx(math.sqrt(math.log(100) / n))
-    assert row.upper.privacy == pytest.approx((math.log(100) / 1_500) ** (2 / 3))
+    assert row.sampling == row.least == pytest.approx(math.sqrt(math.log(100) / n))
+    assert row.privacy == pytest.approx((math.log(100) / 1_500) ** (2 / 3))
     row = table_row(1.5, d, n, epsilon, delta)  # kappa = 1 / (p - 1) = 2
-    assert row.upper.sampling == pytest.approx(math.sqrt(2 / n))
-    assert row.upper.privacy == pytest.approx(2 * math.sqrt(d * log) / 1_500)
-    assert row.lower.privacy == pytest.approx(0.5 * math.sqrt(d * log) / 1_500)
+    assert row.sampling == pytest.approx(math.sqrt(2 / n))
+    assert row.privacy == pytest.approx(2 * math.sqrt(d * log) / 1_500)
+    assert row.least == pytest.approx(n**-0.5)
+    assert table_row(1.5, 100 * d, n, epsilon, delta).least == pytest.approx(0.5 * math.sqrt(100 * d * log) / 1_500)
     row = table_row(4.0, d, n, epsilon, delta)
-    assert row.upper.sampling == row.lower.sampling == pytest.approx(d**0.25 / math.sqrt(n))
-    assert row.upper.privacy == pytest.approx(d**0.75 * math.sqrt(log) / 1_500)
+    assert row.sampling == row.least == pytest.approx(d**0.25 / math.sqrt(n))
+    assert row.privacy == pytest.approx(d**0.75 * math.sqrt(log) / 1_500)
     row = table_row(4.0, 10**6, n, epsilon, delta)
-    assert row.lower.value == pytest.approx(n**-0.25) and row.upper.value == 1.0 and row.upper.leads == "trivial"
+    assert row.least == pytest.approx(n**-0.25) and row.value == 1.0 and row.leads == "trivial"
     row = table_row(math.inf, d, n, epsilon, delta)
-    assert row.upper.sampling == pytest.approx(math.sqrt(d / n))
-    assert row.upper.privacy == pytest.approx(d * math.sqrt(log) / 1_500)
+    assert row.sampling == pytest.approx(math.sqrt(d / n))
+    assert row.privacy == pytest.approx(d * math.sqrt(log) / 1_500)
 
 
 @pytest.mark.parametrize("p_norm", (1.0, 1.001, 1.1, 1.9, 2.0, 2.1, 8.0, math.inf))
 def test_table_1_hangs_together(p_norm):
     for d, n, epsilon, delta in itertools.product((1, 30, 10_000), (2, 1_000, 10**7), (0.1, 1.0, 5.0), (1e-9, 1e-3)):
         row = table_row(p_norm, d, n, epsilon, delta)
-        assert 0 < row.lower.value <= row.upper.value <= 1
-        assert row.lower.lower and "hardest data" in row.lower.assumes and not row.upper.lower
+        assert 0 < row.least <= row.value <= 1
         # Both terms are equal at `free`, which may be below the least n that is allowed.
         if row.free < 2:
-            assert row.upper.sampling > row.upper.privacy
+            assert row.sampling > row.privacy
             continue
-        at = table_row(p_norm, d, row.free, epsilon, delta).upper
+        at = table_row(p_norm, d, row.free, epsilon, delta)
         assert at.sampling == pytest.approx(at.privacy, rel=1e-9)
-        above, below = (table_row(p_norm, d, row.free * by, epsilon, delta).upper for by in (1.5, 1.0))
+        above, below = (table_row(p_norm, d, row.free * by, epsilon, delta) for by in (1.5, 1.0))
         assert above.sampling > above.privacy and below.value >= above.value
-        beyond = table_row(p_norm, d, 1e9 * row.free, epsilon, delta).upper
+        beyond = table_row(p_norm, d, 1e9 * row.free, epsilon, delta)
         assert beyond.leads == ("sampling" if beyond.sampling + beyond.privacy < 1 else "trivial")
         if p_norm >= 2:
             assert row.free == pytest.approx(d * math.log(1 / delta) / epsilon**2)
@@ -270,9 +270,9 @@ def test_table_1_hangs_together(p_norm):
 
 def test_table_1_is_continuous_at_two_and_not_at_one():
     d, rest = 10_000, (10**6, 1.0, 1e-6)
-    at, left, right = (table_row(p, d, *rest).upper for p in (2.0, 2 - 1e-9, 2 + 1e-9))
+    at, left, right = (table_row(p, d, *rest) for p in (2.0, 2 - 1e-9, 2 + 1e-9))
     assert left.value == pytest.approx(at.value, rel=1e-6) and right.value == pytest.approx(at.value, rel=1e-6)
-    assert table_row(1.001, d, *rest).upper.privacy > 30 * table_row(1.0, d, *rest).upper.privacy
+    assert table_row(1.001, d, *rest).privacy > 30 * table_row(1.0, d, *rest).privacy
 
 
 @pytest.mark.parametrize(

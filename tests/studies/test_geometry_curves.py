@@ -15,7 +15,7 @@ from dpcore.core.rng import generator
 from dpcore.core.sets import dual_order, norm_ball
 from dpcore.mechanisms.frank_wolfe.tree import TreeFrankWolfe
 from dpcore.solvers.frank_wolfe import tree
-from dpcore.studies.geometry import ball_picture, excess_by_n, noise_norms, synthetic_data
+from dpcore.studies.geometry import excess_by_n, noise, synthetic_data
 
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.5, 3.0])
@@ -108,7 +108,7 @@ def test_knobs_make_curves_of_their_own():
 
 @pytest.mark.parametrize("p_norm", [1.0, 1.25, 2.0])
 def test_the_noise_of_the_ball_is_that_of_forty_people_and_its_models_are_best_for_it(p_norm):
-    found, q = ball_picture.ball_picture(p_norm, epsilon=1.0, delta=1e-6), dual_order(p_norm)
+    found, q = noise.ball_picture(p_norm, epsilon=1.0, delta=1e-6), dual_order(p_norm)
     scale = 2.0 / 40 * 2.0 ** (0.5 - 1.0 / q) / gaussian_mu(Budget(1.0, 1e-6))
     assert np.allclose(np.linalg.norm(found.level - found.mean, axis=1), scale, rtol=1e-9)
     # 400 normals: their mean square is within a quarter of 1 but with probability 4e-4 (chi-square).
@@ -120,7 +120,7 @@ def test_the_noise_of_the_ball_is_that_of_forty_people_and_its_models_are_best_f
 
 
 def test_gaussian_noise_is_no_longer_than_the_generalised():
-    found = noise_norms.noise_lengths((1.0, 1.1, 1.5, 2.0), d=300, epsilon=1.0, delta=1e-6, seed=0)
+    found = noise.noise_lengths((1.0, 1.1, 1.5, 2.0), d=300, epsilon=1.0, delta=1e-6, seed=0)
     assert np.all(found.gaussian < found.generalized) and found.order[-1] == 2.0
     budget = Budget(1.0, 1e-6)
     for k, p_norm in enumerate((1.0, 1.1, 1.5, 2.0)):

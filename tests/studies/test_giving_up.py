@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections import Counter
 from concurrent.futures import CancelledError
-from typing import Any
 
 import pytest
 
 from dpcore.solvers.frank_wolfe import noisy_gradient, vertices
 from dpcore.studies.sparsity.l1 import curves
+from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.streaming import regret
 
-SHARED: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "radius": 1.0, "accounting": "tight", "repetitions": 2}
+SETTING = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=0, repetitions=2)
 RUNS = ("polytope_models", "noisy_models", "_hardest")
 PICTURES = {
     "against_T": ({"n": 200, "p": 16, "Ts": (2, 8)}, {("polytope_models",)}),
@@ -50,7 +51,7 @@ def test_curves_of_frank_wolfe_end_in_the_middle_of_each_of_their_runs(picture, 
     own, wanted = PICTURES[picture]
     draw = getattr(curves, picture)
     asked: Counter[tuple[str, ...]] = Counter()
-    draw(seed=0, cancelled=lambda: asked.update([tuple(inside)]) is not None, **own, **SHARED)
+    draw(SETTING, cancelled=lambda: asked.update([tuple(inside)]) is not None, **own)
     assert wanted <= set(asked)
     for where in wanted:
         left: list[bool] = []  # who has left does not come back
@@ -61,7 +62,7 @@ def test_curves_of_frank_wolfe_end_in_the_middle_of_each_of_their_runs(picture, 
             return bool(left)
 
         with pytest.raises(CancelledError):
-            draw(seed=1, cancelled=cancelled, **own, **SHARED)
+            draw(dc.replace(SETTING, seed=1), cancelled=cancelled, **own)
 
 
 def test_a_long_stream_is_not_played_once_its_reader_has_left(monkeypatch):
@@ -70,5 +71,5 @@ def test_a_long_stream_is_not_played_once_its_reader_has_left(monkeypatch):
         work = getattr(regret, name)
         monkeypatch.setattr(regret, name, lambda *given, name=name, work=work: (done.append(name), work(*given))[1])
     with pytest.raises(CancelledError):
-        regret.regret_curves("random", [4], [10], epsilon=1.0, delta=1e-6, repetitions=2, cancelled=lambda: done)
+        regret.regret_curve("random", 4, [10], epsilon=1.0, delta=1e-6, repetitions=2, cancelled=lambda: done)
     assert done == ["_costs"]

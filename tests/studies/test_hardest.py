@@ -10,19 +10,17 @@ from scipy.optimize import minimize
 from dpcore import Budget
 from dpcore.accounting.gaussian import gaussian_mu
 from dpcore.core.rng import generator
-from dpcore.core.sets import dual_order, length
+from dpcore.core.sets import dual_order, length, norm_ball
 from dpcore.experiments.summary import auc
-from dpcore.studies.geometry.hardest_data import (
-    draw_bias,
-    fingerprinted,
-    gap,
-    hardest_records,
-    hardest_tracing,
-    minimiser,
-    scores,
-)
+from dpcore.studies.geometry.excess_by_norm import fingerprinted
+from dpcore.studies.geometry.hardest_data import EPSILONS, gap, hardest_records, hardest_tracing, scores
 
 ORDERS = (1.05, 1.2, 1.5, 1.8, 2.0)
+
+
+def minimiser(zbar, p_norm):
+    """x* of -<x, zbar> over the unit l_p ball."""
+    return norm_ball(p_norm).extreme(-zbar)
 
 
 def gap_of_distance(x, zbar, p_norm):
@@ -99,40 +97,42 @@ def test_the_constant_cannot_be_a_tenth_larger(p):
 
 def test_rows_keep_the_promise_and_columns_have_an_arcsine_law():
     """A share of 20,000 within 0.012 of its chance: beyond with probability below 3e-3 / 100; the seed is fixed."""
-    bias = draw_bias(20_000, np.random.default_rng(0))
+    bias = hardest_records(1.3, 20_000, 1, np.random.default_rng(0)).bias
     for level in (-0.9, -0.3, 0.0, 0.5, 0.95):
         assert abs(np.mean(bias <= level) - (0.5 + math.asin(level) / math.pi)) < 0.015
-    instance = hardest_records(1.3, 64, 10, 4, np.random.default_rng(2), strangers=20_000)
+    instance = hardest_records(1.3, 64, 20_000, np.random.default_rng(2))
     rows = np.vstack([instance.members, instance.strangers])
     assert set(np.unique(rows)) == {-1.0, 1.0}
     assert length(instance.entry * rows[:50], dual_order(1.3))[:, 0] == pytest.approx(np.ones(50))
     error = np.sqrt((1 - instance.bias**2) / 20_000)
-    assert (np.abs(instance.strangers.mean(axis=0) - instance.bias) < 5.5 * error + 1e-3).all()
-    by_hand = np.vstack([instance.entry * instance.members, np.zeros((6, 64))]).mean(axis=0)
-    assert instance.mean == pytest.approx(by_hand)
+    assert (np.abs(instance.members.mean(axis=0) - instance.bias) < 5.5 * error + 1e-3).all()
+    assert instance.mean == pytest.approx((instance.entry * instance.members).mean(axis=0))
 
 
 def test_how_many_records_are_not_zero():
-    assert [fingerprinted(d, 2_000, 1.0, 1e-6) for d in (1_000, 10_000, 100_000)] == [24, 74, 235]
-    assert fingerprinted(10_000, 2_000, 0.1, 1e-6) == 743 and fingerprinted(10_000, 50, 1.0, 1e-6) == 50
-    assert fingerprinted(1, 5, 1e50, 0.5) == 1
+    budget = Budget(1.0, 1e-6)
+    assert [fingerprinted(d, 2_000, budget) for d in (1_000, 10_000, 100_000)] == [24, 74, 235]
+    assert fingerprinted(10_000, 2_000, Budget(0.1, 1e-6)) == 743 and fingerprinted(10_000, 50, budget) == 50
+    assert fingerprinted(1, 5, Budget(1e50, 0.5)) == 1
 
 
 def test_scores_of_strangers_are_centred():
     """20,000 strangers: mean within 5 errors of 0, variance at most 1 and that of the columns."""
-    instance = hardest_records(1.5, 100, 5, 5, np.random.default_rng(3), strangers=20_000)
-    found = scores(minimiser(instance.mean, 1.5), instance.strangers, instance.bias)
+    rng = np.random.default_rng(3)
+    instance = hardest_records(1.5, 100, 5, rng)
+    strangers = np.where(rng.random((20_000, 100)) < 0.5 * (1 + instance.bias), 1.0, -1.0)
+    found = scores(minimiser(instance.mean, 1.5), strangers, instance.bias)
     counted = (instance.mean != 0) @ (1 - instance.bias**2) / 100
     assert abs(found.mean()) < 5 * math.sqrt(counted / 20_000) and found.var() == pytest.approx(counted, rel=0.06)
 
 
 @pytest.fixture(scope="module")
 def found():
-    return hardest_tracing(seed=0, repetitions=10)
+    return hardest_tracing(seed=0, p_norm=1.5, d=2_000, delta=1e-6)
 
 
 def test_members_are_traced_only_where_privacy_is_weak(found):
-    """Ten codes of 20 members; the limit is on the mean, which is within 4 of its errors."""
+    """Eight codes of 20 members; the limit is on the mean, which is within 4 of its errors."""
     assert found.exact > 0.9
     assert (found.auc < found.limit + 4 * found.auc_se).all()
     assert abs(found.auc[0] - 0.5) < 0.08 and found.auc[-1] > 0.88
@@ -142,24 +142,25 @@ def test_members_are_traced_only_where_privacy_is_weak(found):
 
 
 def test_a_point_of_the_curve_by_hand():
-    p, d, n, n0, budget = 1.25, 50, 30, 12, Budget(20.0, 1e-4)
-    found = hardest_tracing(seed=5, repetitions=2, epsilons=(1.0, 20.0), p_norm=p, d=d, n=n, n0=n0, delta=1e-4)
+    p, d, n, budget = 1.25, 50, 20, Budget(30.0, 1e-4)
+    found = hardest_tracing(seed=5, p_norm=p, d=d, delta=1e-4)
     # A record turned round moves the mean by 2/n in l_q*, by d^(1/2 - 1/q*) times that in L2.
-    turned = hardest_records(p, d, n, n0, np.random.default_rng(0))
+    turned = hardest_records(p, d, n, np.random.default_rng(0))
     moved = 2 / n * turned.entry * np.linalg.norm(turned.members[0])
     rows = []
-    for repetition in range(2):
+    for repetition in range(8):
         rng = generator(5, "geometry hardest", repetition)
-        instance = hardest_records(p, d, n, n0, rng)
+        instance = hardest_records(p, d, n, rng)
         noise = moved / gaussian_mu(budget) * rng.standard_normal(d)
         x = minimiser(instance.mean + noise, p)
         member, stranger = (scores(x, who, instance.bias) for who in (instance.members, instance.strangers))
         rows.append((auc(member, stranger), gap(x, instance.mean, p)))
     expected = np.mean(rows, axis=0)
-    at = (found.auc[1], found.excess[1])
-    assert at == pytest.approx(expected, rel=1e-9) and found.n0 == 12
+    k = EPSILONS.index(30.0)
+    at = (found.auc[k], found.excess[k])
+    assert at == pytest.approx(expected, rel=1e-9) and found.n == n
     # The limit is Phi(mu / 2).
-    assert found.limit[1] == pytest.approx(0.5 * math.erfc(-gaussian_mu(budget) / 2 / math.sqrt(2)))
+    assert found.limit[k] == pytest.approx(0.5 * math.erfc(-gaussian_mu(budget) / 2 / math.sqrt(2)))
 
 
 @pytest.mark.parametrize(
@@ -167,20 +168,15 @@ def test_a_point_of_the_curve_by_hand():
     (
         ({"p_norm": 1.0}, "p_norm must be"),
         ({"p_norm": 2.5}, "p_norm must be"),
-        ({"n0": 21}, "n0 must be"),
-        ({"repetitions": 1}, "repetitions must be"),
-        ({"epsilons": (0.0,)}, "epsilons must be"),
         ({"delta": 0.0}, "delta"),
     ),
 )
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        hardest_tracing(seed=0, **({"d": 10} | arguments))
+        hardest_tracing(seed=0, **({"p_norm": 1.5, "d": 10, "delta": 1e-6} | arguments))
 
 
-def test_repetitions_are_a_prefix_and_draws_differ():
-    few, seeds = hardest_tracing(seed=1, repetitions=2, epsilons=(3.0,), d=40), []
-    for seed in (1, 2):
-        seeds.append(hardest_tracing(seed=seed, repetitions=2, epsilons=(3.0, 30.0), d=40))
-    assert few.excess[0] == seeds[0].excess[0] != seeds[1].excess[0]
+def test_draws_differ():
+    seeds = [hardest_tracing(seed=seed, p_norm=1.5, d=40, delta=1e-6) for seed in (1, 2)]
+    assert seeds[0].excess[0] != seeds[1].excess[0]
     assert all(a != b for a, b in itertools.pairwise(seeds[0].excess))

@@ -1,5 +1,6 @@
 """Curves of private Frank-Wolfe on the L1 ball: their records, what the mechanism releases on them, their shapes."""
 
+import dataclasses as dc
 import math
 
 import numpy as np
@@ -17,11 +18,11 @@ from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.mechanisms.frank_wolfe.step_count import terrain
 from dpcore.solvers import minimise_on_set
 from dpcore.solvers.frank_wolfe import vertices as fw
-from dpcore.studies.sparsity.l1 import curves, single_run
+from dpcore.studies.sparsity.l1 import curves
 from dpcore.studies.sparsity.l1 import data as problem
 from dpcore.theory import frank_wolfe as theory
 
-SHARED = {"epsilon": 1.0, "delta": 1e-6, "radius": 1.0, "accounting": "tight", "seed": 7, "repetitions": 8}
+SETTING = problem.Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7, repetitions=8)
 LEAST_PEOPLE = 1_000  # below, few steps are affordable
 
 
@@ -50,8 +51,8 @@ def test_moments_are_those_of_the_records_that_load_gives(p, stored):
 
 def test_curves_over_T_are_what_the_mechanism_releases():
     n, p, repetitions = 400, 12, 10
-    shared = SHARED | {"repetitions": repetitions, "radius": 2.0}
-    found = curves.against_T(n=n, p=p, Ts=(2, 7, 30), **shared)
+    setting = dc.replace(SETTING, repetitions=repetitions, radius=2.0)
+    found = curves.against_T(setting, n=n, p=p, Ts=(2, 7, 30))
     (here,) = problem.instances((n,), p, p, 2.0, 7)
     records = data.load(problem.SOURCE, n, p, 7).train
     for k, T in enumerate((2, 7, 30)):
@@ -64,13 +65,13 @@ def test_curves_over_T_are_what_the_mechanism_releases():
         assert found.private.measured.q90[k] == pytest.approx(np.quantile(excess, 0.9), rel=1e-9)
         assert found.private.bound[k] == min(b.value for b in plan.mechanism.bounds(plan) if b.form == "upper")
         assert found.private.spent[k] == plan.spent.epsilon <= 1.0 and found.private.T[k] == T
-    alone = curves.against_T(n=n, p=p, Ts=(7,), **shared)
+    alone = curves.against_T(setting, n=n, p=p, Ts=(7,))
     assert alone.private.measured.mean[0] == pytest.approx(found.private.measured.mean[1], rel=1e-12)
 
 
 def test_the_U_shape_over_T():
     """n = 10,000, p = 200, epsilon = 1: the least excess near T = 12, ten times that at either end."""
-    found = curves.against_T(n=10_000, p=200, **(SHARED | {"delta": 1e-8, "repetitions": 16}))
+    found = curves.against_T(dc.replace(SETTING, delta=1e-8, repetitions=16), n=10_000, p=200)
     mean = found.private.measured.mean
     assert 8 <= found.T[np.argmin(mean)] <= 16
     assert mean[0] > 10 * mean.min() and mean[-1] > 10 * mean.min()
@@ -82,24 +83,23 @@ def test_the_U_shape_over_T():
 
 
 def test_benign_records_fall_like_1_over_n_hard_ones_like_the_bound():
-    found = curves.against_n(p=256, T="auto", **SHARED)
+    found = curves.against_n(SETTING, p=256, T="auto")
     far = found.n >= LEAST_PEOPLE
     benign, hard = (power_law(found.n[far], curve[far]).slope for curve in (found.private.measured.mean, found.hardest))
     assert -1.2 <= benign <= -0.85 and -0.8 <= hard <= -0.6
     assert (found.private.bound[far] > found.hardest[far]).all() and (found.hardest[far] > found.packing[far]).all()
     # With T tuned by the bound itself its slope is -2/3.
-    tuned = curves.against_n(p=256, T="bound", **(SHARED | {"repetitions": 2}), ns=(10_000, 20_000, 50_000, 100_000))
+    tuned = curves.against_n(dc.replace(SETTING, repetitions=2), p=256, T="bound", ns=(10_000, 20_000, 50_000, 100_000))
     slope = np.log(tuned.private.bound[-1] / tuned.private.bound[1]) / np.log(5.0)
     assert slope == pytest.approx(-2 / 3, abs=0.02)
 
 
 @pytest.mark.parametrize("accounting", ["tight", "published", "published_safe"])
 def test_every_number_of_steps_is_that_of_the_chosen_accounting(accounting):
-    shared = {**SHARED, "accounting": accounting, "n": 10_000, "p": 256}
-    found = curves.against_T(**(shared | {"repetitions": 2}))
-    del shared["repetitions"]
-    assert found.auto == single_run.path(T="auto", **shared).plan.steps + 1
-    assert found.tuned == single_run.path(T="bound", **shared).plan.steps + 1
+    setting = dc.replace(SETTING, accounting=accounting, repetitions=2)
+    found = curves.against_T(setting, n=10_000, p=256)
+    assert found.auto == curves.path(setting, n=10_000, p=256, T="auto").plan.steps + 1
+    assert found.tuned == curves.path(setting, n=10_000, p=256, T="bound").plan.steps + 1
     near = np.abs(found.T - found.tuned).argmin()
     assert found.private.bound[near] <= 1.05 * found.private.bound.min()
 
@@ -155,7 +155,7 @@ def test_hard_records_are_as_many_as_asked_for():
 
 def test_the_hardest_share_is_the_worst_that_the_mechanism_meets():
     (n,) = ns = (700,)
-    found = curves.against_n(p=64, T=6, ns=ns, **SHARED)
+    found = curves.against_n(SETTING, p=64, T=6, ns=ns)
     means = []
     for spread in problem.spreads(n, 64, curves.SHARES):
         mechanism = FrankWolfePolytope(T=6)
@@ -168,7 +168,7 @@ def test_the_hardest_share_is_the_worst_that_the_mechanism_meets():
 
 
 def test_many_columns_cost_little_one_by_one_and_everything_all_at_once():
-    found = curves.against_p(n=10_000, T="auto", **SHARED)
+    found = curves.against_p(SETTING, n=10_000, T="auto")
     mean, whole = found.private.measured.mean, found.whole.measured.mean
     grown = mean[-1] / mean[found.p == 256]
     assert 1.2 <= grown <= 3.0, "256 times more columns"
@@ -178,8 +178,7 @@ def test_many_columns_cost_little_one_by_one_and_everything_all_at_once():
 
 
 def test_a_path_says_what_was_chosen():
-    shared = {key: value for key, value in SHARED.items() if key != "repetitions"}
-    walked = single_run.path(n=5_000, p=64, T=20, **shared)
+    walked = curves.path(SETTING, n=5_000, p=64, T=20)
     truth = data.load(problem.SOURCE, 5_000, 64, 7).truth
     assert np.array_equal(walked.truth, truth) and np.count_nonzero(truth) == 4
     assert walked.share.sum() == pytest.approx(1.0 - 2.0 / (20 * 21))
@@ -195,14 +194,14 @@ def test_a_path_says_what_was_chosen():
     mechanism = FrankWolfePolytope(T=20)
     prepared = mechanism.prepare(walked.plan, records)
     assert mechanism.release(walked.plan, prepared, generator(7, mechanism.key, 0)) == pytest.approx(theta, abs=1e-12)
-    far = single_run.path(n=5_000, p=65_536, T=20, **(shared | {"epsilon": 0.01}))
+    far = curves.path(dc.replace(SETTING, epsilon=0.01), n=5_000, p=65_536, T=20)
     idle = far.columns >= len(far.truth)
     assert idle.mean() > 0.9 and not far.right[idle].any()
 
 
 def test_published_noise_says_what_it_spends_and_nothing_is_released():
-    shared = SHARED | {"accounting": "published"}
-    found = curves.against_T(n=5_000, p=64, Ts=(20, 100), **shared)
+    setting = dc.replace(SETTING, accounting="published")
+    found = curves.against_T(setting, n=5_000, p=64, Ts=(20, 100))
     assert (found.private.spent > 1.5).all() and not any(found.private.reasons)
     records = data.load(problem.SOURCE, 5_000, 64, 7).train
     with pytest.raises(dpcore.NotApplicable, match="nothing is released"):
@@ -213,6 +212,6 @@ def test_published_noise_says_what_it_spends_and_nothing_is_released():
 
 
 def test_points_without_a_plan_have_reasons_instead_of_values():
-    found = curves.against_n(p=64, T="auto", ns=(500, 5_000), **(SHARED | {"accounting": "published", "delta": 0.0}))
+    found = curves.against_n(dc.replace(SETTING, accounting="published", delta=0.0), p=64, T="auto", ns=(500, 5_000))
     assert np.isnan(found.private.measured.mean).all() and np.isnan(found.hardest).all()
     assert all("needs delta > 0" in reason for reason in found.private.reasons)

@@ -20,10 +20,10 @@ from dpcore.core.rng import generator
 from dpcore.core.specification import Spec
 from dpcore.mechanisms import make_mechanism
 from dpcore.mechanisms.simplex.sampling import SimplexSampling, sampled_models
+from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, single_release
 from dpcore.studies.sparsity.simplex import data as problem
-from dpcore.studies.sparsity.simplex import excess_by_columns, excess_by_draws, single_release
+from dpcore.studies.sparsity.simplex.beside_others import excess_against_columns
 from dpcore.studies.sparsity.simplex.data import stored_columns
-from dpcore.studies.sparsity.simplex.excess_by_columns import excess_against_columns
 from dpcore.studies.sparsity.simplex.excess_by_draws import valley as valley_of
 from dpcore.studies.sparsity.simplex.single_release import support as support_of
 
@@ -213,13 +213,13 @@ def padded(split, p):
 
 @pytest.fixture
 def eight_are_filled(monkeypatch):
-    for module in (excess_by_draws, single_release, excess_by_columns):
+    for module in (excess_by_draws, single_release, beside_others):
         monkeypatch.setattr(module, "stored_columns", lambda n, p, most=0: min(p, 8))
 
 
 def with_explicit_zeros(monkeypatch):
     """The same, with the zeros in the table and a reference of their own."""
-    for module in (excess_by_draws, single_release, excess_by_columns, problem):
+    for module in (excess_by_draws, single_release, beside_others, problem):
         monkeypatch.setattr(
             module, "split_of", lambda n, p, stored, seed: padded(records.load("synthetic_mixture", n, 8, seed), p)
         )
@@ -349,16 +349,16 @@ def test_a_release_is_the_first_of_the_valley_and_adds_up(eight_are_filled):
     assert (seen.plan.steps, seen.bits) == (9, pytest.approx(9 * math.log2(30)))
     for part in ("weight", "drawn"):
         listed = getattr(seen, {"weight": "weights", "drawn": "drawn"}[part]).sum()
-        assert listed + getattr(seen, f"other_{part}") + getattr(seen, f"idle_{part}") == pytest.approx(1.0)
-    assert (len(seen.columns), seen.other_columns, seen.idle_columns) == (5, 3, 22)
+        assert listed + getattr(seen.others, part) + getattr(seen.idle, part) == pytest.approx(1.0)
+    assert (len(seen.columns), seen.others.columns, seen.idle.columns) == (5, 3, 22)
     split = problem.split_of(400, 30, 8, 3)
     weights = SimplexSampling(m=9).prepare(seen.plan, split.train)
     drawn = sampled_models(weights, [9], [generator(3, "simplex_sampling", 0)], 1.0)[0, 0]
     assert (seen.drawn == drawn[seen.columns]).all()
     assert (seen.weights == weights.theta[seen.columns]).all()
-    assert seen.idle_weight == pytest.approx(22 * math.exp(weights.log_idle))
-    assert seen.idle_drawn == pytest.approx(1.0 - drawn.sum())
-    idle_draws = round(9 * seen.idle_drawn)
+    assert seen.idle.weight == pytest.approx(22 * math.exp(weights.log_idle))
+    assert seen.idle.drawn == pytest.approx(1.0 - drawn.sum())
+    idle_draws = round(9 * seen.idle.drawn)
     assert idle_draws > 1
     assert np.count_nonzero(drawn) + 1 <= seen.distinct <= np.count_nonzero(drawn) + idle_draws
     # The truth's columns come first, by their weight; then whatever has most.
@@ -369,7 +369,7 @@ def test_a_release_is_the_first_of_the_valley_and_adds_up(eight_are_filled):
 
 def test_a_release_without_idle_columns_has_no_share_of_them():
     seen = support_of(**SMALL, lam="auto", m="auto")
-    assert (seen.idle_columns, seen.idle_weight, seen.idle_drawn, seen.other_columns) == (0, 0.0, 0.0, 0)
+    assert (seen.idle.columns, seen.idle.weight, seen.idle.drawn, seen.others.columns) == (0, 0.0, 0.0, 0)
     assert seen.distinct == np.count_nonzero(seen.drawn) <= seen.plan.steps
     assert support_of(**SMALL, lam="auto", m="auto") is seen
 

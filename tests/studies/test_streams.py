@@ -15,11 +15,11 @@ every = pytest.mark.parametrize("key", ADVERSARIES)
 
 
 @every
-def test_costs_are_r_or_minus_r_and_repeat_by_seed(key):
-    costs = stream(key, steps=50, p=7, R=0.25, seed=3, lam=0.1)
-    assert costs.shape == (50, 7) and set(np.unique(costs)) == {-0.25, 0.25}
-    assert np.array_equal(costs, stream(key, steps=50, p=7, R=0.25, seed=3, lam=0.1))
-    moved = not np.array_equal(costs, stream(key, steps=50, p=7, R=0.25, seed=4, lam=0.1))
+def test_costs_are_plus_or_minus_one_and_repeat_by_seed(key):
+    costs = stream(key, steps=50, p=7, seed=3, lam=0.1)
+    assert costs.shape == (50, 7) and set(np.unique(costs)) == {-1.0, 1.0}
+    assert np.array_equal(costs, stream(key, steps=50, p=7, seed=3, lam=0.1))
+    moved = not np.array_equal(costs, stream(key, steps=50, p=7, seed=4, lam=0.1))
     assert moved == (key in ("random", "drifting", "switching"))
     for p in (1, 2, 3):
         assert stream(key, steps=9, p=p).shape == (9, p)
@@ -56,24 +56,24 @@ def test_coins_have_the_chances_that_the_sentences_say():
 
 def test_the_adaptive_one_keeps_the_spared_arm_at_half_of_the_weight():
     """Every step follows from the weights that the learner really has; the regret is near the whole bound."""
-    T, p, lam = 3000, 50, 0.02
-    costs = stream("adaptive", steps=T, p=p, lam=lam, R=2.0)
+    T, p, lam = 3000, 50, 0.01
+    costs = stream("adaptive", steps=T, p=p, lam=lam)
     data = Data(costs, np.zeros(T))
     weight = np.exp(log_weights(data, T * lam)[:, 0])
     assert np.array_equal(costs[:, 0] < 0, weight <= 0.5)
     assert (costs[:, 1:] == -costs[:, :1]).all()
     assert weight.max() < 0.6 and (weight[600:] > 0.4).all()
     played = play(data, T * lam, np.empty((0, T)))
-    regret, bound = played.expected.sum() - played.scores.min(), theory.regret_bound(T * lam, p, 2.0, T)
-    expected = T * lam * math.log(p / 2) + 2.0 * T / (2 * lam * T) * 2.0
+    regret, bound = played.expected.sum() - played.scores.min(), theory.regret_bound(T * lam, p, 1.0, T)
+    expected = T * lam * math.log(p / 2) + T / (2 * lam * T)
     assert regret == pytest.approx(expected, rel=0.05) and 0.7 * bound < regret <= bound
 
 
 @pytest.mark.parametrize("p", [2, 3, 10])
 def test_the_adaptive_one_charges_exactly_above_half_of_the_weight(p):
-    """R = 0.7 and a lam that no multiple of R meets, so that rounding decides nothing."""
-    costs = stream("adaptive", steps=400, p=p, lam=0.0137, R=0.7)
-    weight = np.exp(log_weights(Data(costs, np.zeros(400)), 400 * 0.0137)[:, 0])
+    """At a lam that no cost meets, so that rounding decides nothing."""
+    costs = stream("adaptive", steps=400, p=p, lam=0.0137 / 0.7)
+    weight = np.exp(log_weights(Data(costs, np.zeros(400)), 400 * 0.0137 / 0.7)[:, 0])
     away = np.abs(weight - 0.5) > 1e-9
     assert np.array_equal((costs[:, 0] < 0)[away], (weight <= 0.5)[away]) and away.mean() > 0.4
     assert (costs[0, 0] < 0) and (costs[:, 0] > 0).any()
@@ -106,7 +106,7 @@ def test_wrong_arguments_are_refused_in_a_sentence():
         stream("nature", steps=2, p=2)
     with pytest.raises(ValueError, match=r"steps \* p must be at most 50,000,000 in a stream, got 50,000,001"):
         stream("random", steps=50_000_001, p=1)
-    for wrong in ({"steps": 0}, {"p": 0}, {"R": 0.0}, {"seed": -1}, {"lam": 0.0}):
+    for wrong in ({"steps": 0}, {"p": 0}, {"seed": -1}, {"lam": 0.0}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             stream("random", **({"steps": 5, "p": 2} | wrong))
     with pytest.raises(ValueError, match="steps must be at most"):

@@ -49,7 +49,7 @@ def ink_of(verdict: Verdict | None, theme: Theme) -> str:
 def ruler_figure(rows: Sequence[Row], *, claim: float, picked: int, theme: Theme, height: int) -> Figure:
     """The epsilon that is certified of each version of the code, next to the one that is claimed.
 
-    picked: the row that stands out. height: px.
+    picked: the row that stands out.
     """
     chart = Chart(theme, height, left=168, right=158, top=26, bottom=50)
     most = LONGEST * claim
@@ -122,7 +122,7 @@ def plane_figure(
 
     allowed: the fewest misses that the claim allows at each share of false alarms, [k] both. measured: shares of false
     alarms and of misses at all thresholds, [j] both. honest: the same of the honest code, None where that is what was
-    measured. corner: what is certified of one threshold, not before the last run. height: px.
+    measured. corner: what is certified of one threshold, not before the last run.
     """
     chart = Chart(theme, height, "false alarms", left=50, right=20, top=26, bottom=50)
     ink, nothing = ink_of(verdict, theme), (np.empty(0), np.empty(0))
@@ -207,7 +207,7 @@ def _wealth(runs: Array, logs: Array) -> tuple[Array, Array]:
 
 
 def scores_figure(edges: Array, zeros: Array, ones: Array, *, theme: Theme, height: int) -> Figure:
-    """How the attacker's score falls on the two data sets. edges: of bins, [b + 1]; zeros, ones: shares, [b]. px."""
+    """How the attacker's score falls on the two data sets. edges: of bins, [b + 1]; zeros, ones: shares, [b]."""
     chart = Chart(theme, height, left=56, right=20, top=26, bottom=50)
     for name, shares, family, shape in (
         ("runs on the first data set", zeros, "objective", ""),

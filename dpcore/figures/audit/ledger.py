@@ -14,32 +14,19 @@ from ..figure import Figure
 from ..log_chart import titled
 from ..style import Look, Theme
 
-NAMES: dict[Kind, str] = {
-    "basic": "basic",
-    "advanced": "advanced",
-    "lecture": "the lecture's claim",
-    "uniform": "Rényi, random subset",
-    "poisson": "Rényi, Poisson batch",
-    "exact": "exact",
+# Name, line and width. Line is kind: proved ones are dashed the more loosely the looser they are, a claim is dotted.
+_LOOKS: dict[Kind, tuple[str, str, float]] = {
+    "basic": ("basic", "dash", 1.5),
+    "advanced": ("advanced", "dashdot", 2),
+    "lecture": ("the lecture's claim", "2px 5px", 2.5),
+    "uniform": ("Rényi, random subset", "solid", 1.5),
+    "poisson": ("Rényi, Poisson batch", "solid", 3),
+    "exact": ("exact", "solid", 3),
 }
-NOISE_NAMES: dict[NoiseSource, str] = {
-    "published": "as published",
-    "uniform": "proved, one random index",
-    "poisson": "proved, Poisson batch",
-}
-# Line is kind: proved ones are dashed the more loosely the looser they are, and a claim is dotted.
-_LOOKS: dict[Kind, tuple[str, float]] = {
-    "basic": ("dash", 1.5),
-    "advanced": ("dashdot", 2),
-    "lecture": ("2px 5px", 2.5),
-    "uniform": ("solid", 1.5),
-    "poisson": ("solid", 3),
-    "exact": ("solid", 3),
-}
-_NOISE_LOOKS: dict[NoiseSource, tuple[str, float]] = {
-    "published": ("2px 5px", 2.5),
-    "uniform": ("solid", 1.5),
-    "poisson": ("solid", 3),
+_NOISE_LOOKS: dict[NoiseSource, tuple[str, str, float]] = {
+    "published": ("as published", "2px 5px", 2.5),
+    "uniform": ("proved, one random index", "solid", 1.5),
+    "poisson": ("proved, Poisson batch", "solid", 3),
 }
 
 _ABOVE, _DEEPEST = 4.0, 8.0  # powers of ten above the label, and on the axis in all
@@ -59,14 +46,14 @@ def ledger_figure(
     """epsilon against the number of steps, on logarithmic axes, with the epsilon on the label across.
 
     curves: from `dpcore.accounting.ledger.ledger_of` for these steps. at: the number of steps under the cursor, one of
-    them. label: the epsilon on the label. family: of colours. counted: what a step is, with its letter. height: px.
+    them. label: the epsilon on the label. family: of colours. counted: what a step is, with its letter.
     """
     what, letter = counted.rsplit(" ", 1)
     chart = Chart(theme, height, what, left=62, right=152, top=26)
     colour, plain, x = chart.colours[family], chart.colours["reference"], np.asarray(steps, float)
     full = any(curve.kind == "exact" for curve in curves)
     for curve in curves:
-        name, (dash, width) = accounting_name(curve.kind, full=full), _LOOKS[curve.kind]
+        name, (_, dash, width) = accounting_name(curve.kind, full=full), _LOOKS[curve.kind]
         width = 1.5 if full and curve.kind == "poisson" else width
         look: Look = {"label": name, "width": width, "dash": dash} | _cross_at_end(curve.epsilon, colour)
         chart.curve(x, curve.epsilon, colour, name, **look)
@@ -91,7 +78,7 @@ def accounting_name(kind: Kind, *, full: bool) -> str:
     >>> accounting_name("poisson", full=False), accounting_name("poisson", full=True)
     ('Rényi, Poisson batch', 'Rényi')
     """
-    return "Rényi" if full and kind == "poisson" else NAMES[kind]
+    return "Rényi" if full and kind == "poisson" else _LOOKS[kind][0]
 
 
 def noise_figure(
@@ -105,12 +92,12 @@ def noise_figure(
     """Noise multipliers against epsilon, published and proved, on logarithmic axes.
 
     noises: from `dpcore.accounting.ledger.noise_curves`. here: the multipliers at the cursor's epsilon, nan where there
-    is none. height: px.
+    is none.
     """
     chart = Chart(theme, height, left=52, right=26, top=26, bottom=36)
     colour = chart.colours["gradient"]
-    for kind, (dash, width) in _NOISE_LOOKS.items():
-        chart.curve(*noises[kind], colour, NOISE_NAMES[kind], width=width, dash=dash)
+    for kind, (name, dash, width) in _NOISE_LOOKS.items():
+        chart.curve(*noises[kind], colour, name, width=width, dash=dash)
     _dots(chart, [epsilon] * len(here), list(here.values()), colour)
     x, y = (np.concatenate([curve[k] for curve in noises.values()]) for k in (0, 1))
     y = y[np.isfinite(y)] if np.isfinite(y).any() else np.array([1.0, 10.0])

@@ -22,8 +22,8 @@ from ..chart import LEGEND_ROW, Chart
 from ..figure import Figure
 from ..geometry import order_figure
 from ..log_chart import curves_chart
-from ..multiclass.curves import accuracy_figure
-from ..style import FAMILIES, LARGER, MUTED, NOISES, PLACES, SYMBOLS, Look, Theme, note
+from ..multiclass import accuracy_figure
+from ..style import LARGER, NOISES, PLACES, SYMBOLS, Look, Theme, note
 
 _PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begins
 _DASHES = ("solid", "dash", "dot", "dashdot")
@@ -91,30 +91,24 @@ def _exponents_figure(given: Exponents, theme: Theme, height: int) -> Figure:
     )
 
 
-def _excess_figure(chart: ExcessOfMechanisms, theme: Theme, height: int) -> Figure:
+def _excess_figure(given: ExcessOfMechanisms, theme: Theme, height: int) -> Figure:
     """Excess risk against epsilon; a second mechanism of a family is dashed."""
-    epsilon, nothing = chart.epsilon, chart.nothing
-    curves, seen = [], set()
-    for name, (mechanism, measured) in chart.measured.items():
+    chart, curves, seen = Chart(theme, height), [], set()
+    for name, (mechanism, measured) in given.measured.items():
         family = mechanism_class(mechanism).family
-        look = (FAMILIES[theme][family], SYMBOLS[family], "dash" if family in seen else "solid")
+        look = (chart.colours[family], SYMBOLS[family], "dash" if family in seen else "solid")
         curves.append((name, name.replace(", ", ",<br>"), measured, *look))
         seen.add(family)
-    span = np.array([epsilon[0], epsilon[-1]])
-    lines = [("nothing learned", "nothing learned", span, np.full(2, nothing), MUTED[theme], 1.5, "dot")]
     return curves_chart(
-        epsilon,
+        chart,
+        given.epsilon,
         curves,
-        lines,
-        over="ε",
+        [("nothing learned", "nothing learned", given.epsilon, given.nothing, chart.muted, 1.5, "dot")],
         cursor=None,
         title="privacy budget ε  (smaller = more private)",
         short="budget ε",
-        must=[measured.mean for _, measured in chart.measured.values()],
-        may=[np.array([nothing])],
+        may=[np.array([given.nothing])],
         heading="excess risk on the training records",
-        theme=theme,
-        height=height,
         depth=math.inf,  # Lemma 1's noise must not push the others off the axis
     )
 

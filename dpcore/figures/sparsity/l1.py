@@ -1,146 +1,107 @@
-"""Private Frank-Wolfe on the L1 ball: excess risk against steps, people and columns; one run vertex by vertex."""
+"""Private Frank-Wolfe on the L1 ball: excess risk against steps, people and columns; one run; who was in the data."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT
-from ...studies.sparsity.l1.single_run import Path
-from ...studies.sparsity.simplex.sampling_vs_frank_wolfe import BesideSampling
+from ...experiments.summary import middle
+from ...studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, Path
+from ...studies.sparsity.l1.membership import Tracing
+from ...studies.sparsity.simplex.beside_others import BesideSampling
 from ..chart import Chart
 from ..figure import Figure
-from ..log_chart import curves_chart, through
-from ..style import FAMILIES, MUTED, Theme
+from ..log_chart import curves_chart, markers, through
+from ..style import Theme, plain_number
 
 _SYMBOL = "diamond"
 _TRAINING = "excess risk on the training records"
+_LOW, _HIGH = 0.36, 1.03  # of tracing: guessing is 0.5, and chance goes below it
 
 
 def steps_figure(found: AgainstT, *, T: int, theme: Theme, height: int) -> Figure:
-    """Excess against T: private, without privacy, and the bounds on both. T: where the cursor stands. height: px."""
-    colour, plain = FAMILIES[theme]["frank_wolfe"], FAMILIES[theme]["reference"]
-    span = [float(found.T[0]), float(found.T[-1])]
+    """Excess against T: private, without privacy, and the bounds on both."""
+    chart = Chart(theme, height, "T")
+    colour, plain = chart.colours["frank_wolfe"], chart.colours["reference"]
     steps = np.arange(1.0, len(found.plain) + 1.0)[1:]
     lines = [
         ("proved bound", "proved bound", found.T, found.private.bound, colour, 2.0, "dash"),
         ("bound without privacy", "its bound", steps, found.plain_bound[1:], plain, 1.0, "dash"),
         ("without privacy", "without privacy", steps, found.plain[1:], plain, 1.5, "solid"),
-        ("θ = 0, nothing learned", "nothing learned", span, np.full(2, found.nothing), MUTED[theme], 1.5, "dot"),
+        ("θ = 0, nothing learned", "nothing learned", found.T, found.nothing, chart.muted, 1.5, "dot"),
     ]
     return curves_chart(
+        chart,
         found.T,
         [(f"{_noise(found)}, mean", _noise(found), found.private, colour, _SYMBOL, "solid")],
         lines,
-        over="T",
         cursor=T,
         title="T  (more steps = a finer model, and more noise in each)",
         short="steps T",
-        must=[found.private.measured.mean],
         may=[found.private.bound, np.array([found.nothing])],
         heading=_TRAINING,
-        theme=theme,
-        height=height,
     )
 
 
 def excess_by_n_figure(found: AgainstN, *, n: int, theme: Theme, height: int) -> Figure:
-    """Excess against n: records where few features matter, hard ones, bounds from above and below. height: px."""
-    colour, muted = FAMILIES[theme]["frank_wolfe"], MUTED[theme]
+    """Excess against n: records where few features matter, hard ones, bounds from above and below."""
+    chart = Chart(theme, height, "n")
+    colour, muted = chart.colours["frank_wolfe"], chart.muted
     shape = through((found.n * np.log(found.n)) ** (-2.0 / 3.0), found.hardest)
+    fresh, least = "what fresh records add, at most", "no private model has less, hardest data"
     lines = [
         ("proved bound", "proved bound", found.n, found.private.bound, colour, 2.0, "dash"),
         ("hard records, mean", "hard records", found.n, found.hardest, colour, 1.5, "solid"),
         ("(n ln n)⁻²⁄³, shape only", "(n ln n)⁻²⁄³,<br>shape only", found.n, shape, muted, 1.5, "dash"),
-        (
-            "what fresh records add, at most",
-            "fresh records add,<br>at most",
-            found.n,
-            found.sampling,
-            muted,
-            1.5,
-            "longdash",
-        ),
-        (
-            "no private model has less, hardest data",
-            "none has less,<br>hardest data",
-            found.n,
-            found.packing,
-            colour,
-            1.5,
-            "dot",
-        ),
+        (fresh, "fresh records add,<br>at most", found.n, found.sampling, muted, 1.5, "longdash"),
+        (least, "none has less,<br>hardest data", found.n, found.packing, colour, 1.5, "dot"),
     ]
     return curves_chart(
+        chart,
         found.n,
         [("few features matter, mean", "few matter", found.private, colour, _SYMBOL, "solid")],
         lines,
-        over="n",
         cursor=n,
         title="people n",
         mark=(found.free, "free from here"),
-        must=[found.private.measured.mean, found.hardest],
+        must=[found.hardest],
         may=[found.private.bound, found.sampling],
         heading=_TRAINING,
-        theme=theme,
-        height=height,
     )
 
 
 def width_figure(found: AgainstP, *, p: int, theme: Theme, height: int) -> Figure:
-    """Excess against p: a vertex a step, beside noise in the whole gradient. p: where the cursor stands. height: px."""
-    colour = FAMILIES[theme]["frank_wolfe"]
+    """Excess against p: a vertex a step, beside noise in the whole gradient."""
+    chart = Chart(theme, height, "p")
+    colour = chart.colours["frank_wolfe"]
     lines = [
         ("proved bound, vertices", "bound, vertices", found.p, found.private.bound, colour, 2.0, "dash"),
-        ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, MUTED[theme], 1.5, "dot"),
+        ("θ = 0, nothing learned", "nothing learned", found.p, found.nothing, chart.muted, 1.5, "dot"),
     ]
     curves = [
         ("noise in the whole gradient", "whole gradient", found.whole, colour, f"{_SYMBOL}-open", "dashdot"),
         ("a noisy vertex a step", "vertices", found.private, colour, _SYMBOL, "solid"),
     ]
-    return curves_chart(
-        found.p,
-        curves,
-        lines,
-        over="p",
-        cursor=p,
-        title="columns p",
-        must=[found.private.measured.mean, found.whole.measured.mean],
-        may=[found.private.bound, found.nothing],
-        heading=_TRAINING,
-        theme=theme,
-        height=height,
-    )
+    may = [found.private.bound, found.nothing]
+    return curves_chart(chart, found.p, curves, lines, cursor=p, title="columns p", may=may, heading=_TRAINING)
 
 
 def remark_figure(found: BesideSampling, *, theme: Theme, height: int) -> Figure:
-    """Excess over the simplex against n: vertices one after the other beside m draws. height: px."""
+    """Excess over the simplex against n: vertices one after the other beside m draws."""
     shown = {
         "frank_wolfe": (found.frank_wolfe, -2.0 / 3.0, "n⁻²⁄³, shape only", _SYMBOL, "Frank-Wolfe"),
         "sampling": (found.sampling, -1.0 / 3.0, "n⁻¹⁄³, shape only", "x", "m draws"),
     }
-    lines, curves = [], []
+    chart, lines, curves = Chart(theme, height, "n"), [], []
     for family, (measured, power, words, symbol, name) in shown.items():
-        ink = FAMILIES[theme][family]
+        ink = chart.colours[family]
         shape = through(found.n**power, measured.mean)
         lines.append((words, words.replace(", ", ",<br>"), found.n, shape, ink, 1.5, "dash"))
         curves.append((name, name, measured, ink, symbol, "solid"))
-    return curves_chart(
-        found.n,
-        curves,
-        lines,
-        over="n",
-        cursor=None,
-        title="people n",
-        must=[found.frank_wolfe.mean, found.sampling.mean],
-        may=[],
-        heading=_TRAINING,
-        theme=theme,
-        height=height,
-    )
+    return curves_chart(chart, found.n, curves, lines, cursor=None, title="people n", may=[], heading=_TRAINING)
 
 
 def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
-    """Which vertex was chosen in each step: a row for every feature that matters, one for all others. height: px."""
+    """Which vertex was chosen in each step: a row for every feature that matters, one for all others."""
     chart = Chart(theme, height, left=92, right=16, bottom=56)
     colour, muted = chart.colours["frank_wolfe"], chart.muted
     places = np.flatnonzero(path.truth)
@@ -173,6 +134,42 @@ def path_figure(path: Path, *, theme: Theme, height: int) -> Figure:
         drop=54,
         stacked=True,
     )
+
+
+def tracing_figure(tracing: Tracing, *, epsilon: float, theme: Theme, height: int) -> Figure:
+    """How often a member scores above a stranger (AUC) against epsilon: private releases, the best model, guessing;
+    and what no attack on such releases can exceed."""
+    chart = Chart(theme, height, right=136)
+    colour, x = chart.colours["frank_wolfe"], tracing.epsilon
+    low, high = middle(tracing.every_auc, 1)
+    chart.band(x, low, high, colour)
+    best = "best model, no privacy"
+    chart.level(x, tracing.exact, chart.colours["reference"], best, label=best.replace(", ", ",<br>"))
+    chart.level(x, 0.5, chart.muted, "guessing", label="guessing", dash="dot")
+    chart.curve(x, tracing.limit, colour, "proved limit", label="proved limit", width=2, dash="dash")
+    hover = (
+        "ε = %{x}<br>private model: %{y:.3~g}<br>%{customdata[0]:.0f}% of the common signs"
+        "<br>excess risk %{customdata[1]:.2~g}<extra></extra>"
+    )
+    chart.marked(
+        *(x, tracing.auc, colour, "private model", markers(x, epsilon, colour, "diamond")),
+        label="private model",
+        width=3,
+        customdata=np.column_stack([100 * tracing.agreement, tracing.excess]),
+        hovertemplate=hover,
+    )
+    chart.heading("a member scores above a stranger")
+    chart.cursor(epsilon, f"ε = {plain_number(epsilon)}")
+    return chart.beside(
+        chart.cursor_axes(x, epsilon, (560, 300), title="privacy budget ε  (smaller = more private)"),
+        chart.axis(range=_bounds(tracing), tickformat=".0%", dtick=0.1),
+    )
+
+
+def _bounds(tracing: Tracing) -> tuple[float, float]:
+    """Of the vertical axis: all that is drawn."""
+    lowest = float(np.quantile(tracing.every_auc, 0.1, axis=1).min())
+    return max(min(lowest - 0.02, _LOW), 0.0), _HIGH
 
 
 def _noise(found: AgainstT) -> str:

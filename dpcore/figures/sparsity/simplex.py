@@ -1,4 +1,4 @@
-"""Draws from a mixture: excess risk against their number, and the price of columns."""
+"""Draws from a mixture: excess risk against their number, the price of columns, one release, what a theorem allows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 
-from ...studies.sparsity.simplex.excess_by_columns import ExcessByColumns
+from ...studies.sparsity.simplex.beside_others import ExcessByColumns
 from ...studies.sparsity.simplex.excess_by_draws import On, Valley
-from ..chart import Chart
+from ...studies.sparsity.simplex.published_draws import PublishedDraws
+from ...studies.sparsity.simplex.single_release import Support
+from ..chart import LEGEND_ROW, Chart
 from ..figure import Figure
 from ..log_chart import add_means, powers_of, through
-from ..style import Look, Theme, plain_number
+from ..style import Look, Theme, plain_number, with_opacity
 
 _UPPER = 0.72  # of the drawing height
 _ON = {"training": "on the training records", "fresh": "on fresh records"}
@@ -21,8 +23,8 @@ _SYMBOL = "x"
 def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -> Figure:
     """Mean excess risk against the number of draws, with its terms and bound, over what the draws cost or ask for.
 
-    m: where the cursor stands. on: which records excess is measured on; fresh ones have a third term. height: px.
-    A mean at or below 0, which a logarithmic axis cannot hold, is a triangle on the lower edge.
+    on: which records excess is measured on; fresh ones have a third term. A mean at or below 0, which a logarithmic
+    axis cannot hold, is a triangle on the lower edge.
     """
     chart = Chart(theme, height, "m", upper=_UPPER, gap=58)
     colour = chart.colours["sampling"]
@@ -71,8 +73,8 @@ def draws_figure(valley: Valley, *, m: int, on: On, theme: Theme, height: int) -
 def columns_figure(price: ExcessByColumns, *, p: int, theme: Theme, height: int) -> Figure:
     """Mean excess risk against the number of columns: draws from a mixture beside noise in the question.
 
-    ln p and sqrt(p) are shapes, drawn through the first measured point of either. p: where the cursor stands.
-    height: px. A mean at or below 0 is a triangle on the lower edge.
+    ln p and sqrt(p) are shapes, drawn through the first measured point of either. A mean at or below 0 is a triangle on
+    the lower edge.
     """
     chart = Chart(theme, height, "p")
     sampling, objective = chart.colours["sampling"], chart.colours["objective"]
@@ -113,3 +115,74 @@ def _closed(valley: Valley) -> list[tuple[tuple[float, float], str]]:
             first, last = np.flatnonzero(chosen)[[0, -1]]
             found.append(((float(edges[first]), float(edges[last + 1])), words))
     return found
+
+
+def support_figure(support: Support, *, theme: Theme, height: int) -> Figure:
+    """Shares of the weight, column by column: the truth, the model before the draws, and one release of m draws.
+
+    The columns that are not listed stand together, and so do those that are zero in every record.
+    """
+    chart = Chart(theme, height, left=48, right=16, bottom=70)
+    groups = [(group, word) for group, word in ((support.others, "others"), (support.idle, "idle")) if group.columns]
+    listed = [f"{column + 1:,}" for column in support.columns]
+    names = listed + [f"{group.columns:,}<br>{word}" for group, word in groups]
+    short = listed + [f"{_short(group.columns)}<br>{word}" for group, word in groups]
+    truth = np.append(support.truth, np.zeros(len(groups)))
+    weights = np.append(support.weights, [group.weight for group, _ in groups])
+    drawn = np.append(support.drawn, [group.drawn for group, _ in groups])
+    places = np.arange(float(len(names)))
+    plural = "draw" if support.plan.steps == 1 else "draws"
+    told: Look = {
+        "customdata": [name.replace("<br>", " ") for name in names],
+        "hovertemplate": "column %{customdata}<br>%{fullData.name}: %{y:.3~f}<extra></extra>",
+    }
+    for y, width, name, look in (
+        (drawn, 0.44, f"one release, {support.plan.steps:,} {plural}", {"color": chart.colours["sampling"]}),
+        (truth, 0.74, "the truth", {"color": "rgba(0,0,0,0)", "line": {"color": chart.muted, "width": 1.5}}),
+    ):
+        chart.traces.append({"type": "bar", "x": places, "y": y, "width": width, "name": name, "marker": look} | told)
+    dash = {"symbol": "line-ew", "size": 18, "line": {"color": chart.colours["reference"], "width": 3}}
+    chart.marks(places, weights, dash, name="θ̂, before the draws", **told)
+    top = 1.08 * float(max(truth.max(), weights.max(), drawn.max()))
+    chart.heading("share of the weight")
+    across = chart.axis("column", 6, tickvals=places, range=[-0.6, len(names) - 0.4], showgrid=False)
+    ticks = {"ticktext": short, "tickangle": 0, "tickfont": {"color": chart.text, "size": 10}}
+    narrow = chart.legend(height + 2 * LEGEND_ROW, 3 * LEGEND_ROW, drop=72, sides=(44, 8))
+    return chart.below(
+        across | {"ticktext": names},
+        chart.axis(range=[0.0, top], tickformat=".0%"),
+        rows=1,
+        drop=72,
+        barmode="overlay",
+        narrow=narrow | {"xaxis": across | ticks},
+    )
+
+
+def _short(count: int) -> str:
+    """Exactly below a thousand, then two digits."""
+    return str(count) if count < 1000 else plain_number(float(f"{count:.2g}"))
+
+
+def published_draws_figure(draws: PublishedDraws, *, n: int, theme: Theme, height: int) -> Figure:
+    """Draws m against people, by Theorem 4 as printed, and proved here; below one draw nothing is released."""
+    chart = Chart(theme, height, "n", left=62, right=108)
+    for name, values, width, dash in (
+        ("proved here", draws.ours, 3.0, "solid"),
+        ("as printed", draws.published, 2.0, "dash"),
+    ):
+        chart.curve(draws.n, values, chart.colours["sampling"], name, label=name, width=width, dash=dash)
+    both = np.concatenate([draws.ours, draws.published])
+    low = math.log10(np.min(both, where=np.isfinite(both), initial=1.0)) - 0.3
+    high = math.log10(np.max(both, where=np.isfinite(both), initial=10.0)) + 0.3
+    less = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": 10.0**low, "y1": 1.0}
+    fill = {"layer": "below", "fillcolor": with_opacity(chart.muted, 0.14), "line": {"width": 0}}
+    chart.shapes.append(less | fill)
+    chart.heading("random draws m")
+    place: Look = {"xanchor": "right", "yshift": 10, "xshift": -6}
+    chart.write("less than one draw: no release", 1, 0, chart.muted, **place)
+    chart.cursor(n, f"n = {n:,}")
+    axes = [
+        made | {"ticktext": [text if k % 2 == 0 else "" for k, text in enumerate(made["ticktext"])]}
+        for made in chart.cursor_axes(draws.n, n, (360, 280), title="people n")
+    ]
+    return chart.beside(axes, chart.log_axis(low, high), phone=(58, 30), rows=len(chart.traces))

@@ -11,11 +11,11 @@ from ...core.arrays import Array
 from ...studies.sparsity.streaming.regret import Play, RegretCurve
 from ..chart import Chart
 from ..figure import Figure
-from ..log_chart import positive
+from ..log_chart import decades
 from ..style import Look, Theme, plain_number, with_opacity
 
 _RIGHT, _PHONE = 176, (52, 30)  # px of margins, on a phone left and right
-_DEPTH = 4.0
+_DEPTH = 3.7
 _BELOW = 1e-9  # where a band's edge at or below 0 goes: below every axis
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up")
 _SHARE = 0.42  # of a play's height for the upper panel
@@ -26,7 +26,7 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
     """Mean regret against the length of the stream for several numbers of arms, with its bounds, on log axes.
 
     curves: of the same lengths, at most four, by growing p. Two orders of growth are shown as shapes: what they make of
-    the largest p, given the smallest p's regret on the longest stream. steps: where the cursor stands. height: px.
+    the largest p, given the smallest p's regret on the longest stream.
     """
     chart = Chart(theme, height, "T", right=_RIGHT)
     colour = chart.colours["sampling"]
@@ -53,12 +53,12 @@ def regret_figure(curves: Sequence[RegretCurve], *, steps: int, theme: Theme, he
     span = curves[0].steps if curves else np.array([10.0, 1000.0])
     low, high = math.log10(span[0]) - 0.06, math.log10(span[-1]) + 0.06
     ticks: Look = {}
-    if high - low < _DEPTH:
+    if high - low < 4.0:
         places = [m * 10.0**k for k in range(math.floor(low), math.ceil(high)) for m in (1.0, 2.0, 5.0)]
         ticks = {"tickvals": places, "ticktext": [plain_number(place) for place in places]}
     return chart.beside(
         chart.cursor_axes(span, steps, (600, 250), beyond=0.06, room=55, spare=0.05, title="steps T", **ticks),
-        chart.log_axis(*_decades(shown)),
+        chart.log_axis(*decades(shown, _DEPTH, empty=(0.0, 1.0))),
         phone=_PHONE,
         rows=chart.entries() + 1,
     )
@@ -68,7 +68,7 @@ def play_figure(play: Play, *, theme: Theme, height: int) -> Figure:
     """One stream: the arms that one run plays above its regret so far, with the band of all runs and the bounds.
 
     The bounds speak of the end of the stream and stand there. Arms are counted from 1; of long streams every second,
-    third, ... is drawn. height: px.
+    third, ... is drawn.
     """
     chart = Chart(theme, height, "step", right=_RIGHT, upper=_SHARE)
     colour, quiet = chart.colours["sampling"], chart.colours["reference"]
@@ -127,12 +127,3 @@ def _shapes(curves: Sequence[RegretCurve]) -> list[tuple[Array, str, str]]:
             text = f"{label} at p = {large.p:,},<br>shape only"
             made.append((getattr(large, field) * factor, text, dash))
     return made
-
-
-def _decades(curves: Sequence[Array]) -> tuple[float, float]:
-    """Exponents of a log axis that holds every positive value, four powers of ten at most."""
-    values = positive(curves)
-    if not len(values):
-        return 0.0, 1.0
-    high = math.log10(values.max()) + 0.15
-    return max(math.log10(values.min()) - 0.15, high - _DEPTH), high

@@ -99,14 +99,14 @@ def excess_against_n(
     if integer("repetitions", repetitions, at_least=2) % 2:
         raise ValueError(f"repetitions must be even, got {repetitions}")
     mechanism = make_mechanism(learner_key(p_norm), **knobs)
-    plans, reasons = _plans(mechanism, p_norm, d, Budget(epsilon, delta), ns)
+    plans = [_plan(mechanism, p_norm, d, n, Budget(epsilon, delta)) for n in ns]
     draws = np.full((len(ns), datasets * repetitions), np.nan)
     plain = np.full((len(ns), datasets), np.nan)
     for table in range(datasets):
         data = people(p_norm, max(ns), d, seed + table)
         models, where = [], []
         for k, plan in enumerate(plans):
-            if plan is None:
+            if isinstance(plan, str):
                 continue
             if cancelled():
                 raise CancelledError
@@ -130,34 +130,26 @@ def excess_against_n(
         plain=plain.mean(axis=1),
         bound=np.array([_bound(plan, "upper") for plan in plans]),
         rate=np.array([_bound(plan, "rate") for plan in plans]),
-        gradients=np.array([math.nan if plan is None else float(plan.mechanism.gradients(plan)) for plan in plans]),
-        spent=np.array([math.nan if plan is None else plan.spent.epsilon for plan in plans]),
-        reasons=reasons,
+        gradients=np.array([math.nan if isinstance(p, str) else float(p.mechanism.gradients(p)) for p in plans]),
+        spent=np.array([math.nan if isinstance(p, str) else p.spent.epsilon for p in plans]),
+        reasons=tuple(plan if isinstance(plan, str) else "" for plan in plans),
         nothing=optimum(p_norm, d).nothing,
         repetitions=repetitions * datasets,
     )
 
 
-def _plans(
-    mechanism: Mechanism, p_norm: float, d: int, budget: Budget, ns: tuple[int, ...]
-) -> tuple[list[Plan | None], tuple[str, ...]]:
-    plans: list[Plan | None] = []
-    reasons = []
-    for n in ns:
-        spec = Spec(LOSS, n, d, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
-        try:
-            plan = mechanism.calibrate(spec, budget)
-            if not plan.spent <= budget:
-                raise NotApplicable(f"{mechanism.key} as published spends epsilon = {plan.spent.epsilon:.4g} there")
-            plans.append(plan)
-            reasons.append("")
-        except NotApplicable as error:
-            plans.append(None)
-            reasons.append(str(error))
-    return plans, tuple(reasons)
+def _plan(mechanism: Mechanism, p_norm: float, d: int, n: int, budget: Budget) -> Plan | str:
+    """The plan, or why there is none."""
+    spec = Spec(LOSS, n, d, 0.0, Domain(q=dual_order(p_norm)), radius=1.0, set=norm_ball(p_norm))
+    try:
+        plan = mechanism.calibrate(spec, budget)
+    except NotApplicable as error:
+        return str(error)
+    spent = plan.spent
+    return plan if spent <= budget else f"{mechanism.key} as published spends epsilon = {spent.epsilon:.4g} there"
 
 
-def _bound(plan: Plan | None, form: str) -> float:
+def _bound(plan: Plan | str, form: str) -> float:
     """The first of this form."""
-    found = [] if plan is None else [b.value for b in plan.mechanism.bounds(plan) if b.form == form]
+    found = [] if isinstance(plan, str) else [b.value for b in plan.mechanism.bounds(plan) if b.form == form]
     return found[0] if found else math.nan

@@ -12,7 +12,8 @@ Gaussian. x is best for zbar + N with N ~ N(0, sigma^2 I). Then <zbar + N, x> >=
     E excess <= E <N, x> <= E ||N||_q* <= sigma min_r (d E|g|^r)^(1/r)   over 1 <= r <= q*.
 sigma = M times the sensitivity in L2, which is 2/n d^(1/2 - 1/q*) for q* >= 2 and 2/n below.
 
-Records: fingerprinting rows as in `hardest_data`, scaled to ||z||_q* = 1, for every p from the same columns.
+Records: n0 fingerprinting rows as in `hardest_data`, the others zero; scaled to ||z||_q* = 1, for every p from the same
+columns.
 Source: the comparison is of the bounds of Bassily, Guzman and Nandi 2021, Table 1; constants derived here.
 """
 
@@ -32,12 +33,12 @@ from ...core.cache import shared
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, norm_ball, widening
-from ...core.validation import integer, norm_order
-from .hardest_data import fingerprinted
+from ...core.validation import check_real, integer, norm_order
 
 VERTICES, GAUSSIAN = "vertices", "gaussian"
 _FIXED = (1.0, 1.1, 1.25, 1.5, 2.0, 4.0, math.inf)
 _APART = 0.005
+_SHARE = 0.2  # of sqrt(d ln(1/delta)) / epsilon; the proof has some constant
 _MOMENTS = 64
 
 
@@ -99,6 +100,7 @@ def orders(d: int) -> tuple[float, ...]:
     return tuple(sorted([near, *(p for p in _FIXED if abs(p - near) > _APART)]))
 
 
+@shared(256)
 def against_order(
     d: int,
     n: int,
@@ -125,15 +127,9 @@ def against_order(
     grid = [norm_order("p_norms", p) for p in (orders(d) if p_norms is None else p_norms)]
     if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
         raise ValueError(f"p_norms must be increasing and at least one, got {grid}")
-    return _measured(d, n, budget, integer("seed", seed, at_least=0), repetitions, tuple(grid))
-
-
-@shared(256)
-def _measured(d: int, n: int, budget: Budget, seed: int, repetitions: int, grid: tuple[float, ...]) -> AgainstOrder:
-    epsilon, delta = budget.epsilon, budget.delta
     balls, duals = [norm_ball(p) for p in grid], [dual_order(p) for p in grid]
-    n0 = fingerprinted(d, n, epsilon, delta)
-    temperature = vertex_temperature(n, budget.epsilon)
+    n0 = fingerprinted(d, n, budget)
+    temperature = vertex_temperature(n, epsilon)
     sigmas = [2.0 / n * widening(2.0, q, d) / gaussian_mu(budget) for q in duals]
     # Of each repetition and order: signal, and the excess of vertices, of the best vertex, and of the Gaussian answer.
     found = np.empty((4, len(grid), repetitions))
@@ -165,8 +161,8 @@ def _measured(d: int, n: int, budget: Budget, seed: int, repetitions: int, grid:
         d=d,
         n=n,
         n0=n0,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
+        epsilon=epsilon,
+        delta=delta,
         repetitions=repetitions,
     )
 
@@ -178,6 +174,17 @@ def vertex_temperature(n: int, epsilon: float) -> float:
     0.002
     """
     return 4.0 / (n * epsilon)
+
+
+def fingerprinted(d: int, n: int, budget: Budget) -> int:
+    """n0 = 0.2 sqrt(d ln(1/delta)) / epsilon, rounded, from 1 to n: how many records are not zero.
+
+    >>> fingerprinted(10_000, 2_000, Budget(1.0, 1e-6))
+    74
+    """
+    check_real("delta", budget.delta, "in (0, 1)", lambda v: 0 < v < 1)
+    wanted = _SHARE * math.sqrt(d * math.log(1.0 / budget.delta)) / budget.epsilon
+    return n if wanted >= n else max(1, round(wanted))
 
 
 def column_sums(n0: int, d: int, rng: np.random.Generator) -> Array:

@@ -1,8 +1,8 @@
 """Data on which no private mechanism learns a linear loss well: the lower bound for 1 < p <= 2 at a size that runs.
 
-f(x, z) = -<x, z> over the unit l_p ball, ||z||_q* <= 1 with 1/p + 1/q* = 1. n0 records are fingerprinting rows, +-1
-times d^(-1/q*), with columns biased by an arcsine law; the other n - n0 are zero. With zbar their mean,
-F(x) = -<x, zbar>, and by Hoelder's inequality F* = -||zbar||_q*.
+f(x, z) = -<x, z> over the unit l_p ball, ||z||_q* <= 1 with 1/p + 1/q* = 1. Records are fingerprinting rows, +-1 times
+d^(-1/q*), with columns biased by an arcsine law. With zbar their mean, F(x) = -<x, zbar>, and by Hoelder's inequality
+F* = -||zbar||_q*.
 
 A good x names the members: for 1 < p <= 2 and all x of the ball F(x) - F* >= (p - 1)/2 ||zbar||_q* ||x - x*||_p^2
 (docs/formulas.md, "The hardest linear instance").
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,25 +23,23 @@ from ...core.arrays import Array
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.sets import dual_order, length, norm_ball
-from ...core.validation import check_real, integer, norm_order, positive
+from ...core.validation import check_real
 from ...experiments.summary import auc
 from ...mechanisms.noise.generalized_gaussian import lp_noise
 
-SHARE = 0.2  # of sqrt(d ln(1/delta)) / epsilon; the proof has some constant
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-_STRANGERS = 200
+_MEMBERS, _STRANGERS, _REPETITIONS = 20, 200, 8
 
 
 @dc.dataclass(frozen=True)
 class Hardest:
-    """n records in R^d for the norm of order p_norm: members times `entry`, and zeros, which are not stored.
+    """Records in R^d for the norm of order p_norm: members times `entry`.
 
-    members: [n0, d], -1 and +1. strangers: [s, d], more rows of the same law, in no record. bias: [d], the mean of a
+    members: [n, d], -1 and +1. strangers: [s, d], more rows of the same law, in no record. bias: [d], the mean of a
     column's entries, from -1 to 1.
     """
 
     p_norm: float
-    n: int
     members: Array
     strangers: Array
     bias: Array
@@ -54,8 +51,8 @@ class Hardest:
 
     @property
     def mean(self) -> Array:
-        """zbar of all n records, [d]."""
-        return self.entry / self.n * self.members.sum(axis=0)
+        """zbar, [d]."""
+        return self.entry / len(self.members) * self.members.sum(axis=0)
 
 
 @dc.dataclass(frozen=True)
@@ -64,7 +61,7 @@ class Tracing:
 
     auc: how often a member scores above a stranger, ties counting half. excess: F(x) - F*. limit: what no attack can
     exceed as auc on average, Phi(mu / 2). exact: auc without privacy. signal: ||zbar||_q*, the excess of x = 0. p_norm,
-    d, n0: the setting; every repetition has new rows and new noise.
+    d, n: the setting; every repetition has new rows and new noise.
     """
 
     epsilon: Array
@@ -76,61 +73,19 @@ class Tracing:
     signal: float
     p_norm: float
     d: int
-    n0: int
+    n: int
 
 
-def fingerprinted(d: int, n: int, epsilon: float, delta: float) -> int:
-    """n0 = 0.2 sqrt(d ln(1/delta)) / epsilon, rounded, from 1 to n: how many records are not zero.
+def hardest_records(p_norm: float, d: int, n: int, rng: np.random.Generator) -> Hardest:
+    """Draw an instance for 1 < p_norm <= 2: an entry is +1 with probability sin^2 of a column's uniform angle.
 
-    >>> fingerprinted(10_000, 2_000, 1.0, 1e-6)
-    74
-    """
-    d, n = integer("d", d, at_least=1), integer("n", n, at_least=1)
-    budget = Budget(epsilon, check_real("delta", delta, "in (0, 1)", lambda v: 0 < v < 1))
-    wanted = SHARE * math.sqrt(d * math.log(1.0 / budget.delta)) / budget.epsilon
-    return n if wanted >= n else max(1, round(wanted))
-
-
-def draw_bias(d: int, rng: np.random.Generator) -> Array:
-    """Means of d columns, sin(pi (U - 1/2)): an entry is +1 with probability sin^2 of a uniform angle; [d].
-
-    >>> bool(np.abs(draw_bias(5, np.random.default_rng(0))).max() <= 1.0)
-    True
-    """
-    return np.sin(np.pi * (rng.random(d) - 0.5))
-
-
-def hardest_records(
-    p_norm: float, d: int, n: int, n0: int, rng: np.random.Generator, strangers: int = _STRANGERS
-) -> Hardest:
-    """Draw an instance: 1 < p_norm <= 2, 1 <= n0 <= n.
-
-    >>> instance = hardest_records(1.5, 8, 20, 5, np.random.default_rng(0))
+    >>> instance = hardest_records(1.5, 8, 5, np.random.default_rng(0))
     >>> instance.members.shape, instance.strangers.shape, instance.entry
     ((5, 8), (200, 8), 0.5)
     """
-    p_norm = _between_lasso_and_euclid(p_norm)
-    d, n, n0 = integer("d", d, at_least=1), integer("n", n, at_least=1), integer("n0", n0, at_least=1)
-    if n0 > n:
-        raise ValueError(f"n0 must be at most n = {n}, got {n0}")
-    bias = draw_bias(d, rng)
-    rows = np.where(rng.random((n0 + strangers, d)) < 0.5 * (1.0 + bias), 1.0, -1.0)
-    return Hardest(p_norm, n, rows[:n0], rows[n0:], bias)
-
-
-def _between_lasso_and_euclid(p_norm: float) -> float:
-    return check_real("p_norm", p_norm, "in (1, 2]", lambda v: 1 < v <= 2)
-
-
-def minimiser(zbar: Array, p_norm: float) -> Array:
-    """x* of -<x, zbar> over the unit l_p ball; zbar [..., d], answer of the same shape.
-
-    For 1 < p < inf x*_j = sign(zbar_j) |zbar_j|^(q* - 1) / ||zbar||_q*^(q* - 1). Where zbar = 0 every x is one.
-
-    >>> minimiser(np.array([3.0, -4.0]), 2.0)
-    array([ 0.6, -0.8])
-    """
-    return norm_ball(norm_order("p_norm", p_norm)).extreme(-zbar)
+    bias = np.sin(np.pi * (rng.random(d) - 0.5))
+    rows = np.where(rng.random((n + _STRANGERS, d)) < 0.5 * (1.0 + bias), 1.0, -1.0)
+    return Hardest(p_norm, rows[:n], rows[n:], bias)
 
 
 def gap(x: Array, zbar: Array, p_norm: float) -> Array:
@@ -153,55 +108,42 @@ def scores(x: Array, rows: Array, bias: Array) -> Array:
     return (rows - bias) @ np.sign(x) / math.sqrt(len(bias))
 
 
-def hardest_tracing(
-    *,
-    seed: int,
-    repetitions: int = 8,
-    epsilons: Sequence[float] = EPSILONS,
-    p_norm: float = 1.5,
-    d: int = 2_000,
-    n: int = 20,
-    n0: int | None = None,
-    delta: float = 1e-6,
-) -> Tracing:
-    """Who is in the data, read off the minimiser of zbar plus noise, at each epsilon and without privacy.
+def hardest_tracing(*, seed: int, p_norm: float, d: int, delta: float) -> Tracing:
+    """Who of 20 members is in the data, read off the minimiser of zbar plus noise, at each epsilon and without privacy.
 
     Gaussian noise on zbar: sensitivity 2/n in l_q*, multiplier exact for (epsilon, delta); x is then the minimiser for
-    the noisy mean. n0: None for n. repetitions: >= 2. All epsilons share rows and noise.
+    the noisy mean. p_norm: in (1, 2]. All epsilons share rows and noise.
 
     limit: put a stranger in a member's place. "The one who scores higher was in" is right as often before as after, by
     symmetry, and a test between two neighbours under mu-GDP is right at 50:50 at most as often as Phi(mu / 2).
 
-    >>> found = hardest_tracing(seed=0, repetitions=2, epsilons=(1.0, 1000.0), d=200)
-    >>> bool(found.auc[0] < found.auc[1] <= 1.0), found.n0
+    >>> found = hardest_tracing(seed=0, p_norm=1.5, d=200, delta=1e-6)
+    >>> bool(found.auc[0] < found.auc[-1] <= 1.0), found.n
     (True, 20)
     """
-    repetitions = integer("repetitions", repetitions, at_least=2)
-    n = integer("n", n, at_least=1)
-    budgets = [Budget(positive("epsilons", epsilon), delta) for epsilon in epsilons]
-    kept = n if n0 is None else n0
-    p_norm = _between_lasso_and_euclid(p_norm)
-    noise = lp_noise("gaussian", dual_order(p_norm), d)
-    scale = 2.0 / n * noise.widening * np.array([noise.multiplier(budget) for budget in budgets])
+    p_norm = check_real("p_norm", p_norm, "in (1, 2]", lambda v: 1 < v <= 2)
+    budgets = [Budget(epsilon, delta) for epsilon in EPSILONS]
+    noise, ball = lp_noise("gaussian", dual_order(p_norm), d), norm_ball(p_norm)
+    scale = 2.0 / _MEMBERS * noise.widening * np.array([noise.multiplier(budget) for budget in budgets])
     runs = []  # repetition, exact and every epsilon
-    for repetition in range(repetitions):
+    for repetition in range(_REPETITIONS):
         rng = generator(seed, "geometry hardest", repetition)
-        instance = hardest_records(p_norm, d, n, kept, rng)
+        instance = hardest_records(p_norm, d, _MEMBERS, rng)
         noisy = instance.mean + np.append(0.0, scale)[:, None] * noise.draw([rng])
-        runs.append([_traced(x, instance) for x in (*minimiser(noisy, p_norm), np.zeros(d))])
+        runs.append([_traced(x, instance) for x in (*ball.extreme(-noisy), np.zeros(d))])
     table = np.array(runs)
     aucs, excess = table.mean(axis=0).T
     return Tracing(
-        epsilon=np.array([budget.epsilon for budget in budgets]),
+        epsilon=np.array(EPSILONS),
         limit=np.array([gaussian_attack_limit(gaussian_mu(budget)) for budget in budgets]),
         auc=aucs[1:-1],
-        auc_se=table[:, 1:-1, 0].std(axis=0, ddof=1) / math.sqrt(repetitions),
+        auc_se=table[:, 1:-1, 0].std(axis=0, ddof=1) / math.sqrt(_REPETITIONS),
         excess=excess[1:-1],
         exact=float(aucs[0]),
         signal=float(excess[-1]),
         p_norm=p_norm,
         d=d,
-        n0=kept,
+        n=_MEMBERS,
     )
 
 

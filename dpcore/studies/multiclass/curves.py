@@ -58,14 +58,13 @@ class Accuracies:
 class Excesses:
     """Mean loss of private ellipsoids on the training records against epsilon; arrays [K].
 
-    learner: "ellipsoids" or "pure". excess: over the best model of norm <= theta_norm, whose mean loss is
+    excess: over the best model of norm <= theta_norm, whose mean loss is
     `least`. bound: proved on its mean; it says nothing above `nothing`, the excess of Phi = 0. over:
     J - J*, the excess over the regularised optimum; over_bound: the mean of ||B||^2 / 2 lam, of which each release with
     noise B is proved to keep below its own. lam: of each plan, nan where there is none, and why is in `reasons`.
     """
 
     epsilon: Array
-    learner: LearnerKey
     excess: Summary
     bound: Array
     over: Summary
@@ -216,21 +215,14 @@ class _OfDraw:
     test_records: int
 
 
-def accuracy_against(
-    axis: Axis,
-    values: Sequence[float],
-    records: Records,
-    *,
-    cancelled: Callable[[], bool] = never,
-    **asked: Any,
-) -> Accuracies:
+def accuracy_against(axis: Axis, values: Sequence[float], records: Records, **asked: Any) -> Accuracies:
     """Accuracy of learners along an axis: the whole answer to an `AccuracyQuestion`, whose fields the arguments are.
 
     >>> found = accuracy_against("classes", (2, 3), Records("gaussian_classes", 200, 0), epsilon=1.0, delta=1e-5)
     >>> bool((found.learners["ellipsoids"].mean > found.chance).all())
     True
     """
-    *_, found = AccuracyQuestion(axis, tuple(values), records, **asked).snapshots(cancelled)
+    *_, found = AccuracyQuestion(axis, tuple(values), records, **asked).snapshots()
     return found
 
 
@@ -240,19 +232,17 @@ def excess_against_epsilon(
     *,
     delta: float,
     lam: float | str = "auto",
-    learner: LearnerKey = "ellipsoids",
     repetitions: int = 6,
     cancelled: Callable[[], bool] = never,
 ) -> Excesses:
-    """Excess risk of private ellipsoids along epsilon, with bounds. learner: "ellipsoids" or "pure".
+    """Excess risk of private ellipsoids along epsilon, with bounds.
 
     >>> found = excess_against_epsilon((1.0, 10.0), Records("gaussian_classes", 200, 0), delta=1e-5)
     >>> bool((found.over.mean <= found.over_bound).all() and (found.excess.mean <= found.bound).all())
     True
     """
-    one_of("learner", learner, ("ellipsoids", "pure"))
     split = records.split()
-    runs = [_runs(learner, records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
+    runs = [_runs("ellipsoids", records, Budget(e, delta), lam, repetitions, cancelled) for e in epsilons]
     spec = Spec(LOSS, split.train.n, split.train.p, 1.0, split.domain, classes=split.classes)
     risk = _least(records, spec)
     excess = np.array([found.risk for found in runs]) - risk
@@ -260,7 +250,6 @@ def excess_against_epsilon(
     missing = np.full(len(runs), np.nan)
     return Excesses(
         np.asarray(epsilons, float),
-        learner,
         measured_of(excess, missing),
         np.array([_bound(found) for found in runs]),
         measured_of(over, missing),
@@ -273,33 +262,24 @@ def excess_against_epsilon(
     )
 
 
-def accuracy_against_lam(
-    epsilons: Sequence[float],
-    records: Records,
-    *,
-    delta: float,
-    factors: Sequence[float] = FACTORS,
-    repetitions: int = 6,
-) -> Tuning:
-    """What another lam than the default would have done for private ellipsoids; 1 must be among the factors.
+def accuracy_against_lam(epsilons: Sequence[float], records: Records, *, delta: float, repetitions: int = 6) -> Tuning:
+    """What another lam than the default would have done for private ellipsoids.
 
     >>> found = accuracy_against_lam((1.0,), Records("gaussian_classes", 200, 0), delta=1e-5)
     >>> bool((found.oracle >= found.default).all())
     True
     """
-    if 1.0 not in factors:
-        raise ValueError(f"factors must hold 1, got {tuple(factors)}")
-    means = np.full((len(epsilons), len(factors)), np.nan)
+    means = np.full((len(epsilons), len(FACTORS)), np.nan)
     for i, epsilon in enumerate(epsilons):
         budget = Budget(epsilon, delta)
         default = _runs("ellipsoids", records, budget, "auto", repetitions)
         if default.reason:
             continue
-        for k, factor in enumerate(factors):
+        for k, factor in enumerate(FACTORS):
             lam = "auto" if factor == 1.0 else float(factor * default.lam)
             means[i, k] = _runs("ellipsoids", records, budget, lam, repetitions).accuracy.mean()
     chance = _largest_class(records.split().test.y)
-    return Tuning(np.asarray(epsilons, float), np.asarray(factors, float), means, chance)
+    return Tuning(np.asarray(epsilons, float), np.array(FACTORS), means, chance)
 
 
 def _at(records: Records, axis: Axis, value: float) -> Records:

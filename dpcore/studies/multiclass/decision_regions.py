@@ -65,15 +65,6 @@ class _Shown:
     chosen: Array
 
 
-@dc.dataclass(frozen=True)
-class _Plane:
-    """Where models are seen: the two columns, the axis [S] of both coordinates and their points, [S S, d]."""
-
-    columns: tuple[int, int]
-    axis: Array
-    points: Array
-
-
 _PLAIN: SharedCache[_Shown] = SharedCache(64)  # which no budget changes
 
 
@@ -112,13 +103,12 @@ def picture(records: Records, *, epsilon: float, delta: float, lam: float | str 
     axis = np.linspace(-reach, reach, _SIDE)
     points = np.zeros((_SIDE * _SIDE, train.p))
     points[:, columns] = np.stack([np.tile(axis, _SIDE), np.repeat(axis, _SIDE)], axis=1)
-    plane = _Plane(columns, axis, points)
 
     def without_privacy() -> _Shown:
         found = minimise_ellipsoids(MulticlassObjective(class_records(plan.spec, train), PLAIN_MU))
-        return _shown(restored(found.weights[0]), plane, test, R)
+        return _shown(restored(found.weights[0]), columns, points, test, R)
 
-    shown, plain = _shown(private, plane, test, R), _PLAIN.get((records,), without_privacy)
+    shown, plain = _shown(private, columns, points, test, R), _PLAIN.get((records,), without_privacy)
     return Picture(
         columns,
         axis,
@@ -136,11 +126,12 @@ def picture(records: Records, *, epsilon: float, delta: float, lam: float | str 
     )
 
 
-def _shown(matrices: Array, plane: _Plane, test: Data, R: float) -> _Shown:
+def _shown(matrices: Array, columns: tuple[int, int], points: Array, test: Data, R: float) -> _Shown:
+    """points: [S S, d], of the plane of two columns."""
     inside = _pulled_in(matrices, R)
     return _Shown(
-        _leads(_scores(inside, plane.points, R)).reshape(-1, _SIDE, _SIDE),
-        _outlines(inside, plane.columns, R),
+        _leads(_scores(inside, points, R)).reshape(-1, _SIDE, _SIDE),
+        _outlines(inside, columns, R),
         _scores(inside, np.asarray(test.X), R).argmin(axis=0),
     )
 

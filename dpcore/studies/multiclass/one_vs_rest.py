@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from ...data import ClassSplit
 from ...mechanisms import make_mechanism
 from ...mechanisms.multiclass.models import class_records, direction
 from ...mechanisms.noise.spherical import NOISES
-from ...mechanisms.plan import Plan
 from ...solvers.multiclass.objective import features
 from ...theory.erm import linear_term_excess
 from .reference_risk import mean_losses
@@ -40,7 +39,7 @@ _KNOBS: dict[str, dict[str, str]] = {
     "pure": {"noise": "gamma"},
     "answer": {"perturbed": "output"},
 }
-LEARNERS: tuple[LearnerKey, ...] = ("ellipsoids", "pure", "answer", "split", "split_answer")
+LEARNERS: tuple[LearnerKey, ...] = get_args(LearnerKey)
 
 
 @dc.dataclass(frozen=True)
@@ -95,29 +94,12 @@ def runs_of(
     one_of("learner", learner, LEARNERS)
     if integer("repetitions", repetitions, at_least=2) % 2:
         raise ValueError(f"repetitions must be even, got {repetitions}")
-    whole, truth = learner in _KNOBS, split.test.y
-    release = _ellipsoids if whole else _one_against_others
+    release = _ellipsoids if learner in _KNOBS else _one_against_others
     try:
-        found = release(learner, split, budget, lam, repetitions, seed, cancelled)
+        return release(learner, split, budget, lam, repetitions, seed, cancelled)
     except NotApplicable as error:
         nothing = np.full(repetitions, np.nan)
         return Runs(nothing, math.nan, math.nan, nothing, nothing, nothing, (), str(error))
-    accuracy = (found.scores.argmin(axis=1) == truth).mean(axis=1)
-    quiet = float((found.quiet.argmin(axis=0) == truth).mean())
-    bounds = found.plan.mechanism.bounds(found.plan) if whole else ()
-    return Runs(accuracy, quiet, float(found.plan.spec.lam), found.risk, found.over, found.each, bounds, "")
-
-
-@dc.dataclass(frozen=True)
-class _Found:
-    """scores [R, C, test records], the smallest wins; quiet [C, test records], without noise; risk, over, each [R]."""
-
-    plan: Plan
-    scores: Array
-    quiet: Array
-    risk: Array
-    over: Array
-    each: Array
 
 
 def _ellipsoids(
@@ -128,7 +110,7 @@ def _ellipsoids(
     size: int,
     seed: int,
     cancelled: Callable[[], bool],
-) -> _Found:
+) -> Runs:
     mechanism = make_mechanism("gaussian_classifier", **_KNOBS[learner])
     data, R = split.train, split.domain.R
     spec = Spec(LOSS, data.n, data.p, lam, split.domain, classes=split.classes)  # type: ignore[arg-type]
@@ -144,7 +126,10 @@ def _ellipsoids(
     if learner == "answer":
         each = np.full(size, np.nan)
     Z = features(np.asarray(split.test.X), R)
-    return _Found(plan, weights @ Z.T, quiet[0] @ Z.T, losses[1:], whole[1:] - whole[0], each)
+    accuracy, right = _right(weights @ Z.T, split), float(_right(quiet[0] @ Z.T, split))
+    return Runs(
+        accuracy, right, float(plan.spec.lam), losses[1:], whole[1:] - whole[0], each, mechanism.bounds(plan), ""
+    )
 
 
 def _one_against_others(
@@ -155,7 +140,7 @@ def _one_against_others(
     size: int,
     seed: int,
     cancelled: Callable[[], bool],
-) -> _Found:
+) -> Runs:
     answer, R = learner == "split_answer", split.domain.R
     mechanism = make_mechanism("output_gaussian" if answer else "objective_gaussian")
     Z, fresh = features(np.asarray(split.train.X), R), features(np.asarray(split.test.X), R)
@@ -175,7 +160,13 @@ def _one_against_others(
         scores.append(-thetas @ fresh.T)
         quiet.append(-prepared.theta @ fresh.T)
     nothing = np.full(size, np.nan)
-    return _Found(plan, np.stack(scores, axis=1), np.stack(quiet), nothing, nothing, nothing)
+    accuracy, right = _right(np.stack(scores, axis=1), split), float(_right(np.stack(quiet), split))
+    return Runs(accuracy, right, float(plan.spec.lam), nothing, nothing, nothing, (), "")
+
+
+def _right(scores: Array, split: ClassSplit) -> Array:
+    """Accuracy where the smallest of scores [..., C, test records] wins; [...]."""
+    return (scores.argmin(axis=-2) == split.test.y).mean(axis=-1)
 
 
 def _generators(key: str, size: int, seed: int) -> list[np.random.Generator]:

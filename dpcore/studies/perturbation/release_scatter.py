@@ -6,9 +6,8 @@ import dataclasses as dc
 
 import numpy as np
 
-from ... import data as records
 from ...core.arrays import Array
-from ...core.cache import SharedCache
+from ...core.cache import shared
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.records import Data
@@ -19,8 +18,7 @@ from ...mechanisms.gradient.gd import NoisyGD
 from ...mechanisms.plan import Plan
 from ...mechanisms.problem import Problem
 
-_SOURCE, _COLUMNS = "synthetic", 2
-_GRID = 33
+_COLUMNS, _GRID, _RELEASES = 2, 33, 50
 # Models that are meant to lie inside the window, and the steps in which it grows: a small move must not rescale it.
 _INSIDE, _STEP = 0.95, 2.0**0.25
 _SMALLEST = 1e-3
@@ -32,7 +30,7 @@ class MechanismReleases:
 
     thetas: [releases, 2]. theta_hat: [2], what it would release without noise. plan: how they were made, None where
     the mechanism does not apply, for the `reason`. path, quiet_path: [T + 1, 2], where the first release went step by
-    step, and where it would have gone without noise, where the scene asks for walks.
+    step, and where it would have gone without noise, where walks are asked for.
     """
 
     mechanism: str
@@ -59,45 +57,27 @@ class ReleaseScatter:
     excess: Array
 
 
-@dc.dataclass(frozen=True)
-class Scene:
-    """What is released: `releases` times each of the mechanisms, of a problem with two columns, at epsilon.
+@shared(128)
+def clouds(
+    mechanisms: tuple[Mechanism, ...], problem: Problem, epsilon: float, *, walks: bool = False
+) -> ReleaseScatter:
+    """50 releases of each mechanism and the landscape below them, from a cache; arrays must not be changed.
 
-    walks: also where descents go step by step, in a window that holds the way. Raises ValueError for other columns.
-    """
-
-    mechanisms: tuple[Mechanism, ...]
-    problem: Problem
-    epsilon: float
-    releases: int = 50
-    walks: bool = False
-
-    def __post_init__(self) -> None:
-        if self.problem.p != _COLUMNS:
-            raise ValueError(f"problem must have p = {_COLUMNS} columns, which are drawn, got p = {self.problem.p:,}")
-
-
-_SCATTERS: SharedCache[ReleaseScatter] = SharedCache(128)
-
-
-def clouds(scene: Scene) -> ReleaseScatter:
-    """The releases of a scene and the landscape below them, from a cache; arrays must not be changed.
+    problem: with two columns. walks: also where descents go step by step, in a window that holds the way.
+    Raises ValueError for other columns.
 
     Randomness: that of `dpcore.experiments.cell`: from (seed, mechanism key, number of the release) alone.
 
     >>> from dpcore import Problem, make_mechanism
     >>> problem = Problem("synthetic", n=200, p=2, delta=0.0, lam=0.1)
-    >>> made = clouds(Scene((make_mechanism("output_gamma"),), problem, epsilon=1.0))
+    >>> made = clouds((make_mechanism("output_gamma"),), problem, epsilon=1.0)
     >>> made.clouds[0].thetas.shape, made.excess.shape, bool(made.excess.min() >= -1e-9)
     ((50, 2), (33, 33), True)
     """
-    return records.kept_with(scene.problem.source, _SCATTERS).get(scene, lambda: _compute(scene))
-
-
-def _compute(scene: Scene) -> ReleaseScatter:
-    problem = scene.problem
+    if problem.p != _COLUMNS:
+        raise ValueError(f"problem must have p = {_COLUMNS} columns, which are drawn, got p = {problem.p:,}")
     train, best = problem.load().train, problem.reference()
-    made = tuple(_release(mechanism, scene, train) for mechanism in scene.mechanisms)
+    made = tuple(_release(mechanism, problem, epsilon, train, walks) for mechanism in mechanisms)
 
     x, y = _window(best.theta, [cloud for cloud in made if cloud.plan])
     loss = get_loss(problem.loss)
@@ -108,19 +88,19 @@ def _compute(scene: Scene) -> ReleaseScatter:
     return ReleaseScatter(made, best.theta, x, y, excess)
 
 
-def _release(mechanism: Mechanism, scene: Scene, train: Data) -> MechanismReleases:
+def _release(mechanism: Mechanism, problem: Problem, epsilon: float, train: Data, walks: bool) -> MechanismReleases:
     try:
-        plan = scene.problem.plan(mechanism, scene.epsilon)
+        plan = problem.plan(mechanism, epsilon)
     except NotApplicable as error:
         return MechanismReleases(mechanism.key, np.empty((0, _COLUMNS)), np.full(_COLUMNS, np.nan), None, str(error))
     prepared = mechanism.prepare(plan, train)
-    rngs = [generator(scene.problem.seed, mechanism.key, r) for r in range(scene.releases)]
+    rngs = [generator(problem.seed, mechanism.key, r) for r in range(_RELEASES)]
     thetas = mechanism.release_many(plan, prepared, rngs)
     if not isinstance(mechanism, NoisyGD):
         return MechanismReleases(mechanism.key, thetas, prepared.theta, plan)
-    path, quiet = mechanism.paths(plan, prepared, generator(scene.problem.seed, mechanism.key, 0))
+    path, quiet = mechanism.paths(plan, prepared, generator(problem.seed, mechanism.key, 0))
     made = MechanismReleases(mechanism.key, thetas, quiet[schedule_of(plan).first :].mean(axis=0), plan)
-    return dc.replace(made, path=path, quiet_path=quiet) if scene.walks else made
+    return dc.replace(made, path=path, quiet_path=quiet) if walks else made
 
 
 def _window(best: Array, shown: list[MechanismReleases]) -> tuple[Array, Array]:

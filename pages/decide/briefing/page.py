@@ -13,7 +13,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from dpcore.figures.decide.briefing import lost_on_wall, worth_on_wall
+from dpcore.figures.decide import lost_on_wall, worth_on_wall
 from dpcore.figures.icon_array import icons_svg
 from dpcore.figures.style import FAMILIES, GRID
 from pages.decide.briefing import words

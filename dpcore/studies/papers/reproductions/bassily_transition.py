@@ -167,7 +167,7 @@ def _beyond_two(found: Transition) -> Claim:
     n, excess = found.few_columns, found.beyond
     kept, told = bool((excess <= found.beyond_bound).all()), []
     for k, p_norm in enumerate(found.few_orders):
-        rows = [table_1.table_row(float(p_norm), int(d), PEOPLE, _EPSILON, _DELTA).upper.value for d in n]
+        rows = [table_1.table_row(float(p_norm), int(d), PEOPLE, _EPSILON, _DELTA).value for d in n]
         name, growth = excess_by_norm.order_text(float(p_norm)), _growth(excess[:, k])
         told.append(f"p = {name}: {growth:.1f} times (rate {rows[-1] / rows[0]:.1f})")
     more = bool((np.diff(excess[-1]) > 0.0).all())

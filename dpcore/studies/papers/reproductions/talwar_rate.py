@@ -6,7 +6,7 @@ import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
 from ...sparsity.l1.curves import against_n, against_p
-from ...sparsity.l1.data import stored_columns
+from ...sparsity.l1.data import Setting, stored_columns
 from .base import Claim, Outcome, Reproduction
 from .charts import Exponents
 
@@ -81,19 +81,13 @@ def rates(
     epsilon: float = 1.0,
 ) -> Rates:
     """Run k draws records and noise anew, from seed + k. runs: >= 2. p: columns against n; n: people against p."""
-    shared: Any = {
-        "epsilon": epsilon,
-        "delta": _DELTA,
-        "radius": 1.0,
-        "accounting": "tight",
-        "repetitions": _REPETITIONS,
-    }
     curves: dict[str, list[Array]] = {name: [] for name in (HARD, HARD_BOUND, FEW, BOUND)}
     columns, whole, bounded = [], [], True
     for k in range(integer("runs", runs, at_least=2)):
-        default = against_n(p=p, T="auto", seed=seed + k, ns=ns, **shared)
-        tuned = against_n(p=p, T="bound", seed=seed + k, ns=ns, **shared)
-        wide = against_p(n=n, T="auto", seed=seed + k, ps=ps, **shared)
+        setting = Setting(epsilon, _DELTA, radius=1.0, accounting="tight", seed=seed + k, repetitions=_REPETITIONS)
+        default = against_n(setting, p=p, T="auto", ns=ns)
+        tuned = against_n(setting, p=p, T="bound", ns=ns)
+        wide = against_p(setting, n=n, T="auto", ps=ps)
         for found in (default, tuned):
             bounded &= bool((np.fmax(found.private.measured.mean, found.hardest) <= found.private.bound).all())
         bounded &= bool((wide.private.measured.mean <= wide.private.bound).all())

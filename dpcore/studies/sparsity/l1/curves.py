@@ -1,4 +1,4 @@
-"""Excess risk of private Frank-Wolfe on the L1 ball: against its steps T, the people n and the columns p.
+"""Excess risk of private Frank-Wolfe on the L1 ball: against its steps T, the people n and the columns p; and one run.
 
 All curves share their randomness: repetition r of a mechanism draws the same uniforms for every point.
 """
@@ -11,22 +11,22 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....core.arrays import Array
 from ....core.cache import shared
 from ....core.cancel import never
 from ....core.privacy import Budget, NotApplicable
-from ....core.rng import generator
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms.frank_wolfe.convex_set import FrankWolfeGeneral, noisy_models
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....mechanisms.frank_wolfe.step_count import terrain
-from ....mechanisms.frank_wolfe.vertex_runs import polytope_models
+from ....mechanisms.frank_wolfe.vertex_runs import descend, polytope_models
 from ....mechanisms.plan import Plan
 from ....solvers.frank_wolfe import vertices as fw
 from ....theory import frank_wolfe as theory
 from ....theory import lower_bounds
-from .data import Instance, SpreadRisk, instances, sampling_term, spreads, stored_columns
+from .data import Instance, Setting, SpreadRisk, instances, sampling_term, spreads, stored_columns, truth
 
 TS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 NS = (200, 300, 500, 700, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 70_000, 100_000)
@@ -104,32 +104,48 @@ class AgainstP:
     repetitions: int
 
 
+@dc.dataclass(frozen=True)
+class Path:
+    """The vertices of one run, and the model that they make.
+
+    columns, signs: [T - 1], vertex t is sign * e_column; columns from `stored` on are zero in every record. truth:
+    [stored]. share: [T - 1], how much of theta_T each vertex makes up. excess: of theta_T.
+    """
+
+    plan: Plan
+    columns: NDArray[np.int64]
+    signs: Array
+    share: Array
+    truth: Array
+    excess: float
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Which vertices are features that matter, with their sign; [T - 1]."""
+        stored = self.columns < len(self.truth)
+        there = np.where(stored, self.truth[np.minimum(self.columns, len(self.truth) - 1)], 0.0)
+        return there * self.signs > 0
+
+    @property
+    def found(self) -> int:
+        """How many features that matter were chosen at least once, with their sign."""
+        return len(set(self.columns[self.right].tolist()))
+
+
 @shared(64)
 def against_T(
-    *,
-    n: int,
-    p: int,
-    epsilon: float,
-    delta: float,
-    radius: float,
-    accounting: str,
-    seed: int,
-    repetitions: int,
-    Ts: Sequence[int] = TS,
-    cancelled: Callable[[], bool] = never,
+    setting: Setting, *, n: int, p: int, Ts: Sequence[int] = TS, cancelled: Callable[[], bool] = never
 ) -> AgainstT:
     """The U-shape over T: few steps do not arrive, many are drowned in noise.
 
     Ts: increasing, >= 2. cancelled: as for `against_n`. Arrays must not be changed.
     """
-    (here,) = instances((n,), p, stored_columns(n, p), radius, seed)
-    budget = Budget(epsilon, delta)
-    points = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for T in Ts]
-    private = _curve(points, seed, repetitions, cancelled)
+    here = setting.instance(n, p)
+    private = _curve([(here, _plan(setting, T, here)) for T in Ts], setting, cancelled)
     land, start = terrain(here.spec, from_zero=True), np.zeros(here.stored)
-    plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=radius, signed=True, start=start) - here.best
+    plain = fw.frank_wolfe_risks(here.risk, Ts[-1], size=setting.radius, signed=True, start=start) - here.best
     steps = np.arange(1.0, Ts[-1] + 1.0)
-    auto, tuned = (_plan(FrankWolfePolytope(accounting, T), here, budget) for T in ("auto", "bound"))
+    auto, tuned = (_plan(setting, T, here) for T in ("auto", "bound"))
     return AgainstT(
         T=np.array(Ts, float),
         private=private,
@@ -139,34 +155,24 @@ def against_T(
         auto=_T(auto),
         tuned=_T(tuned),
         stored=here.stored,
-        accounting=accounting,
-        repetitions=repetitions,
+        accounting=setting.accounting,
+        repetitions=setting.repetitions,
     )
 
 
 @shared(32)
 def against_n(
-    *,
-    p: int,
-    epsilon: float,
-    delta: float,
-    radius: float,
-    accounting: str,
-    T: int | str,
-    seed: int,
-    repetitions: int,
-    ns: Sequence[int] = NS,
-    cancelled: Callable[[], bool] = never,
+    setting: Setting, *, p: int, T: int | str, ns: Sequence[int] = NS, cancelled: Callable[[], bool] = never
 ) -> AgainstN:
     """How the excess falls with n: on records where few features matter, on hard ones, and by the bounds.
 
     cancelled: asked now and then; when it says yes, CancelledError is raised.
     """
-    stored, budget = stored_columns(ns[-1], p), Budget(epsilon, delta)
-    made = instances(ns, p, stored, radius, seed)
-    points = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for here in made]
-    private = _curve(points, seed, repetitions, cancelled)
-    hardest = _hardest(points, seed, repetitions, cancelled)
+    stored, budget = stored_columns(ns[-1], p), setting.budget
+    made = instances(ns, p, stored, setting.radius, setting.seed)
+    points = [(here, _plan(setting, T, here)) for here in made]
+    private = _curve(points, setting, cancelled)
+    hardest = _hardest(points, setting, cancelled)
     lands = [terrain(here.spec, from_zero=True) for here in made]
     packing = [max((b.value for b in lower_bounds.packing(here.spec, budget)), default=math.nan) for here in made]
     sampling = [sampling_term(here.spec, land.extent) for here, land in zip(made, lands, strict=True)]
@@ -177,13 +183,13 @@ def against_n(
         nothing=np.array([here.nothing - here.best for here in made]),
         packing=np.array(packing),
         sampling=np.array(sampling),
-        free=free_from(made[-1], budget, accounting),
+        free=free_from(made[-1], budget, setting.accounting),
         stored=stored,
-        repetitions=repetitions,
+        repetitions=setting.repetitions,
     )
 
 
-def free_from(here: Instance, budget: Budget, accounting: str = "tight") -> float:
+def free_from(here: Instance, budget: Budget, accounting: str) -> float:
     """The n at which the private bound, tuned in T, falls under `sampling_term`: n^(-2/3) against n^(-1/2).
 
     nan where the accounting has no guarantee. Only n of the instance does not matter.
@@ -199,38 +205,54 @@ def free_from(here: Instance, budget: Budget, accounting: str = "tight") -> floa
 
 @shared(32)
 def against_p(
-    *,
-    n: int,
-    epsilon: float,
-    delta: float,
-    radius: float,
-    accounting: str,
-    T: int | str,
-    seed: int,
-    repetitions: int,
-    ps: Sequence[int] = PS,
-    cancelled: Callable[[], bool] = never,
+    setting: Setting, *, n: int, T: int | str, ps: Sequence[int] = PS, cancelled: Callable[[], bool] = never
 ) -> AgainstP:
     """What columns cost: one noisy vertex a step, beside noise in every coordinate of the gradient.
 
     cancelled: as for `against_n`.
     """
-    budget = Budget(epsilon, delta)
-    made = [instances((n,), p, stored_columns(n, p), radius, seed)[0] for p in ps]
-    vertices = [(here, _plan(FrankWolfePolytope(accounting, T), here, budget)) for here in made]
-    whole = [(here, _plan(FrankWolfeGeneral(T=T), here, budget)) for here in made]
+    made = [setting.instance(n, p) for p in ps]
+    vertices = [(here, _plan(setting, T, here)) for here in made]
+    whole = [(here, _plan_or_reason(FrankWolfeGeneral(T=T), here, setting.budget)) for here in made]
     return AgainstP(
         p=np.array(ps, float),
-        private=_curve(vertices, seed, repetitions, cancelled),
-        whole=_curve(whole, seed, repetitions, cancelled),
+        private=_curve(vertices, setting, cancelled),
+        whole=_curve(whole, setting, cancelled),
         nothing=np.array([here.nothing - here.best for here in made]),
         stored=np.array([here.stored for here in made], float),
-        repetitions=repetitions,
+        repetitions=setting.repetitions,
     )
 
 
-def _plan(mechanism: FrankWolfePolytope | FrankWolfeGeneral, here: Instance, budget: Budget) -> Plan | str:
-    """The plan, or why there is none."""
+@shared(64)
+def path(setting: Setting, *, n: int, p: int, T: int | str) -> Path:
+    """The first run of `against_T` at this T. Raises NotApplicable where there is no plan.
+
+    >>> setting = Setting(epsilon=1.0, delta=1e-6, radius=1.0, accounting="tight", seed=7)
+    >>> walked = path(setting, n=5_000, p=64, T=12)
+    >>> len(walked.columns), bool(walked.share.sum() < 1.0)
+    (11, True)
+    """
+    here = setting.instance(n, p)
+    plan = FrankWolfePolytope(setting.accounting, T).calibrate(here.spec, setting.budget)
+    runs, chosen = descend([plan], here.risk, setting.generators(plan.mechanism.key)[:1])
+    theta = fw.models(chosen, runs, setting.radius, np.zeros(here.stored), here.stored)[0]
+    ends = runs[0].T * (runs[0].T + 1.0)
+    return Path(
+        plan,
+        chosen.columns[0],
+        chosen.signs[0],
+        share=np.arange(4.0, 2.0 * runs[0].T + 2.0, 2.0) / ends,
+        truth=truth(here.stored, setting.seed),
+        excess=float(here.risk.values(theta)) - here.best,
+    )
+
+
+def _plan(setting: Setting, T: int | str, here: Instance) -> Plan | str:
+    return _plan_or_reason(FrankWolfePolytope(setting.accounting, T), here, setting.budget)
+
+
+def _plan_or_reason(mechanism: FrankWolfePolytope | FrankWolfeGeneral, here: Instance, budget: Budget) -> Plan | str:
     try:
         return mechanism.calibrate(here.spec, budget)
     except NotApplicable as error:
@@ -242,13 +264,10 @@ def _T(plan: Plan | str) -> int:
 
 
 def _curve(
-    points: Sequence[tuple[Instance, Plan | str]],
-    seed: int,
-    repetitions: int,
-    cancelled: Callable[[], bool],
+    points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Callable[[], bool]
 ) -> ExcessCurve:
     """Points on one instance advance together."""
-    draws = np.full((len(points), repetitions), np.nan)
+    draws = np.full((len(points), setting.repetitions), np.nan)
     bound, spent = np.full(len(points), np.nan), np.full(len(points), np.nan)
     groups: dict[int, list[int]] = {}
     for k, (here, plan) in enumerate(points):
@@ -261,28 +280,19 @@ def _curve(
             raise CancelledError
         here = points[ks[0]][0]
         plans = [plan for plan in (points[k][1] for k in ks) if isinstance(plan, Plan)]
-        thetas = private_models(here.risk, plans, seed, repetitions, cancelled)
+        # They differ in T and noise only.
+        models = noisy_models if isinstance(plans[0].mechanism, FrankWolfeGeneral) else polytope_models
+        thetas = models(here.risk, plans, setting.generators(plans[0].mechanism.key), cancelled=cancelled)
         draws[ks] = here.risk.values(thetas) - here.best
     T = np.array([_T(plan) or math.nan for _, plan in points], float)
     reasons = tuple("" if isinstance(plan, Plan) else plan for _, plan in points)
     return ExcessCurve(measured_of(draws, np.full(len(points), np.nan)), T, bound, spent, reasons)
 
 
-def private_models(
-    risk: fw.Quadratic, plans: Sequence[Plan], seed: int, repetitions: int, cancelled: Callable[[], bool]
-) -> Array:
-    """Releases of plans that differ in T and noise only, [len(plans), repetitions, r]."""
-    rngs = _generators(plans[0], seed, repetitions)
-    models = noisy_models if isinstance(plans[0].mechanism, FrankWolfeGeneral) else polytope_models
-    return models(risk, plans, rngs, cancelled=cancelled)
-
-
-def _hardest(
-    points: Sequence[tuple[Instance, Plan | str]], seed: int, repetitions: int, cancelled: Callable[[], bool]
-) -> Array:
+def _hardest(points: Sequence[tuple[Instance, Plan | str]], setting: Setting, cancelled: Callable[[], bool]) -> Array:
     """The largest mean excess over several shares of agreeing rows, for each n; nan where there is none."""
     columns = 1 << (min(points[0][0].p, _MOST_HARD_COLUMNS).bit_length() - 1)
-    radius, found = points[0][0].radius, np.full(len(points), np.nan)
+    found = np.full(len(points), np.nan)
     made = [
         (k, plan, spread)
         for k, (here, plan) in enumerate(points)
@@ -292,15 +302,11 @@ def _hardest(
     if not made:
         return found
     made.sort(key=lambda one: -one[1].steps)
-    shares = np.repeat([spread.agreeing / spread.n for _, _, spread in made], repetitions)
+    shares = np.repeat([spread.agreeing / spread.n for _, _, spread in made], setting.repetitions)
     risk = SpreadRisk(shares, columns)
-    plans, rngs = [plan for _, plan, _ in made], _generators(made[0][1], seed, repetitions)
+    plans, rngs = [plan for _, plan, _ in made], setting.generators(made[0][1].mechanism.key)
     thetas = polytope_models(risk, plans, rngs, cancelled=cancelled)
-    risks = risk.values(thetas.reshape(-1, columns)).reshape(len(made), repetitions).mean(axis=1)
+    risks = risk.values(thetas.reshape(-1, columns)).reshape(len(made), setting.repetitions).mean(axis=1)
     for (k, _, spread), mean in zip(made, risks, strict=True):
-        found[k] = np.fmax(found[k], mean - spread.best(radius))
+        found[k] = np.fmax(found[k], mean - spread.best(setting.radius))
     return found
-
-
-def _generators(plan: Plan, seed: int, repetitions: int) -> list[np.random.Generator]:
-    return [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from .... import data as records
 from ....core.arrays import Array
 from ....core.cache import SharedCache, shared
+from ....core.privacy import Budget
+from ....core.rng import generator
 from ....core.sets import L1Ball
 from ....core.specification import Domain, Spec
 from ....core.validation import integer
@@ -25,6 +27,32 @@ LOSS = "squared"
 MAX_COLUMNS, MAX_FILLED = 512, 25_600_000
 
 _BEST: SharedCache[float] = SharedCache(256)
+
+
+@dc.dataclass(frozen=True)
+class Setting:
+    """What all curves share: the budget, the size of the ball, the noise of a choice, and the chance.
+
+    accounting: as of `FrankWolfePolytope`. repetitions: runs behind each mean.
+    """
+
+    epsilon: float
+    delta: float
+    radius: float
+    accounting: str
+    seed: int
+    repetitions: int = 16
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(self.epsilon, self.delta)
+
+    def instance(self, n: int, p: int) -> Instance:
+        return instances((n,), p, stored_columns(n, p), self.radius, self.seed)[0]
+
+    def generators(self, key: str) -> list[np.random.Generator]:
+        """Of the runs of a mechanism."""
+        return [generator(self.seed, key, r) for r in range(self.repetitions)]
 
 
 @dc.dataclass(frozen=True)

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import bisect
 import dataclasses as dc
-import itertools
 import math
 import sys
-from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -27,19 +25,17 @@ from ....core.privacy import Budget
 from ....core.records import Data
 from ....core.rng import generator
 from ....core.specification import Domain, Spec
-from ....core.validation import check_real, integer, positive
 from ....experiments.summary import auc
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from ....solvers import minimise_on_set
 from ....solvers.frank_wolfe import vertices as fw
 
-USERS, COLUMNS = 8, 512
+USERS = 8
 EPSILONS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 _STRANGERS = 100
 _CONSTANT_SHARE = 0.25
-_MAX_COLUMNS = 1_024
-# Theorem 3.1's: the smallest loss that a private model can have, over tau w, and the share of signs that it names.
-_KAPPA = 1.1
+# Theorem 3.1's: the smallest loss that a private model can have, over tau w, and tau.
+_KAPPA, _TAU = 1.1, 0.001
 _GAP = 1e-10
 
 
@@ -85,54 +81,36 @@ class Tracing:
 
 
 class Size(NamedTuple):
-    """How large Theorem 3.1 is: users w of a code for m, columns p, records n, and the excess risk that it proves."""
+    """How large Theorem 3.1 is: a code of m / ln m users, columns p, records n, and the excess risk that it proves."""
 
     m: int
-    w: float
     p: int
     n: int
     excess: float
 
 
 @shared(16)
-def tracing(
-    *,
-    seed: int,
-    repetitions: int = 6,
-    epsilons: Sequence[float] = EPSILONS,
-    w: int = USERS,
-    p: int = COLUMNS,
-    T: int | None = None,
-) -> Tracing:
+def tracing(*, seed: int, p: int, repetitions: int) -> Tracing:
     """Private Frank-Wolfe on fingerprinting codes, and how well members are told from strangers by what it releases.
 
-    Records: those of `records_of_code`, n = w + p; squared loss on the L1 ball of size 1, delta = 1 / n^2.
-    epsilons: increasing. w: users, >= 2. p: columns, a power of 2 from 8 to 1,024. repetitions: >= 2. T: theta_T is
-    released; None for p, so that a model can name nearly every column at every epsilon. Arrays must not
-    be changed. Raises ValueError for other values.
+    Records: those of `records_of_code` for 8 users, n = 8 + p; squared loss on the L1 ball of size 1,
+    delta = 1 / n^2. p: columns, a power of 2 from 8 on; theta_p is released, so that a model can name nearly every
+    column at every epsilon. Arrays must not be changed.
 
     Source: Talwar, Thakurta and Zhang 2015, Section 3; code after Tardos 2008.
 
-    >>> found = tracing(seed=0, repetitions=2, epsilons=(1.0, 1000.0), w=4, p=64)
-    >>> bool(found.excess[1] < found.excess[0]), found.n
-    (True, 68)
+    >>> found = tracing(seed=0, p=64, repetitions=2)
+    >>> bool(found.excess[-1] < found.excess[0]), found.n
+    (True, 72)
     """
-    w, p = integer("w", w, at_least=2), integer("p", p, at_least=8)
-    if p & (p - 1) or p > _MAX_COLUMNS:
-        raise ValueError(f"p must be a power of 2 and at most {_MAX_COLUMNS:,}, got {p}")
-    repetitions = integer("repetitions", repetitions, at_least=2)
-    grid = tuple(positive("epsilons", epsilon) for epsilon in epsilons)
-    if not grid or any(low >= high for low, high in itertools.pairwise(grid)):
-        raise ValueError(f"epsilons must be increasing and at least one, got {grid}")
-    T = integer("T", p if T is None else T, at_least=2)
-    n = w + p
+    n = USERS + p
     spec = Spec("squared", n=n, p=p, domain=Domain(q=math.inf), radius=1.0, set="l1_ball")
-    mechanism, delta = FrankWolfePolytope(T=T), float(n) ** -2
-    plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in grid]
+    mechanism, delta = FrankWolfePolytope(T=p), float(n) ** -2
+    plans = [mechanism.calibrate(spec, Budget(epsilon, delta)) for epsilon in EPSILONS]
     runs = []  # repetition, epsilon, run
     exact, nothing = [], []
     for repetition in range(repetitions):
-        code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
+        code = fingerprinting_code(USERS, p, _STRANGERS, generator(seed, "fingerprints", repetition))
         data = records_of_code(code)
         risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
         best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
@@ -141,10 +119,10 @@ def tracing(
         runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
         exact.append(_traced(best.theta, code, risk, best.risk))
         nothing.append(risk.constant - best.risk)
-    table = np.moveaxis(np.array(runs), 0, 1).reshape(len(grid), -1, 3)
+    table = np.moveaxis(np.array(runs), 0, 1).reshape(len(EPSILONS), -1, 3)
     aucs, agreement, excess = (table[:, :, k].mean(axis=1) for k in range(3))
     return Tracing(
-        epsilon=np.array(grid),
+        epsilon=np.array(EPSILONS),
         limit=np.array([mechanism.attack_limit(plan) for plan in plans]),
         every_auc=table[:, :, 0],
         auc=aucs,
@@ -152,7 +130,7 @@ def tracing(
         excess=excess,
         exact=float(np.mean(exact, axis=0)[0]),
         nothing=float(np.mean(nothing)),
-        w=w,
+        w=USERS,
         n=n,
     )
 
@@ -193,23 +171,21 @@ def scores(theta: Array, rows: Array, bias: Array) -> Array:
     return standard @ np.sign(theta[coded]) / math.sqrt(len(coded))
 
 
-def literal_size(tau: float = 0.001) -> Size:
+def literal_size() -> Size:
     """The smallest size at which Theorem 3.1 can be built, and what it then proves; real numbers rounded up.
 
     k = tau w p records with orthogonal columns need k >= p, so w = m / ln m >= 1 / tau. p = m^2 / tau columns,
-    n = w + k records. By the proof the excess is at least c w / n with 3 c = (1.1 - 1 - 4 tau) tau; 0 where that is
-    negative. tau: in (0, 1/3), the paper has 1/1000.
+    n = w + k records. By the proof the excess is at least c w / n with 3 c = (1.1 - 1 - 4 tau) tau.
 
     >>> size = literal_size()
     >>> size.m, f"{size.p:.2g} columns", f"{size.n:.2g} records"
     (9119, '8.3e+10 columns', '8.3e+10 records')
     """
-    tau = check_real("tau", tau, "in (0, 1/3)", lambda v: 0 < 3 * v < 1)
     # m / ln m rises from m = e.
-    m = bisect.bisect_left(range(sys.maxsize), 0.0, lo=3, key=lambda m: m - math.log(m) / tau)
-    w, p = m / math.log(m), math.ceil(m**2 / tau)
-    n = math.ceil(w + tau * w * p)
-    return Size(m, w, p, n, max(0.0, (_KAPPA - 1.0 - 4.0 * tau) * tau / 3.0) * w / n)
+    m = bisect.bisect_left(range(sys.maxsize), 0.0, lo=3, key=lambda m: m - math.log(m) / _TAU)
+    w, p = m / math.log(m), math.ceil(m**2 / _TAU)
+    n = math.ceil(w + _TAU * w * p)
+    return Size(m, p, n, (_KAPPA - 1.0 - 4.0 * _TAU) * _TAU / 3.0 * w / n)
 
 
 def _traced(theta: Array, code: Code, risk: fw.Quadratic, least: float) -> tuple[float, float, float]:

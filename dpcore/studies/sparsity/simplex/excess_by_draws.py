@@ -112,16 +112,13 @@ def valley(
     integer("repetitions", repetitions, at_least=2)
     budget, stored = Budget(epsilon, delta), stored_columns(n, p)
     spec = spec_of(loss, split_of(n, p, stored, seed), lam)
-    plans: list[Plan | None] = []
-    reasons: list[str] = []
-    for m in ms:
-        plan, reason = _calibrated(SimplexSampling(m=m), spec, budget)
-        plans.append(plan)
-        reasons.append(reason)
+    plans = [_plan(SimplexSampling(m=m), spec, budget) for m in ms]
     lams, eta, spent, sampling, bias, stability = np.array(
-        [[math.nan] * 6 if plan is None else _terms(plan) for plan in plans]
+        [[math.nan] * 6 if isinstance(plan, str) else _terms(plan) for plan in plans]
     ).T
-    draws = tuple((m, None if plan is None else float(plan.spec.lam)) for m, plan in zip(ms, plans, strict=True))
+    draws = tuple(
+        (m, None if isinstance(plan, str) else float(plan.spec.lam)) for m, plan in zip(ms, plans, strict=True)
+    )
     training, fresh, failures = _measure(n, p, stored, loss, seed, repetitions, draws, cancelled)
     return Valley(
         m=np.array(ms, float),
@@ -131,10 +128,10 @@ def valley(
         sampling=sampling,
         bias=bias,
         stability=stability,
-        affordable=np.array([plan is not None and plan.spent <= budget for plan in plans]),
+        affordable=np.array([isinstance(plan, Plan) and plan.spent <= budget for plan in plans]),
         training=training,
         fresh=fresh,
-        reasons=tuple(reason or failure for reason, failure in zip(reasons, failures, strict=True)),
+        reasons=tuple(plan if isinstance(plan, str) else why for plan, why in zip(plans, failures, strict=True)),
         lam_is_free=isinstance(lam, str),
         stored=stored,
         p=p,
@@ -143,11 +140,12 @@ def valley(
     )
 
 
-def _calibrated(mechanism: SimplexSampling, spec: Spec, budget: Budget) -> tuple[Plan | None, str]:
+def _plan(mechanism: SimplexSampling, spec: Spec, budget: Budget) -> Plan | str:
+    """The plan, or why there is none."""
     try:
-        return mechanism.calibrate(spec, budget), ""
+        return mechanism.calibrate(spec, budget)
     except ValueError as error:  # NotApplicable, or a rule for lam that finds none
-        return None, str(error)
+        return str(error)
 
 
 def _terms(plan: Plan) -> list[float]:

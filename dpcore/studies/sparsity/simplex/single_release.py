@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -18,26 +18,29 @@ from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sa
 from .data import spec_of, split_of, stored_columns
 
 
+class Group(NamedTuple):
+    """Several columns together, with their shares of 1."""
+
+    columns: int
+    weight: float
+    drawn: float
+
+
 @dc.dataclass(frozen=True)
 class Support:
     """One release beside the model that it was drawn from and the truth behind the labels.
 
     columns: [k], the columns with the largest of the three, by their truth, then by their weight. truth, weights,
-    drawn: [k], shares of 1. other_columns, other_weight, other_drawn: filled columns that are not listed, all together;
-    idle_columns, idle_weight, idle_drawn: those that are zero in every record. distinct: how many columns the draws
-    name. plan: of the release, with m = plan.steps draws.
+    drawn: [k], shares of 1. others: filled columns that are not listed; idle: those that are zero in every record.
+    distinct: how many columns the draws name. plan: of the release, with m = plan.steps draws.
     """
 
     columns: np.ndarray
     truth: Array
     weights: Array
     drawn: Array
-    other_columns: int
-    other_weight: float
-    other_drawn: float
-    idle_columns: int
-    idle_weight: float
-    idle_drawn: float
+    others: Group
+    idle: Group
     distinct: int
     plan: Plan
 
@@ -65,7 +68,7 @@ def support(
     Raises NotApplicable where no release exists, ValueError and Unconverged like `dpcore.solve`.
 
     >>> seen = support(n=500, p=16, epsilon=1.0, delta=1e-6, loss="huber", lam="auto", m=5, seed=0)
-    >>> bool(abs(seen.drawn.sum() + seen.other_drawn - 1.0) < 1e-12), seen.distinct <= 5, seen.bits
+    >>> bool(abs(seen.drawn.sum() + seen.others.drawn - 1.0) < 1e-12), seen.distinct <= 5, seen.bits
     (True, True, 20.0)
     """
     mechanism, split = SimplexSampling(m=m), split_of(n, p, stored_columns(n, p), seed)
@@ -85,12 +88,8 @@ def support(
         truth=truth[order],
         weights=weights[order],
         drawn=drawn[order],
-        other_columns=len(left),
-        other_weight=float(weights[left].sum()),
-        other_drawn=float(drawn[left].sum()),
-        idle_columns=idle,
-        idle_weight=idle * math.exp(prepared.log_idle) if idle else 0.0,
-        idle_drawn=unnamed / plan.steps,
+        others=Group(len(left), float(weights[left].sum()), float(drawn[left].sum())),
+        idle=Group(idle, idle * math.exp(prepared.log_idle) if idle else 0.0, unnamed / plan.steps),
         distinct=int(np.count_nonzero(drawn)) + named,
         plan=plan,
     )

@@ -1,6 +1,6 @@
 """Streams of cost vectors to play against: what the costs of T steps are, chosen beforehand or by looking at weights.
 
-Every cost is -R or R. An adversary may know everything but the arms that are drawn.
+Every cost is -1 or 1. An adversary may know everything but the arms that are drawn.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.arrays import Array
+from ....core.facts import facts_beside
 from ....core.validation import integer, one_of, positive
 
 _LARGEST_TABLE = 50_000_000
-# Out of 256: a fair coin, and how often the better arm costs -R.
+# Out of 256: a fair coin, and how often the better arm costs -1.
 _FAIR, _GOOD = 128, 192
 _SHARES = (8, 4, 2, 1)  # the favourite changes after T/8, T/4 and T/2
 
@@ -26,7 +27,7 @@ Lucky = NDArray[np.bool_]
 
 @dc.dataclass(frozen=True)
 class Adversary:
-    """label: for pickers. sentence: what it does. lucky: where its costs are -R, shape [T, p].
+    """label: for pickers. sentence: what it does. lucky: where its costs are -1, shape [T, p].
 
     `lucky` is given T, p, the learner's lam of a sum and a generator.
     """
@@ -36,8 +37,8 @@ class Adversary:
     lucky: Callable[[int, int, float, np.random.Generator], Lucky]
 
 
-def stream(key: str, *, steps: int, p: int, R: float = 1.0, seed: int = 0, lam: float = 1.0) -> Array:
-    """The costs of `steps` steps, shape [steps, p], each -R or R.
+def stream(key: str, *, steps: int, p: int, seed: int = 0, lam: float = 1.0) -> Array:
+    """The costs of `steps` steps, shape [steps, p], each -1 or 1.
 
     key: of `ADVERSARIES`. lam: the learner's, of the average over the steps (the adaptive one plays against it; the
     others do not look). p: with steps p <= 5e7. Costs of "random", "counterexample" and, for the same steps lam, of
@@ -45,37 +46,37 @@ def stream(key: str, *, steps: int, p: int, R: float = 1.0, seed: int = 0, lam: 
 
     Randomness: from (seed, key); "adaptive" and "counterexample" use none.
 
-    >>> stream("counterexample", steps=2, p=3, R=0.5).tolist()
-    [[-0.5, 0.5, 0.5], [-0.5, 0.5, 0.5]]
+    >>> stream("counterexample", steps=2, p=3).tolist()
+    [[-1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]
     """
     adversary = ADVERSARIES[one_of("adversary", key, ADVERSARIES)]
-    steps, p, R = integer("steps", steps, at_least=1), integer("p", p, at_least=1), positive("R", R)
+    steps, p = integer("steps", steps, at_least=1), integer("p", p, at_least=1)
     seed, lam = integer("seed", seed, at_least=0), positive("lam", lam)
     if steps * p > _LARGEST_TABLE:
         raise ValueError(f"steps * p must be at most {_LARGEST_TABLE:,} in a stream, got {steps * p:,}")
     rng = np.random.default_rng([seed, zlib.crc32(key.encode())])
-    costs: Array = np.multiply(adversary.lucky(steps, p, steps * lam / R, rng), -2.0 * R)
-    costs += R  # exact, and several times as fast as a choice between the two
+    costs: Array = np.multiply(adversary.lucky(steps, p, steps * lam, rng), -2.0)
+    costs += 1.0  # exact, and several times as fast as a choice between the two
     return costs
 
 
-def counterexample_regret(steps: int, p: int, lam_sum: float, R: float = 1.0) -> float:
-    """The learner's expected regret on (-R, R, ..., R) in every step; no table, so p may be a million and more.
+def counterexample_regret(steps: int, p: int, lam_sum: float) -> float:
+    """The learner's expected regret on (-1, 1, ..., 1) in every step; no table, so p may be a million and more.
 
-    2 R sum_{t < steps} (1 - w_t) with the first arm's weight w_t = 1 / (1 + (p - 1) e^{-2 R t / lam_sum}). It tends to
-    lam_sum ln p + R (1 - 1/p) for many steps and small R / lam_sum. steps: at most 5e7. lam_sum: lam of the sum.
+    2 sum_{t < steps} (1 - w_t) with the first arm's weight w_t = 1 / (1 + (p - 1) e^{-2 t / lam_sum}). It tends to
+    lam_sum ln p + 1 - 1/p for many steps and small 1 / lam_sum. steps: at most 5e7. lam_sum: lam of the sum.
 
     >>> round(counterexample_regret(100_000, 10, 1000.0) / (1000.0 * math.log(10)), 3)
     1.0
     """
     steps, p = integer("steps", steps, at_least=1), integer("p", p, at_least=1)
-    lam_sum, R = positive("lam_sum", lam_sum), positive("R", R)
+    lam_sum = positive("lam_sum", lam_sum)
     if steps > _LARGEST_TABLE:
         raise ValueError(f"steps must be at most {_LARGEST_TABLE:,}, got {steps:,}")
     if p == 1:
         return 0.0
-    others = math.log(p - 1) - (2.0 * R / lam_sum) * np.arange(steps)
-    return float(2.0 * R * np.exp(-np.logaddexp(0.0, -others)).sum())
+    others = math.log(p - 1) - (2.0 / lam_sum) * np.arange(steps)
+    return float(2.0 * np.exp(-np.logaddexp(0.0, -others)).sum())
 
 
 def _random(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
@@ -85,7 +86,7 @@ def _random(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
 
 
 def _drifting(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
-    """The chance of -R is 1/2 + cos(pi (t / T - j / p)) / 4: the best arm wanders over all of them once."""
+    """The chance of -1 is 1/2 + cos(pi (t / T - j / p)) / 4: the best arm wanders over all of them once."""
     times, arms = (np.pi * (np.arange(count) + 0.5) / count for count in (T, p))
     wave = np.outer(np.cos(times), np.cos(arms)) + np.outer(np.sin(times), np.sin(arms))
     return _bytes(T, p, rng) + 0.5 < _FAIR + (_GOOD - _FAIR) * wave
@@ -100,7 +101,7 @@ def _switching(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Luck
 
 
 def _adaptive(T: int, p: int, lam_sum: float, rng: np.random.Generator) -> Lucky:
-    # All other arms cost the same, so one difference of sums decides the first arm's weight; in units of R.
+    # All other arms cost the same, so one difference of sums decides the first arm's weight.
     spared, ahead = np.empty(T, bool), 0
     for t in range(T):
         # Its weight is at most 1/2 while e^(ahead / lam_sum) <= p - 1.
@@ -117,31 +118,14 @@ def _bytes(T: int, p: int, rng: np.random.Generator) -> NDArray[np.uint8]:
     return rng.integers(0, 256, (T, p), np.uint8)
 
 
+_LUCKY = {
+    "random": _random,
+    "drifting": _drifting,
+    "switching": _switching,
+    "adaptive": _adaptive,
+    "counterexample": _counterexample,
+}
 ADVERSARIES = {
-    "random": Adversary(
-        "one better arm",
-        "Costs are coins of -R and R; one arm gets -R three times out of four.",
-        _random,
-    ),
-    "drifting": Adversary(
-        "a best arm that drifts",
-        "The better the coin of an arm, the nearer it is to a place that wanders over all arms once.",
-        _drifting,
-    ),
-    "switching": Adversary(
-        "a best arm that changes",
-        "One arm gets -R three times out of four, another one from an eighth, a quarter and half of the stream on.",
-        _switching,
-    ),
-    "adaptive": Adversary(
-        "watches the weights",
-        "Spares one arm until the learner gives it more than half of the weight, then charges it until that is "
-        "over; it knows the weights, not the arm that is drawn.",
-        _adaptive,
-    ),
-    "counterexample": Adversary(
-        "refutes equation (12)",
-        "The first arm gets -R in every step, all others R.",
-        _counterexample,
-    ),
+    row["key"]: Adversary(row["label"], row["sentence"], _LUCKY[row["key"]])
+    for row in facts_beside(__file__, "adversaries.csv")
 }

@@ -63,8 +63,8 @@ class Play:
 
     plan: the players'. marks: [M], steps done, from 0 to all of them, thinned. leader: [M], the arm whose costs so far
     are smallest; trust: [M], the weight that it has in the next step. arms: [T], what the first run plays. regret: [M],
-    of the first run, over the best arm so far; mean, q10, q90: [M], the same over all runs; expected: [M], its exact
-    mean. bound, one_run: at the end, proved for the mean and for nine runs out of ten.
+    of the first run, over the best arm so far; q10, q90: [M], the same over all runs; expected: [M], its exact mean.
+    bound, one_run: at the end, proved for the mean and for nine runs out of ten.
     """
 
     plan: Plan
@@ -73,7 +73,6 @@ class Play:
     trust: Array
     arms: Integers
     regret: Array
-    mean: Array
     q10: Array
     q90: Array
     expected: Array
@@ -81,9 +80,10 @@ class Play:
     one_run: float
 
 
-def regret_curves(
+@shared(256)
+def regret_curve(
     adversary: str,
-    ps: Sequence[int],
+    p: int,
     steps: Sequence[int],
     *,
     epsilon: float,
@@ -93,85 +93,25 @@ def regret_curves(
     seed: int = 0,
     accounting: str = "tight",
     cancelled: Callable[[], bool] = never,
-) -> tuple[RegretCurve, ...]:
-    """Regret against the length of the stream, a curve for each number of arms; from a cache. R = 1.
+) -> RegretCurve:
+    """Regret of p arms against the length of the stream; from a cache. R = 1.
 
-    adversary: a key of `dpcore.studies.sparsity.streaming.adversaries.ADVERSARIES`. ps: numbers of arms. steps:
-    lengths, >= 2 each. lam, accounting: as for `dpcore.solve`, lam of the average. What spends more than epsilon is
-    played all the same: see `spent`. cancelled: asked between streams and before each is played; when it says yes,
-    CancelledError is raised. Raises ValueError for wrong arguments; a plan that does not apply leaves its reason.
+    adversary: a key of `dpcore.studies.sparsity.streaming.adversaries.ADVERSARIES`. steps: lengths, >= 2 each. lam,
+    accounting: as for `dpcore.solve`, lam of the average. What spends more than epsilon is played all the same: see
+    `spent`. cancelled: asked between streams and before each is played; when it says yes, CancelledError is raised.
+    Raises ValueError for wrong arguments; a plan that does not apply leaves its reason.
 
     Randomness: the costs from (seed, adversary), run i from (seed, i): 20 runs are a prefix of 50, and lengths, numbers
     of arms and budgets share their uniforms.
 
-    >>> (curve,) = regret_curves("random", [4], [10, 100], epsilon=2.0, delta=1e-5, repetitions=5)
+    >>> curve = regret_curve("random", 4, [10, 100], epsilon=2.0, delta=1e-5, repetitions=5)
     >>> bool((curve.expected <= curve.bound).all()), curve.reasons
     (True, (None, None))
     """
     one_of("adversary", adversary, ADVERSARIES)
+    p, lengths = integer("p", p, at_least=1), [integer("steps", T, at_least=2) for T in steps]
     repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
     budget, mechanism = Budget(epsilon, delta), FTRL(accounting)
-    lengths = tuple(integer("steps", T, at_least=2) for T in steps)
-    asked = lengths, budget, mechanism, lam, repetitions, seed, cancelled
-    return tuple(_curve(adversary, integer("p", p, at_least=1), *asked) for p in ps)
-
-
-def play(
-    adversary: str,
-    p: int,
-    steps: int,
-    *,
-    epsilon: float,
-    delta: float,
-    lam: float | LamRule = "auto",
-    repetitions: int = 50,
-    seed: int = 0,
-    accounting: str = "tight",
-) -> Play:
-    """One stream step by step; from a cache. Arguments and randomness as in `regret_curves`.
-
-    Raises NotApplicable with the reason where there is no plan.
-
-    >>> made = play("counterexample", 8, 50, epsilon=4.0, delta=1e-5, repetitions=5)
-    >>> len(made.arms), int(made.leader[-1]), bool(made.expected[-1] <= made.bound)
-    (50, 0, True)
-    """
-    one_of("adversary", adversary, ADVERSARIES)
-    repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
-    plan = _plan(FTRL(accounting), p, integer("steps", steps, at_least=2), lam, Budget(epsilon, delta))
-    return _play(adversary, plan, repetitions, seed)
-
-
-def _plan(mechanism: FTRL, p: int, T: int, lam: float | LamRule, budget: Budget) -> Plan:
-    return mechanism.calibrate(Spec("linear", T, p, lam, Domain(math.inf), set="simplex"), budget)
-
-
-def _uniforms(repetitions: int, T: int, seed: int) -> Array:
-    return np.array([generator(seed, _RUNS, i).random(T) for i in range(repetitions)])
-
-
-def _costs(adversary: str, plan: Plan, seed: int) -> Data:
-    costs = stream(adversary, steps=plan.steps, p=plan.spec.p, seed=seed, lam=plan.scale)
-    return Data(costs, np.zeros(plan.steps))
-
-
-def _paid(data: Data, played: Played) -> Array:
-    """What each run pays in each step, shape [runs, T]."""
-    return np.take_along_axis(np.asarray(data.X), played.arms.astype(np.intp).T, axis=1).T
-
-
-@shared(256)
-def _curve(
-    adversary: str,
-    p: int,
-    lengths: tuple[int, ...],
-    budget: Budget,
-    mechanism: FTRL,
-    lam: float | LamRule,
-    repetitions: int,
-    seed: int,
-    cancelled: Callable[[], bool],
-) -> RegretCurve:
     uniforms = _uniforms(repetitions, max(lengths), seed)
     rows: list[list[float]] = []
     reasons: list[str | None] = []
@@ -213,7 +153,29 @@ def _curve(
 
 
 @shared(32)
-def _play(adversary: str, plan: Plan, repetitions: int, seed: int) -> Play:
+def play(
+    adversary: str,
+    p: int,
+    steps: int,
+    *,
+    epsilon: float,
+    delta: float,
+    lam: float | LamRule = "auto",
+    repetitions: int = 50,
+    seed: int = 0,
+    accounting: str = "tight",
+) -> Play:
+    """One stream step by step; from a cache. Arguments and randomness as in `regret_curve`.
+
+    Raises NotApplicable with the reason where there is no plan.
+
+    >>> made = play("counterexample", 8, 50, epsilon=4.0, delta=1e-5, repetitions=5)
+    >>> len(made.arms), int(made.leader[-1]), bool(made.expected[-1] <= made.bound)
+    (50, 0, True)
+    """
+    one_of("adversary", adversary, ADVERSARIES)
+    repetitions, seed = integer("repetitions", repetitions, at_least=1), integer("seed", seed, at_least=0)
+    plan = _plan(FTRL(accounting), p, integer("steps", steps, at_least=2), lam, Budget(epsilon, delta))
     T, lam_sum = plan.steps, plan.steps * plan.scale
     data = _costs(adversary, plan, seed)
     played = play_costs(data, lam_sum, _uniforms(repetitions, T, seed))
@@ -235,10 +197,27 @@ def _play(adversary: str, plan: Plan, repetitions: int, seed: int) -> Play:
         trust=1.0 / np.exp((lowest[:, None] - sums) / lam_sum).sum(axis=1),
         arms=played.arms[0].astype(np.intp),
         regret=regrets[0],
-        mean=regrets.mean(axis=0),
         q10=low,
         q90=high,
         expected=regret_of(played.expected),
         bound=mean_bound.value,
         one_run=one_run.value,
     )
+
+
+def _plan(mechanism: FTRL, p: int, T: int, lam: float | LamRule, budget: Budget) -> Plan:
+    return mechanism.calibrate(Spec("linear", T, p, lam, Domain(math.inf), set="simplex"), budget)
+
+
+def _uniforms(repetitions: int, T: int, seed: int) -> Array:
+    return np.array([generator(seed, _RUNS, i).random(T) for i in range(repetitions)])
+
+
+def _costs(adversary: str, plan: Plan, seed: int) -> Data:
+    costs = stream(adversary, steps=plan.steps, p=plan.spec.p, seed=seed, lam=plan.scale)
+    return Data(costs, np.zeros(plan.steps))
+
+
+def _paid(data: Data, played: Played) -> Array:
+    """What each run pays in each step, shape [runs, T]."""
+    return np.take_along_axis(np.asarray(data.X), played.arms.astype(np.intp).T, axis=1).T

@@ -1,4 +1,5 @@
-"""What columns cost: excess risk against p of sampling, and of noise in the question on the same records."""
+"""Draws from a mixture beside other mechanisms on the same records: noise in the question against p, Frank-Wolfe
+against n."""
 
 from __future__ import annotations
 
@@ -19,12 +20,16 @@ from ....core.sets import get_set
 from ....core.specification import Spec
 from ....experiments.summary import Summary, measured_of
 from ....mechanisms import make_mechanism
+from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
+from ....mechanisms.frank_wolfe.vertex_runs import polytope_models
 from ....mechanisms.simplex.sampling import PreparedWeights, SimplexSampling, sampled_models
+from ....solvers.frank_wolfe import vertices as fw
 from .data import SOURCE, minimum_of, risks_of, spec_of, split_of, stored_columns
 
-# Fewer values than for one p alone, because there are several.
+# Fewer values than for one p or n alone, because there are several.
 _MAX_SWEPT = 640_000
 PS = (8, 32, 128, 512, 4_096, 65_536)
+NS = (500, 1_000, 2_000, 5_000)
 
 
 @dc.dataclass(frozen=True)
@@ -45,6 +50,20 @@ class ExcessByColumns:
     nothing: Array
     sampling_reasons: tuple[str, ...]
     objective_reasons: tuple[str, ...]
+    repetitions: int
+
+
+@dc.dataclass(frozen=True)
+class BesideSampling:
+    """Excess risk on the training records over the simplex against n; all arrays are [K].
+
+    frank_wolfe: on the vertices, with its own T. sampling: m draws, with its own m and lam. stored: filled columns.
+    """
+
+    n: Array
+    frank_wolfe: Summary
+    sampling: Summary
+    stored: int
     repetitions: int
 
 
@@ -72,15 +91,12 @@ def excess_against_columns(
         train, best = split.train, minimum_of(loss, n, p, stored[k], seed).risk
         nothing[k] = risks_of(get_loss(loss), train, np.zeros((1, train.active)))[0] - best
         try:
-            plan = SimplexSampling().calibrate(spec_of(loss, split, "auto"), budget)
-            weights = cast(PreparedWeights, SimplexSampling().prepare(plan, train))
+            theta, models = _sampled(loss, split, budget, seed, repetitions)
         except (NotApplicable, Unconverged) as error:
             reasons[0][k] = str(error)
         else:
-            rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
-            models = sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
             draws[0, k] = risks_of(get_loss(loss), train, models) - best
-            quiet[0, k] = risks_of(get_loss(loss), train, weights.theta[None])[0] - best
+            quiet[0, k] = risks_of(get_loss(loss), train, theta[None])[0] - best
         try:
             made = _objective_models(loss, split, seed, repetitions // 2, budget)
         except (NotApplicable, Unconverged) as error:
@@ -100,6 +116,43 @@ def excess_against_columns(
         objective_reasons=tuple(reasons[1]),
         repetitions=repetitions,
     )
+
+
+@shared(32)
+def beside_sampling(
+    *, p: int, epsilon: float, delta: float, loss: str, seed: int, repetitions: int, ns: Sequence[int] = NS
+) -> BesideSampling:
+    """Remark 2 of Talwar, Thakurta and Zhang 2015, measured: n^(-2/3) is promised where sampling has n^(-1/3).
+
+    ns: increasing, >= 2. repetitions: >= 2. From a cache; arrays must not be changed.
+    """
+    budget, stored = Budget(epsilon, delta), stored_columns(ns[-1], p, _MAX_SWEPT)
+    draws = np.empty((2, len(ns), repetitions))
+    quiet = np.full(len(ns), np.nan)
+    for k, n in enumerate(ns):
+        split = split_of(n, p, stored, seed)
+        best = minimum_of(loss, n, p, stored, seed).risk
+        plan = FrankWolfePolytope().calibrate(spec_of(loss, split, 0.0), budget)
+        rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
+        models = polytope_models(fw.risk_of(get_loss(loss), split.train, single=True), [plan], rngs)[0]
+        draws[0, k] = risks_of(get_loss(loss), split.train, models) - best
+        _, models = _sampled(loss, split, budget, seed, repetitions)
+        draws[1, k] = risks_of(get_loss(loss), split.train, models) - best
+    return BesideSampling(
+        n=np.array(ns, float),
+        frank_wolfe=measured_of(draws[0], quiet),
+        sampling=measured_of(draws[1], quiet),
+        stored=stored,
+        repetitions=repetitions,
+    )
+
+
+def _sampled(loss: str, split: records.Split, budget: Budget, seed: int, repetitions: int) -> tuple[Array, Array]:
+    """(the mixture [r], releases [repetitions, r]) of sampling with the m and lam that it chooses itself."""
+    plan = SimplexSampling().calibrate(spec_of(loss, split, "auto"), budget)
+    weights = cast(PreparedWeights, SimplexSampling().prepare(plan, split.train))
+    rngs = [generator(seed, plan.mechanism.key, r) for r in range(repetitions)]
+    return weights.theta, sampled_models(weights, [plan.steps], rngs, 1.0)[:, 0]
 
 
 def _objective_models(

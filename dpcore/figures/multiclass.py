@@ -1,0 +1,311 @@
+"""Many classes: accuracy and excess risk of private ellipsoids, what one release decides and draws, and the published
+classifier, an exhibit that is never private."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..studies.multiclass.curves import Accuracies, Excesses, Tuning
+from ..studies.multiclass.decision_regions import Picture
+from ..studies.multiclass.one_vs_rest import LearnerKey
+from ..studies.papers.pathak_raj import Excess, Share
+from ..studies.papers.pathak_raj_leak import MembershipLeak
+from .chart import Chart, axis_title
+from .figure import Figure
+from .log_chart import curves_chart, markers
+from .style import Look, Theme, pattern, plain_number, with_opacity
+
+# name, label behind the curve, family, symbol, dash
+LOOKS: dict[LearnerKey, tuple[str, str, str, str, str]] = {
+    "ellipsoids": ("ellipsoids, all classes at once", "ellipsoids", "objective", "square", "solid"),
+    "pure": ("ellipsoids, δ = 0", "ellipsoids, δ = 0", "objective", "square-open", "dashdot"),
+    "answer": ("ellipsoids, noise in the answer", "ellipsoids,<br>noise in the answer", "output", "circle", "solid"),
+    "split": ("one against the others", "one against<br>the others", "objective", "x", "dash"),
+    "split_answer": (
+        "one against the others, noise in the answers",
+        "the same,<br>noise in answers",
+        "output",
+        "x",
+        "dash",
+    ),
+}
+_TITLES = {
+    "epsilon": ("privacy budget ε  (smaller = more private)", "budget ε"),
+    "classes": ("classes C", "classes C"),
+    "d": ("columns d", "columns d"),
+}
+_LETTERS = {"epsilon": "ε", "classes": "C", "d": "d"}
+_TRUE = "true ellipses, 2 standard deviations"
+_BINS, _LEAST = 45, -17.5  # of exponents
+
+
+def accuracy_figure(found: Accuracies, *, cursor: float, theme: Theme, height: int) -> Figure:
+    """Accuracy on test records along an axis: private learners with their bands, and models without privacy."""
+    letter = _LETTERS[found.axis]
+    chart = Chart(theme, height, letter)
+    inks = {key: chart.colours[LOOKS[key][2]] for key in found.learners}
+    for key, measured in found.learners.items():
+        named = any(trace["showlegend"] for trace in chart.traces)
+        chart.band(found.x, measured.q10, measured.q90, inks[key], legend=not named, opacity=0.15)
+    for name, label, heights, ink, dash in (
+        ("knowing the law", "knows the law", found.bayes, chart.muted, "dash"),
+        ("not private, ellipsoids", "not private", found.plain, chart.colours["reference"], "solid"),
+        ("not private, logistic regression", "", found.logistic, chart.colours["reference"], "dot"),
+        ("the largest class", "the largest class", found.chance, chart.muted, "dot"),
+    ):
+        chart.curve(found.x, heights, ink, name, label=label, dash=dash, hovertemplate=_share(letter, name))
+    for key, measured in found.learners.items():
+        name, label, _, symbol, dash = LOOKS[key]
+        look = {"label": label, "width": 3, "dash": dash, "hovertemplate": _share(letter, name)}
+        chart.marked(found.x, measured.mean, inks[key], name, markers(found.x, cursor, inks[key], symbol), **look)
+    chart.heading("accuracy on test records")
+    title, short = _TITLES[found.axis]
+    if found.axis == "epsilon":
+        chart.cursor(cursor, f"ε = {plain_number(cursor)}")
+        wide, narrow = chart.cursor_axes(found.x, cursor, (560, 300))
+    else:
+        chart.cursor(cursor, f"{letter} = {cursor:g}", logarithmic=False)
+        start, end = float(found.x[0]), float(found.x[-1])
+        text = ["" if abs(tick - cursor) <= 0.04 * (end - start) else f"{tick:g}" for tick in found.x]
+        wide = narrow = chart.axis(range=[start - 0.3, end + 0.3], tickvals=found.x, ticktext=text)
+    return chart.beside(
+        [wide | {"title": axis_title(title, 10)}, narrow | {"title": axis_title(short, 10)}],
+        chart.axis(range=[_lowest(found), 1.01], tickformat=".0%", dtick=0.1),
+    )
+
+
+def _share(letter: str, name: str) -> str:
+    return f"{letter} = %{{x}}<br>{name}: %{{y:.1%}}<extra></extra>"
+
+
+def _lowest(found: Accuracies) -> float:
+    """Of the vertical axis: the least that is drawn, in steps of 5%."""
+    lines = [found.chance, found.plain, found.logistic, found.bayes]
+    every = np.concatenate([*lines, *(curve for m in found.learners.values() for curve in (m.mean, m.q10))])
+    return math.floor(20.0 * float(np.min(every, where=np.isfinite(every), initial=0.95))) / 20.0
+
+
+def classes_excess_figure(found: Excesses, *, epsilon: float, theme: Theme, height: int) -> Figure:
+    """Excess loss against epsilon, over the best model in the ball and over the regularised optimum, with bounds."""
+    _, _, family, symbol, dash = LOOKS["ellipsoids"]
+    chart = Chart(theme, height)
+    ink, muted = chart.colours[family], chart.muted
+    best, regularised = "proved bound, over the best", "proved bound, over the regularised"
+    lines = [
+        (best, best.replace(", ", ",<br>"), found.epsilon, found.bound, ink, 2.0, "dash"),
+        (regularised, regularised.replace(", ", ",<br>"), found.epsilon, found.over_bound, muted, 2.0, "dash"),
+        ("Φ = 0, nothing learned", "nothing learned", found.epsilon, found.nothing, muted, 1.5, "dot"),
+    ]
+    curves = [
+        ("over the regularised optimum, mean", "over the regularised", found.over, muted, "diamond", "solid"),
+        ("over the best model, mean", "over the best", found.excess, ink, symbol, dash),
+    ]
+    return curves_chart(
+        chart,
+        found.epsilon,
+        curves,
+        lines,
+        cursor=epsilon,
+        title="privacy budget ε  (smaller = more private)",
+        short="budget ε",
+        may=[found.bound, found.over_bound],
+        heading="excess loss on the training records",
+    )
+
+
+def tuning_figure(found: Tuning, *, theme: Theme, height: int) -> Figure:
+    """Accuracy against lam in multiples of the default, a curve for each epsilon; the best is an oracle's."""
+    chart = Chart(theme, height, right=16)
+    ink, reference = chart.colours["objective"], chart.colours["reference"]
+    for k, (epsilon, row) in enumerate(zip(found.epsilon, found.accuracy, strict=True)):
+        hover = f"ε = {epsilon:g}, %{{x}} times: %{{y:.1%}}<extra></extra>"
+        look: Look = {"width": 1.5 + k, "dash": ("dot", "dash", "solid")[k % 3]}
+        chart.curve(found.factor, row, ink, f"ε = {epsilon:g}", hovertemplate=hover, **look)
+    best = found.factor[np.where(np.isnan(found.accuracy), -1.0, found.accuracy).argmax(axis=1)]
+    for name, x, y, symbol, colour in (
+        ("default λ", np.ones(len(found.epsilon)), found.default, "square", ink),
+        ("oracle, not private", best, found.oracle, "star-open", reference),
+    ):
+        look = {"symbol": symbol, "size": 11, "color": colour, "line": {"width": 2, "color": colour}}
+        chart.marks(x, y, look, name=name, hoverinfo="skip")
+    hover = "the largest class: %{y:.1%}<extra></extra>"
+    chart.level(found.factor, found.chance, chart.muted, "the largest class", dash="dot", hovertemplate=hover)
+    least = float(np.min(found.accuracy, where=np.isfinite(found.accuracy), initial=found.chance))
+    low, high = math.log10(found.factor[0]) - 0.1, math.log10(found.factor[-1]) + 0.1
+    ticks = {"tickvals": found.factor, "ticktext": [plain_number(factor) for factor in found.factor]}
+    chart.heading("accuracy on test records")
+    return chart.below(
+        chart.log_axis(low, high, title="λ, times the default", standoff=8, **ticks),
+        chart.axis(range=[math.floor(10.0 * least) / 10.0, 1.01], tickformat=".0%", dtick=0.1),
+        drop=50,
+        stacked=True,
+    )
+
+
+def regions_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
+    """Which class each point is given by a private release and without privacy; where they differ is shaded."""
+    chart = _plane(found, theme, height)
+    private, plain = chart.colours["objective"], chart.colours["reference"]
+    differ = (found.private.argmax(axis=0) != found.plain.argmax(axis=0)).astype(np.uint8)
+    shade = {
+        "type": "heatmap",
+        "x": found.axis,
+        "y": found.axis,
+        "z": differ,
+        "colorscale": [[0.0, with_opacity(private, 0.0)], [1.0, with_opacity(private, 0.22)]],
+        "zmin": 0.0,
+        "zmax": 1.0,
+        "showscale": False,
+        "hoverinfo": "skip",
+    }
+    chart.traces.append(shade)
+    _borders(chart, found.axis, found.plain, plain, "dash", 1.5)
+    _borders(chart, found.axis, found.private, private, "solid", 2.0)
+    for name, ink, dash in (("private release", private, "solid"), ("not private", plain, "dash")):
+        _lines(chart, [None], [None], ink, dash, name)  # in the legend alone
+    chart.marks(
+        [None],
+        [None],
+        {"symbol": "square", "size": 12, "color": with_opacity(private, 0.22)},
+        name="privacy decides otherwise",
+    )
+    _outlines(chart, found.true, chart.muted, "dot", _TRUE)
+    return _square(chart, found, 3 + bool(found.true))
+
+
+def ellipses_figure(found: Picture, *, theme: Theme, height: int) -> Figure:
+    """The ellipse of each class in a private release and without privacy, over the true ones where known.
+
+    Ellipses of classes whose regions are open may be larger than the picture.
+    """
+    chart = _plane(found, theme, height)
+    _outlines(chart, found.true, chart.muted, "dot", _TRUE)
+    _outlines(chart, found.hidden, chart.colours["reference"], "dash", "not private")
+    _outlines(chart, found.ellipses, chart.colours["objective"], "solid", "private release")
+    return _square(chart, found, 2 + bool(found.true))
+
+
+def _borders(chart: Chart, at: Array, leads: Array, ink: str, dash: str, width: float) -> None:
+    """A contour around the region of each class but the last; neighbours draw their border twice."""
+    for lead in leads[:-1]:
+        border = {
+            "type": "contour",
+            "x": at,
+            "y": at,
+            "z": lead.astype(np.float32),  # half of what the browser is sent, and far finer than a pixel
+            "contours": {"start": 0.0, "end": 0.0, "size": 1.0, "coloring": "none"},
+            "line": {"color": ink, "width": width, "dash": dash, "smoothing": 1.0},
+            "showscale": False,
+            "showlegend": False,
+            "hoverinfo": "skip",
+        }
+        chart.traces.append(border)
+
+
+def _lines(chart: Chart, x: Any, y: Any, ink: str, dash: str, name: str, **more: Any) -> None:
+    look = {"color": ink, "width": 2.0, "dash": dash}
+    chart.traces.append({"type": "scatter", "mode": "lines", "x": x, "y": y, "line": look, "name": name} | more)
+
+
+def _outlines(chart: Chart, outlines: tuple[Array, ...], ink: str, dash: str, name: str) -> None:
+    """All ellipses as one trace, with gaps between them."""
+    if outlines:
+        gap = np.full((1, 2), np.nan)
+        points = np.concatenate([part for outline in outlines for part in (outline, gap)])
+        _lines(chart, points[:, 0], points[:, 1], ink, dash, name, hoverinfo="skip")
+
+
+def _plane(found: Picture, theme: Theme, height: int) -> Chart:
+    """The square of the first two columns where records are, with the names of classes."""
+    chart = Chart(theme, height, left=46, right=16, top=14, bottom=30)
+    place = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle"}
+    for name, (x, y) in zip(found.names, found.centres, strict=True):
+        chart.write(name, float(x), float(y), size=14, bgcolor=with_opacity(chart.paper, 0.7), **place)
+    return chart
+
+
+def _square(chart: Chart, found: Picture, entries: int) -> Figure:
+    """The figure, with a legend of so many entries."""
+    reach = float(found.axis[-1])
+    side = chart.axis(range=[-reach, reach], constrain="domain", nticks=5, showgrid=False)
+    return chart.below(side, side | {"scaleanchor": "x"}, rows=entries, drop=26, stacked=True)
+
+
+def membership_leak_figure(found: MembershipLeak, *, theme: Theme, height: int) -> Figure:
+    """How far the published output misses an equation of its records: the true ones, and a neighbour of them."""
+    chart = Chart(theme, height, right=16)
+    edges = np.linspace(_LEAST, 1.0, _BINS + 1)
+    ends = 10.0**edges
+    for name, values, family, shape in (
+        ("the records it was trained on", found.own, "frank_wolfe", ""),
+        ("the same with one record replaced", found.other, "reference", "/"),
+    ):
+        exponents = np.clip(np.log10(np.maximum(values, 1e-300)), _LEAST + 1e-9, 1.0 - 1e-9)
+        bars = {
+            "type": "bar",
+            "x": 0.5 * (ends[1:] + ends[:-1]),  # Plotly takes half the width to either side before the logarithm
+            "y": np.histogram(exponents, edges)[0],
+            "width": ends[1:] - ends[:-1],
+            "name": name,
+            "marker": pattern(chart.colours[family], 0.55, shape),
+            "hovertemplate": f"{name}: misses by about %{{x:.1e}} in %{{y}} outputs<extra></extra>",
+        }
+        chart.traces.append(bars)
+    ticks = [10.0**k for k in range(-15, 1, 5)]
+    words = ["rounding" if k == -15 else f"10<sup>{k}</sup>".replace("-", "−") if k else "1" for k in range(-15, 1, 5)]
+    chart.heading("outputs")
+    return chart.below(
+        chart.log_axis(
+            _LEAST, 1.0, tickvals=ticks, ticktext=words, title="how far the output misses the equation", standoff=8
+        ),
+        chart.axis(rangemode="tozero"),
+        drop=50,
+        stacked=True,
+        barmode="overlay",
+        bargap=0,
+    )
+
+
+def existence_figure(found: Sequence[tuple[int, Share]], *, draws: int, theme: Theme, height: int) -> Figure:
+    """How often the published objective has a minimiser at all, against the number of columns."""
+    chart = Chart(theme, height, "d", left=66, right=16)
+    ink = chart.colours["frank_wolfe"]
+    d = np.array([columns for columns, _ in found], float)
+    share, low, high = np.array([(each.share, each.low, each.high) for _, each in found]).T
+    bars = {"type": "data", "symmetric": False, "thickness": 1.2, "width": 4, "color": ink}
+    bars |= {"array": high - share, "arrayminus": share - low}
+    marks = {"symbol": "diamond", "size": 9, "color": ink}
+    chart.level(d, 0.5, chart.muted, "never more than half", dash="dot")
+    drawn = np.where(share > 0.0, share, np.nan)
+    chart.marked(d, drawn, ink, "has a minimiser", marks, width=3, error_y=bars)
+    chart.heading("share of noise draws")
+    return chart.below(
+        chart.axis("columns d", 8, tickvals=d, range=[d[0] - 0.3, d[-1] + 0.3]),
+        chart.log_axis(float(np.log10(max(1.0 / draws, 1e-6)) - 0.2), 0.05),
+        drop=50,
+        stacked=True,
+    )
+
+
+def theorem_figure(found: Excess, *, theme: Theme, height: int) -> Figure:
+    """Theorem 2 where capped traces make sure of a minimiser: share of draws that break it, against the cap."""
+    chart = Chart(theme, height, "cap", right=16)
+    for name, share, ink, dash in (
+        ("breaks the theorem, proved of each draw", found.violated, chart.colours["frank_wolfe"], "solid"),
+        ("keeps it, proved of each draw", found.kept, chart.muted, "dash"),
+    ):
+        marks = {"symbol": "diamond", "size": 9, "color": ink}
+        chart.marked(found.caps, share, ink, name, marks, width=3, dash=dash)
+    low, high = np.log10(found.caps[0]) - 0.1, np.log10(found.caps[-1]) + 0.1
+    chart.heading("share of noise draws")
+    return chart.below(
+        chart.log_axis(float(low), float(high), title="cap on the trace of each matrix", standoff=8),
+        chart.axis(range=[-0.03, 1.03], tickformat=".0%", dtick=0.25),
+        drop=50,
+        stacked=True,
+    )

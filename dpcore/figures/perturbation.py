@@ -1,0 +1,354 @@
+"""Doors for the noise: excess risk over the budget and over lam, the step's door from inside, releases of two
+parameters, and what is published without noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.ndimage import map_coordinates
+
+from ..core.arrays import Array
+from ..experiments.summary import LEAST_BANDED
+from ..mechanisms import mechanism_class
+from ..studies.perturbation.exact_answers_leak import Fit, Leak
+from ..studies.perturbation.non_private_descent import DescentCost
+from ..studies.perturbation.release_scatter import ReleaseScatter
+from .chart import LEGEND_ROW, Chart
+from .figure import Figure
+from .log_chart import decades
+from .style import NOISES, PLACES, SYMBOLS, Look, Theme, marker_of, plain_number
+
+_DEPTH = 8.0  # powers of ten: a door that has just opened is far worse than one that is wide open
+_DASHES = {"gaussian": "solid", "gamma": "dashdot"}
+RULE_NAMES = {"smooth": "smooth", "averaging": "average", "last_iterate": "last iterate"}
+_SYMBOLS = {"smooth": "triangle-up", "averaging": "triangle-right", "last_iterate": "triangle-down"}
+_UPPER, _BREAK = 0.28, 0.1  # shares of the drawing's height
+_HEADING = "excess risk above the best model's"
+_APART = 0.12  # of the window: labels of rings from one another and from the best model
+_CLEAR = "rgba(0,0,0,0)"
+
+
+def excess_figure(
+    table: pd.DataFrame,
+    *,
+    epsilon: float,
+    theme: Theme,
+    height: int,
+    bounds: bool = True,
+    bias: bool = True,
+    rates: Mapping[str, Array] | None = None,
+    exhibits: Mapping[str, pd.DataFrame] | None = None,
+) -> Figure:
+    """Mean excess risk of several mechanisms against epsilon, with a cursor.
+
+    table: swept over epsilon, as `dpcore.run` gives it. bounds: draw the proved upper bounds. bias: draw what
+    regularisation alone costs. rates: name -> a value for each epsilon of the table, an order of growth without
+    constants; it is drawn through the first mechanism's curve at the smallest epsilon. exhibits: name -> a table of one
+    mechanism whose promise is another; a curve without markers.
+    """
+    chart = Chart(theme, height)
+    curves = _Curves(chart, table, epsilon, bounds=bounds, bias=bias)
+    for name, values in (rates or {}).items():
+        curves.rate(name, values)
+    for name, exhibit in (exhibits or {}).items():
+        curves.exhibit(name, exhibit)
+    across, upright = curves.axes("privacy budget ε  (smaller = more private)")
+    return chart.beside([across, across], upright, phone=(54, 26))  # half a cursor flag on the right
+
+
+def valley_figure(table: pd.DataFrame, *, lam: float | None, theme: Theme, height: int) -> Figure:
+    """Mean excess risk of several mechanisms against lam, over what regularisation alone costs.
+
+    table: swept over lam, as `dpcore.run` gives it. lam: where the cursor stands, None for nowhere.
+    """
+    chart = Chart(theme, height, "λ", left=54, right=26)
+    return chart.below(*_Curves(chart, table, lam, bounds=False, bias=True).axes("regularisation λ"))
+
+
+class _Curves:
+    """Mean excess risk of several mechanisms over a logarithmic axis."""
+
+    def __init__(self, chart: Chart, table: pd.DataFrame, cursor: float | None, *, bounds: bool, bias: bool) -> None:
+        self.chart = chart
+        self.places = np.unique(table.x.to_numpy(float))
+        excess = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+        self.shown = {key: excess[excess.mechanism == key] for key in table.mechanism.unique()}
+        columns = ("mean", *(["bound"] if bounds else []), *(["noiseless"] if bias else []))
+        self.powers = decades([excess[column] for column in columns], _DEPTH)
+        floor = 10.0 ** self.powers[0]
+        classes = {key: mechanism_class(key) for key in self.shown}
+        several = len({cls.noise for cls in classes.values()}) > 1
+        # Descent does without a regulariser; what it costs without noise is that it stops early.
+        regularised = excess[excess.mechanism.map(lambda key: classes[key].family) != "gradient"]
+        common = _is_common(regularised.noiseless, regularised.x)
+        for key, rows in self.shown.items():
+            cls = classes[key]
+            colour, descends = chart.colours[cls.family], cls.family == "gradient"
+            name = f"{cls.place}, {NOISES[cls.noise]}" if several else f"noise in {PLACES[cls.place]}"
+            if not several:
+                enough = rows[rows.repetitions >= LEAST_BANDED]
+                chart.band(enough.x, enough.q10, enough.q90, colour, floor=floor, legend=False)
+            look = {"mode": "lines+markers", "marker": marker_of(cls, chart.theme, 7)}
+            self._curve(rows, "mean", colour, name, width=3, dash=_DASHES[cls.noise], **look)
+            chart.zero_or_below(rows.x, rows["mean"], colour, name, floor)
+            if bounds:
+                words = f"{name}: bound" if several else f"{cls.place}: proved bound"
+                self._curve(rows, "bound", colour, words, dash="dash")
+            if bias and (descends or not common):
+                cost = "stopping early" if descends else "regularisation"
+                words = f"{name}: {cost}" if several else f"{cls.place}: {cost}"
+                self._curve(rows, "noiseless", colour, words, width=1, dash="dot", label="" if several else words)
+        if bias and common and len(regularised):
+            rows = regularised.drop_duplicates("x").sort_values("x")
+            self._curve(rows, "noiseless", chart.colours["reference"], "regularisation alone", width=1, dash="dot")
+        for key, rows in self.shown.items():
+            here, family = rows[rows.x == cursor], classes[key].family
+            chart.dot(here.x, here["mean"], chart.colours[family], symbol=SYMBOLS[family], size=13)
+        chart.heading(_HEADING)
+        if cursor:
+            chart.cursor(cursor, f"{chart.over} = {plain_number(float(f'{cursor:.2g}'))}")
+        for place, family in dict.fromkeys((cls.place, cls.family) for cls in classes.values()):
+            mine = table[table.mechanism.map(lambda key: classes[key].place) == place]
+            if interval := _closed(mine, self.places):
+                colour = chart.colours[family]
+                chart.shade(*interval, colour, 0.12)
+                # Along the left edge of the interval, from the bottom, where no curve is.
+                upright: Look = {"xref": "x", "textangle": -90, "yanchor": "bottom", "xshift": 4}
+                chart.write(f"the {place} is refused", math.log10(interval[0]), 0.02, colour, **upright)
+
+    def _curve(self, rows: pd.DataFrame, column: str, colour: str, words: str, **look: Any) -> None:
+        self.chart.curve(rows.x, rows[column], colour, words, **{"label": words} | look)
+
+    def rate(self, words: str, values: Array) -> None:
+        """Add an order of growth, through the first mechanism's curve at its first place."""
+        first = next(iter(self.shown.values()))
+        if len(first):
+            values = values * float(first["mean"].iloc[0]) / values[self.places == float(first.x.iloc[0])]
+            low, high = self.powers
+            self.powers = min(low, math.log10(values.min()) - 0.15), max(high, math.log10(values.max()) + 0.15)
+            self.chart.curve(self.places, values, self.chart.muted, words, label=words, dash="dash")
+
+    def exhibit(self, words: str, table: pd.DataFrame) -> None:
+        """Add a mechanism whose promise is another, as a curve without markers."""
+        rows = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+        if len(rows):
+            low, high = decades([rows["mean"]], _DEPTH)
+            self.powers = min(self.powers[0], low), max(self.powers[1], high)
+            colour = self.chart.colours[mechanism_class(rows.mechanism.iloc[0]).family]
+            self._curve(rows, "mean", colour, words, dash="longdashdot")
+
+    def axes(self, title: str) -> tuple[Look, Look]:
+        """Across and upright."""
+        ends = math.log10(self.places[0]), math.log10(self.places[-1])
+        return self.chart.log_axis(*ends, title=title), self.chart.log_axis(*self.powers)
+
+
+def _is_common(values: pd.Series, x: pd.Series) -> bool:
+    """Whether all mechanisms have the same value at each x, up to what their solvers leave open."""
+    groups = values.astype(float).groupby(x.to_numpy(float))
+    return bool(((groups.max() - groups.min()) <= 1e-3 * groups.max().abs()).all())
+
+
+def _closed(table: pd.DataFrame, places: Array) -> tuple[float, float] | None:
+    """The interval of x where not all mechanisms of a table apply, up to half-way to the next point where they do."""
+    refused = table[table.status != "ok"].x.to_numpy(float)
+    if not len(refused):
+        return None
+    edges = np.concatenate([places[:1], np.sqrt(places[:-1] * places[1:]), places[-1:]])
+    first, last = np.searchsorted(places, [refused.min(), refused.max()])
+    return float(edges[first]), float(edges[last + 1])
+
+
+def bounds_figure(table: pd.DataFrame, *, lecture: Array, epsilon: float, theme: Theme, height: int) -> Figure:
+    """Measured excess risk of the rules for steps below their bounds, and the lecture's bound on a panel of its own.
+
+    table: of noisy_gd under several rules, swept over epsilon. lecture: the lecture's bound at each epsilon of the
+    table, nan where it has none.
+    """
+    chart = Chart(theme, height, right=12)
+    colour = chart.colours["gradient"]
+    excess = table[(table.status == "ok") & (table.metric == "excess_empirical_risk")]
+    places = np.unique(table.x.to_numpy(float))
+    for rule, name in RULE_NAMES.items():
+        rows = excess[excess.rule == rule]
+        look: Look = {"mode": "lines+markers", "marker": {"symbol": _SYMBOLS[rule], "size": 8, "color": colour}}
+        chart.curve(rows.x, rows["mean"], colour, f"{name}: measured", width=3, **look)
+        look["marker"] = look["marker"] | {"symbol": f"{_SYMBOLS[rule]}-open"}
+        chart.curve(rows.x, rows.bound, colour, f"{name}: bound", dash="dash", **look)
+    chart.curve(places, lecture, chart.muted, "lecture: bound", axis="y2", dash="dash")
+    low, top = decades([excess["mean"], excess.bound], _DEPTH)
+    values = lecture[np.isfinite(lecture)]
+    high = (math.log10(values.min()) - 0.2, math.log10(values.max()) + 0.2) if len(values) else (1.0, 2.0)
+
+    chart.vertical(epsilon)
+    chart.heading(_HEADING)
+    chart.write("// the axis is broken here", 0, 1 - _UPPER - _BREAK / 2, chart.muted, 12)
+    entries = len(chart.traces)
+    pairs = math.ceil(entries / 2)
+    return chart.below(
+        chart.log_axis(math.log10(places[0]), math.log10(places[-1]), title="privacy budget ε", anchor="y"),
+        chart.log_axis(low, top + 0.4, domain=[0, 1 - _UPPER - _BREAK]),
+        chart.log_axis(*high, domain=[1 - _UPPER, 1]),
+        rows=pairs,
+        narrow=chart.legend(height + LEGEND_ROW * (entries - pairs), LEGEND_ROW * entries),
+    )
+
+
+def descent_cost_figure(made: DescentCost, *, theme: Theme, height: int) -> Figure:
+    """Excess risk against the gradients computed, by all records a step and by one, each with its bound."""
+    chart = Chart(theme, height, "gradients", right=12)
+    for progress, name, colour in (
+        (made.full, "all records a step", chart.colours["gradient"]),
+        (made.single, "one record a step", chart.colours["reference"]),
+    ):
+        excess = np.where(progress.risks > made.best, progress.risks - made.best, np.nan)
+        chart.curve(progress.gradients, excess, colour, name, label=name, width=3)
+        chart.curve(progress.gradients, made.bound, colour, f"{name}: bound", dash="dash")
+    chart.heading(_HEADING)
+    last = math.log10(made.full.gradients[-1]) + 0.1
+    return chart.below(
+        chart.log_axis(0.0, last, title="gradients of one record, computed so far"),
+        chart.log_axis(*decades([trace["y"] for trace in chart.traces], _DEPTH)),
+        rows=2,
+        narrow=chart.legend(height + 2 * LEGEND_ROW, 4 * LEGEND_ROW),
+    )
+
+
+def release_scatter_figure(clouds: ReleaseScatter, *, theme: Theme, height: int) -> Figure:
+    """Released models of two parameters as dots over the contours of the excess risk, factors of 10 apart.
+
+    height: px; the window is a square.
+    """
+    chart = Chart(theme, height, left=46, right=8, top=12, bottom=44)
+    rings = _rings(clouds)
+    low, high = (min(rings), max(rings)) if rings else (-1.0, 0.0)
+    ground = {
+        "type": "contour",
+        "x": clouds.x,
+        "y": clouds.y,
+        "z": np.log10(np.maximum(clouds.excess, 1e-12)),
+        "contours": {"start": low, "end": high, "size": 1.0, "coloring": "none"},
+        "line": {"color": chart.muted, "width": 1, "smoothing": 1.0},
+        "showscale": False,
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+    chart.traces.append(ground)
+    classes = {cloud.mechanism: mechanism_class(cloud.mechanism) for cloud in clouds.clouds}
+    inks = {key: chart.colours[cls.family] for key, cls in classes.items()}
+    for cloud in clouds.clouds:
+        cls = classes[cloud.mechanism]
+        look = marker_of(cls, theme, 6) | {"opacity": 0.75}
+        _points(chart, cloud.thetas, f"{cls.place}, {NOISES[cls.noise]}", look)
+    for cloud in clouds.clouds:
+        edge = {"color": chart.paper, "width": 2}
+        cross = {"symbol": "x", "size": 12, "color": inks[cloud.mechanism], "line": edge}
+        name = f"{classes[cloud.mechanism].place}, without noise"
+        _points(chart, cloud.theta_hat[None], name, cross, showlegend=False)
+    for cloud in clouds.clouds:
+        if cloud.path is not None and cloud.quiet_path is not None:
+            for path, name, colour, dash in (
+                (cloud.path, "one run, step by step", inks[cloud.mechanism], "solid"),
+                (cloud.quiet_path, "the same without noise", chart.colours["reference"], "dot"),
+            ):
+                shown = {"type": "scatter", "mode": "lines", "x": path[:, 0], "y": path[:, 1], "name": name}
+                chart.traces.append(shown | {"line": {"color": colour, "width": 1, "dash": dash}, "hoverinfo": "skip"})
+    edge = {"color": chart.paper, "width": 1}
+    star = {"symbol": "star", "size": 15, "color": chart.colours["reference"], "line": edge}
+    _points(chart, clouds.best[None], "best model", star)
+    where = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle", "bgcolor": chart.paper}
+    for level, (x, y) in rings.items():
+        chart.write(plain_number(10.0**level), float(x), float(y), chart.muted, 12, **where)
+    x, y = (
+        chart.axis(range=[float(at[0]), float(at[-1])], showgrid=False, constrain="domain", nticks=5)
+        | {"title": {"text": name, "standoff": 4}}
+        for at, name in ((clouds.x, "θ₁"), (clouds.y, "θ₂"))
+    )
+    return chart.below(x, y | {"scaleanchor": "x"}, drop=46)
+
+
+def _points(chart: Chart, thetas: Array, name: str, marker: Look, **more: Any) -> None:
+    hover = f"{name}: (%{{x:.3~g}}, %{{y:.3~g}})<extra></extra>"
+    chart.marks(thetas[:, 0], thetas[:, 1], marker, name=name, hovertemplate=hover, **more)
+
+
+def _rings(clouds: ReleaseScatter) -> dict[float, Array]:
+    """Exponent -> where to write it: rings of equal excess risk that are large enough, on a ray from the best model."""
+    side, logs = float(np.ptp(clouds.x)), np.log10(np.maximum(clouds.excess, 1e-12))
+    corner = np.array([clouds.x[0], clouds.y[0]])
+    angles = np.pi * (0.25 + 0.25 * np.arange(8))
+    steps = np.linspace(0.0, side, 200)
+    rays = [clouds.best + np.outer(steps, [np.cos(angle), np.sin(angle)]) for angle in angles]
+    found: dict[float, Array] = {}
+    for level in np.arange(-6.0, 1.0 + math.ceil(logs.max())):
+        for ray in rays:
+            places = (ray - corner) / side
+            heights = map_coordinates(logs, (len(clouds.x) - 1) * places.T[::-1], order=1, mode="nearest")
+            met = int(np.argmax(heights >= level))  # 0 where it is never met
+            away = [np.linalg.norm(ray[met] - other) for other in (clouds.best, *found.values())]
+            if met and (np.abs(places[met] - 0.5) < 0.44).all() and min(away) > _APART * side:
+                found[float(level)] = ray[met]
+                break
+    return found
+
+
+def leak_figure(leak: Leak, *, marks: tuple[Array, Array], title: str, theme: Theme, height: int) -> Figure:
+    """Records on two lines, before (above) and after one was replaced, each with what is published.
+
+    marks: where vertical marks stand before and after, [k] each, in the unit of the records. title: of the axis.
+    """
+    chart = Chart(theme, height, left=8, right=8, top=24)
+    red = chart.colours["frank_wolfe"]
+    _records(chart, leak.before, 1.0, leak.owner_before, leak.replaced)
+    _records(chart, leak.after, 0.0, leak.owner_after, leak.replaced)
+    for y, places, words in ((1.0, marks[0], "before"), (0.0, marks[1], "after one record is replaced")):
+        chart.write(words, 0, y, yref="y", yshift=50)
+        for x in places:
+            mark = {"type": "line", "xref": "x", "yref": "y", "x0": x, "x1": x, "y0": y - 0.3, "y1": y + 0.3}
+            chart.shapes.append(mark | {"line": {"color": red, "width": 2}})
+    everything = np.concatenate([leak.before, leak.after])
+    spare = 0.06 * np.ptp(everything)
+    sides = [everything.min() - spare, everything.max() + spare]
+    return chart.figure(
+        chart.axis(title, 8, range=sides, nticks=6),
+        chart.axis(range=[-0.6, 1.6], showticklabels=False, showgrid=False),
+    )
+
+
+def _records(chart: Chart, values: Array, y: float, owner: int, replaced: int) -> None:
+    """Hollow dots; the one that was printed is filled, the one that is replaced is a diamond."""
+    numbers, red, rest = np.arange(len(values)), chart.colours["frank_wolfe"], chart.colours["reference"]
+    marker = {
+        "size": 13,
+        "symbol": np.where(numbers == replaced, "diamond", "circle").tolist(),
+        "color": np.where(numbers == owner, red, _CLEAR).tolist(),
+        "line": {"color": np.where(numbers == owner, red, rest).tolist(), "width": 2},
+    }
+    chart.marks(values, np.full(len(values), y), marker, hovertemplate="record: %{x}<extra></extra>")
+
+
+def fit_figure(fit: Fit, *, theme: Theme, height: int) -> Figure:
+    """The curve through all records before (thin) and after one was replaced (thick), which it follows."""
+    chart = Chart(theme, height, left=40, right=8, top=8, bottom=112)
+    red, muted = chart.colours["frank_wolfe"], chart.muted
+    for y, colour, width, name in ((fit.curve_before, muted, 1.5, "before"), (fit.curve_after, red, 3, "after")):
+        look = {"mode": "lines", "line": {"color": colour, "width": width}, "name": name}
+        chart.traces.append({"type": "scatter", "x": fit.grid, "y": y} | look)
+    others, replaced = np.arange(len(fit.x)) != fit.replaced, [fit.replaced]
+    for chosen, heights, colour, name in (
+        (others, fit.before, chart.colours["reference"], "other records"),
+        (replaced, fit.before, muted, "the record, before"),
+        (replaced, fit.after, red, "the record, after"),
+    ):
+        hollow = {"size": 11, "color": _CLEAR, "line": {"color": colour, "width": 2}}
+        chart.marks(fit.x[chosen], heights[chosen], hollow, name=name)
+    return chart.below(
+        chart.axis(range=[-1.05, 1.05], nticks=5) | {"title": {"text": "time", "standoff": 8}},
+        chart.axis(nticks=6),
+        rows=0,
+        drop=48,
+    )
