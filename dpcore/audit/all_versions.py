@@ -11,6 +11,7 @@ import dataclasses as dc
 import math
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
+from typing import ClassVar
 
 import numpy as np
 
@@ -160,14 +161,11 @@ class TrialsQuestion:
     runs: int
     seed: int
     wanted: str | None = dc.field(default=None, compare=False)
+    source: ClassVar[None] = None  # an audit makes up its records
 
     def __post_init__(self) -> None:
         integer("runs", self.runs, at_least=LEAST_RUNS)
         integer("seed", self.seed, at_least=0)
-
-    @property
-    def source(self) -> None:
-        """An audit makes up its records."""
 
     def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[AllVersions]:
         """How all versions stand before the first run and after each chunk of runs; the last one has all reports.

@@ -7,6 +7,7 @@ import dataclasses as dc
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from typing import ClassVar
 
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
@@ -94,10 +95,7 @@ class AttackSuccessQuestion:
 
     plan: Plan
     seed: int
-
-    @property
-    def source(self) -> None:
-        """The attacker's records are made up from public facts."""
+    source: ClassVar[None] = None  # the attacker's records are made up from public facts
 
     @property
     def runs(self) -> int:
