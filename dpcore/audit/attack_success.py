@@ -6,12 +6,11 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
 from typing import ClassVar
 
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
-from ..core.cancel import never
+from ..core.cancel import go_on, never
 from ..core.chunks import ChunkSizer
 from ..mechanisms.base import AdditiveMechanism
 from ..mechanisms.plan import Plan
@@ -109,8 +108,7 @@ class AttackSuccessQuestion:
         """
         audit, chunks = Audit(self.plan, seed=self.seed), ChunkSizer(_CHUNK_SECONDS)
         while audit.runs < self.runs:
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             with chunks.measured():
                 audit.play(min(chunks.runs, self.runs - audit.runs))
             yield Attack(audit.runs, attack_success_after(audit) if audit.runs == self.runs else None)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+
 
 def never() -> bool:
     """Nobody cancels; a function of the module, so that it reaches other processes."""
     return False
+
+
+def go_on(cancelled: Callable[[], bool]) -> None:
+    """Raise CancelledError where the work is cancelled."""
+    if cancelled():
+        raise CancelledError

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses as dc
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from .. import data as records
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
-from ..core.cancel import never
+from ..core.cancel import go_on, never
 from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NotApplicable
 from ..core.rng import generator
@@ -66,11 +65,6 @@ def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
 
 
-def _unless(cancelled: Callable[[], bool]) -> None:
-    if cancelled():
-        raise CancelledError
-
-
 def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     started = time.perf_counter()
     problem = cell.problem
@@ -87,7 +81,7 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
         return rows
 
     prepared = cell.mechanism.prepare_many(plans, split.train, cancelled)
-    _unless(cancelled)
+    go_on(cancelled)
     curves = _curves(cell, plans, prepared, split, reference, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
