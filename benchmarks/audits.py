@@ -15,25 +15,13 @@ import dpcore
 from dpcore import NotApplicable
 from dpcore.audit.bugs import BUGS
 from dpcore.audit.game import worst_plan
+from dpcore.core.facts import facts_beside
 
 SEEDS, RUNS = 20, 20_000
 # A missing factor 2 is half the noise, whatever the reason.
 FAULTS = [key for key in BUGS if key != "missing_factor_2"]
 # Where 20,000 runs see a fault now and then or never, and more of them nearly always do.
-_FIFTH = "noise_at_80_percent"
-_QUICK = ("output_gaussian", "noisy_gd", "simplex_sampling", "frank_wolfe_general", "tree_frank_wolfe", "phased_sgd")
-MORE = {(key, _FIFTH): 50_000 for key in _QUICK} | {
-    ("objective_gamma", _FIFTH): 200_000,
-    ("objective_gaussian", _FIFTH): 400_000,
-    ("objective_gaussian", "variance_as_deviation"): 400_000,
-    ("objective_gaussian", "published_objective_noise"): 400_000,
-    ("objective_gamma", "published_objective_noise"): 40_000,
-    ("noisy_sgd", _FIFTH): 50_000,
-    ("ftrl", _FIFTH): 200_000,
-    ("frank_wolfe_polytope", _FIFTH): 200_000,
-    ("polyhedral_frank_wolfe", _FIFTH): 100_000,
-    ("gaussian_classifier", "halved_noise"): 40_000,
-}
+MORE = {(row["mechanism"], row["bug"]): int(row["runs"]) for row in facts_beside(__file__, "more_runs.csv")}
 
 
 def caught(key: str, bug: str | None, *, runs: int = RUNS, seeds: int = SEEDS) -> int:

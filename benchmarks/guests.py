@@ -1,4 +1,9 @@
-"""Peers whose packages clash with ours: each lives in a process with the Python of its own environment."""
+"""Peers whose packages clash with ours: each lives in a process with the Python of its own environment.
+
+That Python has no dpcore and runs this file, with the package's name as its argument. The first line that it is sent
+has the arguments of the package's function, as JSON; each line after it is answered by a line of JSON, [CPU seconds,
+wall seconds, answer].
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,8 @@ import dataclasses as dc
 import json
 import os
 import subprocess
-from pathlib import Path
+import sys
+import time
 from typing import Any
 
 PACKAGES = ("diffprivlib", "dp-accounting")
@@ -14,7 +20,7 @@ PACKAGES = ("diffprivlib", "dp-accounting")
 
 @dc.dataclass(frozen=True)
 class Invitation:
-    """Work for a package of `PACKAGES`: the arguments of its function in `peers.py`, as JSON holds them."""
+    """Work for a package of `PACKAGES`: the arguments of its function, as JSON holds them."""
 
     package: str
     arguments: dict[str, Any]
@@ -25,7 +31,7 @@ class Guest:
 
     def __init__(self, python: str, invitation: Invitation) -> None:
         self.process = subprocess.Popen(
-            [python, str(Path(__file__).with_name("peers.py")), invitation.package],
+            [python, __file__, invitation.package],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -53,3 +59,49 @@ class Guest:
 
     def __exit__(self, *_: object) -> None:
         self.process.communicate()
+
+
+def diffprivlib(X, y, C, epsilons, repetitions):
+    """The mean score, on their own records, of one model for each epsilon and repetition."""
+    import numpy as np
+    from diffprivlib.models import LogisticRegression
+
+    X, y = np.array(X), np.array(y)
+    scores = []
+    for epsilon in epsilons:
+        for seed in range(repetitions):
+            model = LogisticRegression(
+                epsilon=epsilon, data_norm=1.0, C=C, fit_intercept=False, random_state=seed, max_iter=10_000
+            )
+            scores.append(model.fit(X, y).score(X, y))
+    return float(np.mean(scores))
+
+
+def dp_accounting(rate, times, epsilon, delta):
+    """The smallest noise multiplier whose `times` steps, each on a random share `rate` of the records, cost epsilon."""
+    from dp_accounting import NeighboringRelation, calibrate_dp_mechanism, dp_event, rdp
+
+    def accountant():
+        if rate == 1.0:  # its Gaussian event ignores the relation
+            return rdp.RdpAccountant()
+        return rdp.RdpAccountant(neighboring_relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
+
+    def event(z):
+        if rate == 1.0:  # a replacement moves the sum twice as far (tests/oracles)
+            return dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(z / 2.0), times)
+        return dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(z)), times)
+
+    return calibrate_dp_mechanism(accountant, event, epsilon, delta)
+
+
+def main():
+    work = diffprivlib if sys.argv[1] == "diffprivlib" else dp_accounting
+    arguments = json.loads(sys.stdin.readline())
+    for _ in sys.stdin:
+        cpu, wall = time.process_time(), time.perf_counter()
+        answer = work(**arguments)
+        print(json.dumps([time.process_time() - cpu, time.perf_counter() - wall, answer]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

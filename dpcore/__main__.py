@@ -9,7 +9,7 @@ from typing import NoReturn
 try:
     import click
 
-    from .cli import audits, errata, experiments, releases, reproductions
+    from .cli import audits, experiments, papers, releases
     from .core.blas import one_blas_thread
 except KeyboardInterrupt:  # imports take a second
     sys.exit(130)
@@ -27,10 +27,10 @@ for command in (
     experiments.run,
     experiments.warm,
     audits.audit,
-    audits.exhibit,
+    papers.exhibit,
     experiments.regret,
-    errata.errata,
-    reproductions.reproduce,
+    papers.errata,
+    papers.reproduce,
 ):
     cli.add_command(command)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError
+from typing import ClassVar
 
 import numpy as np
 
 from ..accounting.tradeoff import TradeoffCurve
 from ..core.arrays import Array
-from ..core.cancel import never
+from ..core.cancel import go_on, never
 from ..core.chunks import ChunkSizer
 from ..core.privacy import Budget, NotApplicable
 from ..core.validation import integer
@@ -160,14 +160,11 @@ class TrialsQuestion:
     runs: int
     seed: int
     wanted: str | None = dc.field(default=None, compare=False)
+    source: ClassVar[None] = None  # an audit makes up its records
 
     def __post_init__(self) -> None:
         integer("runs", self.runs, at_least=LEAST_RUNS)
         integer("seed", self.seed, at_least=0)
-
-    @property
-    def source(self) -> None:
-        """An audit makes up its records."""
 
     def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[AllVersions]:
         """How all versions stand before the first run and after each chunk of runs; the last one has all reports.
@@ -194,12 +191,12 @@ class TrialsQuestion:
         chunks = {version: ChunkSizer(_CHUNK_SECONDS) for version in playing}
         yield now
         while playing:
-            _go_on(cancelled)
+            go_on(cancelled)
             version = self._next(playing, now)
             audit = playing[version]
             with chunks[version].measured():
                 audit.play(min(chunks[version].runs, self.runs - audit.runs))
-            _go_on(cancelled)
+            go_on(cancelled)
             last = audit.runs == self.runs
             before = now.standings.get(version)
             if last or audit.runs >= (_FIRST_PICTURE if before is None else _GROWTH * before.runs):
@@ -217,8 +214,3 @@ class TrialsQuestion:
             if version in playing and version not in now.standings:
                 return version
         return self.wanted if self.wanted in playing else next(iter(playing))
-
-
-def _go_on(cancelled: Callable[[], bool]) -> None:
-    if cancelled():
-        raise CancelledError

@@ -5,14 +5,22 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
+from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
+from ..core.cancel import go_on, never
+from ..core.chunks import ChunkSizer
+from ..mechanisms.base import AdditiveMechanism
 from ..mechanisms.plan import Plan
 from .certificates import lower_bound
 from .game import Audit
 
 RUNS = 20_000
+# Each run of a mechanism that is no sum solves a problem of its own.
+FEW_RUNS = 1_000
+_CHUNK_SECONDS = 0.15
 _ERROR = 0.001
 _ODDS: SharedCache[AttackSuccess] = SharedCache(256)
 
@@ -70,3 +78,37 @@ def attack_success_after(audit: Audit) -> AttackSuccess:
     return AttackSuccess(
         attack_cap(plan.spent), plan.mechanism.attack_limit(plan), right / audit.runs, certified, audit.runs
     )
+
+
+@dc.dataclass(frozen=True)
+class Attack:
+    """How far an attack is. runs: played by now. odds: None before the last of them."""
+
+    runs: int
+    odds: AttackSuccess | None
+
+
+@dc.dataclass(frozen=True)
+class AttackSuccessQuestion:
+    """How often is an attacker right against `plan`? seed: of the attack."""
+
+    plan: Plan
+    seed: int
+    source: ClassVar[None] = None  # the attacker's records are made up from public facts
+
+    @property
+    def runs(self) -> int:
+        """How many an answer needs."""
+        return RUNS if isinstance(self.plan.mechanism, AdditiveMechanism) else FEW_RUNS
+
+    def snapshots(self, cancelled: Callable[[], bool] = never) -> Iterator[Attack]:
+        """The attack after each chunk of runs; the last one has the odds, the same as `attack_success` finds.
+
+        cancelled: asked before each chunk; when it says yes, CancelledError is raised.
+        """
+        audit, chunks = Audit(self.plan, seed=self.seed), ChunkSizer(_CHUNK_SECONDS)
+        while audit.runs < self.runs:
+            go_on(cancelled)
+            with chunks.measured():
+                audit.play(min(chunks.runs, self.runs - audit.runs))
+            yield Attack(audit.runs, attack_success_after(audit) if audit.runs == self.runs else None)

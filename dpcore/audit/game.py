@@ -9,7 +9,6 @@ proves nothing.
 
 from __future__ import annotations
 
-import dataclasses as dc
 import zlib
 from collections.abc import Sequence
 
@@ -26,6 +25,7 @@ from ..mechanisms.plan import Plan
 from . import certificates
 from .betting import BettingTest
 from .bugs import get_bug
+from .bugs.implementations import usual_plan
 from .certificates import Certificate, Scores
 from .report import AuditReport, words_of_pair
 from .target import Target, honest_target
@@ -190,9 +190,7 @@ def worst_plan(key: str, bug: str | None = None, budget: Budget = DEFAULT_BUDGET
     'huber_hinge'
     """
     mechanism = make_mechanism(key).audited()
-    if bug is not None:
-        return get_bug(bug).plan(mechanism, budget)
-    return mechanism.calibrate(mechanism.worst_spec(), budget)
+    return (usual_plan if bug is None else get_bug(bug).plan)(mechanism, budget)
 
 
 def claimed_plan(plan: Plan) -> Plan:
@@ -202,8 +200,7 @@ def claimed_plan(plan: Plan) -> Plan:
     the plan's: they decide what an observer sees.
     """
     made = plan.mechanism
-    knobs = {field.name: getattr(made, field.name) for field in dc.fields(made) if field.init}
-    return make_mechanism(made.key, **(knobs | {"accounting": "tight"})).calibrate(plan.spec, plan.spent)
+    return make_mechanism(made.key, **(made.knobs | {"accounting": "tight"})).calibrate(plan.spec, plan.spent)
 
 
 def _by_bit(scores: Array, bits: NDArray[np.bool_]) -> Scores:

@@ -106,7 +106,7 @@ class AuditReport:
             "seed": self.seed,
             "pair": self.pair,
             "mechanism": self.mechanism,
-            "knobs": {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init},
+            "knobs": mechanism.knobs,
             "bug": self.bug,
             "comparisons": self.comparisons,
             "spec": dc.asdict(plan.spec),

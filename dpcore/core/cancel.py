@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 
 Cancelled = Callable[[], bool]
 
@@ -10,3 +11,9 @@ Cancelled = Callable[[], bool]
 def never() -> bool:
     """Nobody cancels; a function of the module, so that it reaches other processes."""
     return False
+
+
+def go_on(cancelled: Cancelled) -> None:
+    """Raise CancelledError where the work is cancelled."""
+    if cancelled():
+        raise CancelledError

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses as dc
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,9 @@ import numpy as np
 from .. import data as records
 from ..accounting.attack_limits import attack_cap
 from ..core.cache import SharedCache
-from ..core.cancel import never
+from ..core.cancel import go_on, never
 from ..core.losses import get_loss
 from ..core.privacy import Bound, Budget, NotApplicable
-from ..core.records import Data
 from ..core.rng import generator
 from ..mechanisms import Mechanism
 from ..mechanisms.base import AdditiveMechanism, Prepared
@@ -67,11 +65,6 @@ def blank_rows(cell: Cell, status: str, reason: str) -> list[dict[str, Any]]:
     return [_public(cell, epsilon) | {"status": status, "reason": reason} for epsilon in cell.epsilons]
 
 
-def _unless(cancelled: Callable[[], bool]) -> None:
-    if cancelled():
-        raise CancelledError
-
-
 def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
     started = time.perf_counter()
     problem = cell.problem
@@ -88,9 +81,8 @@ def _compute(cell: Cell, cancelled: Callable[[], bool]) -> list[dict[str, Any]]:
         return rows
 
     prepared = cell.mechanism.prepare_many(plans, split.train, cancelled)
-    _unless(cancelled)
-    population = split.population if cell.population else None
-    curves = _curves(cell, plans, prepared, split.train, split.test, reference, population, cancelled)
+    go_on(cancelled)
+    curves = _curves(cell, plans, prepared, split, reference, cancelled)
     seconds = (time.perf_counter() - started) / len(plans)
     # A bound over a set says nothing of better models outside it, and here the others lie in the ball of their size.
     comparable = cell.mechanism.set in ("ball", records.get_source(problem.source).set)
@@ -109,37 +101,40 @@ def _curves(
     cell: Cell,
     plans: list[Plan],
     prepared: list[Prepared],
-    train: Data,
-    test: Data,
+    split: records.Split,
     reference: Minimum,
-    population: records.Population | None,
     cancelled: Callable[[], bool],
 ) -> tuple[metrics.MetricCurve, ...]:
     """The metrics of a cell along its plans; the population's only where it is known."""
-    loss, mechanism, key = get_loss(cell.problem.loss), cell.mechanism, cell.mechanism.key
+    loss, mechanism, train, test = get_loss(cell.problem.loss), cell.mechanism, split.train, split.test
+    population = split.population if cell.population else None
+
+    def rngs(count: int) -> list[np.random.Generator]:
+        return [generator(cell.problem.seed, mechanism.key, r) for r in range(count)]
+
     if isinstance(mechanism, AdditiveMechanism):
-        rngs = [generator(cell.problem.seed, key, r) for r in range(cell.repetitions)]
+        law, p = mechanism.law, cell.problem.p
         releases = metrics.Additive(
-            np.stack([p.theta for p in prepared]),
+            np.stack([each.theta for each in prepared]),
             scales=np.array([plan.scale for plan in plans]),
-            directions=np.stack([mechanism.law.direction(cell.problem.p, train.active, rng) for rng in rngs]),
-            spread=mechanism.law.spread(cell.problem.p),
+            directions=np.stack([law.direction(p, train.active, rng) for rng in rngs(cell.repetitions)]),
+            spread=law.spread(p),
         )
-        exact = metrics.additive_curves(loss, train, test, reference, releases)
+        found = [*metrics.additive_curves(loss, train, test, reference, releases)]
         if cell.fresh:
-            exact = (*exact, metrics.additive_fresh(loss, test, reference, releases))
-        if population is None:
-            return exact
-        return (*exact, metrics.population_curve(loss, population, reference.radius, releases))
+            found.append(metrics.additive_fresh(loss, test, reference, releases))
+        if population is not None:
+            found.append(metrics.population_curve(loss, population, reference.radius, releases))
+        return tuple(found)
     # Draws come in pairs, and a standard error needs two pairs.
-    rngs = [generator(cell.problem.seed, key, r) for r in range(max(2, (cell.repetitions + 1) // 2))]
-    drawn = mechanism.draws(plans, prepared, rngs, cancelled)
-    measured = metrics.released_curves(loss, train, test, reference, drawn.centres, drawn.thetas, drawn.risks)
+    drawn = mechanism.draws(plans, prepared, rngs(max(2, (cell.repetitions + 1) // 2)), cancelled)
+    pairs = drawn.centres, drawn.thetas
+    found = [*metrics.released_curves(loss, train, test, reference, *pairs, drawn.risks)]
     if cell.fresh:
-        measured = (*measured, metrics.released_fresh(loss, test, reference, drawn.centres, drawn.thetas))
-    if population is None:
-        return measured
-    return (*measured, metrics.population_released(loss, population, reference.radius, drawn.centres, drawn.thetas))
+        found.append(metrics.released_fresh(loss, test, reference, *pairs))
+    if population is not None:
+        found.append(metrics.population_released(loss, population, reference.radius, *pairs))
+    return tuple(found)
 
 
 def _public(cell: Cell, epsilon: float) -> dict[str, Any]:

@@ -48,14 +48,11 @@ def executor_of(name: str) -> Iterator[Executor | None]:
         with _dask(rest) as executor:
             yield executor
     elif kind in ("threads", "processes") and rest.isdecimal() and 1 <= int(rest) <= _MOST_WORKERS:
-        with _threads(int(rest)) if kind == "threads" else _processes(int(rest)) as executor:
+        made = ThreadPoolExecutor if kind == "threads" else _processes
+        with made(int(rest)) as executor:
             yield executor
     else:
         raise ValueError(f"executor must be {KINDS} with 1 <= N <= {_MOST_WORKERS:,}, got {name!r}")
-
-
-def _threads(workers: int) -> Executor:
-    return ThreadPoolExecutor(workers)
 
 
 class _Workers(SpawnContext):

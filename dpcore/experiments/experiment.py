@@ -133,7 +133,7 @@ class Experiment:
         """Canonical JSON: equal experiments give equal text."""
         plain = {f.name: getattr(self, f.name) for f in dc.fields(self)}
         plain["problem"] = dc.asdict(self.problem)
-        plain["mechanisms"] = [{"key": m.key, **_knobs(m)} for m in self.mechanisms]  # type: ignore[union-attr]
+        plain["mechanisms"] = [{"key": m.key, **m.knobs} for m in self.mechanisms]  # type: ignore[union-attr]
         plain["sweep"] = {"name": self.sweep.name, "values": list(self.sweep.values)}
         return json.dumps(plain, sort_keys=True, allow_nan=False)
 
@@ -177,10 +177,6 @@ def _mechanisms(chosen: object) -> tuple[Mechanism, ...]:
                 "costs: see dpcore.studies.sparsity.streaming.regret"
             )
     return made
-
-
-def _knobs(mechanism: Any) -> dict[str, Any]:
-    return {field.name: getattr(mechanism, field.name) for field in dc.fields(mechanism) if field.init}
 
 
 def _check_fields(what: str, cls: type, plain: dict[str, Any]) -> None:

@@ -165,6 +165,11 @@ class Mechanism(abc.ABC):
         return get_set(self.set).q
 
     @property
+    def knobs(self) -> dict[str, Any]:
+        """As `make_mechanism` takes them."""
+        return {field.name: getattr(self, field.name) for field in dc.fields(self) if field.init}
+
+    @property
     def law(self) -> Noise:
         return NOISES[self.noise]
 

@@ -115,8 +115,7 @@ def snippet(state: State) -> str:
     problem = repr(state.setting.problem).replace(repr(state.setting.source), source)
     return f"""{imports}from dpcore import Problem
 from dpcore.figures.decide import budget_figure
-from dpcore.studies.decide.smallest_epsilon import smallest_budget
-from dpcore.studies.decide.loss_curve import Setting, lost_curve
+from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 
 {records}problem = {problem}
 curve = lost_curve(Setting(problem, {state.way!r}, splits={state.setting.splits}))

@@ -9,11 +9,11 @@ from typing import cast
 import streamlit as st
 
 from dpcore import NotApplicable
+from dpcore.audit.attack_success import AttackSuccessQuestion
 from dpcore.data import MAX_VALUES, Source, is_private
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.decide import loss_curve
-from dpcore.studies.decide.attack_success_job import AttackSuccessQuestion
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion, Error
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.decide.sample_size import SampleSizeQuestion

@@ -9,13 +9,12 @@ from typing import cast
 import numpy as np
 
 from dpcore import AttackSuccess, Plan
+from dpcore.audit.attack_success import Attack, AttackSuccessQuestion
 from dpcore.data import Source
 from dpcore.figures.style import Theme
-from dpcore.studies.decide.attack_success_job import Attack, AttackSuccessQuestion
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSize, Error
-from dpcore.studies.decide.loss_curve import LostCurve, Setting
+from dpcore.studies.decide.loss_curve import LostCurve, Setting, smallest_budget
 from dpcore.studies.decide.sample_size import LossBySampleSize
-from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.background.polling import Open
 from pages.decide.briefing.words import Document, learned

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pandas as pd
 
 from dpcore import AttackSuccess
+from dpcore.audit.attack_success import AttackSuccessQuestion
 from dpcore.figures.decide import Use
 from dpcore.mechanisms import list_mechanisms, mechanism_class
-from dpcore.studies.decide.attack_success_job import AttackSuccessQuestion
 from dpcore.studies.decide.deployments import Deployment
 from dpcore.studies.decide.equivalent_sample_size import Error
 from dpcore.studies.decide.posterior import belief_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from typing import ClassVar
 
 from dpcore.studies.papers.reproductions import Outcome, get_reproduction
 
@@ -15,10 +16,7 @@ class ShortRun:
 
     name: str
     seed: int
-
-    @property
-    def source(self) -> None:
-        """No session's records are in it."""
+    source: ClassVar[None] = None  # no session's records are in it
 
     def snapshots(self, cancelled: Callable[[], bool]) -> Iterator[Outcome]:
         """The outcome; CancelledError where the run says how far it is and `cancelled` says yes."""

@@ -18,8 +18,7 @@ from dpcore.figures.figure import Figure
 from dpcore.studies.decide import loss_curve
 from dpcore.studies.decide.deployments import DEPLOYMENTS
 from dpcore.studies.decide.equivalent_sample_size import EquivalentSampleSizeQuestion
-from dpcore.studies.decide.loss_curve import Setting, lost_curve
-from dpcore.studies.decide.smallest_epsilon import smallest_budget
+from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import words
 from pages.ui import upload_form

@@ -493,7 +493,7 @@ ALLOWED = {
     ("pages/server/preload_imports.py", "import_module"): "the modules that it lists",
     ("pages/lectures/stories.py", "import_module"): "the lectures of the pages that it lists",
     ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
-    ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that it lists",
+    ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that its table lists",
     ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",
     ("dpcore/kernels/lazy_registry.py", "compile"): "numba's, of the functions in this package",
 }

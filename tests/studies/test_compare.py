@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import math
+from concurrent.futures import CancelledError
 
 import pytest
 
@@ -68,11 +69,8 @@ def test_rows_come_one_by_one_until_cancelled():
     asked = iter([False] * 8)
     arriving = table.compared(dc.replace(PROBLEM, seed=77), **SMALL, cancelled=lambda: next(asked, True))
     assert next(arriving).status == "ok"
-    rest = list(arriving)
-    assert len(rest) == len(list_mechanisms()) - 1
-    assert rest[-2].status == "cancelled" and rest[-2].reason
-    # What needs no computing keeps its reason.
-    assert next(row for row in rest if row.mechanism == "ftrl").status == "not applicable"
+    with pytest.raises(CancelledError):
+        list(arriving)
 
 
 def test_pure_budgets_leave_pure_mechanisms():

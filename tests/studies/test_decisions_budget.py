@@ -11,8 +11,7 @@ from dpcore import EPSILON_GRID, NotApplicable, Problem, make_mechanism
 from dpcore.data import load
 from dpcore.experiments.experiment import Experiment
 from dpcore.experiments.run import run
-from dpcore.studies.decide.loss_curve import LostCurve, Setting, lost_curve
-from dpcore.studies.decide.smallest_epsilon import smallest_budget
+from dpcore.studies.decide.loss_curve import LostCurve, Setting, lost_curve, smallest_budget
 from dpcore.studies.decide.threshold_interval import answer, band, crossing, falling, limits
 from tests.decisions import covered, kept, thirds
 

@@ -12,9 +12,8 @@ from dpcore.experiments.cell import run_cell
 from dpcore.experiments.metrics import accuracy, risk
 from dpcore.studies.decide import sample_size
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion
-from dpcore.studies.decide.loss_curve import Setting, lost_curve
+from dpcore.studies.decide.loss_curve import Setting, lost_curve, smallest_budget
 from dpcore.studies.decide.sample_size import PEOPLE, SampleSizeQuestion
-from dpcore.studies.decide.smallest_epsilon import smallest_budget
 from dpcore.studies.decide.threshold_interval import falling
 from pages.ui import sidebar
 from tests.decisions import last

@@ -21,8 +21,8 @@ from dpcore.studies.papers.reproductions import cod_rna as rna
 from dpcore.studies.papers.reproductions import jain_thakurta as jt
 from dpcore.studies.papers.reproductions import jain_thakurta_simplex as simplex
 from dpcore.studies.papers.reproductions import jain_thakurta_url as url
-from dpcore.studies.papers.reproductions.charts import RightAgainst
-from dpcore.studies.papers.reproductions.jain_thakurta_printed import PRINTED
+from dpcore.studies.papers.reproductions.base import RightAgainst
+from dpcore.studies.papers.reproductions.jain_thakurta import PRINTED
 from tests.cli.test_cli import call
 from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 

@@ -16,7 +16,7 @@ from dpcore.studies.papers.reproductions import accuracies as acc
 from dpcore.studies.papers.reproductions import cod_rna as rna
 from dpcore.studies.papers.reproductions import get_reproduction
 from dpcore.studies.papers.reproductions import jain_thakurta as jt
-from dpcore.studies.papers.reproductions.jain_thakurta_printed import PRINTED
+from dpcore.studies.papers.reproductions.jain_thakurta import PRINTED
 from tests.studies.first_figure import check_b, check_c, check_d, means_over, on_the_simplex, quiet, verdicts
 
 COD_RNA = "cod-rna.txt.gz"

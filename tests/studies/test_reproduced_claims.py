@@ -17,7 +17,7 @@ from dpcore.studies.papers.reproductions import bassily_transition as bassily
 from dpcore.studies.papers.reproductions import kamath_three_ways as kamath
 from dpcore.studies.papers.reproductions import pathak_raj_accuracy as pathak
 from dpcore.studies.papers.reproductions import talwar_rate as talwar
-from dpcore.studies.papers.reproductions.charts import ExcessOfMechanisms, Exponents, ScoresOfMechanisms
+from dpcore.studies.papers.reproductions.base import ExcessOfMechanisms, Exponents, ScoresOfMechanisms
 from tests.cli.test_cli import call
 
 NAMES = ["talwar-rate", "kamath-three-ways", "pathak-raj-accuracy", "bassily-transition", "iyengar"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable
 
+from ...core.facts import facts_beside
 from ...core.privacy import Budget
 from ...core.validation import shown
 from ...mechanisms import Mechanism
 from ...mechanisms.plan import Plan
-from . import implementations
+from . import implementations as made
 
 
 @dc.dataclass(frozen=True)
@@ -23,10 +24,8 @@ class InjectedBug:
     key: str
     label: str
     sentence: str
-    spoil: implementations.Spoil
-    plan: Callable[[Mechanism, Budget], Plan] = lambda mechanism, budget: mechanism.calibrate(
-        mechanism.worst_spec(), budget
-    )
+    spoil: made.Spoil
+    plan: Callable[[Mechanism, Budget], Plan]
 
 
 def get_bug(key: str) -> InjectedBug:
@@ -40,91 +39,30 @@ def get_bug(key: str) -> InjectedBug:
     return BUGS[key]
 
 
+_SPOILS: dict[str, made.Spoil] = {
+    "halved_noise": made.weaker(lambda plan: 0.5),
+    "missing_factor_2": made.weaker(lambda plan: 0.5),
+    "noise_at_80_percent": made.weaker(lambda plan: 0.8),
+    "lam_of_the_sum": made.weaker(lambda plan: 1.0 / plan.spec.n),
+    "variance_as_deviation": made.square_the_scale,
+    "wrong_gamma_shape": made.shorten_the_noise,
+    "fixed_seed": made.reuse_the_seed,
+    "clipping_off": made.clip_nothing,
+    "noise_reused": made.reuse_the_noise,
+    "shared_class_noise": made.share_the_noise,
+    "quoted_kappa": made.print_the_noise("quoted_kappa", "generalized_gaussian"),
+    "published_objective_noise": made.print_the_noise(
+        "published_objective_noise", "objective_gamma", "objective_gaussian"
+    ),
+    "unrounded": made.leave_unrounded,
+}
+_PLANS = {
+    "noise_reused": made.bent_plan,
+    "quoted_kappa": made.many_columns_plan,
+    "published_objective_noise": made.unpaid_determinant_plan,
+    "unrounded": made.one_column_plan,
+}
 BUGS = {
-    bug.key: bug
-    for bug in (
-        InjectedBug(
-            "halved_noise",
-            "half the noise",
-            "The noise is half as large as it should be.",
-            implementations.weaker(lambda plan: 0.5),
-        ),
-        InjectedBug(
-            "missing_factor_2",
-            "a factor 2 is missing",
-            "The sensitivity is that of adding or removing a record; replacing one moves what the noise hides twice as "
-            "far.",
-            implementations.weaker(lambda plan: 0.5),
-        ),
-        InjectedBug(
-            "noise_at_80_percent",
-            "80% of the noise",
-            "A fifth of the noise is missing, about what a wrong constant costs.",
-            implementations.weaker(lambda plan: 0.8),
-        ),
-        InjectedBug(
-            "lam_of_the_sum",
-            "lambda of the sum",
-            "The noise is n times too small: lam of the averaged objective was taken for lam of the sum.",
-            implementations.weaker(lambda plan: 1.0 / plan.spec.n),
-        ),
-        InjectedBug(
-            "variance_as_deviation",
-            "variance as deviation",
-            "The variance of the noise was passed where its standard deviation belongs.",
-            implementations.square_the_scale,
-        ),
-        InjectedBug(
-            "wrong_gamma_shape",
-            "wrong Gamma shape",
-            "The length of the noise follows Gamma(1) instead of Gamma(p): right in one dimension only.",
-            implementations.shorten_the_noise,
-        ),
-        InjectedBug(
-            "fixed_seed",
-            "one seed for all",
-            "The generator is seeded anew in every run, so that all runs share one noise vector.",
-            implementations.reuse_the_seed,
-        ),
-        InjectedBug(
-            "clipping_off",
-            "clipping off",
-            "Records longer than R are neither refused nor clipped: the one that differs is three times as long.",
-            implementations.clip_nothing,
-        ),
-        InjectedBug(
-            "noise_reused",
-            "noise reused",
-            "All steps add the noise of the first one, so that differences of noisy gradients hold none.",
-            implementations.reuse_the_noise,
-            implementations.bent_plan,
-        ),
-        InjectedBug(
-            "shared_class_noise",
-            "one noise for all classes",
-            "All classes get the same matrix of noise, as printed: what decides between them gets none.",
-            implementations.share_the_noise,
-        ),
-        InjectedBug(
-            "quoted_kappa",
-            "quoted kappa",
-            "The constant of the norm and the order of the noise are the quoted ones, too small for the largest entry.",
-            implementations.print_the_noise("quoted_kappa", "generalized_gaussian"),
-            implementations.many_columns_plan,
-        ),
-        InjectedBug(
-            "published_objective_noise",
-            "noise as printed",
-            "The noise in the objective is as printed and does not pay for how a record bends the objective.",
-            implementations.print_the_noise("published_objective_noise", "objective_gamma", "objective_gaussian"),
-            implementations.unpaid_determinant_plan,
-        ),
-        InjectedBug(
-            "unrounded",
-            "raw doubles",
-            "Releases are not rounded: the last bits of a sum betray what the noise was added to.",
-            implementations.leave_unrounded,
-            implementations.one_column_plan,
-        ),
-    )
+    row["key"]: InjectedBug(**row, spoil=_SPOILS[row["key"]], plan=_PLANS.get(row["key"], made.usual_plan))
+    for row in facts_beside(__file__, "bugs.csv")
 }

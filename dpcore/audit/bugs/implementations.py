@@ -46,6 +46,11 @@ def weaker(factor: Callable[[Plan], float]) -> Spoil:
     return lambda plan, target: dc.replace(target, release=release_of(plan.weakened(factor(plan))))
 
 
+def usual_plan(mechanism: Mechanism, budget: Budget) -> Plan:
+    """On records where a pair attains the sensitivity."""
+    return mechanism.calibrate(mechanism.worst_spec(), budget)
+
+
 def square_the_scale(plan: Plan, target: Target) -> Target:
     if plan.noise != "gaussian":
         raise NotApplicable(f"variance_as_deviation needs noise with a standard deviation, got {plan.noise} noise")
@@ -200,16 +205,11 @@ def _only(bug: str, mechanism: Mechanism, *keys: str) -> None:
         raise NotApplicable(f"{bug} is a mistake of {' and '.join(keys)}, got {mechanism.key}")
 
 
-def _knobs(mechanism: Mechanism) -> dict[str, Any]:
-    made = mechanism
-    return {field.name: getattr(made, field.name) for field in dc.fields(made) if field.init}
-
-
 def _as_printed(mechanism: Mechanism) -> Mechanism:
-    return make_mechanism(mechanism.key, **(_knobs(mechanism) | {"accounting": "published"}))
+    return make_mechanism(mechanism.key, **(mechanism.knobs | {"accounting": "published"}))
 
 
 def _rewritten(plan: Plan, **attributes: Any) -> Plan:
     """The plan of the same mechanism with other attributes of its class: another law of noise, another method."""
     broken = type("Broken", (type(plan.mechanism),), attributes)
-    return dc.replace(plan, mechanism=broken(**_knobs(plan.mechanism)))
+    return dc.replace(plan, mechanism=broken(**plan.mechanism.knobs))

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...experiments.summary import LEAST_BANDED
 from ...mechanisms import mechanism_class
-from ...studies.papers.reproductions import charts
-from ...studies.papers.reproductions.charts import (
+from ...studies.papers.reproductions import base
+from ...studies.papers.reproductions.base import (
     AccuracyOfClassifiers,
     ExcessAgainstOrder,
     ExcessOfMechanisms,
@@ -29,7 +29,7 @@ _PLOT, _FLOOR = 340, 38.0  # px of a plot of accuracies, and where its axis begi
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
 
-def reproduction_figure(given: charts.Chart, *, theme: Theme) -> Figure:
+def reproduction_figure(given: base.Chart, *, theme: Theme) -> Figure:
     """The figure of a reproduction."""
     match given:
         case RightAgainst():

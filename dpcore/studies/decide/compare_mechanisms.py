@@ -7,7 +7,6 @@ import dataclasses as dc
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -32,6 +31,7 @@ REPETITIONS = 20
 _USUAL = {"classification": "logistic", "regression": "squared"}
 _METRICS = ("accuracy", "r_squared")
 _FEWEST_ERRORS = 2.0  # that part the best from the others
+Status = Literal["ok", "not applicable", "unconverged"]
 
 
 @dc.dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Row:
 
     mechanism: str
     label: str
-    status: Literal["ok", "not applicable", "unconverged", "cancelled"]
+    status: Status
     reason: str
     loss: str
     set: str
@@ -83,8 +83,6 @@ class CompareQuestion:
         """
         rows: tuple[Row, ...] = ()
         for row in compared(self.problem, self.epsilon, cancelled=cancelled):
-            if row.status == "cancelled":
-                raise CancelledError
             rows = (*rows, row)
             yield rows
 
@@ -101,8 +99,7 @@ def compared(
 
     A mechanism that is not proved for the problem's loss shows its own usual loss of the same task, and says so.
     splits: >= 2, seeds from the problem's on. repetitions: as in `Experiment`. cancelled: asked between solves; once it
-    says yes all further rows have the status "cancelled". Raises ValueError for sources whose outcomes are not
-    predicted.
+    says yes, CancelledError is raised. Raises ValueError for sources whose outcomes are not predicted.
 
     >>> rows = compared(Problem("synthetic", n=300, p=4), splits=2, repetitions=4)
     >>> next(rows).promise
@@ -145,7 +142,7 @@ def _best_row(mechanism: Mechanism, asked: Experiment, seeds: range, cancelled: 
     try:
         cell = next(dc.replace(asked, mechanisms=(mechanism,)).cells())
     except ValueError as error:  # what is asked for is in order, so this is about the mechanism
-        return dc.replace(_blank(mechanism, asked.problem.loss), status="not applicable", reason=str(error))
+        return _blank(mechanism, asked.problem.loss, "not applicable", str(error))
     first = _row(cell, seeds, cancelled)
     if first.status != "not applicable":
         return first
@@ -158,32 +155,26 @@ def _best_row(mechanism: Mechanism, asked: Experiment, seeds: range, cancelled: 
     return first
 
 
-def _blank(mechanism: Mechanism, loss: str) -> Row:
-    where = get_set(mechanism.set).label
-    return Row(mechanism.key, mechanism.label, "cancelled", "the comparison was cancelled", loss, where)
+def _blank(mechanism: Mechanism, loss: str, status: Status, reason: str) -> Row:
+    return Row(mechanism.key, mechanism.label, status, reason, loss, get_set(mechanism.set).label)
 
 
 def _row(cell: Cell, seeds: range, cancelled: Callable[[], bool]) -> Row:
     started, mechanism, problem = time.perf_counter(), cell.mechanism, cell.problem
-    known = _blank(mechanism, problem.loss)
     found: list[dict[str, Any]] = []
     try:
         for seed in seeds:
             rows = run_cell(dc.replace(cell, problem=dc.replace(problem, seed=seed)), cancelled)
             if rows[0]["status"] != "ok":
-                return dc.replace(known, status=rows[0]["status"], reason=rows[0]["reason"])
+                return _blank(mechanism, problem.loss, rows[0]["status"], rows[0]["reason"])
             found.append(next(row for row in rows if row["metric"] in _METRICS))
         plan = problem.plan(mechanism, cell.epsilons[0])
-    except CancelledError:
-        return known
     except Unconverged as error:
-        return dc.replace(known, status="unconverged", reason=str(error))
+        return _blank(mechanism, problem.loss, "unconverged", str(error))
     lost = 100.0 * np.array([row["reference"] - row["mean"] for row in found])
     weak = isinstance(mechanism.claimed_curve(plan), ZcdpCurve)
     return dc.replace(
-        known,
-        status="ok",
-        reason="",
+        _blank(mechanism, problem.loss, "ok", ""),
         promise="pure" if plan.spent.pure else "zCDP" if weak else "approximate",
         spent_epsilon=plan.spent.epsilon,
         spent_delta=plan.spent.delta,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
 from typing import Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 from ... import data as records
 from ... import solvers
 from ...core.arrays import Array
-from ...core.cancel import never
+from ...core.cancel import go_on, never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
 from ...core.records import Data
@@ -90,8 +89,7 @@ class EquivalentSampleSizeQuestion:
         path = np.argsort(-lams) if cell.mechanism.set == "ball" and lams.all() else lams[:0].astype(int)
         best, same = np.empty((2, len(self.sizes))), np.empty((2, len(self.sizes), len(path)))
         for g, size in enumerate(self.sizes):
-            if cancelled():
-                raise CancelledError
+            go_on(cancelled)
             first = Data(split.train.X[:size], split.train.y[:size], split.train.p)
             best[:, g] = self._errors(problem.best(first).theta, split.test)
             theta: Array | None = None

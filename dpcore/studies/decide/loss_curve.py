@@ -7,9 +7,9 @@ all numbers of people see the same splits, and 5 splits are the beginning of 20.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,12 +17,12 @@ from ...core.arrays import Array
 from ...core.cancel import never
 from ...core.losses import get_loss
 from ...core.privacy import NotApplicable
-from ...core.validation import integer
+from ...core.validation import check_real, integer
 from ...experiments.cell import Cell, run_cell
 from ...experiments.experiment import EPSILON_GRID, Axis, Experiment
 from ...mechanisms import Mechanism
 from ...mechanisms.problem import Problem
-from .threshold_interval import band, falling
+from .threshold_interval import Answer, answer, band, falling
 
 SPLITS, _MOST_SPLITS = 20, 1_000
 _REPETITIONS = 4  # two pairs of releases a split where means over the noise are no integrals
@@ -83,11 +83,26 @@ class Setting:
         cancelled: asked before each solve; when it says yes, CancelledError is raised. Raises Unconverged where a
         solver cannot certify what the mechanism must.
         """
-        measured: list[_Measured] = []
-        for split in range(self.splits):
-            measured.append(_measured(self, self.cell(split), cancelled))
-            if split:
-                yield _curve_of(self, measured)
+        curve = self._curve(0, cancelled)
+        for split in range(1, self.splits):
+            curve = curve.joined(self._curve(split, cancelled))
+            yield curve
+
+    def _curve(self, split: int, cancelled: Callable[[], bool]) -> LostCurve:
+        """Of one split."""
+        rows = run_cell(self.cell(split), cancelled)
+        right = [row for row in rows if row.get("metric") == self.metric]
+        fresh = [row for row in rows if row.get("metric") == "fresh_risk"]
+        return LostCurve(
+            setting=self,
+            epsilons=np.array([row["epsilon"] for row in right]),
+            private=np.array([[row["mean"] for row in right]]),
+            reference=np.array([right[0]["reference"] if right else np.nan]),
+            floor=np.array([(right[0]["larger_class"] or 0.0) if right else np.nan]),
+            loss=np.array([[row["mean"] for row in fresh]]),
+            lam=np.array([row["lam"] for row in right]),
+            refused={row["epsilon"]: row["reason"] for row in rows if row["status"] != "ok"},
+        )
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -112,6 +127,14 @@ class LostCurve:
     @property
     def splits(self) -> int:
         return len(self.private)
+
+    def joined(self, more: LostCurve) -> LostCurve:
+        """This curve with the splits of another one of the same setting."""
+        both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(more, name)])
+            for name in ("private", "reference", "floor", "loss")
+        }
+        return dc.replace(self, **both)
 
     @cached_property
     def lost(self) -> Array:
@@ -155,43 +178,22 @@ def check_applicable(curve: LostCurve) -> None:
         raise NotApplicable(next(iter(curve.refused.values())))
 
 
-@dc.dataclass(frozen=True, eq=False)
-class _Measured:
-    """Of one split: private, loss, lam: [K]; reference, floor: numbers."""
+def smallest_budget(curve: LostCurve, at_most: float) -> Answer:
+    """The smallest epsilon from which on a setting is expected to lose at most `at_most` points.
 
-    epsilons: Array
-    private: Array
-    reference: float
-    floor: float
-    loss: Array
-    lam: Array
-    refused: dict[float, str]
+    at_most: > 0. The expectation is over splits of the records, or draws of them, and over the noise; between the
+    epsilons of the grid it is taken linear in ln epsilon. The interval covers it with confidence 95%; an end beyond the
+    grid is inf, one at the first epsilon of the grid means "there or below".
 
+    Raises NotApplicable where the mechanism has no guarantee at any epsilon.
 
-def _measured(setting: Setting, cell: Cell, cancelled: Callable[[], bool]) -> _Measured:
-    rows = run_cell(cell, cancelled)
-    right = [row for row in rows if row.get("metric") == setting.metric]
-    fresh = [row for row in rows if row.get("metric") == "fresh_risk"]
-    return _Measured(
-        epsilons=np.array([row["epsilon"] for row in right]),
-        private=np.array([row["mean"] for row in right]),
-        reference=right[0]["reference"] if right else np.nan,
-        floor=(right[0]["larger_class"] or 0.0) if right else np.nan,
-        loss=np.array([row["mean"] for row in fresh]),
-        lam=np.array([row["lam"] for row in right]),
-        refused={row["epsilon"]: row["reason"] for row in rows if row["status"] != "ok"},
-    )
-
-
-def _curve_of(setting: Setting, measured: Sequence[_Measured]) -> LostCurve:
-    first = measured[0]
-    return LostCurve(
-        setting=setting,
-        epsilons=first.epsilons,
-        private=np.stack([m.private for m in measured]),
-        reference=np.array([m.reference for m in measured]),
-        floor=np.array([m.floor for m in measured]),
-        loss=np.stack([m.loss for m in measured]),
-        lam=first.lam,
-        refused=first.refused,
-    )
+    >>> curve = lost_curve(Setting(Problem("synthetic", n=2_000)))
+    >>> found = smallest_budget(curve, at_most=5.0)
+    >>> 0.2 < found.low < found.value < found.high < 0.6
+    True
+    >>> smallest_budget(lost_curve(Setting(Problem(n=100), splits=5)), at_most=1.0).reachable
+    False
+    """
+    at_most = check_real("at_most", at_most, "a number of points > 0", lambda v: v > 0.0)
+    check_applicable(curve)
+    return answer(curve.epsilons, curve.lost, at_most, seed=curve.setting.problem.seed)

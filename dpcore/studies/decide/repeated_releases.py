@@ -34,17 +34,15 @@ _HALVINGS = 20
 class RepeatedReleases:
     """`releases` releases, a person with `records` records, and what is proved of both together at `delta`.
 
-    alone: what follows from the label and nothing else; None where its delta says nothing. basic, advanced: the
-    releases' losses added up, or composed by Dwork, Rothblum and Vadhan, nan where that says nothing. exact: by the
-    mechanism's own curve, of which most are not followed beyond 300. epsilon: the least of the three, inf where delta
-    is too small for any. limit: how often the best attacker at 50:50 is right then, at most; cap: against any mechanism
-    with (epsilon, delta).
+    basic, advanced: the releases' losses added up, or composed by Dwork, Rothblum and Vadhan, nan where that says
+    nothing. exact: by the mechanism's own curve, of which most are not followed beyond 300. epsilon: the least of the
+    three, inf where delta is too small for any. limit: how often the best attacker at 50:50 is right then, at most;
+    cap: against any mechanism with (epsilon, delta).
     """
 
     releases: int
     records: int
     delta: float
-    alone: Budget | None
     basic: float
     advanced: float
     exact: float
@@ -85,7 +83,7 @@ def several(plan: Plan, releases: int = 1, records: int = 1, delta: float | None
     epsilon = min(exact, basic, math.inf if math.isnan(advanced) else advanced)
     cap = attack_cap(Budget(epsilon, at)) if math.isfinite(epsilon) else 1.0
     limit = min(cap, curve.attack_limit(), _limit_of_parts(mechanism.attack_limit(plan), k, g))
-    return RepeatedReleases(k, g, at, alone, basic, advanced, exact, epsilon, limit, cap, curve)
+    return RepeatedReleases(k, g, at, basic, advanced, exact, epsilon, limit, cap, curve)
 
 
 def label_alone(label: Budget, releases: int, records: int) -> Budget | None:

@@ -10,7 +10,7 @@ import dataclasses as dc
 import functools
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import binom
@@ -170,28 +170,10 @@ def _equation_12() -> tuple[float, float]:
     return theory.published_stream_rate(T, p, 1.0, budget), counterexample_regret(T, p, lam)
 
 
-def _lasso_noise() -> tuple[float, float]:
-    plan = calibrate(
-        "frank_wolfe_polytope", n=10_000, p=100, epsilon=1.0, delta=1e-6, T=201, radius=1.0, accounting="published"
-    )
-    return 1.0, plan.spent.epsilon
-
-
 def _quoted_kappa() -> tuple[float, float]:
     d = 1_000
     quoted = 2.0 * math.log(d)
     return quoted, quoted * quoted_noise(math.inf, d)[1]
-
-
-def _minibatch_noise() -> tuple[float, float]:
-    facts = {"n": 1_000, "p": 100, "epsilon": 1.0, "delta": 1e-6, "radius": 1.0}
-    plan = calibrate("polyhedral_frank_wolfe", variant="published", accounting="published", **facts)  # type: ignore[arg-type]
-    return 1.0, plan.spent.epsilon
-
-
-def _lecture_lemma() -> tuple[float, float]:
-    plan = calibrate("output_gaussian", n=2_000, p=2, epsilon=1.0, delta=1e-6, accounting="lecture")
-    return 1.0, plan.spent.epsilon
 
 
 def _lecture_descent() -> tuple[float, float]:
@@ -210,6 +192,16 @@ def _textbook_gaussian() -> tuple[float, float]:
     return delta, gaussian.hockey_stick(epsilon, 1.0 / multiplier)
 
 
+def _spent(key: str, n: int, p: int, accounting: str, **knobs: Any) -> Callable[[], tuple[float, float]]:
+    """What the noise of a printed accounting spends where epsilon = 1 is printed."""
+
+    def compute() -> tuple[float, float]:
+        plan = calibrate(key, n=n, p=p, epsilon=1.0, delta=1e-6, accounting=accounting, **knobs)
+        return 1.0, plan.spent.epsilon
+
+    return compute
+
+
 _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "objective_gaussian": _objective_gaussian,
     "objective_gamma": _objective_gamma,
@@ -217,12 +209,12 @@ _COMPUTE: dict[str, Callable[..., tuple[float, float]]] = {
     "stream_condition": _stream_condition,
     "textbook_gaussian": _textbook_gaussian,
     "quoted_kappa": _quoted_kappa,
-    "lasso_noise": _lasso_noise,
+    "lasso_noise": _spent("frank_wolfe_polytope", 10_000, 100, "published", T=201, radius=1.0),
     "equation_12": _equation_12,
     "classifier_minimiser": _classifier_minimiser,
-    "lecture_lemma": _lecture_lemma,
+    "lecture_lemma": _spent("output_gaussian", 2_000, 2, "lecture"),
     "lecture_descent": _lecture_descent,
-    "minibatch_noise": _minibatch_noise,
+    "minibatch_noise": _spent("polyhedral_frank_wolfe", 1_000, 100, "published", variant="published", radius=1.0),
     "gaussian_multiplier": _gaussian_multiplier,
     "gamma_noise": _gamma_noise,
 }

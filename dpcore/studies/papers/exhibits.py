@@ -26,6 +26,7 @@ from ...audit.objective_worst_pair import pair_plan, worst_for_gamma, worst_for_
 from ...audit.report import Verdict
 from ...core.arrays import Array
 from ...core.cache import SharedCache
+from ...core.facts import facts_beside
 from ...core.privacy import Budget
 from ...core.rng import generator
 from ...core.validation import integer, one_of
@@ -243,35 +244,10 @@ def _finding(key: str, *facts: Any) -> Finding:
     return Finding(key, EXHIBITS[key].title, EXHIBITS[key].source, *facts)
 
 
-EXHIBITS: dict[str, Exhibit] = {
-    "objective_gamma": Exhibit(
-        "Gamma noise in the objective, as published",
-        "Jain and Thakurta 2014, section 4",
-        "The budget pays for the noise alone; what one record does to the volume element comes on top.",
-        100_000,
-        objective_gamma,
-    ),
-    "objective_gaussian": Exhibit(
-        "Gaussian noise in the objective, as published",
-        "Jain and Thakurta 2014, Theorem 2",
-        "One replaced record moves the gradient and the volume element by more than this noise hides.",
-        60_000_000,
-        objective_gaussian,
-    ),
-    "quoted_kappa": Exhibit(
-        "Generalised Gaussian noise with the quoted kappa",
-        "Bassily, Guzman and Nandi 2021, section 3",
-        "kappa = 2 ln d for the largest of d entries is too small by a factor that grows towards e.",
-        30_000,
-        quoted_kappa,
-    ),
-    "printed_classifier": Exhibit(
-        "Large-margin Gaussian classifier, as printed",
-        "Pathak and Raj 2010, Theorem 1",
-        "All classes share one noise matrix, which cancels from an equation that only the true records satisfy.",
-        3_000,
-        printed_classifier,
-    ),
+_RUNS = {run.__name__: run for run in (objective_gamma, objective_gaussian, quoted_kappa, printed_classifier)}
+EXHIBITS = {
+    row["key"]: Exhibit(row["title"], row["source"], row["description"], int(row["runs"]), _RUNS[row["key"]])
+    for row in facts_beside(__file__, "exhibits.csv")
 }
 _FINDINGS: SharedCache[Finding] = SharedCache(64)
 

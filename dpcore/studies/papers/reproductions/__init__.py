@@ -1,34 +1,33 @@
 """The papers' figures and experiments done again: what is printed, what comes out here, and whether they agree.
 
-A file for each, which registers itself by its line below.
+A file for each and its line in `reproductions.csv`: its module there, and that module's function.
 """
 
 from __future__ import annotations
 
 import importlib
 
+from ....core.facts import facts_beside
+from ....core.validation import one_of
 from .base import Claim, Outcome, Reproduction
 
 __all__ = ["REPRODUCTIONS", "Claim", "Outcome", "Reproduction", "get_reproduction"]
 
-# Name -> the module that holds it, and its name there.
-REPRODUCTIONS: dict[str, tuple[str, str]] = {
-    "jain-thakurta-1a": ("jain_thakurta_url", "PANEL_A"),
-    "jain-thakurta-1b": ("jain_thakurta", "PANEL_B"),
-    "jain-thakurta-1c": ("jain_thakurta", "PANEL_C"),
-    "jain-thakurta-1d": ("jain_thakurta_simplex", "PANEL_D"),
-    "talwar-rate": ("talwar_rate", "REPRODUCTION"),
-    "kamath-three-ways": ("kamath_three_ways", "REPRODUCTION"),
-    "pathak-raj-accuracy": ("pathak_raj_accuracy", "REPRODUCTION"),
-    "bassily-transition": ("bassily_transition", "REPRODUCTION"),
-    "iyengar": ("iyengar", "REPRODUCTION"),
-}
+REPRODUCTIONS = {row["name"]: row for row in facts_beside(__file__, "reproductions.csv")}
 
 
 def get_reproduction(name: str) -> Reproduction:
     """Raises ValueError for a name that is not there."""
-    if name not in REPRODUCTIONS:
-        raise ValueError(f"name must be one of {', '.join(REPRODUCTIONS)}, got {name!r}")
-    module, attribute = REPRODUCTIONS[name]
-    found: Reproduction = getattr(importlib.import_module(f".{module}", __name__), attribute)
-    return found
+    facts = REPRODUCTIONS[one_of("name", name, REPRODUCTIONS)]
+    module = importlib.import_module(f".{facts['module']}", __name__)
+    return Reproduction(
+        name=name,
+        title=facts["title"],
+        source=facts["source"],
+        protocol=module.PROTOCOL,
+        file=facts["file"],
+        minutes=float(facts["minutes"]),
+        runs=module.RUNS,
+        few=int(facts["few"]),
+        run=getattr(module, facts["run"]),
+    )

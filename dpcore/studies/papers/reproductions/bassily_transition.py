@@ -14,8 +14,7 @@ from ....core.arrays import Array
 from ....core.power_law import power_law
 from ....core.validation import integer
 from ...geometry import excess_by_n, excess_by_norm, table_1
-from .base import Claim, Outcome, Reproduction
-from .charts import ExcessAgainstOrder
+from .base import Claim, ExcessAgainstOrder, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,18 +213,8 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-REPRODUCTION = Reproduction(
-    name="bassily-transition",
-    title="The transition at p = 1, and what columns cost beyond p = 2",
-    source="Bassily, Guzman and Nandi 2021, section 1.1, Table 1 and Appendix A",
-    protocol=f"""The paper has no experiment; records, grids and runs are chosen here. Linear losses on the
+PROTOCOL = f"""The paper has no experiment; records, grids and runs are chosen here. Linear losses on the
 fingerprinting records of Appendix A, n = {_N:,}, epsilon = {_EPSILON:g}, delta = {_DELTA:g}, d from {COLUMNS[0]:,} to
 {COLUMNS[-1]:,}, p from 1 to infinity, {RUNS} runs: the better, by its proved bound, of a random corner of the L1 ball
 and of Gaussian noise in the mean. Beyond p = 2: phased descent on logistic loss, excess on fresh records, n =
-{PEOPLE:,}, d from {FEW_COLUMNS[0]} to {FEW_COLUMNS[-1]}.""",
-    file="",
-    minutes=0.1,
-    runs=RUNS,
-    few=2,
-    run=run,
-)
+{PEOPLE:,}, d from {FEW_COLUMNS[0]} to {FEW_COLUMNS[-1]}."""

@@ -11,8 +11,7 @@ from ....core.validation import integer
 from ....data import Declared, UploadedRecords, read_sheet
 from ....mechanisms.problem import Problem
 from ...decide.compare_mechanisms import compared, ranked
-from .base import Claim, Outcome, Reproduction
-from .charts import ScoresOfMechanisms
+from .base import Claim, Outcome, ScoresOfMechanisms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,21 +150,10 @@ def _held(path: Path) -> UploadedRecords:
     return held
 
 
-REPRODUCTION = Reproduction(
-    name="iyengar",
-    title="Every mechanism on one table of records",
-    source="Iyengar et al. 2019, Towards practical differentially private convex optimization",
-    protocol=f"""Of their published benchmark: logistic loss, epsilon from {EPSILONS[0]:g} to {EPSILONS[-1]:g} in half
+PROTOCOL = f"""Of their published benchmark: logistic loss, epsilon from {EPSILONS[0]:g} to {EPSILONS[-1]:g} in half
 powers of ten, delta = 1/n^2, {RUNS} runs, accuracy on test records. Theirs takes for each algorithm and epsilon the
 parameters that do best on the test records, at no charge, but for an untuned form of their own; here every mechanism
 has its defaults, which see no record. Theirs holds back a fifth of the records once, here 30% are held back, anew for
 every second run. Theirs clips rows to a norm that is one of those parameters, 1 untuned; here columns in [0, 1] are
 mapped to [-1, 1] over sqrt(p), so that no row is longer than 1. "Best" is within two standard errors of the least loss
-on the same splits. The table says of every other mechanism why it has no number.""",
-    file=f"Adult or records like it: LIBSVM (a9a), or CSV with a header line and the column {_LABEL!r}; two labels, "
-    "features in [0, 1]",
-    minutes=0.3,
-    runs=RUNS,
-    few=4,
-    run=run,
-)
+on the same splits. The table says of every other mechanism why it has no number."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ....core.facts import facts_beside
 from ....core.losses import get_loss
 from ....core.privacy import Budget
 from ....core.records import Data
@@ -17,18 +18,15 @@ from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from ....solvers import minimise
 from .accuracies import LAWS, MECHANISMS, NONE, Point, Protocol, epsilon_at, means_of, rows_of, span, split, verdict_of
-from .base import Claim, Outcome, Reproduction
-from .charts import RightAgainst
+from .base import Claim, Outcome, RightAgainst
 from .cod_rna import FEATURES, CodRna, by_middle, by_range, by_row, cod_rna
-from .jain_thakurta_printed import PRINTED
 
 RUNS = 20
 LINEAR = Protocol("huber_hinge", lam=1e-3, delta=1e-3)
 EPSILONS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
 COLUMNS = (FEATURES, 10_000, 20_000, 30_000, 40_000, 50_000)  # those of the records, most of them zero
 CHANCE = 62.0  # of 100: two records of three are alike, and a model that learned nothing says either
-SOURCE = "Jain & Thakurta 2014, Figure 1"
-OPEN = (
+PROTOCOL = (
     f"70% of the records train, 30% test, {RUNS} runs; lambda = {LINEAR.lam:g} for the average loss, delta = "
     f"{LINEAR.delta:g}. Linear classifier without a constant, with the Huberised hinge, since no proof covers noise in "
     "the objective of the plain one. Left open by the paper: how records are scaled, a constant, the hinge's "
@@ -38,6 +36,14 @@ OPEN = (
 _NEAR, _LEVEL, _EPSILON_C = 3.0, 88.0, 5.0
 _WIDE = 20_000  # columns from which Gamma noise is printed at chance
 _BETWEEN = (0.05, 1.0)  # epsilons between which the two places of noise differ most
+
+# Read off the curves of Figure 1: by panel and mechanism, (x, right of 100), of two digits at best. A level stretch is
+# given by its two ends; where a curve wavers, each marker of the printed axis is a mark. Panel (d) prints shares, here
+# times 100, and both laws of noise in the objective as one curve, which ends at the share of the majority, 2 of 3.
+PRINTED: dict[str, dict[str, list[tuple[float, float]]]] = {}
+for _row in facts_beside(__file__, "jain_thakurta_figure_1.csv"):
+    _curve = PRINTED.setdefault(_row["panel"], {}).setdefault(_row["mechanism"], [])
+    _curve.append((float(_row["x"]), float(_row["right"])))
 
 
 def table_of(
@@ -225,7 +231,7 @@ def _tables(
     )
 
 
-def _run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
+def run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     records, rows, words = _read(data, seed)
     table, weak, people = _tables(rows, points_b(), runs, seed, told)
     claims = claims_b(means_of(table), means_of(weak), people, _others(records, seed))
@@ -237,33 +243,8 @@ def _run_b(data: Path | None, *, runs: int | None, seed: int, told: Callable[[st
     )
 
 
-def _run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
+def run_c(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str], None]) -> Outcome:
     _, rows, words = _read(data, seed)
     table, weak, people = _tables(rows, points_c(), runs, seed, told)
     claims = claims_c(means_of(table), means_of(weak), people, float(table.margin.mean()))
     return Outcome(words, pd.concat([table, weak]), RightAgainst(table, PRINTED["c"], "columns p"), claims)
-
-
-_FILE = "Cod-RNA in the LIBSVM format (plain or .gz)"
-PANEL_B = Reproduction(
-    name="jain-thakurta-1b",
-    title="Right of 100 against epsilon",
-    source=f"{SOURCE} (b)",
-    protocol=OPEN,
-    file=_FILE,
-    minutes=0.3,
-    runs=RUNS,
-    few=6,
-    run=_run_b,
-)
-PANEL_C = Reproduction(
-    name="jain-thakurta-1c",
-    title="Right of 100 against idle columns",
-    source=f"{SOURCE} (c)",
-    protocol=OPEN,
-    file=_FILE,
-    minutes=0.3,
-    runs=RUNS,
-    few=4,
-    run=_run_c,
-)

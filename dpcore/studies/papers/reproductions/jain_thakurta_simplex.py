@@ -19,11 +19,9 @@ from ....core.specification import Domain, Spec
 from ....experiments.metrics import accuracy, larger_class
 from ....mechanisms import make_mechanism
 from .accuracies import LAWS, NONE, generator, means_of, span, split, verdict_of
-from .base import Claim, Outcome, Reproduction
-from .charts import RightAgainst
+from .base import Claim, Outcome, RightAgainst
 from .cod_rna import FEATURES, by_middle, cod_rna
-from .jain_thakurta import LINEAR, RUNS, SOURCE
-from .jain_thakurta_printed import PRINTED
+from .jain_thakurta import LINEAR, PRINTED, RUNS
 
 COLUMNS = (8, 13, 18, 23, 28, 33, 38)
 _BUDGET = Budget(10.0, LINEAR.delta)
@@ -147,19 +145,9 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(words, table, RightAgainst(table, PRINTED["d"], "columns p"), claims)
 
 
-PANEL_D = Reproduction(
-    name="jain-thakurta-1d",
-    title="Right of 100 on the simplex against idle columns",
-    source=f"{SOURCE} (d)",
-    protocol=f"""70% of the records train, 30% test, {RUNS} runs; epsilon = {_BUDGET.epsilon:g},
+PROTOCOL = f"""70% of the records train, 30% test, {RUNS} runs; epsilon = {_BUDGET.epsilon:g},
 delta = {_BUDGET.delta:g};
 {FEATURES} features and idle columns up to {COLUMNS[-1]}, and a constant. Least squares with entropy on the simplex of
 all columns in both signs, threshold 0, lam by the public rule of the sampling. Noise in the objective has no proof on
 the simplex, nor for squared loss: it is drawn for the Huber loss over all models, lambda = {LINEAR.lam:g}, with the
-norm of a row that |x_j| <= 1 implies.""",
-    file="Cod-RNA in the LIBSVM format (plain or .gz)",
-    minutes=0.5,
-    runs=RUNS,
-    few=3,
-    run=run,
-)
+norm of a row that |x_j| <= 1 implies."""

@@ -14,10 +14,9 @@ from ....data.synthetic_sparse import sparse_records
 from ....mechanisms import make_mechanism
 from ....mechanisms.noise.spherical import NOISES
 from .accuracies import NONE, Point, means_of, span, split, verdict_of
-from .base import Claim, Outcome, Reproduction
-from .charts import RightAgainst
-from .jain_thakurta import EPSILONS, LINEAR, OPEN, RUNS, SOURCE, left_points, table_of
-from .jain_thakurta_printed import PRINTED
+from .base import Claim, Outcome, RightAgainst
+from .jain_thakurta import EPSILONS, LINEAR, PRINTED, RUNS, left_points, table_of
+from .jain_thakurta import PROTOCOL as LINEAR_PROTOCOL
 
 ROWS, COLUMNS, NONZEROS = 100_000, 20_000_000, 100
 CHANCE = 62.0  # of 100, of which one half is the share of each class
@@ -118,15 +117,5 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     return Outcome(words, table, RightAgainst(table, PRINTED["a"], "privacy budget ε"), claims)
 
 
-PANEL_A = Reproduction(
-    name="jain-thakurta-1a",
-    title="Right of 100 against epsilon, 20 million columns",
-    source=f"{SOURCE} (a)",
-    protocol=f"""Drawn records in the place of URL, of the size that the paper names: {ROWS:,} rows, {COLUMNS:,} columns
-(the published URL has 3.2 million), about {NONZEROS} entries a row, columns as frequent as words. {OPEN}""",
-    file="",
-    minutes=10.0,
-    runs=RUNS,
-    few=0,
-    run=run,
-)
+PROTOCOL = f"""Drawn records in the place of URL, of the size that the paper names: {ROWS:,} rows, {COLUMNS:,} columns
+(the published URL has 3.2 million), about {NONZEROS} entries a row, columns as frequent as words. {LINEAR_PROTOCOL}"""

@@ -20,8 +20,7 @@ from ....experiments.summary import LEAST_BANDED, Summary
 from ....mechanisms import make_mechanism
 from ....mechanisms.problem import Problem
 from ...perturbation.published_rates import lecture_bound
-from .base import Claim, Outcome, Reproduction
-from .charts import ExcessOfMechanisms
+from .base import Claim, ExcessOfMechanisms, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,18 +232,8 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-REPRODUCTION = Reproduction(
-    name="kamath-three-ways",
-    title="Noise in the answer, in the question or in every step",
-    source="Kamath, CS 860, lecture 13 (Fall 2020)",
-    protocol=f"""Logistic loss, (epsilon, delta = {_DELTA:g}) for replacing one record, epsilon from {EPSILONS[0]:g} to
+PROTOCOL = f"""Logistic loss, (epsilon, delta = {_DELTA:g}) for replacing one record, epsilon from {EPSILONS[0]:g} to
 {EPSILONS[-1]:g}; drawn records (n = 2,000, d = 10) and the bundled breast cancer records. The lecture has no
 experiment: records, grid and {RUNS} runs are chosen here. All have Gaussian noise and each its own default for lam or
 steps, which sees no record; steps use all records, where the lecture's use one. Beside them noise in the answer as
-Lemma 1 asks, n times too large. "Best" is the least mean excess, by more than two standard errors.""",
-    file="",
-    minutes=0.1,
-    runs=RUNS,
-    few=4,
-    run=run,
-)
+Lemma 1 asks, n times too large. "Best" is the least mean excess, by more than two standard errors."""

@@ -15,8 +15,7 @@ from ....data import CLASS_SOURCES
 from ...multiclass import curves, one_vs_rest
 from ...multiclass.curves import Accuracies, Records
 from ...papers import pathak_raj
-from .base import Claim, Outcome, Reproduction
-from .charts import AccuracyOfClassifiers
+from .base import AccuracyOfClassifiers, Claim, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,19 +200,9 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-REPRODUCTION = Reproduction(
-    name="pathak-raj-accuracy",
-    title="Many classes: accuracy against epsilon and the number of classes",
-    source="Pathak and Raj 2010, Theorems 1 to 3 and section 6",
-    protocol=f"""The paper has no experiment; records, grids and runs are chosen here. Accuracy on test records of the
+PROTOCOL = f"""The paper has no experiment; records, grids and runs are chosen here. Accuracy on test records of the
 repaired mechanism (Gaussian noise at delta = {_DELTA:g}, and delta = 0) and of one class against the others at the same
 promise, on iris, wine and digits for epsilon from {EPSILONS[0]:g} to {EPSILONS[-1]:g}, and on {_PEOPLE:,} drawn
 records of {CLASSES[0]} to {CLASSES[-1]} classes at epsilon = {_AT:g}; {RUNS} releases on each of {_DATASETS} draws.
 Scaling, and the projection of digits, are taken as public. Of the mechanism as printed: how often it has an answer, and
-how often its Theorem 2 fails.""",
-    file="",
-    minutes=0.2,
-    runs=RUNS,
-    few=2,
-    run=run,
-)
+how often its Theorem 2 fails."""

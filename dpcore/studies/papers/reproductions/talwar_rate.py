@@ -15,8 +15,7 @@ from ....core.power_law import power_law
 from ....core.validation import integer
 from ...sparsity.l1.curves import against_n, against_p
 from ...sparsity.l1.data import Setting, stored_columns
-from .base import Claim, Outcome, Reproduction
-from .charts import Exponents
+from .base import Claim, Exponents, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,18 +209,8 @@ def run(data: Path | None, *, runs: int | None, seed: int, told: Callable[[str],
     )
 
 
-REPRODUCTION = Reproduction(
-    name="talwar-rate",
-    title="Private Lasso: n to the -2/3, and the logarithm of p",
-    source="Talwar, Thakurta and Zhang 2015, Theorems 1.1, 2.5 and 3.1",
-    protocol=f"""Private Frank-Wolfe on the L1 ball, squared error, epsilon = 1, delta = {_DELTA:g}, exact accounting.
+PROTOCOL = f"""Private Frank-Wolfe on the L1 ball, squared error, epsilon = 1, delta = {_DELTA:g}, exact accounting.
 Against n from {NS[0]:,} to {NS[-1]:,} with 256 columns, and against p from {PS[0]} to {PS[-1]:,} with 10,000 people.
 The paper has no experiment; records, epsilon and both rules for the number of steps T are chosen here. {RUNS} runs with
 records and noise of their own, {_REPETITIONS} releases a point in each; an exponent is fitted in each run on log-log
-axes, its error is over the runs. "Claimed" is the printed formula fitted to the same points, logarithms included.""",
-    file="",
-    minutes=0.3,
-    runs=RUNS,
-    few=3,
-    run=run,
-)
+axes, its error is over the runs. "Claimed" is the printed formula fitted to the same points, logarithms included."""

@@ -1,4 +1,4 @@
-"""reproduce: the papers' figures done again."""
+"""exhibit, errata and reproduce: what papers print, beside what comes out here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,65 @@ from pathlib import Path
 import click
 
 from .options import JSON, written
+
+
+@click.command()
+@click.argument("key", required=False)
+@click.option("--runs", default=None, type=int, help="How many runs; default: the exhibit's own number.")
+@click.option("--seed", default=0, show_default=True, type=int, help="Of all coins and noise, >= 0.")
+@JSON
+def exhibit(key: str | None, runs: int | None, seed: int, as_json: bool) -> None:
+    """Show what a mechanism as printed really costs, by certified lower bounds; without KEY, a table of all.
+
+    None of them is private as printed.
+    """
+    from ..studies.papers.exhibits import EXHIBITS, rounded_down, run_exhibit
+
+    if key is not None:
+        found = run_exhibit(key, runs=runs, seed=seed)
+        click.echo(found.to_json() if as_json else f"{found.title} ({found.source})\n{found.sentence}\n{found.pair}")
+        return
+    if runs is not None:
+        raise ValueError(f"--runs must be left out for the table of all exhibits, got {runs}")
+    findings = [run_exhibit(each, seed=seed) for each in EXHIBITS]
+    if as_json:
+        click.echo(f"[{', '.join(found.to_json() for found in findings)}]")
+        return
+    click.echo(
+        f"{'exhibit':20s} {'bounded':8s} {'printed':>10s} {'exact':>10s} {'95%':>10s} {'99.9%':>10s} {'runs':>12s}"
+    )
+    for f in findings:
+        bounds = ("" if v is None else rounded_down(v) for v in (f.exact, f.certified_95, f.certified_999))
+        numbers = " ".join(f"{text:>10s}" for text in (f"{f.claimed:.4g}", *bounds))
+        click.echo(f"{f.key:20s} {f.unit:8s} {numbers} {f.runs:12,d}  {f.verdict}")
+
+
+@click.command()
+@click.argument("name", required=False)
+@JSON
+def errata(name: str | None, as_json: bool) -> None:
+    """Compute what a paper prints and what is right; without NAME, for all errata that are quickly computed."""
+    from ..studies.papers.errata import KINDS, recompute, recomputed, three_digits
+
+    found = recomputed() if name is None else (recompute(name),)
+    if as_json:
+        facts = [
+            {
+                "name": each.name,
+                **{k: v for k, v in dc.asdict(each.erratum).items() if k not in ("compute", "page")},
+                **{"printed": each.printed, "right": each.right, "times": each.times},
+            }
+            for each in found
+        ]
+        click.echo(json.dumps(facts if name is None else facts[0]))
+    elif name is not None:
+        erratum = found[0].erratum
+        click.echo(f"{found[0].sentence}.\nprinted: {erratum.says}\nright: {erratum.holds}")
+    else:
+        click.echo(f"{'erratum':22s} {'printed':>10s} {'right':>10s} {'times':>8s}  what")
+        for each in found:
+            numbers = f"{each.printed:10.4g} {each.right:10.4g} {three_digits(each.times):>8s}"
+            click.echo(f"{each.name:22s} {numbers}  {each.erratum.unit}: {KINDS[each.erratum.kind]}")
 
 
 @click.command()
