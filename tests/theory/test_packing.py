@@ -100,7 +100,7 @@ def test_the_disjoint_packing_is_one_layer_of_it():
 
 
 def layered(spec: Spec, epsilon: float, delta: float) -> float:
-    """The bound in plain sums: k records, M of the 2p numbers beyond 1 / (M + 1), delta as it grows along a group."""
+    """The bound in plain sums: at most so many of the 2p numbers exceed a level, and delta grows along a group of k."""
 
     def gain(c: float) -> float:
         u = min(spec.domain.R * spec.size, spec.domain.y_max)
@@ -109,9 +109,9 @@ def layered(spec: Spec, epsilon: float, delta: float) -> float:
     best = 0.0
     for k in range(1, spec.n + 1):
         grown, found, before = delta * sum(math.exp(i * epsilon) for i in range(k)), 0.0, 0.0
-        for M in range(1, spec.p + 1):
-            here = gain(1.0 / (M + 1) if M < spec.p else 0.0)
-            found += (here - before) * max(1.0 - grown - M * math.exp(k * epsilon) / (2 * spec.p), 0.0)
+        for most in range(1, spec.p + 1):
+            here = gain(1.0 / (most + 1) if most < spec.p else 0.0)
+            found += (here - before) * max(1.0 - grown - most * math.exp(k * epsilon) / (2 * spec.p), 0.0)
             before = here
         best = max(best, k / spec.n * found)
     return best
