@@ -14,6 +14,8 @@ from .test_foreseen import SMALL, control_of
 from .test_links import pictures, settled
 
 VIEWS = SMALL | {"trust, ledger": {"check": "ledger", "steps": 1_000, "batch": 10}}
+# Several releases of each of several learners: too long for every run.
+CASES = [pytest.param(view, marks=pytest.mark.nightly) if view == "classes, epsilon" else view for view in VIEWS]
 KEYS = ("epsilon", "delta", "n", "p", "lam", "m", "seed")
 
 
@@ -36,7 +38,7 @@ def another(app: AppTest, key: str) -> Any:
     return options[at - 1 if at else at + 1]
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", CASES)
 def test_what_can_be_moved_in_the_sidebar_moves_a_picture(view, monkeypatch):
     monkeypatch.setattr(loss_curve, "SPLITS", 2)
     app = settled(open_app(SCRIPTS[view.split(",")[0]], **VIEWS[view]))
