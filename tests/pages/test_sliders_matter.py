@@ -13,7 +13,7 @@ from tests.page_driver import SCRIPTS, open_app
 from .test_foreseen import SMALL, control_of
 from .test_links import pictures, settled
 
-VIEWS = SMALL | {"trust, ledger": {"check": "ledger", "steps": 1_000, "batch": 10}}
+VIEWS: dict[str, Any] = SMALL | {"trust, ledger": {"check": "ledger", "steps": 1_000, "batch": 10}}
 # Several releases of each of several learners: too long for every run.
 CASES = [pytest.param(view, marks=pytest.mark.nightly) if view == "classes, epsilon" else view for view in VIEWS]
 KEYS = ("epsilon", "delta", "n", "p", "lam", "m", "seed")
