@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,10 +86,9 @@ def run_tests(checkout: Path, tests: Sequence[str], most_seconds: float, *option
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *options]
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(
-        [*command, *tests], cwd=checkout, env=environment, stdout=quiet, stderr=quiet, start_new_session=True
-    ) as process:
+    where: dict[str, Any] = {"cwd": checkout, "env": environment, "start_new_session": True}
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*command, *tests], **where, **quiet) as process:
         try:
             return process.wait(most_seconds), report
         except subprocess.TimeoutExpired:
@@ -121,9 +121,9 @@ def run_mutants(mutants: Sequence[Mutant]) -> dict[str, str]:
         copy_checkout(checkouts[0])
         status, report = run_tests(checkouts[0], sorted({mutant.test for mutant in mutants}), _MOST_AT_FIRST)
         if status != 0:
-            found = ElementTree.parse(report).iter("testcase") if report.exists() else []
-            failed = [f"{case.get('classname')}::{case.get('name')}" for case in found if len(case)]
-            raise SystemExit(f"without any sabotage pytest ends with status {status}: {', '.join(failed)}")
+            cases = ElementTree.parse(report).iter("testcase") if report.exists() else []
+            failed = ", ".join(f"{case.get('classname')}::{case.get('name')}" for case in cases if len(case))
+            raise SystemExit(f"without any sabotage pytest ends with status {status}: {failed or 'no test fails'}")
         for checkout in checkouts[1:]:
             shutil.copytree(checkouts[0], checkout)
         free: queue.SimpleQueue[Path] = queue.SimpleQueue()
@@ -151,7 +151,7 @@ def main(names: Sequence[str]) -> int:
         return 2
     start = time.perf_counter()
     found = run_mutants(mutants)
-    caught = sum(verdict == "caught" for verdict in found.values())
+    caught = list(found.values()).count("caught")
     print(f"{caught} of {len(found)} caught, in {time.perf_counter() - start:.0f} s")
     return int(caught < len(found))
 
