@@ -143,15 +143,6 @@ def test_the_noise_of_a_cell_knows_neither_its_data_nor_its_length(monkeypatch):
     assert seen[0].shape == (5, 8) and np.array_equal(seen[0][:3], seen[1])
 
 
-def test_the_noise_of_a_cell_is_another_for_another_seed(monkeypatch):
-    seen = []
-    engine = cells.metrics.additive_curves
-    monkeypatch.setattr(cells.metrics, "additive_curves", lambda *a: seen.append(a[-1].directions) or engine(*a))
-    for seed in (7, 8):
-        dpcore.run(changed(SMALL, seed=seed))
-    assert seen[0].shape == seen[1].shape and not np.isin(seen[0], seen[1]).any()
-
-
 def all_noise(seed: int) -> list[np.ndarray]:
     """Five directions of every mechanism that adds noise."""
     made = [(key, dpcore.make_mechanism(key)) for key in ADDING]
