@@ -236,6 +236,12 @@ def test_knobs_that_do_not_exist_or_have_no_value_are_refused(capsys, csv, knob)
     assert reason.get(knob, "steps must be") in err
 
 
+def test_only_a_run_without_a_seed_is_printed_with_its_promise(capsys, csv):
+    words = [*SOLVE, "--data", csv, "--lam", "0.1"]
+    told = [call(capsys, *words, *seed)[1].splitlines()[0] for seed in ((), ("--seed", "1"))]
+    assert told[0].endswith("(replace-one)") and told[1].endswith("(a seeded run: no promise)")
+
+
 def test_clipping_is_printed_with_its_count(capsys, csv):
     R = 0.6
     beyond = int((np.linalg.norm(DATA.X, axis=1) > R).sum())

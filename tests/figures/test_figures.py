@@ -220,6 +220,15 @@ def test_a_log_axis_of_any_length_has_ticks(low, high, expected):
     assert inside == expected
 
 
+@pytest.mark.parametrize(("logarithmic", "place"), [(True, 2.0), (False, 100.0)])
+def test_the_cursor_s_flag_stands_at_its_line(logarithmic, place):
+    """plotly takes the powers of ten of words on a logarithmic axis, and the numbers themselves of lines."""
+    chart = Chart("light", 400)
+    chart.cursor(100.0, "here", logarithmic=logarithmic)
+    (line,), (flag,) = chart.shapes, chart.notes
+    assert line["x0"] == line["x1"] == 100.0 and flag["x"] == place and flag["text"] == "here"
+
+
 @pytest.mark.parametrize("decision", [None, 0.5, 1.0])
 def test_the_decision_is_marked_on_the_curve(decision):
     table, figure = draw(decision=decision)

@@ -1,5 +1,6 @@
 """The public faces: calibrate, solve, bounds_of, and the values they take."""
 
+import math
 import pickle
 import warnings
 
@@ -197,6 +198,18 @@ def test_clipping_is_asked_for_and_counted(form):
     assert np.allclose(release.theta, by_hand.theta, atol=1e-7) and release.plan == by_hand.plan
     assert by_hand.clipped == 0
     assert dpcore.solve("output_gaussian", form(DATA.X), DATA.y, **GOOD, clip=True, seed=2).clipped == 0
+
+
+@pytest.mark.parametrize("q", [1.0, 2.0, 3.0, math.inf])
+def test_rows_are_clipped_in_the_norm_of_the_promise(q):
+    """A row of equal entries on the sphere of that norm stays as it is; one twice as long is halved."""
+    mechanism, p = "generalized_gaussian" if q >= 2.0 else "frank_wolfe_general", 6
+    kept = np.full(p, 1.0 / p ** (1.0 / q))
+    X = np.concatenate([np.tile(kept, (9, 1)), 2.0 * kept[None], np.zeros((10, p))])
+    facts = {"epsilon": 1.0, "delta": 1e-4, "q": q, "seed": 1}
+    release = dpcore.solve(mechanism, X, np.ones(20), clip=True, **facts)
+    by_hand = dpcore.solve(mechanism, np.minimum(X, kept), np.ones(20), **facts)
+    assert release.clipped == 1 and np.allclose(release.theta, by_hand.theta, atol=1e-7)
 
 
 @pytest.mark.parametrize("key", dpcore.list_mechanisms())

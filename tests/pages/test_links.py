@@ -184,6 +184,18 @@ def test_every_link_leads_to_identical_charts(page, part, monkeypatch):
         read_back(control)
 
 
+def test_no_link_names_an_upload_and_every_other_control_is_in_it():
+    """What stands at its default is named as well: a later default must change no old link."""
+    records = Control("records", "Records", ("synthetic", "iris", "upload-4711"), "synthetic")
+    n, m = Control("n", "people", (200, 5000), 200, "{:,}".format), Control("m", "samples", ("auto", 1), "auto")
+    for chosen, named in (("upload-4711", None), ("iris", "iris"), ("synthetic", "synthetic")):
+        link = share_link.query({"records": (records, chosen), "n": (n, 5000), "m": (m, "auto")})
+        assert "4711" not in link
+        said = share_link.arrival("Doors", parse_qs(link)).said
+        wanted = {"n": ["5,000"], "m": ["auto"]} | ({"records": [named]} if named else {})
+        assert {key: texts for key, (texts, _) in said.items()} == wanted
+
+
 @pytest.mark.parametrize("key", ["epsilon", "lam", "source"])
 def test_a_control_that_is_missing_in_the_link_is_found_out(key, monkeypatch):
     whole = share_link.query

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 from starlette.requests import Request
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
 
 from dpcore import data
@@ -389,6 +390,20 @@ def test_of_a_file_that_was_read_only_its_bytes_and_its_records_are_kept(monkeyp
     assert watched() is None and page.session_state[upload_form._HELD].content == people()
     named(page, "Which columns").unselect("dose").run()
     assert len(tables) == 1 and data.get_source(key_of(page)).p == 2
+
+
+def test_streamlit_s_own_keeper_of_files_is_told_to_let_them_go(monkeypatch):
+    left = {}
+    let_go = MemoryUploadedFileManager.remove_session_files
+
+    def watched(keeper, session):
+        held = len(keeper.file_storage[session])
+        let_go(keeper, session)
+        left[session] = held, len(keeper.file_storage.get(session, {}))
+
+    monkeypatch.setattr(MemoryUploadedFileManager, "remove_session_files", watched)
+    assert "Which column" in "".join(control.label for control in opened(people()).selectbox)
+    assert list(left.values()) == [(1, 0)]
 
 
 def test_an_error_that_nobody_foresaw_says_its_kind_only(monkeypatch, caplog):

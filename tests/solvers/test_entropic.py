@@ -1,6 +1,7 @@
 """Minimisers over the simplex: certificates recomputed in plain numpy, independent optimisers, and what must agree."""
 
 import dataclasses as dc
+import math
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.special import log_softmax, logsumexp
 from dpcore import Data, Unconverged
 from dpcore.core.losses import get_loss
 from dpcore.solvers import minimise_entropic, minimise_on_simplex
+from dpcore.solvers.simplex import entropic
 
 # (value, derivative) of each loss in plain numpy, h = 1/2.
 PLAIN = {
@@ -218,6 +220,20 @@ def test_a_hundred_thousand_columns():
     residual, _ = plain_certificates("huber", data, 1e-3, 1.0, found.log_weights)
     assert residual == pytest.approx(found.residual, abs=1e-10)
     assert residual < 2e-9
+
+
+def test_idle_columns_count_in_the_certificate(monkeypatch):
+    """Equal weights, where the single stored column has nothing beside it but columns that are not stored."""
+
+    def equal(objective, tol):
+        u = objective.log_counts - math.log(objective.data.p)
+        z = objective.push(np.exp(u))
+        return objective.point(u, z, objective.value(u, z), 0)
+
+    monkeypatch.setattr(entropic, "_descend", equal)
+    data = Data(np.ones((4, 1)), np.ones(4), p=5)
+    with pytest.raises(Unconverged, match="nothing was released"):
+        minimise_entropic(get_loss("logistic"), data, lam=0.01, tol=1e-6)
 
 
 @pytest.mark.parametrize("key", ["logistic", "squared", "huber"])

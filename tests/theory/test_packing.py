@@ -99,6 +99,31 @@ def test_the_disjoint_packing_is_one_layer_of_it():
     assert value(problem(n, 20), 3.0, 1e-8) == pytest.approx(disjoint(n, 20, 3.0, 1e-8), rel=1e-9)
 
 
+def layered(spec: Spec, epsilon: float, delta: float) -> float:
+    """The bound in plain sums: at most so many of the 2p numbers exceed a level, and delta grows along a group of k."""
+
+    def gain(c: float) -> float:
+        u = min(spec.domain.R * spec.size, spec.domain.y_max)
+        return (spec.domain.y_max - c * u) ** 2 - (spec.domain.y_max - u) ** 2
+
+    best = 0.0
+    for k in range(1, spec.n + 1):
+        grown, found, before = delta * sum(math.exp(i * epsilon) for i in range(k)), 0.0, 0.0
+        for most in range(1, spec.p + 1):
+            here = gain(1.0 / (most + 1) if most < spec.p else 0.0)
+            found += (here - before) * max(1.0 - grown - most * math.exp(k * epsilon) / (2 * spec.p), 0.0)
+            before = here
+        best = max(best, k / spec.n * found)
+    return best
+
+
+@pytest.mark.parametrize("p", [1, 8, 100])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.0), (0.3, 0.02), (0.1, 0.01), (1.0, 0.05)])
+def test_the_bound_is_its_plain_sum_also_where_delta_counts(p, epsilon, delta):
+    spec = problem(60, p, 0.5, 1.0, 2.0)
+    assert value(spec, epsilon, delta) == pytest.approx(layered(spec, epsilon, delta), rel=1e-9)
+
+
 @pytest.mark.parametrize("shape", [(1.0, 1.0, 1.0), (0.5, 2.0, 3.0), (4.0, 1.0, 1.0)])
 @pytest.mark.parametrize("p", [1, 3, 8])
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0])

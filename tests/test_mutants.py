@@ -1,0 +1,45 @@
+"""Sabotages of the code: each fits the code as it is, and each is noticed by the test that it names."""
+
+from __future__ import annotations
+
+import ast
+import functools
+
+import pytest
+
+from tools.mutants import ROOT, Mutant, read_table, run_mutants
+
+MUTANTS = read_table()
+
+
+@functools.cache
+def functions_of(file: str) -> set[str]:
+    tree = ast.parse((ROOT / file).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def test_there_are_many_and_each_has_a_name_of_its_own() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 80
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_sabotage_changes_code_that_still_compiles(mutant: Mutant) -> None:
+    text = (ROOT / mutant.file).read_text()
+    assert text.count(mutant.old) == 1
+    patched = mutant.patched(text)
+    assert patched != text
+    if mutant.file.endswith(".py"):
+        assert ast.dump(ast.parse(patched)) != ast.dump(ast.parse(text)), "only comments or layout change"
+        compile(patched, mutant.file, "exec")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_what_must_notice_is_a_test(mutant: Mutant) -> None:
+    file, _, name = mutant.test.partition("::")
+    assert name.partition("[")[0].rpartition("::")[2] in functions_of(file)
+
+
+@pytest.mark.nightly
+def test_every_sabotage_is_noticed() -> None:
+    found = run_mutants(MUTANTS)
+    assert {name: verdict for name, verdict in found.items() if verdict != "caught"} == {}
