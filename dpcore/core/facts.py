@@ -1,10 +1,15 @@
-"""Facts that are data and no code: CSV files beside the modules that read them."""
+"""Facts and texts that are no code: files beside the modules that read them."""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
 from typing import Any
+
+
+def text_beside(module: str, name: str) -> str:
+    """What a file in the folder of a module says. module: its `__file__`."""
+    return Path(module).with_name(name).read_text(encoding="utf-8")
 
 
 def facts_beside(module: str, name: str) -> list[dict[str, Any]]:

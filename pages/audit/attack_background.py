@@ -7,23 +7,11 @@ import math
 import pandas as pd
 
 from dpcore.audit.betting import ALPHAS
+from dpcore.core.facts import text_beside
 from pages.audit.attack_words import HONEST, AttackState, name_of, version_name
 from pages.ui.html import readable
 
-FORMULA = r"""
-In every run a coin picks one of two data sets that differ in one record; the code releases once; the score is
-$s=\ln\frac{p(\text{seen}\mid D_1)}{p(\text{seen}\mid D_0)}$ under the law that is claimed. "$s\ge t$ means $D_1$" has
-false alarms $a=P_0(s\ge t)$ and misses $b=P_1(s<t)$.
-
-- **Forbidden**: $(\varepsilon,\delta)$-privacy at every point of the claimed curve $\delta(\varepsilon)$ needs
-  $b\ge f(a)=\max_\varepsilon\max\{0,\;1-\delta(\varepsilon)-e^{\varepsilon}a,\;
-  e^{-\varepsilon}(1-\delta(\varepsilon)-a)\}$.
-- **Certified** $\varepsilon$: each rate is bounded as by Clopper and Pearson, thresholds are chosen on the first half
-  of the runs and used on the second; then the smallest $\varepsilon$ that allows these rates.
-- **The bet** stakes a share $w$ of its wealth on each pair of runs: the factor
-  $1+w\,\frac{1[s_1\in S]-e^{\varepsilon}1[s_0\in S]-\delta}{e^{\varepsilon}+\delta}$ has a mean of at most 1 if the
-  claim holds. It ever reaches $1/\alpha$ with chance at most $\alpha$ (Ville).
-"""
+FORMULA = text_beside(__file__, "attack_formula.md")
 
 
 def table(here: AttackState) -> pd.DataFrame:

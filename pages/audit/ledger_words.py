@@ -11,6 +11,7 @@ import pandas as pd
 
 from dpcore import Budget
 from dpcore.accounting.ledger import EpsilonCurve, Kind, NoiseSource, Run
+from dpcore.core.facts import text_beside
 from dpcore.figures.audit.ledger import accounting_name
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
@@ -30,24 +31,7 @@ NOT_COUNTED = (
     "No curve counts what came before this run: trying step sizes on the same records, or drawing the noise again "
     "until the model pleases, are releases of their own."
 )
-FORMULA = r"""
-A step releases a sum over a random share $\gamma$ of the records plus $\mathcal N(0,z^2C^2I)$, where $C$ is the largest
-length of one record's part: replacing a record moves the sum by up to $2C$. $T$ steps, failure chance $\delta$.
-
-- **basic**: $T\ln(1+\gamma(e^{\varepsilon'}-1))$, with $\varepsilon'$ the exact loss of one step on its batch that
-  fails with chance $\delta/\gamma T$.
-- **advanced** (Dwork, Rothblum, Vadhan): $\varepsilon_0\sqrt{2T\ln\frac2\delta}+T\varepsilon_0(e^{\varepsilon_0}-1)$,
-  with $\varepsilon_0$ that step at half of $\delta$.
-- **the lecture's claim**: Lemma 3 makes $\varepsilon'=\sqrt{8\ln(n/\delta)}/z<1$ into $2\gamma\varepsilon'$, and
-  $T$ steps multiply it by $\sqrt{T\ln\frac1\delta}$. At $T=n^2$, $\gamma=1/n$ this is
-  $\sigma^2=32L^2n^2\ln\frac n\delta\ln\frac1\delta/\varepsilon^2$.
-- **Rényi**: the divergences $D_\alpha$ of a step add up;
-  $\varepsilon=\min_\alpha\,T D_\alpha+\ln\frac{\alpha-1}\alpha-\frac{\ln\delta+\ln\alpha}{\alpha-1}$. Poisson batches:
-  $D_\alpha$ between $(1-\gamma)\mathcal N(0)+\gamma\mathcal N(\pm\frac1z)$. Random subsets: through the hockey-stick
-  divergence at $1+\gamma(e^x-1)$, at most $\gamma$ times that of $\mathcal N(\frac2z)$ against $\mathcal N(0)$ at
-  $e^x$.
-- **exact** (full batches): the trade-off curve of $\mathcal N(\mu,1)$ against $\mathcal N(0,1)$, $\mu=2\sqrt T/z$.
-"""
+FORMULA = text_beside(__file__, "ledger_formula.md")
 
 
 def best(run: Run) -> Kind:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpcore.core.facts import text_beside
 from dpcore.studies.papers.exhibits import EXHIBITS, Finding, rounded_down
 from pages.ui.numbers import rounded
 
@@ -13,20 +14,7 @@ NAMES = {
     "quoted_kappa": "noise for the largest entry,<br>quoted constant",
     "printed_classifier": "Gaussian classifier<br>of many classes",
 }
-FORMULA = r"""
-Each exhibit plays the printed code, or its exact answer in closed form, on two neighbouring data sets.
-
-- **Gamma noise in the objective** pays for the noise, $\lVert b\rVert/s$, and not for the volume element: the ratio of
-  densities reaches $e^{\varepsilon}(1+\frac\varepsilon2)$.
-- **Gaussian noise in the objective**: $P_0(S)-e^{\varepsilon}P_1(S)$ for the event $S$ in which the log-ratio of
-  densities is at least $\varepsilon$.
-- **Quoted constant**: $\kappa=2\ln d$ where $\min_r(r-1)d^{2/r}$, about $2e\ln d$, is proved;
-  $\delta=\mathbb E(1-e^{\varepsilon-L})_+$ with the exact log-ratio $L$.
-- **Gaussian classifier**: all classes share one noise matrix, and
-  $U_1^\top(\partial L/\partial\Phi_1-\partial L/\partial\Phi_2)U_2=0$ holds for the true records alone.
-
-Rates are bounded as by Clopper and Pearson; what counts as a sign is fixed before the runs.
-"""
+FORMULA = text_beside(__file__, "printed_formula.md")
 
 
 def takeaway(found: Sequence[Finding]) -> str:

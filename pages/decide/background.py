@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from dpcore.core.facts import text_beside
 from dpcore.data import held, is_private
 from dpcore.figures.decide.budget import Range, budget_figure, worth_figure
 from dpcore.figures.figure import Figure
@@ -12,20 +13,7 @@ from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
 
-FORMULA = r"""
-*Points lost* at $\varepsilon$: $g(\varepsilon)=100\,\mathbb E\,[\,a^*-a(\theta_\varepsilon)\,]$, the mean over splits
-of the records and over the noise of the accuracy on held-out records, $a^*$ that of the best model in the ball.
-
-- *Smallest budget* for $t$ points:
-  $\varepsilon^*(t)=\inf\{\varepsilon: g(\varepsilon')\le t\ \text{for all}\ \varepsilon'\ge\varepsilon\}$,
-  from the falling isotonic regression of the mean over splits that share their noise along $\varepsilon$, linear in
-  $\ln\varepsilon$ between grid points.
-- *Interval*: a studentised bootstrap over splits gives limits of $g$ at each $\varepsilon$; the interval holds the
-  budgets that they do not refute.
-- *Price in people*: $n'$ with
-  $\min\{e(\text{best in the ball}),\,e(\text{same}\ \lambda,\ \text{no noise})\}$ on the first $n'$ records equal to
-  $e(\theta_\varepsilon)$ on all $n$; noise of mean zero cannot lower a convex error, so $n'\le n$.
-"""
+FORMULA = text_beside(__file__, "formula.md")
 
 
 def budget_picture(state: State, height: int) -> Figure:

@@ -155,11 +155,12 @@ class _Reader:
         found: Names = {}
         pairs = node.value if isinstance(node, yaml.MappingNode) else []
         for key, value in pairs:
-            if key.value in found:
-                self.fault(key, f"“{key.value}” stands here twice.")
-            elif known is not None and key.value not in known:
-                self.fault(key, f"There is no “{key.value}” here, only {', '.join(known)}.")
-            found[key.value] = value
+            name = str(key.value)
+            if name in found:
+                self.fault(key, f"“{name}” stands here twice.")
+            elif known is not None and name not in known:
+                self.fault(key, f"There is no “{name}” here, only {', '.join(known)}.")
+            found[name] = value
         if missing := [name for name in needed if name not in found]:
             self.fault(node, f"Missing: {', '.join(missing)}.")
         return found
@@ -171,7 +172,7 @@ class _Reader:
         return {name: _value(value) for name, value in self.names(node, known).items()}
 
     def texts(self, node: yaml.Node | None) -> tuple[str, ...]:
-        return tuple(self.value(each, str) for each in (self.value(node, list) and node.value))
+        return tuple(self.value(each, str) for each in node.value) if node and self.value(node, list) else ()
 
     def value(self, node: yaml.Node | None, kind: type) -> Any:
         """What stands there, or the empty value of this kind where nothing does, or what is of another."""

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import AttackSuccess, Experiment, NotApplicable
+from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from dpcore.experiments.tuning_gap import regret_at
 from pages.decide.briefing import words as briefings
@@ -18,22 +19,7 @@ from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import SEEDED, axis_title, neighbours_line, records_line
 
-FORMULA = r"""
-Minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$
-to a point certified within $\tau$ of the minimiser $\hat\theta$, and release it with noise $\mathcal N(0,s^2 I)$.
-
-- One replaced record moves that point by at most $\Delta=\frac{2LR}{n\lambda}+2\tau$.
-- *Exact*: $s=\Delta/\mu$ with
-  $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$
-  (Balle and Wang 2018).
-- *As published*: $s=\frac{2\Delta}{\varepsilon}\sqrt{\ln\tfrac1\delta+\varepsilon}$
-  (Jain and Thakurta 2014, Theorem 1).
-- *Textbook*: $s=\frac{\Delta}{\varepsilon}\sqrt{2\ln\tfrac{1.25}\delta}$, proved for $\varepsilon<1$ only.
-- Bound drawn: $\mathbb E\,F(\theta)-F^*\le\min\{LRs\sqrt{2/\pi},\ \tfrac c2R^2s^2\}
-  +\min\{\tfrac\lambda2B^2,\ \ell(0)\}$.
-- The best attack on this noise is right with probability $\Phi(\mu/2)$ at 50:50 odds; against any mechanism with
-  this label at most $(e^\varepsilon+\delta)/(1+e^\varepsilon)$.
-"""
+FORMULA = text_beside(__file__, "formula.md")
 
 
 def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
