@@ -101,7 +101,7 @@ class State:
     def learned(self, epsilon: float) -> Document:
         """What is lost there, and what there is to learn above the larger class."""
         found = learned(self.reference - 0.01 * self.lost_at(epsilon), self.reference, self.floor)
-        return found | {"measure": self.setting.metric, "source": {"drawn": self.drawn}}
+        return found | {"source": {"drawn": self.drawn}}
 
     def lost_at(self, epsilon: float) -> float:
         """Points lost there on the smoothed curve; nan where nothing is released."""

@@ -43,7 +43,7 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
 
 def _learned(row: pd.Series, source: Source) -> briefings.Document:
     found = briefings.learned(row["mean"], row.reference, row.larger_class)
-    return found | {"measure": "accuracy", "source": {"drawn": source.drawn(row.n)}}
+    return found | {"source": {"drawn": source.drawn(row.n)}}
 
 
 def larger_class(row: pd.Series, source: Source) -> str:

@@ -124,11 +124,6 @@ def _sure_of_none(document: Document) -> str:
 
 def cost(document: Document) -> str:
     """What is lost at the promise's epsilon, consequence first."""
-    if document["measure"] == "r_squared":
-        return (
-            "At ε = {promise.epsilon:plain} the model explains **{score:of_100}** of 100 parts of what differs between "
-            "{source.records:text}, instead of {reference:of_100} without privacy: privacy costs **{lost:points}**."
-        )
     return (
         "At ε = {promise.epsilon:plain}, **{score:of_100}** of 100 {source.things:text} are {source.outcome:text}, "
         "instead of {reference:of_100} without privacy: privacy costs **{lost:points}**."
@@ -153,7 +148,7 @@ def learned(score: float, reference: float, floor: float) -> Document:
 
 def nothing(document: Document) -> str:
     """That there is nothing to learn above the larger class; "" where there is."""
-    if document["measure"] == "r_squared" or document["lost_share"] is not None:
+    if document["lost_share"] is not None:
         return ""
     return (
         "**Nothing to learn** from {source.drawn:text}: always answering with the larger class is right "
@@ -164,7 +159,7 @@ def nothing(document: Document) -> str:
 def floor(document: Document) -> str:
     """How the accuracy stands to that of the larger class; "" where it is far above."""
     above = 100.0 * (document["score"] - document["floor"])
-    if document["measure"] == "r_squared" or document["lost_share"] is None or above > _NEAR:
+    if document["lost_share"] is None or above > _NEAR:
         return ""
     if above < _NOTHING:
         return (
@@ -259,6 +254,12 @@ def needed(document: Document) -> str:
     )
 
 
+def each(document: Document, name: str) -> list[str]:
+    """All of the document's texts of that name."""
+    return [f"{{{name}.{k}:text}}" for k in range(len(document[name]))]
+
+
+ABOUT = "Price of Privacy, version {version:text}, seed {seed:plain}."
 HEADINGS = {
     "question": "{title:text}",
     "curve": "What do we lose?",
