@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
+from functools import partial
 from typing import Any
 
 from dpcore.figures.style import plain_number
+from pages.ui.numbers import rounded
 
 Document = dict[str, Any]
 _NOTHING = 0.05  # points that are shown as none
@@ -27,10 +29,6 @@ def _points(value: float) -> str:
     return f"{shown} point" if shown == "1.0" else f"{shown} points"
 
 
-def _two_digits(value: float) -> str:
-    return plain_number(float(f"{value:.2g}"))
-
-
 def _spent(value: float) -> str:
     """Three digits, rounded up: what is really spent is no more than what is read."""
     return plain_number(float(Context(prec=3, rounding=ROUND_UP).create_decimal(repr(value))))
@@ -44,7 +42,7 @@ def _one_in(value: float) -> str:
 FORMS: dict[str, Callable[[Any], str]] = {
     "text": str,
     "plain": plain_number,
-    "two": _two_digits,
+    "two": partial(rounded, digits=2),
     "spent": _spent,
     "count": lambda value: f"{value:,.0f}",
     "about": lambda value: f"{float(f'{value:.2g}'):,.0f}",
