@@ -46,7 +46,6 @@ SPENDS = (
 )
 PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
 NO_FILE = "Bring records along: a file that only this session sees, with bounds that you declare."
-ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 CHIPS: list[tuple[str, dict[str, Any]]] = [
     ("398 real tumours", {"at_hand": "breast_cancer", "n": 398, "give_up": 5.0}),
     ("blur the question", {"way": "objective_gaussian"}),
@@ -241,5 +240,5 @@ def elsewhere(epsilon: float, used: Sequence[float]) -> str:
 
 def facts(deployments: Sequence[Deployment]) -> pd.DataFrame:
     """The deployments as a table for readers."""
-    names = {"model": "trust", "renews": "renews", "address": "read at"}
+    names = {"model": "trust", "address": "read at"}
     return pd.DataFrame([dc.asdict(one) for one in deployments]).rename(columns=names)

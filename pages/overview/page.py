@@ -20,7 +20,7 @@ from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.icon_array import icon_array
+from pages.ui.icon_array import ODDS_QUESTION, icon_array
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
@@ -112,7 +112,7 @@ if len(here):
         sentences.insert(1, told)
     text = words.odds(found)
     with odds, st.container(key="odds"):
-        st.markdown(f"**{words.ODDS_QUESTION}**")
+        st.markdown(f"**{ODDS_QUESTION}**")
         st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
         st.markdown(text)
     cards(words.readouts(here.iloc[0], source), row)

@@ -76,9 +76,6 @@ def refusal(row: pd.Series, source: Source) -> str:
     return f"**No release** with {source.drawn(row.n)} at ε = {row.epsilon:g}: {readable(row.reason)}."
 
 
-ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
-
-
 def odds(found: AttackSuccess) -> str:
     """What our attack reached, and what the best can: against this noise, and against any mechanism with this label."""
     certified, limit, cap = found.of_100

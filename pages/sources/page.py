@@ -228,12 +228,10 @@ settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line h
 share_link.hide_controls([*settled, *([] if view in SEEDED else ["seed"])])  # they keep their values for other pages
 controls = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=settled)
 st.sidebar.caption("Each line here has settings of its own.")
-if view == "traces":
-    show_traces(mechanism)
-else:
-    {
-        "errata": lambda: show_errata(controls.seed),
-        "reproductions": lambda: show_reproduction(reproduced, controls.seed),
-        "glossary": show_glossary,
-        "limits": show_limits,
-    }[view]()
+{
+    "errata": lambda: show_errata(controls.seed),
+    "traces": lambda: show_traces(mechanism),
+    "reproductions": lambda: show_reproduction(reproduced, controls.seed),
+    "glossary": show_glossary,
+    "limits": show_limits,
+}[view]()

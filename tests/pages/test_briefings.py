@@ -82,7 +82,7 @@ def test_odds_are_rounded_to_the_safe_side():
     assert example(odds=odds).document()["odds_of_100"] == {"certified": 59, "limit": 61, "cap": 71}
     odds = dc.replace(odds, limit=0.55, certified=0.55)
     assert example(odds=odds).document()["odds_of_100"] == {"certified": 55, "limit": 55, "cap": 71}
-    assert words.shown_as(0.9871, "spent") == "0.988" and words.shown_as(9.5039e-7, "one_in") == "1 in 1,050,000"
+    assert words.FORMS["spent"](0.9871) == "0.988" and words.FORMS["one_in"](9.5039e-7) == "1 in 1,050,000"
 
 
 @pytest.mark.parametrize(
@@ -189,6 +189,8 @@ def test_the_slides_charts_are_native_and_hold_the_record_s_numbers():
     names = [shape.name for shape in deck[2].shapes]
     assert names.count("solid") == counts["certified"] and names.count("grey") == 100 - counts["cap"]
     text = "\n".join(shape.text_frame.text for slide in deck for shape in slide.shapes if shape.has_text_frame)
-    for sentence in (words.budget, words.cost, words.people, words.needed, words.attacker):
-        assert words.fill(sentence(briefing.document()), briefing.document()).replace("**", "") in text
+    document = briefing.document()
+    told = [sentence(document) for sentence in (words.budget, words.cost, words.people, words.needed)]
+    for sentence in (*told, words.ATTACKER):
+        assert words.fill(sentence, document).replace("**", "") in text
     assert briefing.link in text and deck[4].notes_slide.notes_text_frame.text.startswith("import dpcore")

@@ -23,7 +23,7 @@ from dpcore.figures.style import FAMILIES, GRID
 from pages.decide.briefing import words
 from pages.decide.briefing.content import Briefing
 
-_SAID = (words.budget, words.cost, words.floor, words.attacker, words.data, words.promise, words.people, words.needed)
+_SAID = (words.budget, words.cost, words.floor, words.promise, words.people, words.needed)
 _LOST = {"epsilons": "ε", "mean": "points lost", "smooth": "drawn", "low": "at least", "high": "at most"}
 _WORTH = {"epsilons": "ε", "worth": "worth so many", "low": "at least", "high": "at most"}
 
@@ -45,12 +45,14 @@ def html_page(briefing: Briefing) -> str:
         style=text_beside(__file__, "page.css"),
         print_style=text_beside(__file__, "print.css"),
         colour=colour,
+        data=write(words.DATA),
         method=write("{mechanism:text}"),
         lost_chart=_chart("lost", write.plain(words.cost(document) + " " + words.budget(document))),
         lost_table=_table(write, "curve", _LOST, "tenths"),
-        attacker_label=write.plain(words.attacker(document)),
+        attacker=write(words.ATTACKER),
+        attacker_label=write.plain(words.ATTACKER),
         icons=icons_svg(*briefing.odds.of_100, colour=colour, rest=GRID["light"]),
-        attackers=_items(write, words.attackers(document)),
+        attackers=_items(write, words.ATTACKERS),
         worth_chart=_chart("worth", write.plain(words.people(document))) if along else "",
         worth_table=_table(write, "people", _WORTH, "count") if along else "",
         needed_class="" if along else ' class="lead"',

@@ -122,8 +122,8 @@ def _question(deck: _Deck) -> None:
     deck.start("question")
     lead = [words.budget(document), words.cost(document), words.floor(document)]
     deck.text([sentence for sentence in lead if sentence], 1.5, 2.6, size=22 if lead[-1] else 26)
-    facts = [words.data(document), "Method: {mechanism:text}", words.promise(document)]
-    deck.text([words.attacker(document), *facts], 4.2, 2.8)
+    facts = [words.DATA, "Method: {mechanism:text}", words.promise(document)]
+    deck.text([words.ATTACKER, *facts], 4.2, 2.8)
 
 
 def _curve(deck: _Deck) -> None:
@@ -144,8 +144,8 @@ def _odds(deck: _Deck) -> None:
     document = deck.document
     deck.start("odds")
     _dots(deck, document["odds_of_100"])
-    deck.text([words.attacker(document)], 1.6, 2.4, size=24, left=6.4)
-    deck.text(words.attackers(document), 4.0, 3.0, left=6.4)
+    deck.text([words.ATTACKER], 1.6, 2.4, size=24, left=6.4)
+    deck.text(list(words.ATTACKERS), 4.0, 3.0, left=6.4)
 
 
 def _people(deck: _Deck) -> None:

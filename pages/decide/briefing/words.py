@@ -67,15 +67,6 @@ def look_up(document: Document, path: str) -> Any:
     return found
 
 
-def shown_as(value: Any, form: str) -> str:
-    """A value in one of the FORMS.
-
-    >>> shown_as(0.9512, "of_100"), shown_as(54_321, "about"), shown_as(1e-6, "one_in"), shown_as(0.9871, "spent")
-    ('95.1', '54,000', '1 in 1,000,000', '0.988')
-    """
-    return FORMS[form](value)
-
-
 def fill(
     sentence: str, document: Document, mark: Callable[[str, str, str], str] = lambda path, form, text: text
 ) -> str:
@@ -83,8 +74,10 @@ def fill(
 
     >>> fill("{n:count} {source.records:text}", {"n": 5000, "source": {"records": "patients"}})
     '5,000 patients'
+    >>> fill("{a:of_100}, {a:about}, {a:one_in}, {a:spent}", {"a": 0.0512})
+    '5.1, 0, 1 in 19.5, 0.0512'
     """
-    return _PLACE.sub(lambda m: mark(m[1], m[2], shown_as(look_up(document, m[1]), m[2])), sentence)
+    return _PLACE.sub(lambda m: mark(m[1], m[2], FORMS[m[2]](look_up(document, m[1]))), sentence)
 
 
 def budget(document: Document) -> str:
@@ -180,24 +173,6 @@ def share(document: Document) -> str:
     return fill(f"; {told} of the {{learnable:tenths}} points there are to learn above the larger class", document)
 
 
-def attacker(document: Document) -> str:
-    """The odds in one sentence."""
-    return (
-        "Someone who already suspects, 50:50, whether your record or another in its place was used is right at most "
-        "**{odds_of_100.limit:count}** times of 100 after seeing the model; a coin is right 50 times."
-    )
-
-
-def attackers(document: Document) -> list[str]:
-    """What the three kinds of dot are."""
-    return [
-        "Solid: our own attack, on the worst data sets we know, is surely right {odds_of_100.certified:count} times of "
-        "100 (seen: {odds.right:of_100}, in {odds.runs:count} tries).",
-        "Pale: no attack on this noise can be right more than {odds_of_100.limit:count} times.",
-        "Ringed: another method with the same label could allow {odds_of_100.cap:count} times.",
-    ]
-
-
 def promise(document: Document) -> str:
     """The label, its unit, and what is really spent."""
     delta = (
@@ -212,10 +187,6 @@ def promise(document: Document) -> str:
         + ", for {promise.unit:text}"
         + spent
     )
-
-
-def data(document: Document) -> str:
-    return "{source.label:text}: {source.drawn:text}"
 
 
 def people(document: Document) -> str:
@@ -257,6 +228,18 @@ def each(document: Document, name: str) -> list[str]:
     return [f"{{{name}.{k}:text}}" for k in range(len(document[name]))]
 
 
+DATA = "{source.label:text}: {source.drawn:text}"
+ATTACKER = (
+    "Someone who already suspects, 50:50, whether your record or another in its place was used is right at most "
+    "**{odds_of_100.limit:count}** times of 100 after seeing the model; a coin is right 50 times."
+)
+# What the three kinds of dot are.
+ATTACKERS = (
+    "Solid: our own attack, on the worst data sets we know, is surely right {odds_of_100.certified:count} times of "
+    "100 (seen: {odds.right:of_100}, in {odds.runs:count} tries).",
+    "Pale: no attack on this noise can be right more than {odds_of_100.limit:count} times.",
+    "Ringed: another method with the same label could allow {odds_of_100.cap:count} times.",
+)
 ABOUT = "Price of Privacy, version {version:text}, seed {seed:plain}."
 HEADINGS = {
     "question": "{title:text}",
