@@ -11,7 +11,6 @@ import pandas as pd
 from dpcore.audit.all_versions import AllVersions, Standing, TrialsQuestion
 from dpcore.audit.betting import ALPHAS
 from dpcore.audit.bugs import BUGS
-from dpcore.audit.certificates import Certificate
 from dpcore.audit.report import Verdict
 from dpcore.core.facts import text_beside
 from dpcore.figures.audit.attack import Row
@@ -204,13 +203,8 @@ def corner(here: AttackState) -> tuple[float, float] | None:
     report = here.standing.report if here.standing else None
     if report is None:
         return None
-    both = [c for c in report.certificates if c.corner and c.epsilon is not None]
-    return max(both, key=_epsilon).corner
-
-
-def _epsilon(certificate: Certificate) -> float:
-    assert certificate.epsilon is not None
-    return certificate.epsilon
+    both = [(c.epsilon, c.corner) for c in report.certificates if c.corner and c.epsilon is not None]
+    return max(both, key=lambda each: each[0])[1]
 
 
 def beside_caption(side: str, here: AttackState) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses as dc
-import io
 import json
 import math
 from collections.abc import Sequence
 from typing import Any
+
+import pandas as pd
 
 from dpcore.audit.attack_success import AttackSuccess
 from dpcore.core.validation import check_real, integer, one_of, positive, shown
@@ -198,17 +198,12 @@ class Briefing:
 
     def csv(self) -> str:
         """The curves as a table; empty cells where nothing can be told."""
-        curve, people = self.curve, self.people
-        worth = {row[0]: row[1:] for row in zip(people.epsilons, people.worth, people.low, people.high, strict=True)}
-        lost = {row[0]: row[1:] for row in zip(*dc.astuple(curve), strict=True)}
-        out = io.StringIO()
-        table = csv.writer(out, lineterminator="\n")
-        table.writerow(
-            ("epsilon", "lost", "lost_smooth", "lost_low", "lost_high", "worth_people", "worth_low", "worth_high")
-        )
-        for epsilon in sorted({*lost, *worth}):
-            table.writerow((epsilon, *lost.get(epsilon, (None,) * 4), *worth.get(epsilon, (None,) * 3)))
-        return out.getvalue()
+        people = self.people
+        lost = zip(("epsilon", "lost", "lost_smooth", "lost_low", "lost_high"), dc.astuple(self.curve), strict=True)
+        columns = people.epsilons, people.worth, people.low, people.high
+        worth = zip(("epsilon", "worth_people", "worth_low", "worth_high"), columns, strict=True)
+        both = pd.DataFrame(dict(lost)).merge(pd.DataFrame(dict(worth), dtype=float), how="outer", on="epsilon")
+        return both.to_csv(index=False, lineterminator="\n")
 
 
 def _known(*values: float | None) -> list[float]:
