@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from typing import Any
 
 import pandas as pd
 
@@ -17,17 +16,13 @@ from dpcore.figures.audit.attack import Row
 from dpcore.mechanisms import mechanism_class
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import assumed
 
 HONEST = "honest"
 FORMULA = text_beside(__file__, "attack_formula.md")
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("a factor 2 is missing", {"mechanism": "output_gaussian", "version": "missing_factor_2", "runs": 20_000}),
-    ("the honest code", {"mechanism": "output_gaussian", "version": HONEST, "runs": 20_000}),
-    ("one seed for all", {"mechanism": "output_gaussian", "version": "fixed_seed", "runs": 20_000}),
-    ("80% of the noise, few runs", {"mechanism": "output_gaussian", "version": "noise_at_80_percent", "runs": 2_000}),
-    ("a million runs", {"mechanism": "output_gaussian", "version": "noise_at_80_percent", "runs": 1_000_000}),
-)
+CHIPS = chips_beside(__file__, "attack_chips.json")
 # What a certificate looks at, after "refuted by".
 _REFUTED_BY = {
     "sensitivity": "how far one record moves the model",
@@ -295,23 +290,20 @@ def table(here: AttackState) -> pd.DataFrame:
 
 def assumptions(here: AttackState) -> str:
     """What is attacked, what a verdict means, and what is not looked for."""
-    trials, noise = here.trials, here.trials.plans[here.played].noise.capitalize()
-    lines = [
-        f"**The two data sets:** {trials.pairs[here.played]}. They are chosen to be as far apart as the sensitivity "
-        "allows, with a loss that reaches it.",
-        f"**The attacker** knows both, sees one release, or every step where a mechanism has many, of "
-        f"{name_of(here.asked.mechanism)} with {noise} noise, and knows the claimed law of "
-        "its noise. Records, loss and λ are the audit's own: the sliders for them do not enter.",
-        f"**A false “contradicted”** comes in at most {ALPHAS[1]:.1%} of pages like this one, from certificates "
-        f"and bets of all {len(trials.versions)} versions together; a false “suspicious” in at most {ALPHAS[0]:.0%}.",
-        "**Certificates** hold for a number of runs that was fixed beforehand: the slider's. The bet may be watched.",
-        "**No contradiction found is no proof.** The attack is the best one against the claimed law, not against every "
-        "mistake: faults that leave the score alone, running time and known seeds are not seen.",
-    ]
+    trials = here.trials
+    told = assumed(
+        __file__,
+        "attack_assumptions.md",
+        pair=trials.pairs[here.played],
+        mechanism=name_of(here.asked.mechanism),
+        noise=trials.plans[here.played].noise.capitalize(),
+        alphas=ALPHAS,
+        versions=len(trials.versions),
+    )
     if trials.refused:
         cannot = "; ".join(f"{version_name(key)}: {readable(reason)}" for key, reason in trials.refused.items())
-        lines.append(f"**Cannot happen here:** {cannot}.")
-    return "\n".join(f"- {line}" for line in lines)
+        told += f"\n- **Cannot happen here:** {cannot}."
+    return told
 
 
 def snippet(here: AttackState) -> str:

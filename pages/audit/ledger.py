@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,18 +35,13 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.numbers import rounded
-from pages.ui.pickers import chips
+from pages.ui.pickers import chips, chips_beside
 from pages.ui.sidebar import PEOPLE, delta_text, sidebar
+from pages.ui.sources import assumed
 
 SQUARE, ALL = "n²", "all"
 NOISES = {"lecture": "published", "proved": "proved"}
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("the lecture's run", {"noise_of": "lecture", "steps": SQUARE, "batch": 1, "epsilon": 1.0}),
-    ("only the noise it needs", {"noise_of": "proved", "steps": SQUARE, "batch": 1, "epsilon": 1.0}),
-    ("batches of 100", {"noise_of": "proved", "steps": 1_000, "batch": 100}),
-    ("full batches", {"noise_of": "proved", "steps": 500, "batch": ALL}),
-    ("ε too large for the lecture", {"noise_of": "lecture", "epsilon": 10.0}),
-)
+CHIPS = chips_beside(__file__, "ledger_chips.json")
 NOISE_QUESTION = "How much noise does the label need?"
 NOT_COUNTED = (
     "No curve counts what came before this run: trying step sizes on the same records, or drawing the noise again "
@@ -269,21 +263,8 @@ def ledger_table(curves: Sequence[EpsilonCurve], steps: Sequence[int], *, full: 
 def assumptions(run: Run, curves: Sequence[EpsilonCurve]) -> str:
     """What must be true for each curve."""
     lecture = next(curve for curve in curves if curve.kind == "lecture")
-    lines = [
-        f"**Neighbours:** any one of {run.n:,} records replaced by another; all curves promise (ε, δ) with "
-        f"δ = {delta_text(run.delta)}. An attacker may see the model after every step, not which records were drawn.",
-        "**The noise** is Gaussian, and no record's part of a step is longer than C: gradients of a Lipschitz loss, or "
-        "clipped ones.",
-        f"**Random subset:** exactly {run.batch:,} of {run.n:,} records, drawn uniformly. **Poisson batch:** every "
-        f"record enters on its own with chance {rounded(run.rate)}. The two compositions hold for both.",
-        "**Rényi** curves are the best of many orders, each a theorem; the integrals behind them are accurate to 9 "
-        "digits, not interval arithmetic.",
-        "**The lecture's claim is not proved.** Lemma 3 is for pure privacy, and a Gaussian step has a failure chance; "
-        "and advanced composition has another factor of √2 and a second term. "
-        f"It stops here because {readable(lecture.reason)}.",
-        f"**Not counted:** {NOT_COUNTED}",
-    ]
-    return "\n".join(f"- {line}" for line in lines)
+    facts = {"delta": delta_text(run.delta), "rate": rounded(run.rate), "reason": readable(lecture.reason)}
+    return assumed(__file__, "ledger_assumptions.md", run=run, not_counted=NOT_COUNTED, **facts)
 
 
 def snippet(run: Run, steps: Sequence[int], at: int, budget: Budget) -> str:

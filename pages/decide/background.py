@@ -12,6 +12,7 @@ from dpcore.figures.figure import Figure
 from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import assumed
 
 FORMULA = text_beside(__file__, "formula.md")
 
@@ -61,18 +62,16 @@ def assumptions(state: State) -> str:
 def assumption_lines(state: State) -> list[str]:
     """What must be true for the answers, a sentence each that begins with what it is about."""
     assert state.curve is not None
-    source, setting = state.source, state.setting
-    lines = [
-        f"Records: {source.label}; {readable(source.scaling)}.",
-        f"Unit: any one {source.record} replaced by another; who has several records is protected less.",
-        f"Trust: one keeper sees the records; only the released model leaves, with fresh noise. "
-        f"δ = {delta_text(setting.problem.delta)}.",
-        f"Points lost: counted on held-out {source.records}, against the best model with ‖θ‖ ≤ "
-        f"{setting.problem.theta_norm:g}; {setting.splits} splits and noises, the same for every ε.",
-        "Intervals: of the mean over splits and noise, at 95%; a single release is off by more.",
-        "Price in people: against a learner with the same records and no noise, which takes the better of no "
-        "regularisation and the same λ.",
-    ]
+    told = assumed(
+        __file__,
+        "assumptions.md",
+        source=state.source,
+        scaling=readable(state.source.scaling),
+        delta=delta_text(state.setting.problem.delta),
+        problem=state.setting.problem,
+        splits=state.setting.splits,
+    )
+    lines = [line.removeprefix("- ") for line in told.splitlines()]
     if state.curve.refused:
         first, reason = next(iter(state.curve.refused.items()))
         lines.append(f"Refused budgets: {len(state.curve.refused)}, from ε = {first:g}: {readable(reason)}.")

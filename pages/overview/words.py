@@ -17,7 +17,7 @@ from pages.ui.code import Code, experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import delta_text
-from pages.ui.sources import SEEDED, axis_title, neighbours_line, records_line
+from pages.ui.sources import assumed, axis_title, neighbours_line, records_line
 
 FORMULA = text_beside(__file__, "formula.md")
 
@@ -144,27 +144,25 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
     row = table[table.status == "ok"].iloc[0]
     measured = table[table.metric == "excess_empirical_risk"]
     below = int((measured.q10 < 0).sum())
-    lines = [
-        records_line(source),
-        neighbours_line(source),
-        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on; always "
-        f"answering with the larger class is right on {100 * table.larger_class.max():.1f} of 100 of them.",
-        "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
-        f"all models with ‖θ‖ ≤ {experiment.problem.theta_norm:g} (certified within "
-        f"{max(row.reference_gap, 1e-15):.0e}). That model is also the line without privacy.",
-        "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
-        f"{experiment.repetitions} releases, which share their noise along ε.",
-        "**The bound** holds for every data set and model of that norm, on average over the noise. "
-        "*Regularisation alone* is the excess that would remain without noise.",
-        lam_line(experiment, epsilon),
-        SEEDED,
-    ]
+    told = assumed(
+        __file__,
+        "assumptions.md",
+        records=records_line(source),
+        neighbours=neighbours_line(source),
+        tested=row.test_records,
+        of=source.records,
+        larger=100 * table.larger_class.max(),
+        theta_norm=experiment.problem.theta_norm,
+        gap=max(row.reference_gap, 1e-15),
+        repetitions=experiment.repetitions,
+        lam=lam_line(experiment, epsilon),
+    )
     if below:
-        lines.append(
-            f"At {below} of {len(measured)} budgets at least 1 release of 10 beats the reference on the training "
+        told += (
+            f"\n- At {below} of {len(measured)} budgets at least 1 release of 10 beats the reference on the training "
             "records; a logarithmic axis cannot show that, the data table does."
         )
-    return "\n".join(f"- {line}" for line in lines)
+    return told
 
 
 def lam_line(experiment: Experiment, epsilon: float) -> str:
