@@ -13,7 +13,7 @@ import numpy as np
 from dpcore import AttackSuccess
 from dpcore.data import SOURCES, Source
 from pages.decide.briefing.content import Briefing, Interval, LossCurve, People, Promise
-from pages.decide.briefing.words import look_up, shown_as
+from pages.decide.briefing.words import FORMS, look_up
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MEAN = (44.17, 38.62, 21.38, 9.437, 2.291, 0.643, 0.118)
@@ -121,7 +121,7 @@ class Reader(HTMLParser):
 def untrue(page: str, document: dict[str, object]) -> list[str]:
     """What a page says that the document does not: values that differ, and numbers without a value behind them."""
     reader = Reader(page)
-    wrong = [f"{path}: {text}" for path, form, text in reader.said if text != shown_as(look_up(document, path), form)]
+    wrong = [f"{path}: {text}" for path, form, text in reader.said if text != FORMS[form](look_up(document, path))]
     return wrong + [number for number in re.findall(r"\d+", reader.rest) if number not in WORDS]
 
 

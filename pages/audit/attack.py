@@ -16,7 +16,6 @@ from dpcore.audit.bugs import BUGS
 from dpcore.figures.audit.attack import betting_figure, ink_of, plane_figure, ruler_figure, scores_figure
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import MUTED, Theme
-from pages.audit import attack_background as background
 from pages.audit import attack_words as words
 from pages.audit.attack_words import AttackState
 from pages.background.jobs import Job
@@ -111,10 +110,10 @@ def _show(headline: DeltaGenerator, mechanism: str, version: str | None, runs: i
             key="report",
         )
     behind(
-        lambda: background.assumptions(here),
-        background.FORMULA,
-        lambda: background.snippet(here),
-        lambda: background.table(here),
+        lambda: words.assumptions(here),
+        words.FORMULA,
+        lambda: words.snippet(here),
+        lambda: words.table(here),
     )
     keep_alive(held)
 

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from typing import Any
+
+import pandas as pd
 
 from dpcore.audit.all_versions import AllVersions, Standing, TrialsQuestion
 from dpcore.audit.betting import ALPHAS
 from dpcore.audit.bugs import BUGS
-from dpcore.audit.certificates import Certificate
 from dpcore.audit.report import Verdict
+from dpcore.core.facts import text_beside
 from dpcore.figures.audit.attack import Row
 from dpcore.mechanisms import mechanism_class
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import assumed
 
 HONEST = "honest"
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("a factor 2 is missing", {"mechanism": "output_gaussian", "version": "missing_factor_2", "runs": 20_000}),
-    ("the honest code", {"mechanism": "output_gaussian", "version": HONEST, "runs": 20_000}),
-    ("one seed for all", {"mechanism": "output_gaussian", "version": "fixed_seed", "runs": 20_000}),
-    ("80% of the noise, few runs", {"mechanism": "output_gaussian", "version": "noise_at_80_percent", "runs": 2_000}),
-    ("a million runs", {"mechanism": "output_gaussian", "version": "noise_at_80_percent", "runs": 1_000_000}),
-)
+FORMULA = text_beside(__file__, "attack_formula.md")
+CHIPS = chips_beside(__file__, "attack_chips.json")
 # What a certificate looks at, after "refuted by".
 _REFUTED_BY = {
     "sensitivity": "how far one record moves the model",
@@ -200,13 +198,8 @@ def corner(here: AttackState) -> tuple[float, float] | None:
     report = here.standing.report if here.standing else None
     if report is None:
         return None
-    both = [c for c in report.certificates if c.corner and c.epsilon is not None]
-    return max(both, key=_epsilon).corner
-
-
-def _epsilon(certificate: Certificate) -> float:
-    assert certificate.epsilon is not None
-    return certificate.epsilon
+    both = [(c.epsilon, c.corner) for c in report.certificates if c.corner and c.epsilon is not None]
+    return max(both, key=lambda each: each[0])[1]
 
 
 def beside_caption(side: str, here: AttackState) -> str:
@@ -269,3 +262,60 @@ def readouts(here: AttackState) -> list[tuple[str, str]]:
 
 def file_name(here: AttackState) -> str:
     return f"audit_{here.asked.mechanism}_{here.played or HONEST}.json"
+
+
+def table(here: AttackState) -> pd.DataFrame:
+    """One row for each version: what the ruler shows, and the mistakes that cannot be made."""
+    made = []
+    for version in here.trials.versions:
+        now = here.trials.standings.get(version)
+        found = now.report if now else None
+        made.append(
+            {
+                "version": version or HONEST,
+                "runs": now.runs if now else 0,
+                "verdict": now.verdict if now else None,
+                "at_least_95": found.certified_epsilon_95 if found else math.nan,
+                "at_least_999": found.certified_epsilon_999 if found else math.nan,
+                "claimed": here.trials.plans[version].spent.epsilon,
+                "right": now.right if now else math.nan,
+                "right_at_most": found.attack.limit if found else math.nan,
+                "ln_wealth": float(now.logs[-1]) if now else math.nan,
+                "not_applicable": None,
+            }
+        )
+    made += [{"version": key, "not_applicable": reason} for key, reason in here.trials.refused.items()]
+    return pd.DataFrame(made)
+
+
+def assumptions(here: AttackState) -> str:
+    """What is attacked, what a verdict means, and what is not looked for."""
+    trials = here.trials
+    told = assumed(
+        __file__,
+        "attack_assumptions.md",
+        pair=trials.pairs[here.played],
+        mechanism=name_of(here.asked.mechanism),
+        noise=trials.plans[here.played].noise.capitalize(),
+        alphas=ALPHAS,
+        versions=len(trials.versions),
+    )
+    if trials.refused:
+        cannot = "; ".join(f"{version_name(key)}: {readable(reason)}" for key, reason in trials.refused.items())
+        told += f"\n- **Cannot happen here:** {cannot}."
+    return told
+
+
+def snippet(here: AttackState) -> str:
+    """Python that repeats the audit from an empty file."""
+    asked = here.asked
+    return f"""from dpcore import Budget, run_audit
+from dpcore.audit.game import worst_plan
+
+bug = {here.played!r}
+plan = worst_plan({asked.mechanism!r}, bug, Budget({asked.budget.epsilon!r}, {asked.budget.delta!r}))
+tests = {here.trials.tests}  # that share the error: certificates and bets of all versions
+report = run_audit(plan, runs={asked.runs}, seed={asked.seed}, bug=bug, comparisons=tests)
+print(report.sentence)
+print(report.to_json())
+"""

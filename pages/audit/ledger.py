@@ -1,42 +1,65 @@
-"""The view "Ledger": what the steps of a run cost, by one accounting after another."""
+"""The view "Ledger": what the steps of a run cost, by one accounting after another.
+
+Every number of its words comes out of a ledger.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import EPSILON_GRID, Budget, NotApplicable
 from dpcore.accounting.lecture import lecture_multiplier
-from dpcore.accounting.ledger import NoiseSource, Run, last_of_lecture, ledger_of, noise_curves, tight_multiplier
+from dpcore.accounting.ledger import (
+    EpsilonCurve,
+    Kind,
+    NoiseSource,
+    Run,
+    last_of_lecture,
+    ledger_of,
+    noise_curves,
+    tight_multiplier,
+)
 from dpcore.accounting.subsampled_rdp import SAMPLINGS, subsampled_multiplier
-from dpcore.figures.audit.ledger import ledger_figure, noise_figure
+from dpcore.core.facts import text_beside
+from dpcore.figures.audit.ledger import accounting_name, ledger_figure, noise_figure
 from dpcore.figures.style import FAMILIES
-from pages.audit import ledger_words as words
 from pages.ui import url_controls
 from pages.ui.cards import cards
 from pages.ui.details import behind
-from pages.ui.html import emphasised, plain
+from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import current_theme, live_figure
-from pages.ui.pickers import chips
-from pages.ui.sidebar import PEOPLE, sidebar
+from pages.ui.numbers import rounded
+from pages.ui.pickers import chips, chips_beside
+from pages.ui.sidebar import PEOPLE, delta_text, sidebar
+from pages.ui.sources import assumed
 
+SQUARE, ALL = "n²", "all"
+NOISES = {"lecture": "published", "proved": "proved"}
+CHIPS = chips_beside(__file__, "ledger_chips.json")
+NOISE_QUESTION = "How much noise does the label need?"
+NOT_COUNTED = (
+    "No curve counts what came before this run: trying step sizes on the same records, or drawing the noise again "
+    "until the model pleases, are releases of their own."
+)
+FORMULA = text_beside(__file__, "ledger_formula.md")
 HEIGHT, NOISE_HEIGHT = 400, 330
 SHARED_COLUMNS = 2**20
 GRID = tuple(m * 10**k for k in range(11) for m in (1, 2, 5))
-STEPS: tuple[int | str, ...] = (words.SQUARE, *(steps for steps in GRID if steps <= 10**10))
-BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000), words.ALL)
+STEPS: tuple[int | str, ...] = (SQUARE, *(steps for steps in GRID if steps <= 10**10))
+BATCHES: tuple[int | str, ...] = (*(batch for batch in GRID if batch <= 50_000), ALL)
 
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     """Draw the pickers; the answer draws all the rest. headline: the place above the pickers."""
-    noise_of = url_controls.segments(
-        "noise_of", "Noise for the label ε", list(words.NOISES), "lecture", words.NOISES.__getitem__
-    )
+    noise_of = url_controls.segments("noise_of", "Noise for the label ε", list(NOISES), "lecture", NOISES.__getitem__)
     with url_controls.block("steps", width=230):
-        steps = url_controls.slider("steps", "T steps", STEPS, words.SQUARE, _count)
+        steps = url_controls.slider("steps", "T steps", STEPS, SQUARE, _count)
     with url_controls.block("batch", width=230):
         batch = url_controls.slider("batch", "batch, records a step", BATCHES, 1, _count)
         remark = st.empty()
@@ -88,26 +111,169 @@ def _show(
         here[sampling] = subsampled_multiplier(budget, 1 / n, n**2, sampling)
     theme = current_theme()
 
-    sentence = words.takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if lecture else "")
+    sentence = takeaway(run, curves, steps, grid.index(steps), budget.epsilon, refused if lecture else "")
     headline.html(emphasised(sentence, FAMILIES[theme]["gradient"]))
     with st.container(key="halves"):
         left, right = st.columns([1.9, 1], gap="medium")
     with left:
         figure = ledger_figure(curves, grid, at=steps, label=budget.epsilon, theme=theme, height=HEIGHT)
         live_figure(figure, key="ledger", alt=plain(sentence), height=HEIGHT)
-        st.caption(words.caption(run, curves))
+        st.caption(caption(run, curves))
     with right:
-        st.markdown(f"**{words.NOISE_QUESTION}**")
-        told = words.noise_takeaway(here, n, budget.epsilon, refused)
+        st.markdown(f"**{NOISE_QUESTION}**")
+        told = noise_takeaway(here, n, budget.epsilon, refused)
         noises = noise_curves(n, budget.delta, EPSILON_GRID[0], EPSILON_GRID[-1])
         drawn = noise_figure(noises, here, epsilon=budget.epsilon, theme=theme, height=NOISE_HEIGHT)
         live_figure(drawn, key="noise", alt=plain(told), height=NOISE_HEIGHT)
         st.caption(told)
-    cards(words.readouts(run, curves, grid.index(steps), budget.epsilon, needed))
-    chips(words.CHIPS)
+    cards(readouts(run, curves, grid.index(steps), budget.epsilon, needed))
+    chips(CHIPS)
     behind(
-        lambda: words.assumptions(run, curves),
-        words.FORMULA,
-        lambda: words.snippet(run, grid, steps, budget),
-        lambda: words.ledger_table(curves, grid, full=run.full),
+        lambda: assumptions(run, curves),
+        FORMULA,
+        lambda: snippet(run, grid, steps, budget),
+        lambda: ledger_table(curves, grid, full=run.full),
     )
+
+
+def best(run: Run) -> Kind:
+    """The tightest accounting on the chart."""
+    return "exact" if run.full else "poisson"
+
+
+def value_at(curves: Sequence[EpsilonCurve], kind: Kind, index: int) -> float:
+    """One accounting's epsilon after the steps at this index."""
+    return float(next(curve for curve in curves if curve.kind == kind).epsilon[index])
+
+
+def takeaway(run: Run, curves: Sequence[EpsilonCurve], at: int, index: int, label: float, refused: str) -> str:
+    """What the ledger says at the cursor; refused: why there is no published noise, where it was asked for."""
+    spent = value_at(curves, best(run), index)
+    booked = f"basic composition would book {amount(value_at(curves, 'basic', index))}"
+    where = f"one step on {_batch(run)}" if at == 1 else f"{at:,} steps, each on {_batch(run)}"
+    costs = "costs" if at == 1 else "cost"
+    if refused:
+        instead = f"With the noise that is proved, {where}, {costs} **{_epsilon(spent)}**"
+        return f"**No published noise here**: {readable(refused)}. {instead}; {booked}."
+    if math.isclose(spent, label, rel_tol=1e-6):
+        kept = f"keeps **ε = {label:g}** over {where}"
+        return f"Noise of **{rounded(run.z)}** times one record's part {kept}; {booked}."
+    ratio = f"{times(label / spent)} less" if spent < label else f"{times(spent / label)} more"
+    return (
+        f"With the lecture's noise for ε = {label:g}, {where}, {costs} **{_epsilon(spent)}**: **{ratio}** than the "
+        f"label says; {booked}."
+    )
+
+
+def _batch(run: Run) -> str:
+    if run.full:
+        return f"all {run.n:,} records"
+    return f"{'one' if run.batch == 1 else f'{run.batch:,}'} of {run.n:,} records"
+
+
+def times(ratio: float) -> str:
+    """
+    >>> times(12.49), times(1.26), times(12490.0)
+    ('12 times', '1.3 times', '12,000 times')
+    """
+    digits = float(f"{ratio:.2g}")
+    return f"{digits:,.0f} times" if digits >= 10 else f"{digits:g} times"
+
+
+def amount(epsilon: float) -> str:
+    """An epsilon of any size, in three digits.
+
+    >>> amount(0.07779), amount(217.4), amount(4_928.1), amount(2e14), amount(3e-9)
+    ('0.0778', '217', '4,930', 'over a million', 'next to 0')
+    """
+    if epsilon > 1e6:
+        return "over a million"
+    if epsilon < 1e-6:
+        return "next to 0"
+    return rounded(epsilon) if epsilon < 1000 else f"{float(f'{epsilon:.3g}'):,.0f}"
+
+
+def _epsilon(value: float) -> str:
+    shown = amount(value)
+    return f"ε = {shown}" if shown[0].isdigit() else f"ε {shown}"
+
+
+def caption(run: Run, curves: Sequence[EpsilonCurve]) -> str:
+    """What the curves share, and where and why one ends."""
+    lecture = next(curve for curve in curves if curve.kind == "lecture")
+    where = "ends" if np.isfinite(lecture.epsilon).any() else "is not drawn"
+    return (
+        f"**Same promise:** δ = {delta_text(run.delta)}, one record replaced; noise z = {rounded(run.z)}. All curves "
+        f"are proved but the lecture's claim (dotted), which {where}: {readable(lecture.reason)}. {NOT_COUNTED}"
+    )
+
+
+def noise_takeaway(here: Mapping[NoiseSource, float], n: int, epsilon: float, refused: str) -> str:
+    """The published noise over what is proved, at the cursor."""
+    run = f"n² = {n**2:,} steps on one record each"
+    if refused:
+        return (
+            f"At ε = {epsilon:g} nothing is published: {readable(refused)}. For {run} "
+            f"z = {rounded(here['uniform'])} is proved, with Poisson batches {rounded(here['poisson'])}."
+        )
+    ratios = [rounded(here["published"] / here[kind]) for kind in ("uniform", "poisson")]
+    return (
+        f"At ε = {epsilon:g} the published noise for {run} is **{ratios[0]} times** what a random index needs, "
+        f"and **{ratios[1]} times** what Poisson batches need."
+    )
+
+
+def readouts(
+    run: Run, curves: Sequence[EpsilonCurve], index: int, label: float, needed: float
+) -> list[tuple[str, str]]:
+    """Three (value, label) pairs. needed: the smallest noise that is proved to keep the label at the cursor."""
+    kind = best(run)
+    how = f"{accounting_name(kind, full=run.full)}{'' if run.full else 'es'}"
+    enough = math.isclose(run.z, needed, rel_tol=1e-6)
+    return [
+        (_epsilon(value_at(curves, kind, index)), f"proved for this run ({how}); the label says {label:g}"),
+        (
+            _epsilon(value_at(curves, "advanced", index)),
+            f"by advanced composition; {amount(value_at(curves, 'basic', index))} by basic composition",
+        ),
+        (
+            f"z = {rounded(run.z)}",
+            "noise of a step over one record's part: as little as the label needs"
+            if enough
+            else f"noise of a step over one record's part; the label needs {rounded(needed)}",
+        ),
+    ]
+
+
+def ledger_table(curves: Sequence[EpsilonCurve], steps: Sequence[int], *, full: bool) -> pd.DataFrame:
+    """One row for each accounting and number of steps."""
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "accounting": accounting_name(curve.kind, full=full),
+                "proved": curve.proved,
+                "steps": steps,
+                "epsilon": curve.epsilon,
+            }
+        )
+        for curve in curves
+    )
+
+
+def assumptions(run: Run, curves: Sequence[EpsilonCurve]) -> str:
+    """What must be true for each curve."""
+    lecture = next(curve for curve in curves if curve.kind == "lecture")
+    facts = {"delta": delta_text(run.delta), "rate": rounded(run.rate), "reason": readable(lecture.reason)}
+    return assumed(__file__, "ledger_assumptions.md", run=run, not_counted=NOT_COUNTED, **facts)
+
+
+def snippet(run: Run, steps: Sequence[int], at: int, budget: Budget) -> str:
+    """Python that redraws the chart from an empty file."""
+    return f"""from dpcore.accounting.ledger import Run, ledger_of
+from dpcore.figures.audit.ledger import ledger_figure
+
+run = Run(n={run.n}, batch={run.batch}, z={run.z!r}, delta={run.delta!r})
+steps = {tuple(steps)!r}
+curves = ledger_of(run, steps)
+ledger_figure(curves, steps, at={at}, label={budget.epsilon!r}, theme="light", height=500).show()
+"""

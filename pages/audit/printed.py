@@ -1,32 +1,54 @@
-"""The view "as printed": mechanisms of papers that cost more than they say, with bounds that runs certify."""
+"""The view "as printed": mechanisms of papers that cost more than they say, with bounds that runs certify.
+
+Every number of its words comes out of a finding.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.core.facts import text_beside
 from dpcore.figures.named_bars import exhibits_figure
-from dpcore.figures.style import FAMILIES, Theme
-from dpcore.studies.papers.exhibits import EXHIBITS, Finding, run_exhibit
-from pages.audit import printed_words as words
+from dpcore.figures.style import FAMILIES
+from dpcore.studies.papers.exhibits import EXHIBITS, Finding, rounded_down, run_exhibit
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.live_figure import live_figure
+from pages.ui.live_figure import current_theme, live_figure
+from pages.ui.numbers import rounded
+from pages.ui.sidebar import PEOPLE, sidebar
 
 HEIGHT = 430
+NAMES = {
+    "objective_gamma": "Gamma noise<br>in the objective",
+    "objective_gaussian": "Gaussian noise<br>in the objective",
+    "quoted_kappa": "noise for the largest entry,<br>quoted constant",
+    "printed_classifier": "Gaussian classifier<br>of many classes",
+}
+FORMULA = text_beside(__file__, "printed_formula.md")
 
 
-def show(headline: st.delta_generator.DeltaGenerator, seed: int, theme: Theme) -> None:
-    """Everything below the headline. The first visitor of a server waits some seconds for the runs."""
+def prepare(headline: DeltaGenerator) -> Callable[[], None]:
+    """The exhibits have no pickers of their own; the answer draws all. headline: the place above the pickers."""
+    return lambda: _show(headline)
+
+
+def _show(headline: DeltaGenerator) -> None:
+    """The first visitor of a server waits some seconds for the runs."""
+    exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
+    seed = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=exhibit).seed
+    theme = current_theme()
     with st.spinner("Playing the printed mechanisms …", show_time=True):
         found = [run_exhibit(key, seed=seed) for key in EXHIBITS]
-    sentence = words.takeaway(found)
+    sentence = takeaway(found)
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
     chart = exhibits_figure(
-        [words.NAMES[each.key] for each in found],
+        [NAMES[each.key] for each in found],
         [each.certified_999 / each.claimed for each in found],
         [each.certified_95 / each.claimed for each in found],
         [math.nan if each.exact is None else each.exact / each.claimed for each in found],
@@ -34,9 +56,9 @@ def show(headline: st.delta_generator.DeltaGenerator, seed: int, theme: Theme) -
         height=HEIGHT,
     )
     live_figure(chart, key="exhibits", alt=plain(sentence), height=HEIGHT)
-    st.caption(words.caption(found))
-    cards([words.readout(each) for each in found])
-    behind(lambda: words.assumptions(found), words.FORMULA, lambda: words.snippet(seed), lambda: _table(found))
+    st.caption(caption(found))
+    cards([readout(each) for each in found])
+    behind(lambda: assumptions(found), FORMULA, lambda: snippet(seed), lambda: _table(found))
 
 
 def _table(found: list[Finding]) -> pd.DataFrame:
@@ -54,3 +76,64 @@ def _table(found: list[Finding]) -> pd.DataFrame:
         }
         for each in found
     )
+
+
+def takeaway(found: Sequence[Finding]) -> str:
+    """How many exhibits cost more than is printed, and the worst one."""
+    broken = [each for each in found if each.verdict == "contradicted"]
+    if not broken:
+        return f"**None of {len(found)}** printed mechanisms is contradicted by these runs, which proves nothing."
+    worst = max(broken, key=lambda each: each.certified_999 / each.claimed)
+    times = rounded_down(worst.certified_999 / worst.claimed)
+    return (
+        f"**{len(broken)} of {len(found)}** mechanisms cost more than their papers print, with confidence 99.9% each: "
+        f"the worst at least **{float(times):.3g} times** as much."
+    )
+
+
+def caption(found: Sequence[Finding]) -> str:
+    """What is compared with what."""
+    epsilons = " and ".join(_short(each) for each in found if each.unit == "epsilon")
+    deltas = " and ".join(_short(each) for each in found if each.unit == "delta")
+    return (
+        f"The line at 1 is what is printed: the privacy budget of {epsilons}, the failure chance at the printed budget "
+        f"of {deltas}. None of these mechanisms keeps what it says; the repaired ones are in this library and pass "
+        "the same tests."
+    )
+
+
+def _short(finding: Finding) -> str:
+    return NAMES[finding.key].replace("<br>", " ")
+
+
+def readout(finding: Finding) -> tuple[str, str]:
+    """What is certain, and what is printed."""
+    symbol = "ε" if finding.unit == "epsilon" else "δ"
+    return (
+        f"{symbol} ≥ {rounded_down(finding.certified_999)}",
+        f"{_short(finding)}; printed: {rounded(finding.claimed)}, {finding.runs:,} runs",
+    )
+
+
+def assumptions(found: Sequence[Finding]) -> str:
+    """Sources, data sets and what is open."""
+    lines = [
+        f"**{EXHIBITS[each.key].title}** ({each.source}): {EXHIBITS[each.key].description} Data: {each.pair}. "
+        f"{each.sentence}"
+        for each in found
+    ]
+    lines.append(
+        "**Each bound** holds with its confidence by itself, over our runs; all together err up to "
+        f"{len(found)} times as often."
+    )
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def snippet(seed: int) -> str:
+    """Python that repeats the exhibits from an empty file."""
+    return f"""import dpcore
+from dpcore.studies.papers.exhibits import EXHIBITS
+
+for key in EXHIBITS:
+    print(dpcore.run_exhibit(key, seed={seed}).sentence)
+"""

@@ -5,27 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from dpcore.core.facts import text_beside
 from dpcore.data import held, is_private
 from dpcore.figures.decide import budget_figure, worth_figure
 from dpcore.figures.figure import Figure
 from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
+from pages.ui.sources import assumed
 
-FORMULA = r"""
-*Points lost* at $\varepsilon$: $g(\varepsilon)=100\,\mathbb E\,[\,a^*-a(\theta_\varepsilon)\,]$, the mean over splits
-of the records and over the noise of the accuracy on held-out records, $a^*$ that of the best model in the ball.
-
-- *Smallest budget* for $t$ points:
-  $\varepsilon^*(t)=\inf\{\varepsilon: g(\varepsilon')\le t\ \text{for all}\ \varepsilon'\ge\varepsilon\}$,
-  from the falling isotonic regression of the mean over splits that share their noise along $\varepsilon$, linear in
-  $\ln\varepsilon$ between grid points.
-- *Interval*: a studentised bootstrap over splits gives limits of $g$ at each $\varepsilon$; the interval holds the
-  budgets that they do not refute.
-- *Price in people*: $n'$ with
-  $\min\{e(\text{best in the ball}),\,e(\text{same}\ \lambda,\ \text{no noise})\}$ on the first $n'$ records equal to
-  $e(\theta_\varepsilon)$ on all $n$; noise of mean zero cannot lower a convex error, so $n'\le n$.
-"""
+FORMULA = text_beside(__file__, "formula.md")
 
 
 def budget_picture(state: State, height: int) -> Figure:
@@ -73,18 +62,16 @@ def assumptions(state: State) -> str:
 def assumption_lines(state: State) -> list[str]:
     """What must be true for the answers, a sentence each that begins with what it is about."""
     assert state.curve is not None
-    source, setting = state.source, state.setting
-    lines = [
-        f"Records: {source.label}; {readable(source.scaling)}.",
-        f"Unit: any one {source.record} replaced by another; who has several records is protected less.",
-        f"Trust: one keeper sees the records; only the released model leaves, with fresh noise. "
-        f"δ = {delta_text(setting.problem.delta)}.",
-        f"Points lost: counted on held-out {source.records}, against the best model with ‖θ‖ ≤ "
-        f"{setting.problem.theta_norm:g}; {setting.splits} splits and noises, the same for every ε.",
-        "Intervals: of the mean over splits and noise, at 95%; a single release is off by more.",
-        "Price in people: against a learner with the same records and no noise, which takes the better of no "
-        "regularisation and the same λ.",
-    ]
+    told = assumed(
+        __file__,
+        "assumptions.md",
+        source=state.source,
+        scaling=readable(state.source.scaling),
+        delta=delta_text(state.setting.problem.delta),
+        problem=state.setting.problem,
+        splits=state.setting.splits,
+    )
+    lines = [line.removeprefix("- ") for line in told.splitlines()]
     if state.curve.refused:
         first, reason = next(iter(state.curve.refused.items()))
         lines.append(f"Refused budgets: {len(state.curve.refused)}, from ε = {first:g}: {readable(reason)}.")

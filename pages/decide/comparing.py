@@ -8,19 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import list_mechanisms
-from dpcore.studies.decide.compare_mechanisms import CompareQuestion, Row, ranked
-from dpcore.studies.decide.loss_curve import Setting
+from dpcore.studies.decide.compare_mechanisms import Row, ranked
 from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.numbers import points
-from pages.ui.sidebar import Controls
 
 NAME = "compare"
-
-
-def question(setting: Setting, controls: Controls) -> CompareQuestion:
-    """What the view asks for."""
-    return CompareQuestion(setting.problem, controls.epsilon)
 
 
 def show(state: State) -> None:

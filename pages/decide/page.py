@@ -14,6 +14,7 @@ from dpcore.data import MAX_VALUES, Source, is_private
 from dpcore.figures.figure import Figure
 from dpcore.figures.style import FAMILIES, MUTED
 from dpcore.studies.decide import loss_curve
+from dpcore.studies.decide.compare_mechanisms import CompareQuestion
 from dpcore.studies.decide.equivalent_sample_size import ERRORS, EquivalentSampleSizeQuestion, Error
 from dpcore.studies.decide.loss_curve import Setting
 from dpcore.studies.decide.sample_size import SampleSizeQuestion
@@ -48,7 +49,7 @@ def questions_of(setting: Setting, controls: Controls, at_most: float, view: str
         pass  # the curve ends above the cursor
     asked["needed"] = SampleSizeQuestion(setting, controls.epsilon, at_most)
     if view == "compare":
-        asked[comparing.NAME] = comparing.question(setting, controls)
+        asked[comparing.NAME] = CompareQuestion(setting.problem, controls.epsilon)
     try:
         asked["price"] = EquivalentSampleSizeQuestion(setting)
     except NotApplicable as reason:

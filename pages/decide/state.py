@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -62,13 +62,13 @@ class State:
     @cached_property
     def curve(self) -> LostCurve | None:
         """None before the first splits are in, and where the mechanism refuses every budget."""
-        found = cast("LostCurve | None", self.held.jobs["curve"].snapshot)
+        found: LostCurve | None = self._snapshot("curve")
         return found if found is not None and len(found.epsilons) else None
 
     @property
     def refusal(self) -> str | None:
         """Why the mechanism refuses every budget."""
-        found = cast("LostCurve | None", self.held.jobs["curve"].snapshot)
+        found: LostCurve | None = self._snapshot("curve")
         if found is not None and not len(found.epsilons):
             return next(iter(found.refused.values()))
         return self.held.jobs["curve"].reason
@@ -100,7 +100,7 @@ class State:
     def learned(self, epsilon: float) -> Document:
         """What is lost there, and what there is to learn above the larger class."""
         found = learned(self.reference - 0.01 * self.lost_at(epsilon), self.reference, self.floor)
-        return found | {"measure": self.setting.metric, "source": {"drawn": self.drawn}}
+        return found | {"source": {"drawn": self.drawn}}
 
     def lost_at(self, epsilon: float) -> float:
         """Points lost there on the smoothed curve; nan where nothing is released."""
@@ -125,7 +125,7 @@ class State:
     @property
     def attack(self) -> Attack | None:
         """Our own attack on it, as far as it is; None before the first runs, and where nothing is released."""
-        return cast("Attack | None", self.held.jobs["odds"].snapshot) if "odds" in self.held.jobs else None
+        return self._snapshot("odds")
 
     @property
     def odds(self) -> AttackSuccess | None:
@@ -134,14 +134,16 @@ class State:
     @property
     def needed(self) -> Answer | None:
         """How many people make the cursor's budget affordable; None before that is known."""
-        found = cast("LossBySampleSize | None", self.held.jobs["needed"].snapshot)
+        found: LossBySampleSize | None = self._snapshot("needed")
         return found.answer() if found is not None and self.held.jobs["needed"].complete else None
 
     @property
     def price(self) -> EquivalentSampleSize | None:
-        if "price" not in self.held.jobs:
-            return None
-        return cast("EquivalentSampleSize | None", self.held.jobs["price"].snapshot)
+        return self._snapshot("price")
+
+    def _snapshot(self, name: str) -> Any:
+        """What an answer is by now; None where the question cannot be asked."""
+        return self.held.jobs[name].snapshot if name in self.held.jobs else None
 
     @cached_property
     def worth(self) -> tuple[Answer, ...]:

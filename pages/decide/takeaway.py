@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import numpy as np
 import streamlit as st
@@ -14,7 +15,6 @@ from dpcore.studies.decide.threshold_interval import Answer
 from pages.decide import background, words
 from pages.decide.briefing.content import Briefing, Interval, LossCurve, People, Promise
 from pages.decide.briefing.page import html_page
-from pages.decide.briefing.slides import powerpoint, slides_available
 from pages.decide.state import State
 from pages.ui import share_link
 from pages.ui.html import readable
@@ -38,21 +38,30 @@ def show(state: State) -> None:
         return
     briefing = briefing_of(state, link(state))
     # What takes long to make, or is large, is made when it is asked for.
-    offers: list[tuple[str, str | Callable[[], str], str, str]] = [
+    offers: list[tuple[str, str | Callable[[], str | bytes], str, str]] = [
         ("Briefing (HTML)", lambda: html_page(briefing), "html", "text/html"),
         ("Numbers (JSON)", briefing.to_json(), "json", "application/json"),
         ("Curves (CSV)", briefing.csv(), "csv", "text/csv"),
         ("Code (Python)", briefing.snippet, "py", "text/x-python"),
     ]
+    if slides_available():
+        offers.append(("Slides (PowerPoint)", lambda: _slides(briefing), "pptx", SLIDES))
     with st.container(horizontal=True, key="take_away"):
         for label, make, ending, kind in offers:
             st.download_button(label, make, f"{NAME}.{ending}", kind, on_click="ignore", key=f"take_{ending}")
-        if slides_available():
-            st.download_button(
-                "Slides (PowerPoint)", lambda: powerpoint(briefing), f"{NAME}.pptx", SLIDES, on_click="ignore"
-            )
     if not slides_available():
         st.caption("Slides with charts to edit need the package python-pptx on the server.")
+
+
+def slides_available() -> bool:
+    """Whether python-pptx is there."""
+    return find_spec("pptx") is not None
+
+
+def _slides(briefing: Briefing) -> bytes:
+    from pages.decide.briefing.slides import powerpoint
+
+    return powerpoint(briefing)
 
 
 def unfinished(state: State) -> str:

@@ -10,7 +10,7 @@ from dpcore.studies.decide.deployments import DEPLOYMENTS
 from pages.decide import background, comparing, several, takeaway, words
 from pages.decide.state import State
 from pages.ui.html import plain
-from pages.ui.icon_array import icon_array
+from pages.ui.icon_array import ODDS_QUESTION, icon_array
 from pages.ui.live_figure import live_figure
 from pages.ui.pickers import switch
 
@@ -19,7 +19,7 @@ HEIGHT = 330
 
 def odds(state: State) -> None:
     """Three odds at the cursor's budget."""
-    st.markdown(f"**{words.ODDS_QUESTION}**")
+    st.markdown(f"**{ODDS_QUESTION}**")
     if state.plan is None:
         st.caption("Nothing is released at this budget.")
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import pandas as pd
 
@@ -21,6 +21,7 @@ from pages.decide.briefing import words as briefings
 from pages.decide.state import State
 from pages.ui.html import readable
 from pages.ui.numbers import people, points, rounded
+from pages.ui.pickers import chips_beside
 
 VIEWS = {
     "people": "in people",
@@ -46,13 +47,7 @@ SPENDS = (
 )
 PRIORS = {"2": "suspected 1 in 2", "10": "1 in 10", "1000": "1 in 1,000"}
 NO_FILE = "Bring records along: a file that only this session sees, with bounds that you declare."
-ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
-CHIPS: list[tuple[str, dict[str, Any]]] = [
-    ("398 real tumours", {"at_hand": "breast_cancer", "n": 398, "give_up": 5.0}),
-    ("blur the question", {"way": "objective_gaussian"}),
-    ("give up nothing to speak of", {"give_up": 0.1}),
-    ("ε = 0.1", {"epsilon": 0.1}),
-]
+CHIPS = chips_beside(__file__, "chips.json")
 
 
 def mechanisms() -> dict[str, str]:
@@ -241,5 +236,5 @@ def elsewhere(epsilon: float, used: Sequence[float]) -> str:
 
 def facts(deployments: Sequence[Deployment]) -> pd.DataFrame:
     """The deployments as a table for readers."""
-    names = {"model": "trust", "renews": "renews", "address": "read at"}
+    names = {"model": "trust", "address": "read at"}
     return pd.DataFrame([dc.asdict(one) for one in deployments]).rename(columns=names)

@@ -9,20 +9,18 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import streamlit as st
 
+from dpcore.core.facts import text_beside
 from pages.lectures.steps import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui.html import framed
 from pages.ui.live_figure import LARGE
 
 # At import, so once per process.
-_keys = st.components.v2.component(
-    "lecture_keys", js=Path(__file__).with_name("keys.js").read_text(encoding="utf-8"), isolate_styles=False
-)
-_STYLE = Path(__file__).with_name("lecture.css").read_text(encoding="utf-8")
+_keys = st.components.v2.component("lecture_keys", js=text_beside(__file__, "keys.js"), isolate_styles=False)
+_STYLE = text_beside(__file__, "lecture.css")
 _ENTERED, _AGAIN, _VOTES = "lecture entered", "lecture entered again", "lecture votes"
 
 

@@ -57,9 +57,3 @@ class Story:
         upcoming = self.state(min(number + 1, len(self.steps)))
         fields = self.state(number) | {f"next_{key}": value for key, value in upcoming.items()}
         return self.steps[number - 1].words.format(**fields)
-
-
-def asks(words: str, *options: str, answer: int, over: Step | None = None) -> Step:
-    """A question, over the picture of the step before it or over none; no slider may answer it."""
-    question = Question(options, answer)
-    return dc.replace(over, words=words, kept=(), question=question) if over else Step(words, question=question)

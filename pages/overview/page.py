@@ -17,10 +17,10 @@ from dpcore.figures.style import FAMILIES, GRID
 from pages.overview import words
 from pages.server import prefetch
 from pages.ui import url_controls
-from pages.ui.cards import readout
+from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
-from pages.ui.icon_array import icon_array
+from pages.ui.icon_array import ODDS_QUESTION, icon_array
 from pages.ui.live_figure import current_theme, live_figure
 from pages.ui.pickers import chips, pick_source, switch
 from pages.ui.sidebar import PEOPLE, Controls, sidebar
@@ -46,7 +46,7 @@ controls = sidebar(
     unused={"m": "output perturbation draws no samples"},
 )
 chart, odds = st.columns([2.2, 1], gap="medium")
-cards = st.columns(3)
+row = st.container()
 question, answer = st.columns([1, 2.2], gap="medium", vertical_alignment="center")
 with question:
     at_most = url_controls.slider("at_most", "I can give up at most (points)", POINTS, 5.0, "{:g}".format)
@@ -112,11 +112,10 @@ if len(here):
         sentences.insert(1, told)
     text = words.odds(found)
     with odds, st.container(key="odds"):
-        st.markdown(f"**{words.ODDS_QUESTION}**")
+        st.markdown(f"**{ODDS_QUESTION}**")
         st.html(icon_array(*found.of_100, colour=colour, rest=GRID[theme], alt=plain(text)))
         st.markdown(text)
-    for card, (value, label) in zip(cards, words.readouts(here.iloc[0], source), strict=True):
-        card.container(border=True, height="stretch").html(readout(value, label))
+    cards(words.readouts(here.iloc[0], source), row)
 headline.html("".join(emphasised(line, colour) for line in sentences))
 answer.markdown(words.decision(accuracy, lost, enough, source))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import AttackSuccess, Experiment, NotApplicable
+from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from dpcore.experiments.tuning_gap import regret_at
 from pages.decide.briefing import words as briefings
@@ -16,24 +17,9 @@ from pages.ui.code import Code, experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import points, tenths
 from pages.ui.sidebar import delta_text
-from pages.ui.sources import SEEDED, axis_title, neighbours_line, records_line
+from pages.ui.sources import assumed, axis_title, neighbours_line, records_line
 
-FORMULA = r"""
-Minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$
-to a point certified within $\tau$ of the minimiser $\hat\theta$, and release it with noise $\mathcal N(0,s^2 I)$.
-
-- One replaced record moves that point by at most $\Delta=\frac{2LR}{n\lambda}+2\tau$.
-- *Exact*: $s=\Delta/\mu$ with
-  $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$
-  (Balle and Wang 2018).
-- *As published*: $s=\frac{2\Delta}{\varepsilon}\sqrt{\ln\tfrac1\delta+\varepsilon}$
-  (Jain and Thakurta 2014, Theorem 1).
-- *Textbook*: $s=\frac{\Delta}{\varepsilon}\sqrt{2\ln\tfrac{1.25}\delta}$, proved for $\varepsilon<1$ only.
-- Bound drawn: $\mathbb E\,F(\theta)-F^*\le\min\{LRs\sqrt{2/\pi},\ \tfrac c2R^2s^2\}
-  +\min\{\tfrac\lambda2B^2,\ \ell(0)\}$.
-- The best attack on this noise is right with probability $\Phi(\mu/2)$ at 50:50 odds; against any mechanism with
-  this label at most $(e^\varepsilon+\delta)/(1+e^\varepsilon)$.
-"""
+FORMULA = text_beside(__file__, "formula.md")
 
 
 def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
@@ -57,7 +43,7 @@ def takeaway(row: pd.Series, source: Source, *, by_hand: bool) -> str:
 
 def _learned(row: pd.Series, source: Source) -> briefings.Document:
     found = briefings.learned(row["mean"], row.reference, row.larger_class)
-    return found | {"measure": "accuracy", "source": {"drawn": source.drawn(row.n)}}
+    return found | {"source": {"drawn": source.drawn(row.n)}}
 
 
 def larger_class(row: pd.Series, source: Source) -> str:
@@ -88,9 +74,6 @@ def caption(experiment: Experiment) -> str:
 def refusal(row: pd.Series, source: Source) -> str:
     """Why nothing is released at the cursor."""
     return f"**No release** with {source.drawn(row.n)} at ε = {row.epsilon:g}: {readable(row.reason)}."
-
-
-ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
 
 
 def odds(found: AttackSuccess) -> str:
@@ -161,27 +144,25 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, eps
     row = table[table.status == "ok"].iloc[0]
     measured = table[table.metric == "excess_empirical_risk"]
     below = int((measured.q10 < 0).sum())
-    lines = [
-        records_line(source),
-        neighbours_line(source),
-        f"**Accuracy:** on {row.test_records:,} {source.records} that no model was trained on; always "
-        f"answering with the larger class is right on {100 * table.larger_class.max():.1f} of 100 of them.",
-        "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
-        f"all models with ‖θ‖ ≤ {experiment.problem.theta_norm:g} (certified within "
-        f"{max(row.reference_gap, 1e-15):.0e}). That model is also the line without privacy.",
-        "**Means** are integrals over the noise, not samples. The band holds the middle 8 of 10 of "
-        f"{experiment.repetitions} releases, which share their noise along ε.",
-        "**The bound** holds for every data set and model of that norm, on average over the noise. "
-        "*Regularisation alone* is the excess that would remain without noise.",
-        lam_line(experiment, epsilon),
-        SEEDED,
-    ]
+    told = assumed(
+        __file__,
+        "assumptions.md",
+        records=records_line(source),
+        neighbours=neighbours_line(source),
+        tested=row.test_records,
+        of=source.records,
+        larger=100 * table.larger_class.max(),
+        theta_norm=experiment.problem.theta_norm,
+        gap=max(row.reference_gap, 1e-15),
+        repetitions=experiment.repetitions,
+        lam=lam_line(experiment, epsilon),
+    )
     if below:
-        lines.append(
-            f"At {below} of {len(measured)} budgets at least 1 release of 10 beats the reference on the training "
+        told += (
+            f"\n- At {below} of {len(measured)} budgets at least 1 release of 10 beats the reference on the training "
             "records; a logarithmic axis cannot show that, the data table does."
         )
-    return "\n".join(f"- {line}" for line in lines)
+    return told
 
 
 def lam_line(experiment: Experiment, epsilon: float) -> str:

@@ -9,7 +9,7 @@ from dpcore.figures.named_bars import corrections_figure
 from dpcore.figures.sources.reproductions import reproduction_figure
 from dpcore.figures.style import FAMILIES
 from dpcore.mechanisms import list_mechanisms, mechanism_class
-from dpcore.studies.papers.errata import KINDS, recomputed
+from dpcore.studies.papers.errata import KINDS, recomputed, three_digits
 from dpcore.studies.papers.reproductions import REPRODUCTIONS, Outcome, Reproduction, get_reproduction
 from pages.background.polling import ask, keep_alive
 from pages.sources import words
@@ -50,12 +50,12 @@ def show_errata(seed: int) -> None:
             ["what", "printed", "right", "computed", "see it"],
             [
                 [
-                    text(f"{each.erratum.title} {words.kind(each)}") + small(readable(each.erratum.source)),
+                    text(f"{each.erratum.title} {KINDS[each.erratum.kind]}") + small(readable(each.erratum.source)),
                     text(readable(each.erratum.says)),
                     text(readable(each.erratum.holds)),
                     text(
                         f"{readable(each.erratum.unit)}: {rounded(each.printed)} printed, {rounded(each.right)} right, "
-                        f"{words.three_digits(each.times)} times off ({readable(each.erratum.setting)})"
+                        f"{three_digits(each.times)} times off ({readable(each.erratum.setting)})"
                     ),
                     f"{link('on its page', each.erratum.page)}<br>{code(f'python -m dpcore errata {each.name}')}",
                 ]
@@ -193,10 +193,7 @@ def show_glossary() -> None:
         table(
             "Words",
             ["word", "meaning", "stands on"],
-            [
-                [text(term), text(meaning), text("every page" if "ui" in where else ", ".join(where).title())]
-                for term, meaning, where in words.GLOSSARY
-            ],
+            [[text(entry[column]) for column in ("word", "meaning", "pages")] for entry in words.GLOSSARY],
         )
     )
     behind_nothing()
@@ -231,12 +228,10 @@ settled = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "each line h
 share_link.hide_controls([*settled, *([] if view in SEEDED else ["seed"])])  # they keep their values for other pages
 controls = sidebar(people=PEOPLE, default_people=2_000, columns=None, max_columns=8, unused=settled)
 st.sidebar.caption("Each line here has settings of its own.")
-if view == "traces":
-    show_traces(mechanism)
-else:
-    {
-        "errata": lambda: show_errata(controls.seed),
-        "reproductions": lambda: show_reproduction(reproduced, controls.seed),
-        "glossary": show_glossary,
-        "limits": show_limits,
-    }[view]()
+{
+    "errata": lambda: show_errata(controls.seed),
+    "traces": lambda: show_traces(mechanism),
+    "reproductions": lambda: show_reproduction(reproduced, controls.seed),
+    "glossary": show_glossary,
+    "limits": show_limits,
+}[view]()

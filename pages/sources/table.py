@@ -6,23 +6,9 @@ import html
 from collections.abc import Sequence
 from urllib.parse import quote
 
-STYLE = """<style>
-.sources-table { width: 100%; border-collapse: collapse; font-size: 0.875rem; line-height: 1.4 }
-.sources-table caption { text-align: left; font-weight: 600; padding: 0.4rem 0; caption-side: top }
-.sources-table th, .sources-table td { text-align: left; vertical-align: top; padding: 0.4rem 1rem 0.4rem 0;
-    border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); overflow-wrap: break-word }
-.sources-table code { overflow-wrap: anywhere }
-.sources-table a { color: inherit; text-decoration: underline }
-.sources-table td:first-child { font-weight: 600 }
-@media (max-width: 700px) {
-    .sources-table thead { position: absolute; clip-path: inset(50%) }
-    .sources-table tr, .sources-table td { display: block }
-    .sources-table tr { border-bottom: 1px solid; padding: 0.5rem 0 }
-    .sources-table td { border: 0; padding: 0.1rem 0 }
-    .sources-table td::before { content: attr(data-label); display: block; font-size: 0.75rem; font-weight: 400 }
-    .sources-table td:first-child::before, .sources-table td:empty { display: none }
-}
-</style>"""
+from dpcore.core.facts import text_beside
+
+_STYLE = f"<style>\n{text_beside(__file__, 'table.css')}</style>"
 
 
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -39,7 +25,7 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -
         for row in rows
     )
     return (
-        f'{STYLE}<table class="sources-table"><caption>{html.escape(caption)}</caption>'
+        f'{_STYLE}<table class="sources-table"><caption>{html.escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 

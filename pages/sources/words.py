@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
+from dpcore.core.facts import facts_beside, text_beside
 from dpcore.mechanisms import mechanism_class
-from dpcore.studies.papers.errata import KINDS, Recomputed, three_digits
+from dpcore.studies.papers.errata import Recomputed, three_digits
 from dpcore.studies.papers.reproductions import Outcome, Reproduction, get_reproduction
 from pages.ui.html import readable
 
@@ -23,56 +24,12 @@ VIEWS = {
 FORMS = {"privacy": "promise", "upper": "upper bound", "lower": "lower bound", "rate": "published shape"}
 UNITS = {"delta": "failure chance", "epsilon": "privacy budget"}
 # Where a mechanism's curves are; those that are missing are on the page Trust alone.
-SHOWN = {
-    "output_gaussian": "",
-    "output_gamma": "doors?noise=Gamma",
-    "objective_gaussian": "doors",
-    "objective_gamma": "doors?noise=Gamma",
-    "noisy_gd": "doors",
-    "simplex_sampling": "sparse?tab=Simplex",
-    "ftrl": "sparse?tab=Streaming",
-    "frank_wolfe_polytope": "sparse",
-    "tree_frank_wolfe": "geometry?view=people&p_norm=1.5",
-    "polyhedral_frank_wolfe": "geometry?view=people",
-    "phased_sgd": "geometry?view=people&p_norm=4",
-    "gaussian_classifier": "classes",
-}
-FORMULA = r"""
-Both numbers are computed now, never typed.
-
-- **Draws and streams**: choices between two columns are coins; $\delta=\sum_k(P(k)-e^{\varepsilon}Q(k))_+$ over two
-  binomial laws is exact.
-- **Noise in the objective**: the log-ratio of densities on two neighbouring records, without chance.
-- **Gaussian noise**:
-  $\Phi(\tfrac\mu2-\tfrac\varepsilon\mu)-e^{\varepsilon}\Phi(-\tfrac\mu2-\tfrac\varepsilon\mu)=\delta$.
-- **Descent on single records**: Renyi divergences of random batches.
-- **The classifier's minimiser**: the share of draws whose smallest eigenvalue is above 0.
-"""
+SHOWN = {row["mechanism"]: row["address"] for row in facts_beside(__file__, "shown.csv")}
+FORMULA = text_beside(__file__, "formula.md")
 VERDICT = {"agrees": "agrees", "differs": "differs", "unexplained": "not explained"}
-VERDICTS = """
-- **agrees**: what the paper shows or says holds in the numbers computed here, within the errors that the claim names.
-- **differs**: it does not, and what is different is said.
-- **not explained**: it does not come out here, and nothing that was tried says why.
-
-Each verdict is computed from the run's own table, never typed.
-"""
-# Term, what it means, the pages (folders below pages/) on whose screens it stands.
-GLOSSARY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("privacy budget", "ε: how much more likely any outcome may become when one record is replaced.", ("ui",)),
-    ("failure chance", "δ: the share of outcomes for which the budget need not hold.", ("ui",)),
-    ("neighbours", "Two data sets that differ in one replaced record.", ("trust", "doors")),
-    ("regularisation", "λ: how strongly large models are punished, which also limits what one record does.", ("ui",)),
-    ("excess risk", "What a release loses on average against the best model of the same records.", ("geometry",)),
-    ("published", "As a paper prints it, which may cost more or less than it says.", ("sparse", "doors")),
-    ("lower bound", "What no mechanism with the same promise can do better, on the hardest data.", ("geometry",)),
-    ("rate", "The shape of a bound without its constants: compare slopes, never heights.", ("doors", "geometry")),
-    ("audit", "An attack that is played many times, to refute a promise; passing it proves nothing.", ("trust",)),
-    ("ledger", "The list of a run's noisy steps and what they cost together.", ("trust",)),
-    ("seed", "The number that all chance of a picture comes from; whoever knows it can take the noise away.", ("ui",)),
-    ("sensitivity", "How far one replaced record can move what the noise is added to.", ("geometry",)),
-    ("regret", "What a player on a stream pays more than the best single arm.", ("sparse",)),
-    ("simplex", "All mixtures: weights that are not negative and add up to 1.", ("sparse",)),
-)
+VERDICTS = text_beside(__file__, "verdicts.md")
+# Words of the screens: word, meaning, and the pages where it stands.
+GLOSSARY = facts_beside(__file__, "glossary.csv")
 
 
 def attack_of(key: str) -> str:
@@ -170,11 +127,6 @@ outcome = get_reproduction("{chosen.name}").run(None, runs={chosen.few or None},
 for claim in outcome.claims:
     print(claim.verdict, "-", claim.words, claim.found)
 """
-
-
-def kind(found: Recomputed) -> str:
-    """What is wrong, in words."""
-    return KINDS[found.erratum.kind]
 
 
 def limits() -> list[tuple[str, str]]:

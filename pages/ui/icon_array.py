@@ -7,6 +7,8 @@ import html
 
 from dpcore.figures.icon_array import ICONS_SIDE, icons_svg
 
+ODDS_QUESTION = "Your record, or another in its place? An attacker is right"
+
 
 def icon_array(reached: int, limit: int, cap: int, *, colour: str, rest: str, alt: str) -> str:
     """`icons_svg` as an HTML image that screen readers know by `alt`."""

@@ -12,7 +12,7 @@ import pytest
 import dpcore
 from dpcore.figures.named_bars import exhibits_figure
 from dpcore.studies.papers.exhibits import EXHIBITS, rounded_down
-from pages.audit import printed_words as words
+from pages.audit import printed as words
 from tests.page_driver import charts, headline, open_app, texts
 
 

@@ -21,7 +21,6 @@ from dpcore.audit import all_versions
 from dpcore.audit.bugs import BUGS
 from dpcore.audit.game import Audit, worst_plan
 from pages.audit import attack
-from pages.audit import attack_background as background
 from pages.audit import attack_words as words
 from pages.background.jobs import Job
 from pages.ui import sidebar
@@ -273,7 +272,7 @@ def test_the_code_repeats_the_audit(capsys):
 def test_the_table_holds_every_version_and_why_others_are_missing():
     page = open_page(behind="Data")
     held = job_of(page).snapshot
-    made = background.table(words.AttackState(job_of(page).question, held, None)).set_index("version")
+    made = words.table(words.AttackState(job_of(page).question, held, None)).set_index("version")
     assert set(made.index) == {words.HONEST, *BUGS}
     assert made.loc["missing_factor_2"].at_least_999 == held.standings["missing_factor_2"].report.certified_epsilon_999
     assert made.not_applicable.notna().sum() == len(held.refused)

@@ -6,6 +6,7 @@ import html
 import re
 import string
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ from dpcore.studies.papers import pathak_raj_leak
 from dpcore.studies.sparsity.l1 import curves as l1_curves
 from dpcore.studies.sparsity.l1.data import Setting
 from dpcore.studies.sparsity.simplex import excess_by_draws
+from pages.lectures.__main__ import main
 from pages.lectures.lecture import asked_for, verdict_on, whitelist
+from pages.lectures.reader import shipped
 from pages.lectures.steps import Step, Story
 from pages.lectures.stories import STORIES
 from pages.ui import share_link
@@ -115,6 +118,77 @@ def test_the_teachers_guide_asks_each_question_where_it_stands_and_cuts_no_answe
     steps = [int(k) for k in cut[1].split(",")]
     assert steps == sorted(steps) and set(steps) & set(questions)
     assert all(k + 1 in steps for k in steps if k in questions)
+
+
+# Files.
+
+
+@pytest.mark.parametrize(
+    "shipped_words, written, line, sentence",
+    [
+        ("page: Start", "page: Windows", 1, "There are lectures on Start,"),
+        ("page: Start\n", "", 1, "Missing: page."),
+        ("title:", "titel:", 2, "There is no “titel” here, only page, title, controls, steps."),
+        ("title:", "title: {", 3, "This is no YAML: "),
+        ("controls: {", "controls: [", 3, "This is no YAML: "),
+        ("at_most: 5.0", "n: 7", 3, "“n” stands here twice."),
+        ("kept: [epsilon]", "kept: [lambda]", 13, "“kept” must be at most 3 of epsilon, delta, "),
+        ("kept: [epsilon]", "kept: [1]", 13, "This must be text (in quotes, where it looks like more), got 1."),
+        ("kept: [epsilon]", "kept: epsilon", 13, "This must be a list"),
+        ("    kept: [epsilon]", "    same_picture: true", 13, "Only a question stays at the picture"),
+        ("    shows: cost\n", "", 11, "A step has either a picture (“shows”), or “answers” to choose from."),
+        ("state: {epsilon: 0.1}", "state: {epsilon: 0.1, price: 1}", 19, "There is no “price” here, only epsilon,"),
+        ("state: {epsilon: 0.1}", "state: !!python/tuple [1]", 19, "This must be names of controls with"),
+        ("right: 2", "right: 4", 10, "“right” must be the number of an answer, from 1, got 4."),
+        ("right: 2", "right: yes", 10, "This must be a whole number"),
+        ("    right: 2\n", "", 5, "“right” must be the number of an answer"),
+        ("- nothing one would see", "- more than 10 points of accuracy", 7, "“answers” must be 2 to 4 different"),
+        (
+            '"everything: it guesses like a coin"',
+            "everything: it guesses like a coin",
+            9,
+            "This must be text (in quotes",
+        ),
+        ("right: 2", "right: 2\n    kept: [epsilon]", 11, "A question keeps no control: moving one would answer it."),
+        ("{n} patients, a model", "398 patients, a model", 5, "A number is not typed, but the name of a control"),
+        ("{n} patients, a model", "{people} patients, a model", 5, "“people” must be a control or next_ and one"),
+        ("{n} patients, a model", "{n.real} patients, a model", 5, "“n.real” must be a control"),
+        ("{n} patients, a model", "{n!r} patients, a model", 5, "“n” must be a control"),
+        ("{n} patients, a model", "{n:{p}} patients, a model", 5, "“n” must be a control"),
+        ("{n} patients, a model", "{source:g} patients, a model", 5, "The words cannot be filled in: "),
+        ("{n} patients, a model", "{behind:g} patients, a model", 5, "The words cannot be filled in: "),
+        ("{n} patients, a model", "{n patients, a model", 5, "The words cannot be filled in: "),
+        ("{n} patients, a model", 12 * "very " + "many patients, a model", 5, "A step has 1 to 25 words, this one "),
+        ("title:", "title: \a", 0, "unacceptable character"),
+    ],
+)
+def test_a_fault_in_a_file_is_a_sentence_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shipped_words: str, written: str, line: int, sentence: str
+):
+    file = tmp_path / "start.yaml"
+    text = shipped("Start").read_text(encoding="utf-8")
+    assert shipped_words in text
+    file.write_text(text.replace(shipped_words, written, 1), encoding="utf-8")
+    assert main(["check", str(file)]) == 1
+    said = capsys.readouterr().err
+    assert (f"{file}, line {line}: {sentence}" if line else sentence) in said
+
+
+def test_all_faults_of_a_file_are_told_and_a_good_one_is_called_good(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "start.yaml"
+    for text, count in (("", 3), ("steps: [1, {}]", 7), ("page: Start\ntitle: [x]\ncontrols: {}\nsteps: 4", 2)):
+        file.write_text(text, encoding="utf-8")
+        assert main(["check", str(file)]) == 1
+        assert len(capsys.readouterr().err.splitlines()) == count
+    steps = shipped("Start").read_text(encoding="utf-8").split("\n  - ")
+    file.write_text("\n  - ".join(steps[:8]), encoding="utf-8")
+    assert main(["check", str(file)]) == 1
+    assert "line 26: The last step must not be a question" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "none.yaml")]) == 1
+    assert main(["check", str(shipped("Doors"))]) == 0
+    assert "nothing is wrong with its 10 steps" in capsys.readouterr().out
 
 
 # The stories cannot lie: answers from the same tables that the pages draw.

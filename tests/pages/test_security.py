@@ -491,7 +491,7 @@ ALLOWED = {
     ("pages/ui/navigation.py", "exec"): "the same, once compiled: a page is run as a part of pages/main.py",
     ("dpcore/__init__.py", "import_module"): "names of the package, from the table beside it",
     ("pages/server/preload_imports.py", "import_module"): "the modules that it lists",
-    ("pages/lectures/stories.py", "import_module"): "the lectures of the pages that it lists",
+    ("pages/lectures/reader.py", "yaml"): "its safe half, which makes texts, numbers, lists and mappings and no other",
     ("dpcore/mechanisms/__init__.py", "import_module"): "keys of the registry: `one_of` refuses all others",
     ("dpcore/studies/papers/reproductions/__init__.py", "import_module"): "the files that its table lists",
     ("dpcore/kernels/disk_cache.py", "pickle"): "numba's own format; SECURITY.md says who may write to its folder",

@@ -111,16 +111,17 @@ def test_limits_are_the_headings_of_the_sharp_edges():
     assert not any(mark in text for text in (*told, *told.values()) for mark in ("`", "*", "]("))
 
 
-@pytest.mark.parametrize(("term", "where"), [(term, where) for term, _, where in words.GLOSSARY])
-def test_the_glossary_explains_words_that_pages_say(term, where):
+@pytest.mark.parametrize("entry", words.GLOSSARY, ids=lambda entry: entry["word"])
+def test_the_glossary_explains_words_that_pages_say(entry):
     """On each of the pages that it names, in the words of the page's own folder."""
-    for page in where:
-        said_there = "".join(
-            path.read_text(encoding="utf-8")
-            for path in (ROOT / "pages" / SCRIPTS.get(page, page).split("/")[0]).glob("*.py")
-        )
-        assert term.rstrip("s") in said_there.lower(), (term, page)
-    assert f">{term}</td>" in texts(open_script(SCRIPT, about="glossary"))
+    word, where = entry["word"], entry["pages"]
+    for page in where.split(", "):
+        folder = "ui" if page == "every page" else SCRIPTS[page.lower()].split("/")[0]
+        files = [path for path in (ROOT / "pages" / folder).iterdir() if path.suffix in (".py", ".md")]
+        said_there = "".join(path.read_text(encoding="utf-8") for path in files)
+        assert word.rstrip("s") in said_there.lower(), (word, page)
+    shown = texts(open_script(SCRIPT, about="glossary"))
+    assert f">{word}</td>" in shown and f">{where}</td>" in shown
 
 
 def opened(address: str):

@@ -13,7 +13,7 @@ import dpcore
 from dpcore import Budget, NotApplicable
 from dpcore.accounting import lecture, ledger, subsampled_rdp
 from dpcore.figures.figure import Figure
-from pages.audit import ledger_words as words
+from pages.audit import ledger as words
 from pages.ui import sidebar
 from pages.ui.html import emphasised
 from pages.ui.numbers import rounded

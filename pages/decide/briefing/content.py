@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses as dc
-import io
 import json
 import math
 from collections.abc import Sequence
 from typing import Any
+
+import pandas as pd
 
 from dpcore.audit.attack_success import AttackSuccess
 from dpcore.core.validation import check_real, integer, one_of, positive, shown
@@ -21,6 +21,7 @@ UNCOUNTED = (
     "Every further release, every new seed for a nicer result, and every setting that was chosen by looking at "
     "results of these records spends privacy that no label here counts."
 )
+_CONFIDENCE = 0.95  # of all intervals
 _POINT_ERROR = 1e-6  # of 100: the curve and the score at the budget are two ways to the same number
 # What fits on a printed page at a size that can be read.
 _LONGEST_TITLE, _LONGEST_SENTENCE, _MOST_SENTENCES, _LONGEST_LINK = 140, 260, 6, 1_500
@@ -108,12 +109,11 @@ class Briefing:
     """A decision and what it rests on.
 
     title: the question. source: words for records and outcomes. mechanism, family: its label, and its colour's key in
-    `FAMILIES`. n: records. measure: what points are counted of. at_most: points that can be given up. budget:
-    the smallest epsilon that does. reference, score, floor: the measure, in [-1, 1], of the best model without privacy,
-    on average of the releases at promise.epsilon, and of the larger class (0 of r_squared). people: the price in
-    people. needed: records that would make promise.epsilon lose no more than at_most. confidence: of all intervals.
-    assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state. version, seed,
-    snippet: to compute everything again.
+    `FAMILIES`. n: records. at_most: points that can be given up. budget: the smallest epsilon that does. reference,
+    score, floor: accuracy, a share, of the best model without privacy, on average of the releases at promise.epsilon,
+    and of the larger class. people: the price in people. needed: records that would make promise.epsilon lose no more
+    than at_most. assumptions, warnings: sentences; UNCOUNTED is always among the warnings. link: restores the state.
+    version, seed, snippet: to compute everything again.
 
     Raises ValueError for numbers that contradict one another, or texts that fit on no page.
     """
@@ -139,8 +139,6 @@ class Briefing:
     seed: int
     snippet: str
     warnings: tuple[str, ...] = ()
-    confidence: float = 0.95
-    measure: str = "accuracy"
 
     def __post_init__(self) -> None:
         _sentence("title", self.title, _LONGEST_TITLE)
@@ -148,11 +146,9 @@ class Briefing:
         for name in ("mechanism", "version", "snippet"):
             _sentence(name, getattr(self, name), 10_000 if name == "snippet" else _LONGEST_TITLE)
         one_of("family", self.family, FAMILIES["light"])
-        one_of("measure", self.measure, ("accuracy", "r_squared"))
         integer("n", self.n, at_least=2)
         integer("seed", self.seed, at_least=0)
         check_real("at_most", self.at_most, "a number of points > 0", lambda v: v > 0)
-        check_real("confidence", self.confidence, "between 0 and 1", lambda v: 0.0 < v < 1.0)
         for name in ("reference", "score", "floor"):
             check_real(name, getattr(self, name), "at most 1", lambda v: v <= 1.0)
         object.__setattr__(self, "warnings", (UNCOUNTED, *(w for w in self.warnings if w != UNCOUNTED)))
@@ -187,7 +183,7 @@ class Briefing:
         `lost`, `learnable`, `lost_share` and `odds_of_100` are the record's numbers in the units that sentences use; of
         the odds, what an attack surely reaches is rounded down, and what none can exceed is rounded up.
         """
-        plain = dc.asdict(self)
+        plain = dc.asdict(self) | {"confidence": _CONFIDENCE, "measure": "accuracy"}
         plain["source"] = {
             name: getattr(self.source, name)
             for name in ("key", "label", "record", "records", "things", "outcome", "size")
@@ -202,17 +198,12 @@ class Briefing:
 
     def csv(self) -> str:
         """The curves as a table; empty cells where nothing can be told."""
-        curve, people = self.curve, self.people
-        worth = {row[0]: row[1:] for row in zip(people.epsilons, people.worth, people.low, people.high, strict=True)}
-        lost = {row[0]: row[1:] for row in zip(*dc.astuple(curve), strict=True)}
-        out = io.StringIO()
-        table = csv.writer(out, lineterminator="\n")
-        table.writerow(
-            ("epsilon", "lost", "lost_smooth", "lost_low", "lost_high", "worth_people", "worth_low", "worth_high")
-        )
-        for epsilon in sorted({*lost, *worth}):
-            table.writerow((epsilon, *lost.get(epsilon, (None,) * 4), *worth.get(epsilon, (None,) * 3)))
-        return out.getvalue()
+        people = self.people
+        lost = zip(("epsilon", "lost", "lost_smooth", "lost_low", "lost_high"), dc.astuple(self.curve), strict=True)
+        columns = people.epsilons, people.worth, people.low, people.high
+        worth = zip(("epsilon", "worth_people", "worth_low", "worth_high"), columns, strict=True)
+        both = pd.DataFrame(dict(lost)).merge(pd.DataFrame(dict(worth), dtype=float), how="outer", on="epsilon")
+        return both.to_csv(index=False, lineterminator="\n")
 
 
 def _known(*values: float | None) -> list[float]:

@@ -1,11 +1,20 @@
-"""The briefing as PowerPoint slides with native charts, where python-pptx is installed."""
+"""The briefing as PowerPoint slides with native charts; only for who has python-pptx, which is optional."""
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import math
 from typing import Any
+
+import pptx
+from pptx.chart.data import XyChartData
+from pptx.dml.color import RGBColor
+from pptx.enum.chart import XL_CHART_TYPE, XL_LEGEND_POSITION
+from pptx.enum.dml import MSO_LINE
+from pptx.enum.shapes import MSO_SHAPE
+from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
+from pptx.oxml.ns import qn
+from pptx.util import Inches, Pt
 
 from dpcore.figures.style import FAMILIES, LARGER, MUTED, TEXT
 from pages.decide.briefing import words
@@ -16,21 +25,8 @@ _EDGE = 0.6
 _HUNDRED = 100
 
 
-def slides_available() -> bool:
-    """Whether `powerpoint` can do its work here."""
-    return importlib.util.find_spec("pptx") is not None
-
-
 def powerpoint(briefing: Briefing) -> bytes:
-    """A .pptx file of the five slides; charts are PowerPoint's own, with their numbers in an editable sheet.
-
-    Raises ModuleNotFoundError, which says what to install, without python-pptx.
-    """
-    if not slides_available():
-        raise ModuleNotFoundError("PowerPoint slides need the package python-pptx: pip install python-pptx")
-    import pptx
-    from pptx.util import Inches
-
+    """A .pptx file of the five slides; charts are PowerPoint's own, with their numbers in an editable sheet."""
     document = briefing.document()
     file = pptx.Presentation()
     file.slide_width, file.slide_height = Inches(_WIDTH), Inches(_HEIGHT)
@@ -56,8 +52,6 @@ class _Deck:
 
     def start(self, name: str) -> None:
         """A new slide with its heading as a real title, which outlines and screen readers know."""
-        from pptx.util import Inches, Pt
-
         self.slide = self.file.slides.add_slide(self.file.slide_layouts[5])  # title only
         title = self.slide.shapes.title
         title.left, title.top = Inches(_EDGE), Inches(0.3)
@@ -68,8 +62,6 @@ class _Deck:
 
     def text(self, sentences: list[str], top: float, height: float, *, size: float = 20, left: float = _EDGE) -> None:
         """A box of paragraphs over the rest of the width."""
-        from pptx.util import Inches
-
         width = _WIDTH - left - _EDGE
         box = self.slide.shapes.add_textbox(Inches(left), Inches(top), Inches(width), Inches(height)).text_frame
         for k, sentence in enumerate(sentences):
@@ -79,10 +71,6 @@ class _Deck:
 
     def curve(self, record: str, lines: dict[str, str], levels: dict[str, float], titles: tuple[str, str]) -> Any:
         """A native chart of columns of a record against epsilon, with horizontal levels, on a logarithmic axis."""
-        from pptx.chart.data import XyChartData
-        from pptx.enum.chart import XL_CHART_TYPE
-        from pptx.util import Inches
-
         columns = self.document[record]
         epsilons = columns["epsilons"]
         table = XyChartData()
@@ -102,11 +90,6 @@ class _Deck:
         return frame
 
     def _dress(self, chart: Any, lines: int, titles: tuple[str, str]) -> None:
-        from pptx.dml.color import RGBColor
-        from pptx.enum.chart import XL_LEGEND_POSITION
-        from pptx.enum.dml import MSO_LINE
-        from pptx.util import Pt
-
         chart.has_title = False
         chart.has_legend = True
         chart.legend.position = XL_LEGEND_POSITION.BOTTOM
@@ -125,10 +108,6 @@ class _Deck:
             series.format.line.dash_style = dash
 
     def _look(self, frame: Any, size: float) -> None:
-        from pptx.dml.color import RGBColor
-        from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
-        from pptx.util import Pt
-
         frame.word_wrap = True
         frame.vertical_anchor = MSO_ANCHOR.TOP
         for paragraph in frame.paragraphs:
@@ -143,8 +122,8 @@ def _question(deck: _Deck) -> None:
     deck.start("question")
     lead = [words.budget(document), words.cost(document), words.floor(document)]
     deck.text([sentence for sentence in lead if sentence], 1.5, 2.6, size=22 if lead[-1] else 26)
-    facts = [words.data(document), "Method: {mechanism:text}", words.promise(document)]
-    deck.text([words.attacker(document), *facts], 4.2, 2.8)
+    facts = [words.DATA, "Method: {mechanism:text}", words.promise(document)]
+    deck.text([words.ATTACKER, *facts], 4.2, 2.8)
 
 
 def _curve(deck: _Deck) -> None:
@@ -152,9 +131,10 @@ def _curve(deck: _Deck) -> None:
     deck.start("curve")
     deck.text([words.cost(document)], 1.35, 0.9, size=22)
     lines = {"smooth": "points lost, on average", "low": "at least", "high": "at most"}
-    levels = {words.fill("can be given up: {at_most:plain}", document): document["at_most"]}
-    if document["measure"] == "accuracy":
-        levels[words.fill(f"{LARGER}: {{learnable:tenths}} lost", document)] = document["learnable"]
+    levels = {
+        words.fill("can be given up: {at_most:plain}", document): document["at_most"],
+        words.fill(f"{LARGER}: {{learnable:tenths}} lost", document): document["learnable"],
+    }
     frame = deck.curve("curve", lines, levels, ("privacy budget ε (smaller = more private)", "points lost, of 100"))
     _describe(frame, words.fill(words.cost(document), document))
     deck.text([words.budget(document)], 6.4, 0.8)
@@ -164,8 +144,8 @@ def _odds(deck: _Deck) -> None:
     document = deck.document
     deck.start("odds")
     _dots(deck, document["odds_of_100"])
-    deck.text([words.attacker(document)], 1.6, 2.4, size=24, left=6.4)
-    deck.text(words.attackers(document), 4.0, 3.0, left=6.4)
+    deck.text([words.ATTACKER], 1.6, 2.4, size=24, left=6.4)
+    deck.text(list(words.ATTACKERS), 4.0, 3.0, left=6.4)
 
 
 def _people(deck: _Deck) -> None:
@@ -188,20 +168,15 @@ def _people(deck: _Deck) -> None:
 def _basis(deck: _Deck) -> None:
     document = deck.document
     deck.start("basis")
-    texts = [f"{{{name}.{k}:text}}" for name in ("assumptions", "warnings") for k in range(len(document[name]))]
-    where = ["{link:text}", "Price of Privacy, version {version:text}, seed {seed:plain}."]
-    letters = sum(len(words.fill(text, document)) for text in [*texts, *where])
+    texts = [*words.each(document, "assumptions"), *words.each(document, "warnings"), "{link:text}", words.ABOUT]
+    letters = sum(len(words.fill(text, document)) for text in texts)
     # About 100 letters of 20 points fit on a line, and 14 lines on the slide.
-    deck.text([*texts, *where], 1.3, 6.0, size=20 if letters < 900 else 16 if letters < 1_600 else 11)
+    deck.text(texts, 1.3, 6.0, size=20 if letters < 900 else 16 if letters < 1_600 else 11)
     deck.slide.notes_slide.notes_text_frame.text = words.fill("{snippet:text}", document)
 
 
 def _dots(deck: _Deck, counts: dict[str, int]) -> None:
     """The hundred dots, as shapes."""
-    from pptx.dml.color import RGBColor
-    from pptx.enum.shapes import MSO_SHAPE
-    from pptx.util import Inches, Pt
-
     colour, grey = RGBColor.from_string(deck.colour[1:]), RGBColor.from_string("D9D6D2")
     step, size = 0.52, 0.38
     for k in range(_HUNDRED):
@@ -225,8 +200,6 @@ def _dots(deck: _Deck, counts: dict[str, int]) -> None:
 
 def _logarithmic(axis: Any, values: list[float]) -> None:
     """Powers of ten along an axis, from the one below all values to the one above."""
-    from pptx.oxml.ns import qn
-
     axis.minimum_scale = 10.0 ** math.floor(math.log10(min(values)))
     axis.maximum_scale = 10.0 ** math.ceil(math.log10(max(values)))
     scaling = axis._element.find(qn("c:scaling"))

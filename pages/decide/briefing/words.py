@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal
+from functools import partial
 from typing import Any
 
 from dpcore.figures.style import plain_number
+from pages.ui.numbers import rounded
 
 Document = dict[str, Any]
 _NOTHING = 0.05  # points that are shown as none
@@ -27,10 +29,6 @@ def _points(value: float) -> str:
     return f"{shown} point" if shown == "1.0" else f"{shown} points"
 
 
-def _two_digits(value: float) -> str:
-    return plain_number(float(f"{value:.2g}"))
-
-
 def _spent(value: float) -> str:
     """Three digits, rounded up: what is really spent is no more than what is read."""
     return plain_number(float(Context(prec=3, rounding=ROUND_UP).create_decimal(repr(value))))
@@ -44,7 +42,7 @@ def _one_in(value: float) -> str:
 FORMS: dict[str, Callable[[Any], str]] = {
     "text": str,
     "plain": plain_number,
-    "two": _two_digits,
+    "two": partial(rounded, digits=2),
     "spent": _spent,
     "count": lambda value: f"{value:,.0f}",
     "about": lambda value: f"{float(f'{value:.2g}'):,.0f}",
@@ -69,15 +67,6 @@ def look_up(document: Document, path: str) -> Any:
     return found
 
 
-def shown_as(value: Any, form: str) -> str:
-    """A value in one of the FORMS.
-
-    >>> shown_as(0.9512, "of_100"), shown_as(54_321, "about"), shown_as(1e-6, "one_in"), shown_as(0.9871, "spent")
-    ('95.1', '54,000', '1 in 1,000,000', '0.988')
-    """
-    return FORMS[form](value)
-
-
 def fill(
     sentence: str, document: Document, mark: Callable[[str, str, str], str] = lambda path, form, text: text
 ) -> str:
@@ -85,8 +74,10 @@ def fill(
 
     >>> fill("{n:count} {source.records:text}", {"n": 5000, "source": {"records": "patients"}})
     '5,000 patients'
+    >>> fill("{a:of_100}, {a:about}, {a:one_in}, {a:spent}", {"a": 0.0512})
+    '5.1, 0, 1 in 19.5, 0.0512'
     """
-    return _PLACE.sub(lambda m: mark(m[1], m[2], shown_as(look_up(document, m[1]), m[2])), sentence)
+    return _PLACE.sub(lambda m: mark(m[1], m[2], FORMS[m[2]](look_up(document, m[1]))), sentence)
 
 
 def budget(document: Document) -> str:
@@ -124,11 +115,6 @@ def _sure_of_none(document: Document) -> str:
 
 def cost(document: Document) -> str:
     """What is lost at the promise's epsilon, consequence first."""
-    if document["measure"] == "r_squared":
-        return (
-            "At ε = {promise.epsilon:plain} the model explains **{score:of_100}** of 100 parts of what differs between "
-            "{source.records:text}, instead of {reference:of_100} without privacy: privacy costs **{lost:points}**."
-        )
     return (
         "At ε = {promise.epsilon:plain}, **{score:of_100}** of 100 {source.things:text} are {source.outcome:text}, "
         "instead of {reference:of_100} without privacy: privacy costs **{lost:points}**."
@@ -153,7 +139,7 @@ def learned(score: float, reference: float, floor: float) -> Document:
 
 def nothing(document: Document) -> str:
     """That there is nothing to learn above the larger class; "" where there is."""
-    if document["measure"] == "r_squared" or document["lost_share"] is not None:
+    if document["lost_share"] is not None:
         return ""
     return (
         "**Nothing to learn** from {source.drawn:text}: always answering with the larger class is right "
@@ -164,7 +150,7 @@ def nothing(document: Document) -> str:
 def floor(document: Document) -> str:
     """How the accuracy stands to that of the larger class; "" where it is far above."""
     above = 100.0 * (document["score"] - document["floor"])
-    if document["measure"] == "r_squared" or document["lost_share"] is None or above > _NEAR:
+    if document["lost_share"] is None or above > _NEAR:
         return ""
     if above < _NOTHING:
         return (
@@ -187,24 +173,6 @@ def share(document: Document) -> str:
     return fill(f"; {told} of the {{learnable:tenths}} points there are to learn above the larger class", document)
 
 
-def attacker(document: Document) -> str:
-    """The odds in one sentence."""
-    return (
-        "Someone who already suspects, 50:50, whether your record or another in its place was used is right at most "
-        "**{odds_of_100.limit:count}** times of 100 after seeing the model; a coin is right 50 times."
-    )
-
-
-def attackers(document: Document) -> list[str]:
-    """What the three kinds of dot are."""
-    return [
-        "Solid: our own attack, on the worst data sets we know, is surely right {odds_of_100.certified:count} times of "
-        "100 (seen: {odds.right:of_100}, in {odds.runs:count} tries).",
-        "Pale: no attack on this noise can be right more than {odds_of_100.limit:count} times.",
-        "Ringed: another method with the same label could allow {odds_of_100.cap:count} times.",
-    ]
-
-
 def promise(document: Document) -> str:
     """The label, its unit, and what is really spent."""
     delta = (
@@ -219,10 +187,6 @@ def promise(document: Document) -> str:
         + ", for {promise.unit:text}"
         + spent
     )
-
-
-def data(document: Document) -> str:
-    return "{source.label:text}: {source.drawn:text}"
 
 
 def people(document: Document) -> str:
@@ -259,6 +223,24 @@ def needed(document: Document) -> str:
     )
 
 
+def each(document: Document, name: str) -> list[str]:
+    """All of the document's texts of that name."""
+    return [f"{{{name}.{k}:text}}" for k in range(len(document[name]))]
+
+
+DATA = "{source.label:text}: {source.drawn:text}"
+ATTACKER = (
+    "Someone who already suspects, 50:50, whether your record or another in its place was used is right at most "
+    "**{odds_of_100.limit:count}** times of 100 after seeing the model; a coin is right 50 times."
+)
+# What the three kinds of dot are.
+ATTACKERS = (
+    "Solid: our own attack, on the worst data sets we know, is surely right {odds_of_100.certified:count} times of "
+    "100 (seen: {odds.right:of_100}, in {odds.runs:count} tries).",
+    "Pale: no attack on this noise can be right more than {odds_of_100.limit:count} times.",
+    "Ringed: another method with the same label could allow {odds_of_100.cap:count} times.",
+)
+ABOUT = "Price of Privacy, version {version:text}, seed {seed:plain}."
 HEADINGS = {
     "question": "{title:text}",
     "curve": "What do we lose?",

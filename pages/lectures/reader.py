@@ -1,0 +1,190 @@
+"""Lectures are files: YAML beside this module. What is wrong with one is said in a sentence for each fault.
+
+page: Doors
+title: Where should the noise go?
+controls: {n: 1_000, noise: gaussian}     # where those stand that not every page has
+steps:
+  - words: Three doors, the same promise. Move ε.     # `steps.Step` says what these are
+    shows: doors
+    state: {epsilon: 0.1}
+    kept: [epsilon, n]
+  - words: "And with {next_n:,} people instead of {n:,}? Less is lost in …"
+    same_picture: true                    # as the step before; without it a question has none
+    answers: [the answer, the question]
+    right: 2                              # counted from 1
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import re
+import string
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pages.lectures.steps import Question, Step, Story
+from pages.ui.sidebar import DEFAULTS
+
+# Pages that have a lecture, in the order of the navigation.
+PAGES = ("Start", "Doors", "Dimension", "Sparse", "Geometry", "Classes", "Trust")
+_FILE = ("page", "title", "controls", "steps")
+_PICTURE = ("shows", "aside", "state")
+_STEP = ("words", *_PICTURE, "kept", "same_picture", "answers", "right")
+_KINDS = {
+    str: "text (in quotes, where it looks like more)",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list",
+}
+_NUMBERS = ("", "g", ",")  # forms that a field may have
+
+Names = dict[str, yaml.Node]
+
+
+class FaultyLecture(ValueError):
+    """A file that is no lecture. Its text has a line for each fault."""
+
+
+def shipped(name: str) -> Path:
+    """The file of a lecture, by its name or its page's."""
+    return Path(__file__).with_name(f"{name.lower()}.yaml")
+
+
+def read(path: Path) -> Story:
+    """The lecture in a file.
+
+    Raises FaultyLecture, which says what is wrong and in which lines, and OSError where there is no such file.
+    """
+    reader = _Reader()
+    try:
+        story = reader.story(yaml.compose(path.read_bytes(), Loader=yaml.SafeLoader))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise FaultyLecture(f"{path}, line {line}: This is no YAML: {error.problem}.") from None
+    except yaml.YAMLError as error:  # bytes that are no text
+        raise FaultyLecture(f"{path}: {error}.") from None
+    if reader.faults:
+        raise FaultyLecture("\n".join(f"{path}, line {line}: {sentence}" for line, sentence in sorted(reader.faults)))
+    return story
+
+
+class _Reader:
+    """Goes through a file to its end and notes its faults: (line, sentence)."""
+
+    def __init__(self) -> None:
+        self.faults: list[tuple[int, str]] = []
+
+    def story(self, node: yaml.Node | None) -> Story:
+        top = self.names(node, _FILE, _FILE)
+        page, title = self.value(top.get("page"), str), self.value(top.get("title"), str)
+        if page not in PAGES:
+            self.fault(top.get("page"), f"There are lectures on {', '.join(PAGES)}, and none on “{page}”.")
+        defaults = DEFAULTS | self.state(top.get("controls"), None)
+        found = top.get("steps")
+        nodes = found.value if isinstance(found, yaml.SequenceNode) else []
+        if not 6 <= len(nodes) <= 10:
+            self.fault(found, f"“steps” must be a list of 6 to 10, got {len(nodes)}.")
+        steps: list[Step] = []
+        for each in nodes:
+            steps.append(self.step(each, steps[-1] if steps else None, defaults))
+        story = Story(page, title, defaults, tuple(steps))
+        for number, each in enumerate(nodes, 1):
+            self.check_words(story, number, each)
+        if steps and steps[-1].question:
+            self.fault(nodes[-1], "The last step must not be a question: the step after a question answers it.")
+        return story
+
+    def step(self, node: yaml.Node, before: Step | None, defaults: dict[str, Any]) -> Step:
+        found = self.names(node, _STEP)
+        asks = not found.keys().isdisjoint(("answers", "right"))
+        step = Step(
+            words=self.value(found.get("words"), str),
+            shows=self.value(found.get("shows"), str),
+            state=self.state(found.get("state"), defaults),
+            kept=self.texts(found.get("kept")),
+            aside=self.value(found.get("aside"), bool),
+            question=self.question(found, node) if asks else None,
+        )
+        if len(step.kept) > 3 or not defaults.keys() >= set(step.kept):
+            self.fault(found["kept"], f"“kept” must be at most 3 of {', '.join(defaults)}.")
+        if asks and step.kept:
+            self.fault(found["kept"], "A question keeps no control: moving one would answer it.")
+        if self.value(found.get("same_picture"), bool):
+            if before is None or not asks or not found.keys().isdisjoint(_PICTURE):
+                self.fault(found["same_picture"], "Only a question stays at the picture of the step before, and whole.")
+            elif before:
+                step = dc.replace(before, words=step.words, kept=(), question=step.question)
+        elif asks == bool(step.shows):
+            self.fault(node, "A step has either a picture (“shows”), or “answers” to choose from.")
+        return step
+
+    def question(self, found: Names, node: yaml.Node) -> Question:
+        answers, right = self.texts(found.get("answers")), self.value(found.get("right"), int)
+        if not 2 <= len(set(answers)) == len(answers) <= 4:
+            self.fault(found.get("answers", node), "“answers” must be 2 to 4 different ones.")
+        if not 1 <= right <= len(answers):
+            self.fault(found.get("right", node), f"“right” must be the number of an answer, from 1, got {right}.")
+        return Question(answers, right - 1)
+
+    def check_words(self, story: Story, number: int, node: yaml.Node) -> None:
+        """Few words, in which every number is that of a control."""
+        known = {*story.defaults, *(f"next_{key}" for key in story.defaults)}
+        try:
+            for typed, field, form, conversion in string.Formatter().parse(story.steps[number - 1].words):
+                if re.search(r"\d", typed):
+                    self.fault(
+                        node, f"A number is not typed, but the name of a control in braces, got “{typed.strip()}”."
+                    )
+                if field is not None and (field not in known or form not in _NUMBERS or conversion):
+                    self.fault(
+                        node, f"“{field}” must be a control or next_ and one, as such or with :g or :, after it."
+                    )
+                    return
+            count = len(story.words(number).split())
+        except (ValueError, TypeError) as error:
+            self.fault(node, f"The words cannot be filled in: {error}.")
+            return
+        if not 1 <= count <= 25:
+            self.fault(node, f"A step has 1 to 25 words, this one {count}.")
+
+    def names(self, node: yaml.Node | None, known: Collection[str] | None, needed: Collection[str] = ()) -> Names:
+        """What stands at each name. known: the names that may be there, None for all."""
+        found: Names = {}
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        for key, value in pairs:
+            name = str(key.value)
+            if name in found:
+                self.fault(key, f"“{name}” stands here twice.")
+            elif known is not None and name not in known:
+                self.fault(key, f"There is no “{name}” here, only {', '.join(known)}.")
+            found[name] = value
+        if missing := [name for name in needed if name not in found]:
+            self.fault(node, f"Missing: {', '.join(missing)}.")
+        return found
+
+    def state(self, node: yaml.Node | None, known: Collection[str] | None) -> dict[str, Any]:
+        """Control -> value."""
+        if node and not isinstance(node, yaml.MappingNode):
+            self.fault(node, "This must be names of controls with their values.")
+        return {name: _value(value) for name, value in self.names(node, known).items()}
+
+    def texts(self, node: yaml.Node | None) -> tuple[str, ...]:
+        return tuple(self.value(each, str) for each in node.value) if node and self.value(node, list) else ()
+
+    def value(self, node: yaml.Node | None, kind: type) -> Any:
+        """What stands there, or the empty value of this kind where nothing does, or what is of another."""
+        found = _value(node) if node else kind()
+        if type(found) is kind:
+            return found
+        self.fault(node, f"This must be {_KINDS[kind]}, got {found!r}.")
+        return kind()
+
+    def fault(self, node: yaml.Node | None, sentence: str) -> None:
+        self.faults.append((node.start_mark.line + 1 if node else 1, sentence))
+
+
+def _value(node: yaml.Node) -> Any:
+    return yaml.constructor.SafeConstructor().construct_document(node)
