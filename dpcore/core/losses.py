@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from .arrays import Array
 from .records import Data
 from .specification import Spec
@@ -153,8 +154,6 @@ class Loss:
 
     def sweep(self, X: Array, theta: Array, y: Array) -> tuple[Array, Array, Array]:
         """z = X theta, dl/dz there and sum_i dl/dz_i x_i, in one pass over a table that is larger than the caches."""
-        from .. import kernels
-
         (z, slopes), pulled = np.empty((2, len(y))), np.empty_like(theta)
         rows = max(_SWEPT // X.shape[1], 16)
         kernels.sweep(kernels.DERIVATIVE[self.key], X, theta, y, self.shape, rows, z, slopes, pulled)
@@ -162,8 +161,6 @@ class Loss:
 
     def along(self, z: Array, change: Array, share: float, y: Array, before: Array) -> tuple[Array, Array, float]:
         """z + share change and dl/dz there, [n] each, and the product of change with how far dl/dz is from before."""
-        from .. import kernels
-
         end, slopes = np.empty((2, len(z)))
         derivative = kernels.DERIVATIVE[self.key]
         turn = kernels.apply_along(derivative, z, change, share, y, self.shape, before, end, slopes)
@@ -175,16 +172,12 @@ class Loss:
 
     def gaussian_mean(self, z: Array, y: Array, sd: Array) -> Array:
         """E l(z_i + sd_i g; y_i) for g ~ N(0, 1), shape [n]; absolute error below 1e-8."""
-        from .. import kernels
-
         out = np.empty_like(z)
         kernels.gaussian_mean(kernels.GAUSSIAN_MEAN[self.key], z, y, sd, self.shape, out)
         return out
 
     def row_means(self, z: Array, noise: Array, scale: float, y: Array) -> Array:
         """mean_i l(z_i + scale * noise_ri; y_i) for every row r of noise [r, n]; shape [r]."""
-        from .. import kernels
-
         out = np.empty(noise.shape[0])
         kernels.row_means(kernels.VALUE[self.key], z, noise, scale, y, self.shape, out)
         return out
@@ -223,15 +216,11 @@ class Loss:
 
     def _derivatives(self, data: Data, z: Array) -> Array:
         """l'(z_ki; y_i), shape [k, n]."""
-        from .. import kernels
-
         out = np.empty_like(z)
         kernels.apply_to_rows(kernels.DERIVATIVE[self.key], z, np.arange(len(z)), data.y, self.shape, out)
         return out
 
     def _apply(self, table: str, z: Array, y: Array) -> Array:
-        from .. import kernels
-
         out = np.empty_like(z)
         kernels.apply(getattr(kernels, table)[self.key], z, y, self.shape, out)
         return out

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 import numpy as np
 from scipy.special import logsumexp
 
-from ... import theory
+from ... import kernels, theory
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import PureCurve, RepeatedChoiceCurve, TradeoffCurve, equal_choices_curve
 from ...core.arrays import Array
@@ -266,8 +266,6 @@ def sampled_models(
     >>> models.shape, models.sum(axis=2).tolist(), round(float(models[0, 2, 0]), 3)
     ((1, 3, 2), [[1.0, 1.0, 1.0]], 0.5)
     """
-    from ... import kernels
-
     sizes, r = np.array(ms, dtype=np.int64), len(weights.log_weights)
     law = _law(weights.log_weights, idle=weights.log_idle > -math.inf)
     cumulative = np.cumsum(law)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ... import kernels
 from ...core.arrays import Array, column_sums
 from ...core.losses import Loss
 from ...core.privacy import Unconverged
@@ -206,8 +207,6 @@ def pull_single(X: Any, weights: Array) -> Array:
 
 def _pull_rows(X: Any, weights: Array) -> Array:
     """(1/n) sum_i weights_i x_i, [r], for a CSR table in either precision; sums are in double."""
-    from ... import kernels
-
     out = np.empty(X.shape[1])
     kernels.pull_rows(kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data, weights, out)
     out /= len(weights)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -189,8 +190,6 @@ class _QuadraticState:
         return self.now[:live]
 
     def move(self, mu: float, columns: NDArray[np.int64], lengths: Array) -> None:
-        from ... import kernels
-
         stored = columns < len(self.linear)
         if stored.all():
             places = self.columns.find(columns)
@@ -206,8 +205,6 @@ class _QuadraticState:
 
 class _RecordsState:
     def __init__(self, risk: Records, start: Array, count: int) -> None:
-        from ... import kernels
-
         self.loss, data = risk.loss, risk.data
         single = risk.single and self.loss.key in kernels.SINGLE_DERIVATIVE
         self.derivative = (kernels.SINGLE_DERIVATIVE if single else kernels.DERIVATIVE)[self.loss.key]
@@ -218,8 +215,6 @@ class _RecordsState:
         self.margins = np.tile((data.X @ start).astype(self.X.dtype), (count, 1))
 
     def gradients(self, live: int) -> Array:
-        from ... import kernels
-
         slopes = np.empty_like(self.margins[:live])
         kernels.apply_to_rows(self.derivative, self.margins, np.arange(live), self.labels, self.h, slopes)
         slopes /= self.h.dtype.type(len(self.y))

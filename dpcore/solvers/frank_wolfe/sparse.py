@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -156,8 +157,6 @@ class Table:
 
         Raises CancelledError as `descend_sparse` does.
         """
-        from ... import kernels
-
         data, loss, n, h = self.data, self.loss, self.data.n, len(self.heavy)
         predictions, norm = np.zeros(n), np.zeros(1)
         if not self.signed:
@@ -181,8 +180,6 @@ class Table:
 
 def _bound_on_slope(loss: Loss, R: float, y_max: float) -> tuple[int, float, float]:
     """`Loss.steepness` in the form of the kernel."""
-    from ... import kernels
-
     if loss.key == "squared":
         return kernels.AFFINE, R, y_max
     if loss.key == "logistic":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import kernels
 from ...core.arrays import Array
 
 # Choices whose uniforms are drawn at once; part of what a seed means.
@@ -50,8 +51,6 @@ class Exponential(Choice):
         self.block = np.empty((len(rngs), 0, 2))
 
     def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
-        from ... import kernels
-
         if t % _BLOCK_STEPS == 0:
             self.block = np.stack([rng.random((_BLOCK_STEPS, 2)) for rng in self.rngs])
         columns, signs = np.empty(len(scores), np.int64), np.empty(len(scores))
@@ -72,8 +71,6 @@ class NoisyBest(Choice):
         self.rngs, self.idle, self.signed = rngs, idle, signed
 
     def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
-        from ... import kernels
-
         live, r, sides = len(scores), scores.shape[1], 2 if self.signed else 1
         draws = np.stack([rng.laplace(size=sides * r) for rng in self.rngs])
         columns, signs, best = np.empty(live, np.int64), np.empty(live), np.empty(live)

@@ -15,6 +15,7 @@ from concurrent.futures import CancelledError
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import kernels
 from ...core.arrays import Array
 from .objectives import Quadratic as Quadratic
 from .objectives import Records as Records
@@ -109,8 +110,6 @@ class _Norms:
         return self.totals[:live].astype(float) * (2.0 * size / (t * (t + 1.0)))
 
     def add(self, t: int, columns: NDArray[np.int64], signs: Array) -> None:
-        from ... import kernels
-
         kernels.tally(self.keys, self.sums, self.totals, columns, (t + 1) * signs.astype(np.int64))
 
 

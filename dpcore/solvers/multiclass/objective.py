@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array, float_array
 from ...core.validation import boolean, check_real, integer, positive
 
@@ -219,8 +220,6 @@ class ClassRecords:
         With s_ic = -psi'(m_ic) the gradient has -s_ic X_i for c != y_i and (sum_c s_ic) X_i for y_i; it sums to 0 over
         the classes.
         """
-        from ... import kernels
-
         losses, pulled = np.empty(len(scores)), np.empty((len(scores), self.classes, self.Z.shape[1]))
         for part, buffer in self._blocks(len(scores)):
             kernels.margin_losses(scores[part], self.labels, self.half_width, buffer, losses[part])
@@ -229,8 +228,6 @@ class ClassRecords:
 
     def bend(self, scores: Array, directions: Array) -> Array:
         """The loss's Hessian at scores [R, C, n] times directions [R, C, q]."""
-        from ... import kernels
-
         bent = np.empty(directions.shape)
         for part, buffer in self._blocks(len(scores)):
             np.matmul(directions[part].reshape(-1, self.Z.shape[1]), self.Z.T, out=buffer.reshape(-1, self.n))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.privacy import Unconverged
 from ...core.roots import find_root
@@ -281,8 +282,6 @@ class _Round:
 
     def _along(self, row: int, direction: Array, moves: Array) -> Any:
         """The derivative along a direction, which moves the scores by `moves`, as a function of the share gone."""
-        from ... import kernels
-
         objective, records = self.objective, self.objective.records
         weights, start, Y = self.weights[row], self.scores[row], self.Y[row]
         constant = float(((objective.mu * weights + objective.linear[row]) * direction).sum())
