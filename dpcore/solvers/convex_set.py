@@ -18,6 +18,7 @@ from ..core.privacy import Unconverged
 from ..core.records import Data
 from ..core.sets import Box, ConvexSet, L1Ball, Polytope, Simplex
 from ..core.validation import positive
+from .erm.objective import Minimum
 from .frank_wolfe.vertices import Quadratic, Records, Risk
 
 _MAX_STEPS = 100_000
@@ -28,20 +29,6 @@ _CHECK = 10
 _LARGEST_FACE, _NEWTON_PATIENCE, _NEWTON_STEPS = 1_500, 3, 300
 _RIDGE, _INSIDE, _SMALLEST_SHARE, _SMALLEST_MOVE = 1e-11, 1e-9, 1e-8, 1e-13
 _ROUNDING = 64 * np.finfo(float).eps
-
-
-@dc.dataclass(frozen=True)
-class SetMinimum:
-    """The smallest unregularised risk over a convex set with its certificate.
-
-    theta: [r], in radius times the set. risk: F(theta). gap: <grad F(theta), theta - s> with s the best vertex, so that
-    F(theta) - min F <= gap. radius: what the set is scaled by.
-    """
-
-    theta: Array
-    risk: float
-    gap: float
-    radius: float
 
 
 @dc.dataclass(frozen=True)
@@ -94,7 +81,7 @@ class _Face:
     whole: bool = False
 
 
-def minimise_on_set(risk: Risk, shape: ConvexSet, size: float, *, tol: float = 1e-9) -> SetMinimum:
+def minimise_on_set(risk: Risk, shape: ConvexSet, size: float, *, tol: float = 1e-9) -> Minimum:
     """Minimise F(theta) over theta in size times a set, both in the r coordinates that `risk` knows.
 
     Coordinates beyond those are 0; only sets that contain 0 can have them. risk: see `vertices.risk_of`, of a loss
@@ -120,7 +107,7 @@ def minimise_on_set(risk: Risk, shape: ConvexSet, size: float, *, tol: float = 1
     if not gap <= tol:
         raise Unconverged(f"the risk over the {shape.label} could be certified to {gap:.2g} only, not to {tol:g}")
     theta = size * w
-    return SetMinimum(theta, float(risk.values(theta[None])[0]), max(gap, 0.0), size)
+    return Minimum(theta, float(risk.values(theta[None])[0]), max(gap, 0.0), size)
 
 
 def _of_vertices(risk: Risk, table: Array) -> Risk:

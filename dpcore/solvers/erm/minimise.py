@@ -13,7 +13,7 @@ from ...core.validation import positive
 from .in_ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
 from .location import location_in_ball
 from .nonsmooth import minimise_kinked, minimise_kinked_near
-from .objective import beside_filled, no_room
+from .objective import Minimum, beside_filled, no_room
 from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _KINKED_SHARE = 1e-8, 1e-3
@@ -30,19 +30,6 @@ class Minimiser:
     theta: Array
     distance: float
     steps: int
-
-
-@dc.dataclass(frozen=True)
-class BallMinimum:
-    """The smallest unregularised risk over an L2 ball with its certificate.
-
-    theta: [r], in the ball. risk: F(theta). gap: F(theta) - min F <= gap. radius: of the ball.
-    """
-
-    theta: Array
-    risk: float
-    gap: float
-    radius: float
 
 
 def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
@@ -116,7 +103,7 @@ def _minimise_filled(
     return Minimiser(point.theta, (2.0 * point.residual / lam) ** 0.5, point.steps)
 
 
-def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> BallMinimum:
+def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> Minimum:
     """Minimise F(theta) = (1/n) sum_i l(z_i; y_i) over ||theta||_2 <= radius.
 
     z_i: the prediction <x_i, theta> or, for location losses, the distance ||theta - x_i||. tol: certified gap, in units
@@ -138,4 +125,4 @@ def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9
     else:
         point = kinked_in_ball(loss, data, 0.0, radius, tol)
     risk = float(loss.value(loss.predictions(data, point.theta[None])[0], data.y).mean())
-    return BallMinimum(point.theta, risk, point.residual, radius)
+    return Minimum(point.theta, risk, point.residual, radius)

@@ -48,6 +48,20 @@ class Point:
 
 
 @dc.dataclass(frozen=True)
+class Minimum:
+    """The smallest unregularised risk over a set with its certificate: what charts measure excess risk from.
+
+    theta: [r], in the set; on the simplex idle columns take what is left of its sum. risk: F(theta). gap: F(theta) -
+    min F <= gap. radius: of the ball, or what the set is scaled by.
+    """
+
+    theta: Array
+    risk: float
+    gap: float
+    radius: float
+
+
+@dc.dataclass(frozen=True)
 class Iterate:
     """What steps start from: theta [r], predictions z [n] and slopes l'(z) [n], grad J [r].
 
