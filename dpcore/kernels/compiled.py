@@ -13,8 +13,7 @@ from .frank_wolfe import best_of_noisy, draw_vertices, follow, tally
 from .frank_wolfe_sparse import AFFINE, CONSTANT, SIGMOID, sparse_frank_wolfe
 from .lazy_registry import Entries
 from .lbfgs import fold_secants, keep_secant, unfold_secants
-from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, VALUE
-from .losses_float32 import SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE
+from .losses import CURVATURE, DERIVATIVE, GAUSSIAN_MEAN, SINGLE_CURVATURE, SINGLE_DERIVATIVE, SINGLE_VALUE, VALUE
 from .multiclass_hinge import margin_curvatures, margin_losses, margin_slope
 from .multiplicative_weights import play_stream
 from .passes import (
