@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,10 +98,6 @@ class Loss:
             return 1.0 / (1.0 + np.exp(-reach))
         return np.full_like(reach, self.slope)
 
-    def smoothness(self, spec: Spec) -> float:
-        """c: a bound on d2l/dz2 in the same sense."""
-        return self.curvature_bound
-
     def largest_gradient(self, spec: Spec) -> float:
         """A bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the ball of `spec.radius`.
 
@@ -146,11 +142,11 @@ class Loss:
 
     def value(self, z: Array, y: Array) -> Array:
         """l(z_i; y_i), shape [n]."""
-        return self._apply("VALUE", z, y)
+        return self._apply(kernels.VALUE, z, y)
 
     def derivative(self, z: Array, y: Array) -> Array:
         """dl/dz at (z_i; y_i), shape [n]."""
-        return self._apply("DERIVATIVE", z, y)
+        return self._apply(kernels.DERIVATIVE, z, y)
 
     def sweep(self, X: Array, theta: Array, y: Array) -> tuple[Array, Array, Array]:
         """z = X theta, dl/dz there and sum_i dl/dz_i x_i, in one pass over a table that is larger than the caches."""
@@ -168,7 +164,7 @@ class Loss:
 
     def curvature(self, z: Array, y: Array) -> Array:
         """d2l/dz2 at (z_i; y_i), shape [n]."""
-        return self._apply("CURVATURE", z, y)
+        return self._apply(kernels.CURVATURE, z, y)
 
     def gaussian_mean(self, z: Array, y: Array, sd: Array) -> Array:
         """E l(z_i + sd_i g; y_i) for g ~ N(0, 1), shape [n]; absolute error below 1e-8."""
@@ -220,9 +216,9 @@ class Loss:
         kernels.apply_to_rows(kernels.DERIVATIVE[self.key], z, np.arange(len(z)), data.y, self.shape, out)
         return out
 
-    def _apply(self, table: str, z: Array, y: Array) -> Array:
+    def _apply(self, table: Mapping[str, Any], z: Array, y: Array) -> Array:
         out = np.empty_like(z)
-        kernels.apply(getattr(kernels, table)[self.key], z, y, self.shape, out)
+        kernels.apply(table[self.key], z, y, self.shape, out)
         return out
 
 
@@ -250,52 +246,25 @@ def _near_differences(data: Data, thetas: Array, near: Array) -> Iterator[tuple[
             yield int(k), rows, differences
 
 
-_HALF_WIDTH = 0.5
+_H = 0.5  # h of the kernels, in the margin or the residual
 _SWEPT = 1 << 15  # entries that stay in a near cache
 SMOOTHING = 0.1  # within this of the distance, a smooth median's loss is nearly quadratic
 
 LOSSES = {
     loss.key: loss
     for loss in (
-        Loss("logistic", "logistic loss", slope=1.0, curvature_bound=0.25, task="classification"),
-        Loss(
-            "huber_hinge",
-            "Huberised hinge loss",
-            slope=1.0,
-            curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
-            task="classification",
-            shape=_HALF_WIDTH,
-        ),
-        Loss("hinge", "hinge loss", slope=1.0, curvature_bound=math.inf, task="classification"),
-        Loss("squared", "squared loss", slope=math.inf, curvature_bound=2.0, task="regression"),
-        Loss(
-            "huber",
-            "Huber loss",
-            slope=1.0,
-            curvature_bound=1.0 / _HALF_WIDTH,
-            task="regression",
-            shape=_HALF_WIDTH,
-        ),
-        Loss("absolute", "absolute loss", slope=1.0, curvature_bound=math.inf, task="regression"),
-        Loss(
-            "multiclass_hinge",
-            "Huberised hinge over classes",
-            slope=1.0,
-            curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
-            task="classes",
-            shape=_HALF_WIDTH,
-        ),
-        Loss("linear", "linear cost", slope=1.0, curvature_bound=0.0, task="cost"),
-        Loss("geometric_median", "geometric median", slope=1.0, curvature_bound=math.inf, task="location"),
-        Loss(
-            "smooth_median",
-            "smoothed geometric median",
-            slope=1.0,
-            curvature_bound=1.0 / SMOOTHING,
-            task="location",
-            shape=SMOOTHING,
-        ),
-        Loss("mean", "mean", slope=math.inf, curvature_bound=2.0, task="location"),
+        # key, label, slope, curvature_bound, task, shape
+        Loss("logistic", "logistic loss", 1.0, 0.25, "classification"),
+        Loss("huber_hinge", "Huberised hinge loss", 1.0, 1.0 / (2.0 * _H), "classification", _H),
+        Loss("hinge", "hinge loss", 1.0, math.inf, "classification"),
+        Loss("squared", "squared loss", math.inf, 2.0, "regression"),
+        Loss("huber", "Huber loss", 1.0, 1.0 / _H, "regression", _H),
+        Loss("absolute", "absolute loss", 1.0, math.inf, "regression"),
+        Loss("multiclass_hinge", "Huberised hinge over classes", 1.0, 1.0 / (2.0 * _H), "classes", _H),
+        Loss("linear", "linear cost", 1.0, 0.0, "cost"),
+        Loss("geometric_median", "geometric median", 1.0, math.inf, "location"),
+        Loss("smooth_median", "smoothed geometric median", 1.0, 1.0 / SMOOTHING, "location", SMOOTHING),
+        Loss("mean", "mean", math.inf, 2.0, "location"),
     )
 }
 

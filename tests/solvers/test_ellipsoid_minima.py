@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from dpcore import Unconverged
 from dpcore.solvers.multiclass import objective as E
+from dpcore.solvers.multiclass import solver
 from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, smat, svec
 from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from tests.ellipsoids import both_sets, plain_dual, plain_value, problem, records, slopes_at
@@ -181,14 +182,16 @@ def test_a_common_shift_changes_no_decision_and_classes_may_change_names(cone):
 
 
 @both_sets
-def test_too_few_steps_return_nothing(cone):
+def test_too_few_steps_return_nothing(cone, monkeypatch):
     objective = problem(cone, mu=1e-3)
     assert minimise_ellipsoids(objective).steps[0] > (20 if cone else 8)
     for few in (1, 5, 40 if cone else 8):
+        monkeypatch.setattr(solver, "_MAX_STEPS", few)
         with pytest.raises(Unconverged, match=f"in {few} steps, .* nothing was returned"):
-            minimise_ellipsoids(objective, tol=1e-9, max_steps=few)
+            minimise_ellipsoids(objective, tol=1e-9)
+    monkeypatch.setattr(solver, "_MAX_STEPS", 120)
     with pytest.raises(Unconverged):
-        minimise_ellipsoids(objective, tol=1e-30, max_steps=120)
+        minimise_ellipsoids(objective, tol=1e-30)
 
 
 @both_sets
@@ -239,7 +242,6 @@ X = [[0.1, 0.2], [0.3, 0.4]]
         (lambda: MulticlassObjective(records(), 1.0, cone=2), "cone must be True or False, got 2"),  # type: ignore[arg-type]
         (lambda: minimise_ellipsoids(problem(True), tol=0.0), "tol must be a finite number > 0, got 0.0"),
         (lambda: minimise_ellipsoids(problem(True), distance=-1.0), "distance must be a finite number > 0, got -1.0"),
-        (lambda: minimise_ellipsoids(problem(True), max_steps=0), "max_steps must be an integer >= 1, got 0"),
     ],
 )
 def test_bad_input_is_refused_by_name_rule_and_value(call, message):

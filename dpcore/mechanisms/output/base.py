@@ -79,7 +79,7 @@ class OutputPerturbation(AdditiveMechanism):
         """Over theta_hat, over the best model in the ball, on fresh records, in one run; and published orders."""
         spec = plan.spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
-        L, c = loss.lipschitz(spec), loss.smoothness(spec)
+        L, c = loss.lipschitz(spec), loss.curvature_bound
         B = comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
         noise = theory.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)

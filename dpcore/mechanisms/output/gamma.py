@@ -56,7 +56,7 @@ class OutputGamma(OutputPerturbation):
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         loss = get_loss(spec.loss)
         L, R, B = loss.lipschitz(spec), spec.domain.R, spec.theta_norm
-        return theory.earlier_output_rate("gamma", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget)
+        return theory.earlier_output_rate("gamma", L, loss.curvature_bound, R, spec.n, spec.p, B, budget)
 
     def attack_limit(self, plan: Plan) -> float:
         """P(<b, v> <= ||v|| / 2) for the worst shift v: the densities of b and b + v meet half-way.

@@ -68,5 +68,5 @@ class OutputGaussian(GaussianGuarantee, OutputPerturbation):
                 "Jain and Thakurta 2014, Theorem 1 as printed (with probability 2/3)",
                 f"a population minimiser of norm {B:g}, lam = L R / (B sqrt(n))",
             ),
-            *theory.earlier_output_rate("gaussian", L, loss.smoothness(spec), R, spec.n, spec.p, B, budget),
+            *theory.earlier_output_rate("gaussian", L, loss.curvature_bound, R, spec.n, spec.p, B, budget),
         )

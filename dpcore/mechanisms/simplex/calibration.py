@@ -33,7 +33,7 @@ def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
         raise NotApplicable(f"{key} has no rule {spec.lam!r} for lam with one column: there is one model")
     if spec.lam == "published":
         return theory.published_sampling_lam(spec.n, spec.p, budget.epsilon)
-    found, c = br.weight_range(spec), get_loss(spec.loss).smoothness(spec)
+    found, c = br.weight_range(spec), get_loss(spec.loss).curvature_bound
     L, R = get_loss(spec.loss).lipschitz(spec), spec.domain.R * (spec.reach or 1.0)
     fresh = spec.lam == "population"
     floor = L * R * math.sqrt(2.0 / (spec.n * math.log(spec.p))) if fresh else 0.0

@@ -126,7 +126,7 @@ class SimplexSampling(Mechanism):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Over the minimiser, over every model on the simplex, on fresh records; and the published orders of growth."""
         spec, loss, lam = plan.spec, get_loss(plan.spec.loss), float(plan.spec.lam)
-        L, c, R = loss.lipschitz(spec), loss.smoothness(spec), spec.domain.R * (spec.reach or 1.0)
+        L, c, R = loss.lipschitz(spec), loss.curvature_bound, spec.domain.R * (spec.reach or 1.0)
         sampling = theory.sampling_excess(L, c, R, plan.steps)
         # The weights minimise J - lam <e, w> with |e_j| <= tol / 2, and lie within tol / 2 of the minimiser in L1.
         bias = theory.entropy_bias(lam, spec.p) + lam * plan.tol

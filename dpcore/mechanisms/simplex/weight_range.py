@@ -80,7 +80,7 @@ def weight_range(spec: Spec) -> WeightRange:
     WeightRange(slope=1.0, bend=2.0, n=100)
     """
     loss, size = get_loss(spec.loss), spec.domain.R * (spec.reach or 1.0)
-    return WeightRange(loss.lipschitz(spec) * size, loss.smoothness(spec) * size**2, spec.n)
+    return WeightRange(loss.lipschitz(spec) * size, loss.curvature_bound * size**2, spec.n)
 
 
 def price(eta: float, times: int, delta: float) -> Budget:

@@ -17,12 +17,12 @@ from ... import kernels
 from ...core.arrays import Array
 from ...core.privacy import Unconverged
 from ...core.roots import find_root
-from ...core.validation import integer, positive
+from ...core.validation import positive
 from .objective import ClassRecords, MulticlassObjective, Spectrum, project_to_cone, smat, svec
 
 _MAX_ROUNDS, _FIRST_WEIGHT, _GROWTH = 40, 10.0, 5.0
 _INNER, _CG_ACCURACY, _MAX_CG = 0.1, 0.1, 500
-_CENTRE_STEPS = 50
+_MAX_STEPS, _CENTRE_STEPS = 1_000, 50  # for each draw
 # Ridges that are a smaller share of n are approached from it, step by step, each minimum found to a gap of this share.
 _LARGE_RIDGE, _FALL, _ROUGH = 1e-3, 10.0, 1e-3
 # A larger matrix costs more than it saves ten draws.
@@ -57,14 +57,11 @@ class _Asked:
         return np.minimum(self.share * sizes, 0.5 * self.mu * self.distance**2)
 
 
-def minimise_ellipsoids(
-    objective: MulticlassObjective, *, tol: float = 1e-6, distance: float = math.inf, max_steps: int = 1_000
-) -> Ellipsoids:
+def minimise_ellipsoids(objective: MulticlassObjective, *, tol: float = 1e-6, distance: float = math.inf) -> Ellipsoids:
     """Minimise F for every draw of the noise.
 
     tol: the certified gap is at most this share of the sizes of F's terms, sum of losses + (mu/2) ||Phi||^2 +
     |<tau I_d + B, Phi>|: of F itself where nothing is negative. distance: also asks for ||Phi - Phi*||_F <= distance.
-    max_steps: for each draw.
 
     Draws do not see each other but for rounding. Memory: about four arrays [R, C, n].
     Raises Unconverged when a draw does not get there; nothing is returned then.
@@ -78,14 +75,13 @@ def minimise_ellipsoids(
     if not (isinstance(distance, float) and distance == math.inf):
         positive("distance", distance)
     asked = _Asked(positive("tol", tol), float(distance), objective.mu)
-    max_steps = integer("max_steps", max_steps, at_least=1)
     if objective.cone:
         start = objective.project(-objective.linear) / objective.mu  # the minimiser without records
-        found, goals = _solve(objective, asked, start, max_steps)
+        found, goals = _solve(objective, asked, start, _MAX_STEPS)
     elif len(objective.linear) == 1:
-        found, goals = _along_ridges(objective, asked, max_steps)
+        found, goals = _along_ridges(objective, asked, _MAX_STEPS)
     else:
-        found, goals = _around_no_noise(objective, asked, max_steps)
+        found, goals = _around_no_noise(objective, asked)
     for row in np.flatnonzero(~(found.gaps <= goals)):  # a NaN is no certificate
         raise Unconverged(
             f"the solver reached a duality gap of {found.gaps[row]:.3g} in {found.steps[row]} steps, "
@@ -94,7 +90,7 @@ def minimise_ellipsoids(
     return found
 
 
-def _around_no_noise(objective: MulticlassObjective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
+def _around_no_noise(objective: MulticlassObjective, asked: _Asked) -> tuple[Ellipsoids, Array]:
     """`_solve` without cone, from the minimiser without noise, moved by what all classes have in common.
 
     No margin sees the mean over the classes, which is -(tau I_d + mean of B) / mu. Where that minimiser is not found
@@ -102,15 +98,15 @@ def _around_no_noise(objective: MulticlassObjective, asked: _Asked, max_steps: i
     """
     records, mu = objective.records, objective.mu
     calm = dc.replace(objective, noise=None)
-    centre, goal = _along_ridges(calm, asked, min(max_steps, _CENTRE_STEPS))
+    centre, goal = _along_ridges(calm, asked, min(_MAX_STEPS, _CENTRE_STEPS))
     if not centre.gaps <= goal:
-        return _solve(objective, asked, -objective.linear / mu, max_steps)
+        return _solve(objective, asked, -objective.linear / mu, _MAX_STEPS)
     inverse: Any = None
     if calm.linear[0].size <= _LARGEST_HESSIAN:
         hessian = loss_hessian(records, records.scores(centre.weights)[0])
         inverse = np.linalg.inv(hessian + mu * np.eye(len(hessian)))
     start = centre.weights - (objective.linear - calm.linear).mean(1, keepdims=True) / mu
-    found, goals = _solve(objective, asked, start, max_steps - int(centre.steps[0]), inverse)
+    found, goals = _solve(objective, asked, start, _MAX_STEPS - int(centre.steps[0]), inverse)
     return dc.replace(found, steps=found.steps + centre.steps[0]), goals
 
 
