@@ -12,9 +12,9 @@ over a ball and certified by a gap, which bounds F(theta) - F* from any feasible
 from __future__ import annotations
 
 from .convex_set import minimise_on_set as minimise_on_set
-from .erm.many_linear_terms import minimise_many as minimise_many
 from .erm.minimise import minimise as minimise
 from .erm.minimise import minimise_in_ball as minimise_in_ball
+from .erm.minimise import minimise_many as minimise_many
 from .erm.minimise import tolerance as tolerance
 from .erm.objective import Minimum as Minimum
 from .erm.perturbed import perturbed_minimisers as perturbed_minimisers

@@ -11,7 +11,8 @@ from dpcore import Data, Unconverged, kernels
 from dpcore.core.losses import get_loss
 from dpcore.kernels.vector_math import single_exp, single_log1p_unit
 from dpcore.solvers import minimise_in_ball, minimise_many
-from dpcore.solvers.erm import batched_lbfgs, many_linear_terms, perturbed
+from dpcore.solvers.erm import batched_lbfgs, perturbed
+from dpcore.solvers.erm import minimise as certified
 from dpcore.solvers.erm.perturbed import DISPLAY_ACCURACY, perturbed_minimisers
 from dpcore.solvers.erm.smooth import minimise_smooth
 from tests.problems import KINKED, LINEAR, PROBLEMS, for_loss, random_records
@@ -183,7 +184,7 @@ def products(monkeypatch):
 def test_many_releases_keep_the_tolerance_whoever_finishes_them(monkeypatch, key, steps):
     monkeypatch.setattr(batched_lbfgs, "_MAX_STEPS", steps)
     if steps == 60:
-        monkeypatch.setattr(many_linear_terms, "minimise_smooth", None)  # the batch leaves nothing
+        monkeypatch.setattr(certified, "minimise_smooth", None)  # the batch leaves nothing
     data, lam, tol = for_loss(key, PROBLEMS["full rank"]), 1e-3, 1e-8
     tilts = 0.3 * directions(6, data.p)
     thetas = minimise_many(get_loss(key), data, lam, tilts, tol=tol, start=np.zeros(data.p))

@@ -1,4 +1,4 @@
-"""The smallest regularised risk, and the smallest risk over a ball, by the solver that the loss asks for."""
+"""The smallest regularised risk, also under many linear terms, and the smallest risk over a ball, certified."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import dataclasses as dc
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cancel import never
 from ...core.losses import Loss
 from ...core.records import Data
 from ...core.validation import positive
+from .batched_lbfgs import Preconditioner, Records, descend, lengths
 from .in_ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
 from .location import location_in_ball
 from .nonsmooth import minimise_kinked, minimise_kinked_near
@@ -18,6 +20,7 @@ from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _KINKED_SHARE = 1e-8, 1e-3
 _GRADIENT_FLOOR, _GAP_FLOOR = 1e-12, 1e-13
+_MAX_ENTRIES = 1_000_000
 
 
 @dc.dataclass(frozen=True)
@@ -101,6 +104,34 @@ def _minimise_filled(
     if radius is not None and np.linalg.norm(point.theta) > radius:
         point = kinked_in_ball(loss, data, lam, radius, gap)
     return Minimiser(point.theta, (2.0 * point.residual / lam) ** 0.5, point.steps)
+
+
+def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: float, start: Array) -> Array:
+    """theta_i within tol of the minimiser of J(theta) + <linear_i, theta>, for linear [k, r]; shape [k, r].
+
+    For smooth losses, in double precision. The certificate ||gradient|| <= lam tol is computed at the very theta that
+    is returned. start: [r], for all of them. Raises Unconverged.
+    """
+    columns, filled = data.filled
+    thetas, rounding = beside_filled(data, lam, linear)
+    if rounding >= tol:
+        raise no_room(rounding, tol)
+    thetas[:, columns] = _minimise_many_filled(loss, filled, lam, linear[:, columns], tol - rounding, start[columns])
+    return thetas
+
+
+def _minimise_many_filled(loss: Loss, data: Data, lam: float, linear: Array, tol: float, start: Array) -> Array:
+    thetas = np.tile(start, (len(linear), 1))
+    records = Records(loss, data, single=False)
+    step = max(1, _MAX_ENTRIES // data.n)
+    for first in range(0, len(thetas), step):
+        theta, tilt = thetas[first : first + step], linear[first : first + step]
+        z = records.predictions(theta)
+        descend(records, theta, z, lam, tilt, lambda g: np.full(len(g), 0.5 * tol * lam), Preconditioner(), never)
+        forces = records.forces(records.predictions(theta), np.arange(len(theta)))
+        for row in np.flatnonzero(~(lengths(forces + lam * theta + tilt) <= tol * lam)):
+            theta[row] = minimise_smooth(loss, data, lam, tol * lam, theta[row], tilt[row]).theta
+    return thetas
 
 
 def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> Minimum:
