@@ -30,7 +30,7 @@ from ....core.specification import Domain, Spec
 from ....core.validation import check_real, integer, positive
 from ....experiments.summary import auc
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
-from ....solvers import minimise_on_set
+from ....solvers import minimise_on_l1_ball
 from ....solvers.frank_wolfe import vertices as fw
 
 USERS, COLUMNS = 8, 512
@@ -135,7 +135,7 @@ def tracing(
         code = fingerprinting_code(w, p, _STRANGERS, generator(seed, "fingerprints", repetition))
         data = records_of_code(code)
         risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
-        best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
+        best = minimise_on_l1_ball(risk, 1.0, tol=_GAP)
         prepared = [mechanism.prepare(plan, data) for plan in plans]
         drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], never)
         runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])
