@@ -81,11 +81,6 @@ class Ellipsoid:
     offset: Array
 
 
-def _units(d: int, R: float) -> Array:
-    """t with (x, 1) = t x~ entry by entry, [d + 1]."""
-    return math.sqrt(2.0) * np.append(np.full(d, positive("R", R)), 1.0)
-
-
 def ellipsoid_of(Phi: Array, R: float = 1.0) -> Ellipsoid:
     """The ellipsoid with value x~' Phi x~ at x; Phi: [..., p, p]. A singular precision gets the centre of least norm.
 
@@ -97,7 +92,7 @@ def ellipsoid_of(Phi: Array, R: float = 1.0) -> Ellipsoid:
     array([0.5])
     """
     d = Phi.shape[-1] - 1
-    t = _units(d, R)
+    t = math.sqrt(2.0) * np.append(np.full(d, positive("R", R)), 1.0)  # (x, 1) = t x~ entry by entry
     plain = Phi / (t[:, None] * t)
     P, column = plain[..., :d, :d], plain[..., :d, d]
     centre = -np.einsum("...ij,...j->...i", np.linalg.pinv(P, rcond=d * np.finfo(float).eps, hermitian=True), column)
