@@ -7,6 +7,7 @@ of the step before and one column.
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,7 +63,8 @@ class Quadratic:
         return len(self.linear)
 
     def state(self, count: int, start: Array) -> _QuadraticState:
-        return _QuadraticState(_AllColumns(self.gram), self.linear, self.constant, start, start @ self.gram, count)
+        image = start @ self.gram
+        return _QuadraticState(self.gram, lambda columns: columns, self.linear, self.constant, start, image, count)
 
     def values(self, thetas: Array) -> Array:
         """F at thetas [..., r]."""
@@ -106,9 +108,10 @@ class SquaredRecords(Records):
 
     def state(self, count: int, start: Array) -> State:
         data = self.data
-        table, linear = _ColumnsAsked(data, count, self.single), data.y @ data.X / data.n
+        asked, linear = _ColumnsAsked(data, count, self.single), data.y @ data.X / data.n
         image = (data.X @ start) @ data.X / data.n
-        return _QuadraticState(table, linear, float(data.y @ data.y) / data.n, start, image, count)
+        constant = float(data.y @ data.y) / data.n
+        return _QuadraticState(asked.table, asked.find, linear, constant, start, image, count)
 
 
 Risk = Quadratic | Records
@@ -133,16 +136,6 @@ def _products(rows: Array, X: Any) -> Array:
     if isinstance(X, np.ndarray) and X.flags.f_contiguous:
         return np.ascontiguousarray((X.T @ rows.T).T)
     return np.ascontiguousarray(rows @ X)
-
-
-@dc.dataclass(frozen=True)
-class _AllColumns:
-    """Every column of G = X'X / n at hand: that of number j is table[j]."""
-
-    table: Array
-
-    def find(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        return columns
 
 
 class _ColumnsAsked:
@@ -171,18 +164,22 @@ class _ColumnsAsked:
 
 
 class _QuadraticState:
-    """Runs on theta' G theta - 2 <linear, theta> + constant. image: G start."""
+    """Runs on theta' G theta - 2 <linear, theta> + constant.
+
+    find: where in the table the rows stand that are these columns of G. image: G start.
+    """
 
     def __init__(
         self,
-        columns: _AllColumns | _ColumnsAsked,
+        table: Array,
+        find: Callable[[NDArray[np.int64]], NDArray[np.int64]],
         linear: Array,
         constant: float,
         start: Array,
         image: Array,
         count: int,
     ) -> None:
-        self.columns, self.linear, self.constant = columns, linear, constant
+        self.table, self.find, self.linear, self.constant = table, find, linear, constant
         self.now = np.tile(2.0 * (image - linear), (count, 1))
         self.squares, self.products = np.full(count, start @ image), np.full(count, start @ linear)
 
@@ -192,12 +189,11 @@ class _QuadraticState:
     def move(self, mu: float, columns: NDArray[np.int64], lengths: Array) -> None:
         stored = columns < len(self.linear)
         if stored.all():
-            places = self.columns.find(columns)
+            places = self.find(columns)
         else:
             places = np.full(len(columns), -1)
-            places[stored] = self.columns.find(columns[stored])
-        table = self.columns.table
-        kernels.follow(self.now, mu, lengths, columns, places, table, self.linear, self.squares, self.products)
+            places[stored] = self.find(columns[stored])
+        kernels.follow(self.now, mu, lengths, columns, places, self.table, self.linear, self.squares, self.products)
 
     def risks(self, live: int) -> Array:
         return self.squares[:live] - 2.0 * self.products[:live] + self.constant
