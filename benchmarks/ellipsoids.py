@@ -2,9 +2,9 @@
 
     python -m benchmarks ellipsoids
 
-F as in docs/formulas.md, "Large-margin Gaussian classifier", without cone, for draws of the noise; our answers are
+F as in docs/formulas.md, "Large-margin Gaussian classifier", for draws of the noise; our answers are
 certified to a relative duality gap of 1e-6. L-BFGS-B gets F and its gradient in plain numpy and is stopped, by its own
-tolerance in steps of 10, where the same gap holds for every draw. The cone has no such peer: its time stands alone.
+tolerance in steps of 10, where the same gap holds for every draw.
 """
 
 from __future__ import annotations
@@ -94,7 +94,6 @@ def compare(name: str, records: ClassRecords, mu: float, draws: int) -> Work:
     C, q = records.classes, records.p * (records.p + 1) // 2
     noise = np.random.default_rng(0).standard_normal((draws, C, q)) * np.sqrt(mu)
     objective = MulticlassObjective(records, mu, noise=noise - noise.mean(axis=1, keepdims=True))
-    cone = MulticlassObjective(records, mu, tau=1.0, noise=objective.noise, cone=True)
 
     def gap(weights: Array) -> Accuracy:
         gaps, values, _ = objective.gaps(weights)
@@ -103,7 +102,6 @@ def compare(name: str, records: ClassRecords, mu: float, draws: int) -> Work:
     rivals = [
         Rival("ours", lambda: minimise_ellipsoids(objective, tol=GAP).weights, gap),
         Rival("scipy L-BFGS-B", peer(objective), gap),
-        Rival("ours, over the cone", lambda: minimise_ellipsoids(cone, tol=GAP).weights),
     ]
     return Work(name, {"n": records.n, "p": records.p, "classes": C, "mu": mu, "draws": draws}, rivals)
 

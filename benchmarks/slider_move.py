@@ -37,7 +37,7 @@ from dpcore.core.losses import get_loss
 from dpcore.core.privacy import NoiseLaw
 from dpcore.experiments import metrics
 from dpcore.mechanisms.noise.spherical import NOISES
-from dpcore.solvers import BallMinimum, minimise, minimise_in_ball
+from dpcore.solvers import Minimum, minimise, minimise_in_ball
 from dpcore.solvers.erm.perturbed import DISPLAY_ACCURACY, perturbed_minimisers
 
 LOSS, DELTA, RADIUS = get_loss("logistic"), 1e-6, 10.0
@@ -68,7 +68,7 @@ class Task:
     objective: dict[str, Array]
     output: dict[str, Array]
     directions: dict[str, Array]
-    reference: BallMinimum
+    reference: Minimum
 
     @property
     def lams(self) -> Array:

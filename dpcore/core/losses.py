@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from .arrays import Array
 from .records import Data
 from .specification import Spec
@@ -97,10 +98,6 @@ class Loss:
             return 1.0 / (1.0 + np.exp(-reach))
         return np.full_like(reach, self.slope)
 
-    def smoothness(self, spec: Spec) -> float:
-        """c: a bound on d2l/dz2 in the same sense."""
-        return self.curvature_bound
-
     def largest_gradient(self, spec: Spec) -> float:
         """A bound on ||d l / d theta||_2 for one record of the domain and theta anywhere in the ball of `spec.radius`.
 
@@ -145,16 +142,14 @@ class Loss:
 
     def value(self, z: Array, y: Array) -> Array:
         """l(z_i; y_i), shape [n]."""
-        return self._apply("VALUE", z, y)
+        return self._apply(kernels.VALUE, z, y)
 
     def derivative(self, z: Array, y: Array) -> Array:
         """dl/dz at (z_i; y_i), shape [n]."""
-        return self._apply("DERIVATIVE", z, y)
+        return self._apply(kernels.DERIVATIVE, z, y)
 
     def sweep(self, X: Array, theta: Array, y: Array) -> tuple[Array, Array, Array]:
         """z = X theta, dl/dz there and sum_i dl/dz_i x_i, in one pass over a table that is larger than the caches."""
-        from .. import kernels
-
         (z, slopes), pulled = np.empty((2, len(y))), np.empty_like(theta)
         rows = max(_SWEPT // X.shape[1], 16)
         kernels.sweep(kernels.DERIVATIVE[self.key], X, theta, y, self.shape, rows, z, slopes, pulled)
@@ -162,8 +157,6 @@ class Loss:
 
     def along(self, z: Array, change: Array, share: float, y: Array, before: Array) -> tuple[Array, Array, float]:
         """z + share change and dl/dz there, [n] each, and the product of change with how far dl/dz is from before."""
-        from .. import kernels
-
         end, slopes = np.empty((2, len(z)))
         derivative = kernels.DERIVATIVE[self.key]
         turn = kernels.apply_along(derivative, z, change, share, y, self.shape, before, end, slopes)
@@ -171,20 +164,16 @@ class Loss:
 
     def curvature(self, z: Array, y: Array) -> Array:
         """d2l/dz2 at (z_i; y_i), shape [n]."""
-        return self._apply("CURVATURE", z, y)
+        return self._apply(kernels.CURVATURE, z, y)
 
     def gaussian_mean(self, z: Array, y: Array, sd: Array) -> Array:
         """E l(z_i + sd_i g; y_i) for g ~ N(0, 1), shape [n]; absolute error below 1e-8."""
-        from .. import kernels
-
         out = np.empty_like(z)
         kernels.gaussian_mean(kernels.GAUSSIAN_MEAN[self.key], z, y, sd, self.shape, out)
         return out
 
     def row_means(self, z: Array, noise: Array, scale: float, y: Array) -> Array:
         """mean_i l(z_i + scale * noise_ri; y_i) for every row r of noise [r, n]; shape [r]."""
-        from .. import kernels
-
         out = np.empty(noise.shape[0])
         kernels.row_means(kernels.VALUE[self.key], z, noise, scale, y, self.shape, out)
         return out
@@ -223,17 +212,13 @@ class Loss:
 
     def _derivatives(self, data: Data, z: Array) -> Array:
         """l'(z_ki; y_i), shape [k, n]."""
-        from .. import kernels
-
         out = np.empty_like(z)
         kernels.apply_to_rows(kernels.DERIVATIVE[self.key], z, np.arange(len(z)), data.y, self.shape, out)
         return out
 
-    def _apply(self, table: str, z: Array, y: Array) -> Array:
-        from .. import kernels
-
+    def _apply(self, table: Mapping[str, Any], z: Array, y: Array) -> Array:
         out = np.empty_like(z)
-        kernels.apply(getattr(kernels, table)[self.key], z, y, self.shape, out)
+        kernels.apply(table[self.key], z, y, self.shape, out)
         return out
 
 
@@ -261,52 +246,25 @@ def _near_differences(data: Data, thetas: Array, near: Array) -> Iterator[tuple[
             yield int(k), rows, differences
 
 
-_HALF_WIDTH = 0.5
+_H = 0.5  # h of the kernels, in the margin or the residual
 _SWEPT = 1 << 15  # entries that stay in a near cache
 SMOOTHING = 0.1  # within this of the distance, a smooth median's loss is nearly quadratic
 
 LOSSES = {
     loss.key: loss
     for loss in (
-        Loss("logistic", "logistic loss", slope=1.0, curvature_bound=0.25, task="classification"),
-        Loss(
-            "huber_hinge",
-            "Huberised hinge loss",
-            slope=1.0,
-            curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
-            task="classification",
-            shape=_HALF_WIDTH,
-        ),
-        Loss("hinge", "hinge loss", slope=1.0, curvature_bound=math.inf, task="classification"),
-        Loss("squared", "squared loss", slope=math.inf, curvature_bound=2.0, task="regression"),
-        Loss(
-            "huber",
-            "Huber loss",
-            slope=1.0,
-            curvature_bound=1.0 / _HALF_WIDTH,
-            task="regression",
-            shape=_HALF_WIDTH,
-        ),
-        Loss("absolute", "absolute loss", slope=1.0, curvature_bound=math.inf, task="regression"),
-        Loss(
-            "multiclass_hinge",
-            "Huberised hinge over classes",
-            slope=1.0,
-            curvature_bound=1.0 / (2.0 * _HALF_WIDTH),
-            task="classes",
-            shape=_HALF_WIDTH,
-        ),
-        Loss("linear", "linear cost", slope=1.0, curvature_bound=0.0, task="cost"),
-        Loss("geometric_median", "geometric median", slope=1.0, curvature_bound=math.inf, task="location"),
-        Loss(
-            "smooth_median",
-            "smoothed geometric median",
-            slope=1.0,
-            curvature_bound=1.0 / SMOOTHING,
-            task="location",
-            shape=SMOOTHING,
-        ),
-        Loss("mean", "mean", slope=math.inf, curvature_bound=2.0, task="location"),
+        # key, label, slope, curvature_bound, task, shape
+        Loss("logistic", "logistic loss", 1.0, 0.25, "classification"),
+        Loss("huber_hinge", "Huberised hinge loss", 1.0, 1.0 / (2.0 * _H), "classification", _H),
+        Loss("hinge", "hinge loss", 1.0, math.inf, "classification"),
+        Loss("squared", "squared loss", math.inf, 2.0, "regression"),
+        Loss("huber", "Huber loss", 1.0, 1.0 / _H, "regression", _H),
+        Loss("absolute", "absolute loss", 1.0, math.inf, "regression"),
+        Loss("multiclass_hinge", "Huberised hinge over classes", 1.0, 1.0 / (2.0 * _H), "classes", _H),
+        Loss("linear", "linear cost", 1.0, 0.0, "cost"),
+        Loss("geometric_median", "geometric median", 1.0, math.inf, "location"),
+        Loss("smooth_median", "smoothed geometric median", 1.0, 1.0 / SMOOTHING, "location", SMOOTHING),
+        Loss("mean", "mean", math.inf, 2.0, "location"),
     )
 }
 

@@ -20,12 +20,10 @@ class PowerLaw:
 
     slope: None where the points show no power law; reason then says why, and is empty otherwise. r_squared: share of
     the variance of log y that the line explains, which says nothing about a level curve; nan where nothing was fitted.
-    decades: log10 of the range of x.
     """
 
     slope: float | None
     r_squared: float
-    decades: float
     reason: str = ""
 
 
@@ -47,16 +45,16 @@ def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw:
         raise ValueError(f"x must be finite and > 0, got {x[~(np.isfinite(x) & (x > 0))][0]:g}")
     decades = float(np.log10(x.max() / x.min())) if len(x) else 0.0
     if len(x) < LEAST_POINTS:
-        return PowerLaw(None, np.nan, decades, f"only {len(x)} points")
+        return PowerLaw(None, np.nan, f"only {len(x)} points")
     if decades < LEAST_DECADES:
-        return PowerLaw(None, np.nan, decades, f"only {decades:.1f} decades")
+        return PowerLaw(None, np.nan, f"only {decades:.1f} decades")
     if not (np.isfinite(y) & (y > 0)).all():
-        return PowerLaw(None, np.nan, decades, "not positive everywhere")
+        return PowerLaw(None, np.nan, "not positive everywhere")
     u, v = np.log10(x) - np.log10(x).mean(), np.log10(y) - np.log10(y).mean()
     slope = float(u @ v / (u @ u))
     residual, total = float(np.sum((v - slope * u) ** 2)), float(v @ v)
     r_squared = 1.0 - residual / total if total > 0 else 1.0
     straight = r_squared >= LEAST_R_SQUARED or residual <= len(x) * _STRAIGHT_DECADES**2
     if not straight:
-        return PowerLaw(None, r_squared, decades, f"no straight line (R² = {r_squared:.2f})")
-    return PowerLaw(round(slope, 12) + 0.0, r_squared, decades)
+        return PowerLaw(None, r_squared, f"no straight line (R² = {r_squared:.2f})")
+    return PowerLaw(round(slope, 12) + 0.0, r_squared)

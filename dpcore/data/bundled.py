@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import functools
 import math
+from importlib.metadata import distribution
+from pathlib import Path
 
 import numpy as np
 
 from ..core.arrays import Array
 from ..core.scaling import scale
-from .sklearn_files import packaged
 from .sources import Split, declared, draw_split
 
 _PROGRESSION = np.array(0.0), np.array(350.0)  # of diabetes
@@ -51,3 +52,21 @@ def _raw(key: str) -> tuple[Array, Array]:
         "iris": target == 2,  # virginica
     }
     return raw, positives[key]
+
+
+def packaged(key: str) -> tuple[Array, Array]:
+    """What `sklearn.datasets.load_KEY(return_X_y=True, scaled=False)` returns: features [n, d] and targets [n].
+
+    scikit-learn is not imported for it, which takes longer than all else a page needs.
+
+    >>> X, y = packaged("iris")
+    >>> X.shape, set(y.tolist()) == {0.0, 1.0, 2.0}
+    ((150, 4), True)
+    """
+    folder = Path(str(distribution("scikit-learn").locate_file("sklearn/datasets/data")))
+    if key == "diabetes":
+        return np.loadtxt(folder / "diabetes_data_raw.csv.gz"), np.loadtxt(folder / "diabetes_target.csv.gz")
+    # The first line holds sizes and names, but for digits, which have none.
+    (file,) = folder.glob(f"{key}*")
+    table = np.loadtxt(file, delimiter=",", skiprows=int(key != "digits"))
+    return table[:, :-1], table[:, -1]

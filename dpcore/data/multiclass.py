@@ -20,8 +20,8 @@ from ..core.records import Data
 from ..core.scaling import clip_rows
 from ..core.specification import Domain
 from ..core.validation import integer, one_of
+from .bundled import packaged
 from .gaussian_classes import Mixture, crossing_ellipses, draw_within
-from .sklearn_files import packaged
 from .sources import SOURCES, declared, feature_names
 from .synthetic import TEST_RECORDS
 

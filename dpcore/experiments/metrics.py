@@ -13,6 +13,7 @@ import functools
 import numpy as np
 from scipy.special import ndtr
 
+from .. import kernels
 from ..core.arrays import Array
 from ..core.losses import Loss, get_loss
 from ..core.records import Data
@@ -120,8 +121,6 @@ def additive_curves(
 
 
 def _accuracy_curve(data: Data, reference: Minimum, releases: Additive) -> MetricCurve:
-    from .. import kernels
-
     margins, noise = data.margins(releases.centres), data.margins(releases.directions)
     draws = np.empty((len(releases.scales), len(releases.directions)))
     for k, scale in enumerate(releases.scales):

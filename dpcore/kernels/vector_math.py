@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numba
 import numpy as np
+from numba.extending import overload
 
 CONTRACT = {"contract"}
 
@@ -142,3 +143,19 @@ def single_log(x):
     s = s * f + _L0
     square, exponent = f * f, single(k)
     return exponent * _SINGLE_LN2_HIGH + (f + (square * f * s + (exponent * _SINGLE_LN2_LOW - _HALF * square)))
+
+
+def _in_either(double_form, single_form):
+    """The function that is the one form of a float64 and the other of a float32."""
+
+    def either(x):
+        return single_form(x) if isinstance(x, np.float32) else double_form(x)
+
+    @overload(either, jit_options={"fastmath": CONTRACT, "error_model": "numpy"})
+    def compiled(x):
+        return (lambda x: single_form(x)) if x == numba.float32 else (lambda x: double_form(x))
+
+    return either
+
+
+any_exp, any_log1p_unit = _in_either(exp, single_exp), _in_either(log1p_unit, single_log1p_unit)

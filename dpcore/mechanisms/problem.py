@@ -11,7 +11,7 @@ from ..core.cache import SharedCache
 from ..core.losses import LOSSES, get_loss
 from ..core.privacy import Budget
 from ..core.records import Data
-from ..core.sets import SetName, get_set
+from ..core.sets import SetName
 from ..core.specification import Spec
 from ..core.validation import integer, positive, shown
 from ..solvers.frank_wolfe import vertices
@@ -95,7 +95,7 @@ class Problem:
         if where == "simplex":
             return solvers.minimise_on_simplex(loss, data, radius)
         if where == "l1_ball":
-            return solvers.minimise_on_set(vertices.risk_of(loss, data), get_set(where), radius)
+            return solvers.minimise_on_l1_ball(vertices.risk_of(loss, data), radius)
         return solvers.minimise_in_ball(loss, data, radius)
 
     def _models(self) -> tuple[SetName, float]:

@@ -5,22 +5,18 @@
 separable data no unregularised minimiser exists and a small gradient certifies nothing, so the reference risk is taken
 over a ball and certified by a gap, which bounds F(theta) - F* from any feasible point (`erm.in_ball`, and
 `erm.location` for losses of a point). Over the simplex, `minimise_entropic` certifies the logarithm of every weight and
-`minimise_on_simplex` is the charts' reference (`simplex.entropic`). Over any other convex set `minimise_on_set` is
-(`convex_set`).
+`minimise_on_simplex` is the charts' reference (`simplex.entropic`). Over the L1 ball `minimise_on_l1_ball`
+is (`l1_ball`).
 """
 
 from __future__ import annotations
 
-from .convex_set import SetMinimum as SetMinimum
-from .convex_set import minimise_on_set as minimise_on_set
-from .erm.many_linear_terms import minimise_many as minimise_many
-from .erm.minimise import BallMinimum as BallMinimum
 from .erm.minimise import minimise as minimise
 from .erm.minimise import minimise_in_ball as minimise_in_ball
+from .erm.minimise import minimise_many as minimise_many
 from .erm.minimise import tolerance as tolerance
+from .erm.objective import Minimum as Minimum
 from .erm.perturbed import perturbed_minimisers as perturbed_minimisers
-from .simplex.entropic import SimplexMinimum as SimplexMinimum
+from .l1_ball import minimise_on_l1_ball as minimise_on_l1_ball
 from .simplex.entropic import minimise_entropic as minimise_entropic
 from .simplex.entropic import minimise_on_simplex as minimise_on_simplex
-
-Minimum = BallMinimum | SimplexMinimum | SetMinimum  # what charts measure excess risk from

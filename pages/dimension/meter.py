@@ -87,7 +87,7 @@ def slope_meter(rows: list[Row], *, muted: str, rule: str) -> str:
 def exponent(law: PowerLaw | None) -> str:
     """A slope with two decimals; a dash where it is silent; nothing where nothing was claimed.
 
-    >>> exponent(PowerLaw(0.5, 1.0, 5.0)), exponent(None)
+    >>> exponent(PowerLaw(0.5, 1.0)), exponent(None)
     ('0.50', '')
     """
     if law is None:

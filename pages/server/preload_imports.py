@@ -9,8 +9,8 @@ from importlib import import_module
 from dpcore.core.blas import one_blas_thread
 
 _MODULES = (
-    *("streamlit.emojis", "pandas", "dpcore.kernels", "dpcore.experiments.experiment", "dpcore.figures.overview"),
-    *("pages.lectures.lecture", "pages.overview.words", "pages.ui.sidebar"),
+    *("streamlit.emojis", "pandas", "dpcore.kernels.compiled", "dpcore.experiments.experiment"),
+    *("dpcore.figures.overview", "pages.lectures.lecture", "pages.overview.words", "pages.ui.sidebar"),
 )
 _thread: threading.Thread | None = None
 

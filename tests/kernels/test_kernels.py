@@ -221,7 +221,7 @@ loaded = sum(sum(f.stats.cache_hits.values()) for f in functions)
 losses = [f for table in tables for f in table.values()]
 if later := os.environ.get("LATER_CACHE_HOME"):
     os.environ["XDG_CACHE_HOME"] = later
-print(json.dumps({"folder": str(kernels.CACHE_FOLDER), "later": str(kernels.keeping.choose_cache_folder()),
+print(json.dumps({"folder": str(kernels.CACHE_FOLDER), "later": str(kernels.disk_cache.choose_cache_folder()),
                   "compiled": compiled, "loaded": loaded,
                   "losses": len(losses), "losses_loaded": sum(f.function.cache_hits for f in losses)}))
 """
@@ -293,7 +293,8 @@ assert "squared" in kernels.CURVATURE and not kernels.CURVATURE._loaded
 pieces = warm.warm_up()
 while next(pieces) != "losses":
     pass
-tables = [table for table in vars(kernels).values() if isinstance(table, kernels.Entries)]
+from dpcore.kernels import compiled
+tables = [table for table in vars(compiled).values() if isinstance(table, compiled.Entries)]
 assert len(tables) == 7 and all(set(table._loaded) == set(table) for table in tables)
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

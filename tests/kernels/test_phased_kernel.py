@@ -9,7 +9,7 @@ from scipy import sparse
 from dpcore import Data
 from dpcore.core.losses import get_loss
 from dpcore.core.sets import length, norm_ball
-from dpcore.kernels.lq_projection import project_row
+from dpcore.kernels.sgd_one_pass import project_row
 from dpcore.solvers.descent.phased_sgd import Descender, Phase, descend_in_phases
 
 ORDERS = (2.0, 2.001, 2.5, 3.0, 4.0, 7.3, 50.0, 1000.0, math.inf)

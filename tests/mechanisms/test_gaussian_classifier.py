@@ -14,9 +14,10 @@ from dpcore import Budget, Data, NotApplicable, Unconverged
 from dpcore.accounting.gaussian import hockey_stick
 from dpcore.accounting.objective import class_vertices, objective_delta
 from dpcore.mechanisms import api
-from dpcore.mechanisms.multiclass import gaussian_classifier, models
+from dpcore.mechanisms.multiclass import models
 from dpcore.mechanisms.noise.rounding import grid_of
 from dpcore.mechanisms.noise.spherical import NOISES
+from dpcore.solvers.multiclass import solver
 from dpcore.solvers.multiclass.objective import classify, features, svec
 from tests.classifiers import KEY, Rows, class_data, plain_gradients, plan_of
 
@@ -279,10 +280,7 @@ def test_an_unconverged_minimiser_is_not_released(monkeypatch):
     prepared = plan.mechanism.prepare(plan, data)
     with pytest.raises(Unconverged, match="nothing was released"):
         plan.mechanism.release(plan, dc.replace(prepared, distance=1.01 * plan.tol), np.random.default_rng(0))
-    honest = gaussian_classifier.minimise_ellipsoids
-    monkeypatch.setattr(
-        gaussian_classifier, "minimise_ellipsoids", lambda *args, **kw: honest(*args, max_steps=1, **kw)
-    )
+    monkeypatch.setattr(solver, "_MAX_STEPS", 1)
     with pytest.raises(Unconverged, match="the solver reached"):
         plan.mechanism.release(plan, prepared, np.random.default_rng(0))
 

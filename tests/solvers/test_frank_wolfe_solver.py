@@ -245,7 +245,7 @@ def test_single_precision_is_what_was_asked_for(loss):
     for single in (True, False):
         form = fw.risk_of(get_loss(loss), records(loss), choices=3, single=single)
         state = form.state(1, np.zeros(R))
-        kept = state.columns.table if loss == "squared" else state.margins
+        kept = state.table if loss == "squared" else state.margins
         assert form.single == single and kept.dtype == (np.float32 if single else np.float64)
 
 

@@ -13,6 +13,8 @@ from dpcore.solvers.frank_wolfe import sparse
 from dpcore.solvers.frank_wolfe import vertices as fw
 from dpcore.solvers.frank_wolfe.sparse import Table, descend_sparse
 
+from .looks import looks
+
 SIZE, TIMES, RUNS = 2.0, 200_000, 4_000
 FALSE_ALARM = 1e-5  # of each chi-square test here, for seeds not seen; the seeds are fixed
 
@@ -65,7 +67,8 @@ def vertices(key, data, noise, signed, T, lazy=True):
     """Numbers below 2 p of what RUNS independent runs choose, [RUNS, T - 1]."""
     runs, rngs = [fw.Run(T, noise, k) for k in range(RUNS)], [np.random.default_rng([2, k]) for k in range(RUNS)]
     local = (1.0, 1.0) if signed else None
-    chosen = descend_sparse(get_loss(key), data, runs, rngs, size=SIZE, signed=signed, local=local, lazy=lazy)
+    with looks(lazy):
+        chosen = descend_sparse(get_loss(key), data, runs, rngs, size=SIZE, signed=signed, local=local)
     return chosen.columns + data.p * (chosen.signs < 0)
 
 

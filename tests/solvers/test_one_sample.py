@@ -16,7 +16,7 @@ from dpcore.mechanisms.frank_wolfe.one_pass import PolyhedralFrankWolfe
 from dpcore.solvers.frank_wolfe import tree as gradient_tree
 from dpcore.solvers.frank_wolfe.one_pass import Followed, Walk, recursive_walk, tree_walk
 from dpcore.solvers.frank_wolfe.tree import Tree
-from dpcore.solvers.frank_wolfe.vertex_selection import Best, Exponential
+from dpcore.solvers.frank_wolfe.vertices import Best, Exponential
 
 SHAPES = (L1Ball(), Simplex(), Polytope(((2.0, 1.0, 0.0), (1.0, 2.0, 0.5), (2.5, 2.0, 1.0), (1.0, 1.0, -1.0))))
 LOGISTIC = get_loss("logistic")

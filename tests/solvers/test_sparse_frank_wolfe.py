@@ -15,6 +15,8 @@ from dpcore.solvers.frank_wolfe import sparse
 from dpcore.solvers.frank_wolfe import vertices as fw
 from dpcore.solvers.frank_wolfe.sparse import Table, descend_sparse
 
+from .looks import looks
+
 SIZE = 3.0
 LOSSES = ["squared", "logistic", "huber_hinge", "huber"]
 # n, r, p and the share of entries: more columns than records, fewer, and tables of which few rows are ever touched.
@@ -51,9 +53,8 @@ def dense_run(loss, data, run, signed, seed=1):
 
 def sparse_run(loss, data, run, signed, seed=1, lazy=False):
     local = (1.0, 1.0) if signed else None
-    return descend_sparse(
-        loss, data, [run], [np.random.default_rng(seed)], size=SIZE, signed=signed, local=local, lazy=lazy
-    )
+    with looks(lazy):
+        return descend_sparse(loss, data, [run], [np.random.default_rng(seed)], size=SIZE, signed=signed, local=local)
 
 
 def model(chosen, data, run, signed):
@@ -118,7 +119,8 @@ def test_predictions_and_gradients_do_not_drift_in_two_thousand_steps(key, signe
     X[::25, :3] = data.y[::25, None] * [1.0, 0.9, 0.8]
     noise = (0.1 if key == "squared" else 0.01) if lazy else 0.002
     data, run = Data(csr_array(X), data.y, data.p), fw.Run(2_000, noise)
-    table = Table(loss, data, run.noise, SIZE, signed=signed, local=(1.0, 1.0) if signed else None, lazy=lazy)
+    with looks(lazy):
+        table = Table(loss, data, run.noise, SIZE, signed=signed, local=(1.0, 1.0) if signed else None)
     assert table.lazy == lazy and len(table.heavy) > 0
     columns, signs = np.full((1, 1_999), -1), np.zeros((1, 1_999))
     predictions, gradient = table.descend(run, np.random.default_rng(2), columns[0], signs[0])

@@ -15,9 +15,9 @@ from dpcore.__main__ import main
 from dpcore.audit.objective_worst_pair import FAR, HuberPair, pair_plan, worst_for_gamma, worst_for_gaussian
 from dpcore.mechanisms.noise import generalized_gaussian
 from dpcore.solvers.multiclass.objective import MulticlassObjective, svec
-from dpcore.solvers.multiclass.solver import minimise_ellipsoids
 from dpcore.studies.papers import exhibits, pathak_raj, pathak_raj_leak
 from dpcore.studies.papers.exhibits import EXHIBITS, Finding, pure_bounds, rounded_down, run_exhibit
+from tests.ellipsoids import over_the_cone
 from tests.harness import ROOT
 
 KEYS = tuple(EXHIBITS)
@@ -201,9 +201,7 @@ def test_a_classifier_with_noise_for_each_class_is_not_flagged():
     noise = 0.5 * pathak_raj.published_noise(1, 1.0, 1_000, np.random.default_rng(7)).reshape(500, 2, 2, 2)
     right = guesses = 0
     for (mine, theirs), drawn in zip((pair, pair[::-1]), (noise[:250], noise[250:]), strict=True):
-        weights = minimise_ellipsoids(
-            MulticlassObjective(mine, mu=0.5, tau=0.5, noise=svec(drawn), cone=True), tol=1e-10
-        ).weights
+        weights = over_the_cone(MulticlassObjective(mine, mu=0.5, tau=0.5, noise=svec(drawn)))
         own, other = pathak_raj_leak.residuals(mine, weights), pathak_raj_leak.residuals(theirs, weights)
         told = ~np.isnan(own)
         guesses, right = guesses + int(told.sum()), right + int((own < other)[told].sum())

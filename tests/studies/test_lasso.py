@@ -16,7 +16,7 @@ from dpcore.core.rng import generator
 from dpcore.core.sets import L1Ball
 from dpcore.mechanisms.frank_wolfe.polytope import FrankWolfePolytope
 from dpcore.mechanisms.frank_wolfe.step_count import terrain
-from dpcore.solvers import minimise_on_set
+from dpcore.solvers import minimise_on_l1_ball
 from dpcore.solvers.frank_wolfe import vertices as fw
 from dpcore.studies.sparsity.l1 import curves
 from dpcore.studies.sparsity.l1 import data as problem
@@ -42,7 +42,7 @@ def test_moments_are_those_of_the_records_that_load_gives(p, stored):
         assert here.spec == Spec("squared", n, p, 0.0, Domain(math.inf, 1.0, 1.1), 0.7, set="l1_ball")
         assert here.nothing == pytest.approx(np.mean(records.y**2), rel=1e-12)
         # F* by duality: no point of the ball is better than a point whose Frank-Wolfe gap is 0.
-        found = minimise_on_set(fw.Records(get_loss("squared"), records), L1Ball(), 0.7)
+        found = minimise_on_l1_ball(fw.Records(get_loss("squared"), records), 0.7)
         gradient = 2.0 * (records.X @ found.theta - records.y) @ records.X / n
         gap = gradient @ found.theta + 0.7 * np.abs(gradient).max()
         assert abs(found.theta).sum() <= 0.7 * (1 + 1e-12) and gap <= 1e-8
@@ -138,7 +138,7 @@ def test_hard_records_have_the_moments_and_the_minimum_that_are_said(n, columns,
     thetas = np.random.default_rng(n).standard_normal((4, columns))
     risk = problem.SpreadRisk(np.full(4, spread.agreeing / n), columns)
     assert risk.values(thetas) == pytest.approx(squared_error(records, thetas), rel=1e-12)
-    found = minimise_on_set(fw.Records(get_loss("squared"), records), L1Ball(), radius)
+    found = minimise_on_l1_ball(fw.Records(get_loss("squared"), records), radius)
     assert spread.best(radius) == pytest.approx(squared_error(records, found.theta), abs=2e-9)
 
 

@@ -25,7 +25,7 @@ from ...core.specification import Domain, Spec
 from ...core.validation import integer
 from ...solvers.frank_wolfe.one_pass import Followed, Walk, Walked, recursive_walk, tree_walk
 from ...solvers.frank_wolfe.tree import Tree, tree_of
-from ...solvers.frank_wolfe.vertex_selection import Best, Choice, Exponential, NoisyBest
+from ...solvers.frank_wolfe.vertices import Best, Choice, Exponential, NoisyBest
 from ...theory import frank_wolfe as theory
 from ..base import Drawn, Prepared, ReadingMechanism, check_certificate, knob, records_of
 from ..plan import Plan
@@ -85,7 +85,7 @@ class PolyhedralFrankWolfe(ReadingMechanism):
     Source: Bassily, Guzman and Nandi 2021, Algorithm 2 and Theorem 6.3; trees of choices as in Asi, Feldman, Koren and
         Talwar 2021 (constants derived in docs/formulas.md, explicit).
     Randomness: two uniforms a choice, or a Laplace draw a vertex and choice
-    (`dpcore.solvers.frank_wolfe.vertex_selection`).
+    (`dpcore.solvers.frank_wolfe.vertices`).
     Guarantee: (epsilon, delta)-differential privacy, delta > 0, for replacing one record, also if every vertex that was
         chosen is published, in whatever order the records come and whatever the other records are.
     Not protected: n, p, T, the set, the batches, the budget and the bounds R, L, y_max and radius are public; running

@@ -15,6 +15,7 @@ from scipy.special import (  # scipy.stats asks these too, after .4 s of imports
     gammaln,
 )
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.privacy import NoiseLaw
 from ...core.rng import Generators
@@ -130,8 +131,6 @@ def scaled_normals(size: int, scale: float, rng: np.random.Generator) -> Array:
     # Few draws take less time than the call of a compiled function; kinds of generators of its own it does not know.
     if size < _COMPILED_FROM or type(rng) is not np.random.Generator:
         return scale * rng.standard_normal(size)
-    from ... import kernels
-
     draws = np.empty(size)
     kernels.fill_normals(draws, float(scale), rng)
     return draws

@@ -51,7 +51,7 @@ class OutputPerturbation(AdditiveMechanism):
     def rates(self, spec: Spec, budget: Budget) -> tuple[Bound, ...]:
         """Orders of growth as published, shape only."""
         loss, R, B = get_loss(spec.loss), spec.domain.R, spec.theta_norm
-        L, c = loss.lipschitz(spec), loss.smoothness(spec)
+        L, c = loss.lipschitz(spec), loss.curvature_bound
         return erm.earlier_output_rate(self.noise, L, c, R, spec.n, spec.p, B, budget)
 
     def calibrate(self, spec: Spec, budget: Budget) -> Plan:
@@ -82,7 +82,7 @@ class OutputPerturbation(AdditiveMechanism):
         """Over theta_hat, over the best model in the ball, on fresh records, in one run; and published orders."""
         spec = plan.spec
         loss, lam, n, R = get_loss(spec.loss), float(spec.lam), spec.n, spec.domain.R
-        L, c = loss.lipschitz(spec), loss.smoothness(spec)
+        L, c = loss.lipschitz(spec), loss.curvature_bound
         B = comparator_norm(spec)
         mean, square = self.law.reach(spec.p)
         noise = erm.noise_excess(loss.slope, c, R, plan.scale * mean, plan.scale**2 * square)

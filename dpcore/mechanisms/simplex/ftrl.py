@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ... import kernels
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import TradeoffCurve, equal_choices_curve
 from ...accounting.zcdp import bounded_range_eta
@@ -178,8 +179,6 @@ def play(data: Data, lam_sum: float, uniforms: Array) -> Played:
     >>> play(data, 1.0, np.array([[0.4, 0.1], [0.6, 0.2]])).arms.tolist()
     [[0.0, 0.0], [1.0, 1.0]]
     """
-    from ... import kernels
-
     r, T = data.active, data.n
     uniforms = np.ascontiguousarray(uniforms, dtype=float).reshape(-1, T)
     arms, expected, scores = np.empty(uniforms.shape), np.empty(T), np.zeros(r)

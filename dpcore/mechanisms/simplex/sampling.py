@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError
 import numpy as np
 from scipy.special import logsumexp
 
+from ... import kernels
 from ...accounting.attack_limits import bounded_range_attack_limit
 from ...accounting.tradeoff import PureCurve, RepeatedChoiceCurve, TradeoffCurve, equal_choices_curve
 from ...core.arrays import Array
@@ -128,7 +129,7 @@ class SimplexSampling(Mechanism):
     def bounds(self, plan: Plan) -> tuple[Bound, ...]:
         """Over the minimiser, over every model on the simplex, on fresh records; and the published orders of growth."""
         spec, loss, lam = plan.spec, get_loss(plan.spec.loss), float(plan.spec.lam)
-        L, c, R = loss.lipschitz(spec), loss.smoothness(spec), spec.domain.R * (spec.reach or 1.0)
+        L, c, R = loss.lipschitz(spec), loss.curvature_bound, spec.domain.R * (spec.reach or 1.0)
         sampling = theory.sampling_excess(L, c, R, plan.steps)
         # The weights minimise J - lam <e, w> with |e_j| <= tol / 2, and lie within tol / 2 of the minimiser in L1.
         bias = theory.entropy_bias(lam, spec.p) + lam * plan.tol
@@ -262,8 +263,6 @@ def sampled_models(weights: PreparedWeights, ms: Sequence[int], rngs: Generators
     >>> models.shape, models.sum(axis=2).tolist(), round(float(models[0, 2, 0]), 3)
     ((1, 3, 2), [[1.0, 1.0, 1.0]], 0.5)
     """
-    from ... import kernels
-
     sizes, r = np.array(ms, dtype=np.int64), len(weights.log_weights)
     law = _law(weights.log_weights, idle=weights.log_idle > -math.inf)
     cumulative = np.cumsum(law)

@@ -86,7 +86,7 @@ def weight_range(spec: Spec) -> WeightRange:
     WeightRange(slope=1.0, bend=2.0, n=100)
     """
     loss, size = get_loss(spec.loss), spec.domain.R * (spec.reach or 1.0)
-    return WeightRange(loss.lipschitz(spec) * size, loss.smoothness(spec) * size**2, spec.n)
+    return WeightRange(loss.lipschitz(spec) * size, loss.curvature_bound * size**2, spec.n)
 
 
 def price(eta: float, times: int, delta: float) -> Budget:
@@ -187,7 +187,7 @@ def resolved_lam(key: str, spec: Spec, budget: Budget, m: int | None) -> float:
         raise NotApplicable(f"{key} has no rule {spec.lam!r} for lam with one column: there is one model")
     if spec.lam == "published":
         return theory.published_sampling_lam(spec.n, spec.p, budget.epsilon)
-    found, c = weight_range(spec), get_loss(spec.loss).smoothness(spec)
+    found, c = weight_range(spec), get_loss(spec.loss).curvature_bound
     L, R = get_loss(spec.loss).lipschitz(spec), spec.domain.R * (spec.reach or 1.0)
     fresh = spec.lam == "population"
     floor = L * R * math.sqrt(2.0 / (spec.n * math.log(spec.p))) if fresh else 0.0

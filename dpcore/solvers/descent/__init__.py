@@ -1,1 +1,1 @@
-"""Gradient descent: noisy, stochastic, phased, and without noise."""
+"""Gradient descent: noisy, stochastic and phased."""

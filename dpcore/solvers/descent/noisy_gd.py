@@ -13,6 +13,7 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -148,8 +149,6 @@ def gradient_descent(
 
 def _gradients(loss: Loss, data: Data, single: bool) -> Callable[[Array], Array]:
     """thetas [k, r'] -> grad F there, [k, r'], r' >= r: columns beyond those that are stored have no gradient."""
-    from ... import kernels
-
     step = max(1, _CACHED_NUMBERS // data.n)
     if not (single and loss.key in kernels.SINGLE_DERIVATIVE):
         return lambda thetas: np.concatenate(

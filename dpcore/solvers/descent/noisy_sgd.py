@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -78,8 +79,6 @@ def noisy_descent(
     >>> run.last.tolist(), run.average.tolist()
     ([0.375], [0.3125])
     """
-    from ... import kernels
-
     stored = data.active if stored is None else stored
     # Without a ball, what happens in idle columns changes no linear prediction.
     idle = data.p - stored if math.isfinite(radius) or not loss.linear else 0
@@ -139,8 +138,6 @@ def coupled_descents(
             averages.append(run.average)
         return np.stack(averages)
 
-    from ... import kernels
-
     X, y, h = np.array(data.X, np.float32, order="C"), np.array(data.y, np.float32), np.float32(loss.shape)
     step, sigma = np.array(step, float), np.array(sigma, float)
     models, r, idle_columns = len(step), data.active, data.p - data.active if math.isfinite(radius) else 0
@@ -170,8 +167,6 @@ def _idle_noise(rng: np.random.Generator, steps: int, columns: int) -> tuple[Arr
 
 def _suits_single(loss: Loss, data: Data, steps: int, step: Array, sigma: Array, radius: float, lam: float) -> bool:
     """Whether coupled runs may be in single precision: a table, a loss that has it, and numbers that fit."""
-    from ... import kernels
-
     if loss.key not in kernels.SINGLE_DERIVATIVE or not isinstance(data.X, np.ndarray):
         return False
     R, y_max = float(data.row_norms.max()), float(np.abs(data.y).max())

@@ -8,6 +8,7 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -40,8 +41,6 @@ class Descender:
 
     def average(self, phase: Phase, starts: Array) -> Array:
         """The mean of the size + 1 iterates of a phase from each of starts [R, p], points of the set; [R, p]."""
-        from ... import kernels
-
         order = order_of_ball(self.shape)
         if order is None or order < 2.0:
             raise ValueError(f"shape must be an l_p ball with p from 2 to inf, got the {self.shape.label}")

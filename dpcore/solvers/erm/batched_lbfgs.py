@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -35,8 +36,6 @@ class Records:
     """The records and the loss in one precision."""
 
     def __init__(self, loss: Loss, data: Data, single: bool) -> None:
-        from ... import kernels
-
         self.loss, self.data, self.single = loss, data, single
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.X = data.X.astype(self.dtype, copy=False)
@@ -54,16 +53,12 @@ class Records:
 
     def forces(self, z: Matrix, rows: Rows) -> Array:
         """(1/n) sum_i l'(z_ki; y_i) x_i, the gradient of F, for the predictions z [:, n] in `rows`; [len(rows), r]."""
-        from ... import kernels
-
         slopes = np.empty((len(rows), self.data.n), self.dtype)
         kernels.apply_to_rows(self.derivative, z, rows, self.y, self.h, slopes)
         return self._pull(slopes)
 
     def moved_forces(self, z: Matrix, rows: Rows, shares: Array, moved: Matrix, moves: Rows) -> Array:
         """`forces` after z[rows] += shares * moved[moves], which happens in place."""
-        from ... import kernels
-
         slopes = np.empty((len(rows), self.data.n), self.dtype)
         shares = shares.astype(self.dtype)
         kernels.move_rows(self.derivative, z, rows, shares, moved, moves, self.y, self.h, slopes)
@@ -74,16 +69,12 @@ class Records:
 
     def risks(self, z: Matrix) -> Array:
         """mean_i l(z_ki; y_i) for z [k, n], shape [k]."""
-        from ... import kernels
-
         out = np.empty(len(z))
         kernels.means_of_rows(self.value, z, self.y, self.h, out)
         return out
 
     def mean_curvatures(self, z: Matrix) -> Matrix:
         """mean_k l''(z_ki; y_i), shape [n]."""
-        from ... import kernels
-
         out = np.empty_like(self.y)
         kernels.mean_of_rows(self.curvature, z, self.y, self.h, out)
         return out

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.roots import find_root
@@ -215,8 +216,6 @@ class Secants:
 
     def add(self, before: Iterate, after: Iterate) -> None:
         """Remember a step, if the gradient has turned along it."""
-        from ... import kernels
-
         k = (self.last + 1) % MEMORY
         cosine, ratio = kernels.keep_secant(
             before.theta, after.theta, before.gradient, after.gradient, self.moves[k], self.changes[k]
@@ -227,8 +226,6 @@ class Secants:
 
     def inverse_times(self, q: Array, inverse: Inverse) -> Array:
         """H^{-1} q for q [r], which is overwritten; inverse: what stands for H^{-1} without the secants."""
-        from ... import kernels
-
         kernels.fold_secants(self.moves, self.changes, self.cosines, self.last, self.count, self.shares, q)
         q = inverse(q)
         kernels.unfold_secants(

@@ -1,4 +1,4 @@
-"""The smallest regularised risk, and the smallest risk over a ball, by the solver that the loss asks for."""
+"""The smallest regularised risk, also under many linear terms, and the smallest risk over a ball, certified."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import dataclasses as dc
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.cancel import never
 from ...core.losses import Loss
 from ...core.records import Data
 from ...core.validation import positive
+from .batched_lbfgs import Preconditioner, Records, descend, lengths
 from .in_ball import kinked_in_ball, smooth_in_ball, smooth_on_sphere
 from .location import location_in_ball
 from .nonsmooth import minimise_kinked, minimise_kinked_near
-from .objective import beside_filled, no_room
+from .objective import Minimum, beside_filled, no_room
 from .smooth import minimise_smooth
 
 _SMOOTH_SHARE, _KINKED_SHARE = 1e-8, 1e-3
 _GRADIENT_FLOOR, _GAP_FLOOR = 1e-12, 1e-13
+_MAX_ENTRIES = 1_000_000
 
 
 @dc.dataclass(frozen=True)
@@ -30,19 +33,6 @@ class Minimiser:
     theta: Array
     distance: float
     steps: int
-
-
-@dc.dataclass(frozen=True)
-class BallMinimum:
-    """The smallest unregularised risk over an L2 ball with its certificate.
-
-    theta: [r], in the ball. risk: F(theta). gap: F(theta) - min F <= gap. radius: of the ball.
-    """
-
-    theta: Array
-    risk: float
-    gap: float
-    radius: float
 
 
 def tolerance(loss: Loss, LR: float, n: int, lam: float) -> float:
@@ -116,7 +106,35 @@ def _minimise_filled(
     return Minimiser(point.theta, (2.0 * point.residual / lam) ** 0.5, point.steps)
 
 
-def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> BallMinimum:
+def minimise_many(loss: Loss, data: Data, lam: float, linear: Array, *, tol: float, start: Array) -> Array:
+    """theta_i within tol of the minimiser of J(theta) + <linear_i, theta>, for linear [k, r]; shape [k, r].
+
+    For smooth losses, in double precision. The certificate ||gradient|| <= lam tol is computed at the very theta that
+    is returned. start: [r], for all of them. Raises Unconverged.
+    """
+    columns, filled = data.filled
+    thetas, rounding = beside_filled(data, lam, linear)
+    if rounding >= tol:
+        raise no_room(rounding, tol)
+    thetas[:, columns] = _minimise_many_filled(loss, filled, lam, linear[:, columns], tol - rounding, start[columns])
+    return thetas
+
+
+def _minimise_many_filled(loss: Loss, data: Data, lam: float, linear: Array, tol: float, start: Array) -> Array:
+    thetas = np.tile(start, (len(linear), 1))
+    records = Records(loss, data, single=False)
+    step = max(1, _MAX_ENTRIES // data.n)
+    for first in range(0, len(thetas), step):
+        theta, tilt = thetas[first : first + step], linear[first : first + step]
+        z = records.predictions(theta)
+        descend(records, theta, z, lam, tilt, lambda g: np.full(len(g), 0.5 * tol * lam), Preconditioner(), never)
+        forces = records.forces(records.predictions(theta), np.arange(len(theta)))
+        for row in np.flatnonzero(~(lengths(forces + lam * theta + tilt) <= tol * lam)):
+            theta[row] = minimise_smooth(loss, data, lam, tol * lam, theta[row], tilt[row]).theta
+    return thetas
+
+
+def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9) -> Minimum:
     """Minimise F(theta) = (1/n) sum_i l(z_i; y_i) over ||theta||_2 <= radius.
 
     z_i: the prediction <x_i, theta> or, for location losses, the distance ||theta - x_i||. tol: certified gap, in units
@@ -138,4 +156,4 @@ def minimise_in_ball(loss: Loss, data: Data, radius: float, *, tol: float = 1e-9
     else:
         point = kinked_in_ball(loss, data, 0.0, radius, tol)
     risk = float(loss.value(loss.predictions(data, point.theta[None])[0], data.y).mean())
-    return BallMinimum(point.theta, risk, point.residual, radius)
+    return Minimum(point.theta, risk, point.residual, radius)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.privacy import Unconverged
@@ -126,8 +127,6 @@ def _coordinate_ascent(kinks: Kinks, data: Data, lam: float, goal: float, point:
 
     Source: Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM, Algorithm 1.
     """
-    from ... import kernels
-
     X: Any = data.X
     rows = kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data
     theta, alpha, gap, steps = point.theta.copy(), point.alpha.copy(), point.residual, point.steps

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from ... import kernels
 from ...core.arrays import Array, column_sums
 from ...core.losses import Loss
 from ...core.privacy import Unconverged
@@ -44,6 +45,20 @@ class Point:
     residual: float
     steps: int
     alpha: Array = dc.field(default_factory=lambda: np.empty(0))
+
+
+@dc.dataclass(frozen=True)
+class Minimum:
+    """The smallest unregularised risk over a set with its certificate: what charts measure excess risk from.
+
+    theta: [r], in the set; on the simplex idle columns take what is left of its sum. risk: F(theta). gap: F(theta) -
+    min F <= gap. radius: of the ball, or what the set is scaled by.
+    """
+
+    theta: Array
+    risk: float
+    gap: float
+    radius: float
 
 
 @dc.dataclass(frozen=True)
@@ -120,18 +135,7 @@ class Objective:
         # Records without curvature do not enter the Hessian.
         if not len(curved):
             return -gradient / self.lam
-        scaled = scale_rows(self.data.X[curved], weights[curved])
-        if len(gradient) <= len(curved):
-            return -cholesky_inverse(dense(scaled.T @ scaled), self.lam)(gradient)
-        # Woodbury: (A'A + lam I)^{-1} = (I - A' (A A' + lam I)^{-1} A) / lam with A the scaled rows, [k, r], k < r.
-        small_inverse = cholesky_inverse(dense(scaled @ scaled.T), self.lam)
-
-        def inverse(b: Array) -> Array:
-            return (b - small_inverse(scaled @ b) @ scaled) / self.lam
-
-        # The difference loses digits where lam is small; one step of refinement brings them back.
-        direction = -inverse(gradient)
-        return direction - inverse(gradient + (scaled @ direction) @ scaled + self.lam * direction)
+        return ridge_solution(scale_rows(self.data.X[curved], weights[curved]), self.lam, -gradient)
 
     def _by_conjugate_gradients(self, weights: Array, gradient: Array, accuracy: float, single: bool) -> Array:
         # Curvatures replaced by their mean: as good a preconditioner, and no pass over the records.
@@ -206,8 +210,6 @@ def pull_single(X: Any, weights: Array) -> Array:
 
 def _pull_rows(X: Any, weights: Array) -> Array:
     """(1/n) sum_i weights_i x_i, [r], for a CSR table in either precision; sums are in double."""
-    from ... import kernels
-
     out = np.empty(X.shape[1])
     kernels.pull_rows(kernels.unsigned(X.indptr), kernels.unsigned(X.indices), X.data, weights, out)
     out /= len(weights)
@@ -222,6 +224,21 @@ def cholesky_inverse(matrix: Array, lam: float) -> Callable[[Array], Array]:
     except LinAlgError:
         raise Unconverged(f"lam = {lam:g} is too small for these records; nothing was released") from None
     return lambda b: cho_solve(factor, b, check_finite=False)
+
+
+def ridge_solution(A: Any, lam: float, b: Array) -> Array:
+    """(A'A + lam I)^{-1} b for A [k, r], dense or CSR, by a factor of the smaller of A'A and A A'."""
+    if A.shape[1] <= A.shape[0]:
+        return cholesky_inverse(dense(A.T @ A), lam)(b)
+    # Woodbury: (A'A + lam I)^{-1} = (I - A' (A A' + lam I)^{-1} A) / lam.
+    small_inverse = cholesky_inverse(dense(A @ A.T), lam)
+
+    def inverse(b: Array) -> Array:
+        return (b - small_inverse(A @ b) @ A) / lam
+
+    # The difference loses digits where lam is small; one step of refinement brings them back.
+    solution = inverse(b)
+    return solution + inverse(b - (A @ solution) @ A - lam * solution)
 
 
 def beside_filled(data: Data, lam: float, linear: Array) -> tuple[Array, float]:

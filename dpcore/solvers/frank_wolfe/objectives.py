@@ -7,11 +7,13 @@ of the step before and one column.
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -61,7 +63,8 @@ class Quadratic:
         return len(self.linear)
 
     def state(self, count: int, start: Array) -> _QuadraticState:
-        return _QuadraticState(_AllColumns(self.gram), self.linear, self.constant, start, start @ self.gram, count)
+        image = start @ self.gram
+        return _QuadraticState(self.gram, lambda columns: columns, self.linear, self.constant, start, image, count)
 
     def values(self, thetas: Array) -> Array:
         """F at thetas [..., r]."""
@@ -105,9 +108,10 @@ class SquaredRecords(Records):
 
     def state(self, count: int, start: Array) -> State:
         data = self.data
-        table, linear = _ColumnsAsked(data, count, self.single), data.y @ data.X / data.n
+        asked, linear = _ColumnsAsked(data, count, self.single), data.y @ data.X / data.n
         image = (data.X @ start) @ data.X / data.n
-        return _QuadraticState(table, linear, float(data.y @ data.y) / data.n, start, image, count)
+        constant = float(data.y @ data.y) / data.n
+        return _QuadraticState(asked.table, asked.find, linear, constant, start, image, count)
 
 
 Risk = Quadratic | Records
@@ -132,16 +136,6 @@ def _products(rows: Array, X: Any) -> Array:
     if isinstance(X, np.ndarray) and X.flags.f_contiguous:
         return np.ascontiguousarray((X.T @ rows.T).T)
     return np.ascontiguousarray(rows @ X)
-
-
-@dc.dataclass(frozen=True)
-class _AllColumns:
-    """Every column of G = X'X / n at hand: that of number j is table[j]."""
-
-    table: Array
-
-    def find(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        return columns
 
 
 class _ColumnsAsked:
@@ -170,18 +164,22 @@ class _ColumnsAsked:
 
 
 class _QuadraticState:
-    """Runs on theta' G theta - 2 <linear, theta> + constant. image: G start."""
+    """Runs on theta' G theta - 2 <linear, theta> + constant.
+
+    find: where in the table the rows stand that are these columns of G. image: G start.
+    """
 
     def __init__(
         self,
-        columns: _AllColumns | _ColumnsAsked,
+        table: Array,
+        find: Callable[[NDArray[np.int64]], NDArray[np.int64]],
         linear: Array,
         constant: float,
         start: Array,
         image: Array,
         count: int,
     ) -> None:
-        self.columns, self.linear, self.constant = columns, linear, constant
+        self.table, self.find, self.linear, self.constant = table, find, linear, constant
         self.now = np.tile(2.0 * (image - linear), (count, 1))
         self.squares, self.products = np.full(count, start @ image), np.full(count, start @ linear)
 
@@ -189,16 +187,13 @@ class _QuadraticState:
         return self.now[:live]
 
     def move(self, mu: float, columns: NDArray[np.int64], lengths: Array) -> None:
-        from ... import kernels
-
         stored = columns < len(self.linear)
         if stored.all():
-            places = self.columns.find(columns)
+            places = self.find(columns)
         else:
             places = np.full(len(columns), -1)
-            places[stored] = self.columns.find(columns[stored])
-        table = self.columns.table
-        kernels.follow(self.now, mu, lengths, columns, places, table, self.linear, self.squares, self.products)
+            places[stored] = self.find(columns[stored])
+        kernels.follow(self.now, mu, lengths, columns, places, self.table, self.linear, self.squares, self.products)
 
     def risks(self, live: int) -> Array:
         return self.squares[:live] - 2.0 * self.products[:live] + self.constant
@@ -206,8 +201,6 @@ class _QuadraticState:
 
 class _RecordsState:
     def __init__(self, risk: Records, start: Array, count: int) -> None:
-        from ... import kernels
-
         self.loss, data = risk.loss, risk.data
         single = risk.single and self.loss.key in kernels.SINGLE_DERIVATIVE
         self.derivative = (kernels.SINGLE_DERIVATIVE if single else kernels.DERIVATIVE)[self.loss.key]
@@ -218,8 +211,6 @@ class _RecordsState:
         self.margins = np.tile((data.X @ start).astype(self.X.dtype), (count, 1))
 
     def gradients(self, live: int) -> Array:
-        from ... import kernels
-
         slopes = np.empty_like(self.margins[:live])
         kernels.apply_to_rows(self.derivative, self.margins, np.arange(live), self.labels, self.h, slopes)
         slopes /= self.h.dtype.type(len(self.y))

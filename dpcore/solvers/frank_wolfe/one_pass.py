@@ -20,7 +20,7 @@ from ...core.losses import Loss
 from ...core.records import Data
 from . import tree as gradient_tree
 from .tree import Tree
-from .vertex_selection import Choice
+from .vertices import Choice
 
 _ASK_EVERY = 32  # steps between two looks at whether somebody cancelled
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -38,7 +39,6 @@ def descend_sparse(
     size: float,
     signed: bool,
     local: tuple[float, float] | None = None,
-    lazy: bool = True,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Chosen:
     """Let every run choose its vertices by the exponential mechanism, on sparse records and any loss of <x, theta>.
@@ -46,7 +46,7 @@ def descend_sparse(
     Set: size times the L1 ball from theta_1 = 0 where `signed`, else size times the simplex from equal weights, in all
     data.p columns. noise of a run: > 0. local: (R, y_max) of the promise |x_ij| <= R, |y| <= y_max, for the L1 ball:
     the noise of choice t is the run's times steepness(R ||theta_t||_1) / steepness(R size), see `Loss.steepness`; None
-    for the run's noise throughout. lazy: look only at the columns that a choice needs; else at all of them, as
+    for the run's noise throughout. Where nearly all columns are heavy a choice looks at all of them, as
     `vertices.descend` does with `Exponential`, which then chooses the same from the same generators.
 
     Randomness: of rngs[run.stream]. Where runs share a stream, each begins where the stream stood, and the stream goes
@@ -77,7 +77,7 @@ def descend_sparse(
     tables: dict[float, Table] = {}
     for k, run in enumerate(runs):
         if run.noise not in tables:
-            tables = {run.noise: Table(loss, data, run.noise, size, signed=signed, local=local, lazy=lazy)}
+            tables = {run.noise: Table(loss, data, run.noise, size, signed=signed, local=local)}
         rng = rngs[run.stream] if ends[run.stream] == k else copy.deepcopy(starts[run.stream])
         tables[run.noise].descend(run, rng, columns[k, : run.T - 1], signs[k, : run.T - 1], cancelled)
     return Chosen(columns, signs, np.empty((len(runs), 0)))
@@ -94,8 +94,7 @@ class Table:
         size: float,
         *,
         signed: bool,
-        local: tuple[float, float] | None = None,
-        lazy: bool = True,
+        local: tuple[float, float] | None,
     ) -> None:
         self.loss, self.data, self.size, self.signed, self.noise = loss, data, size, signed, noise
         self.local = local is not None
@@ -103,7 +102,7 @@ class Table:
         largest = float(np.abs(X.data).max(initial=0.0)), float(np.abs(data.y).max())
         self.promised, self.kept = _bound_on_slope(loss, *(local or largest)), _bound_on_slope(loss, *largest)
         masses = data.masses
-        self.lazy, self.light = lazy, self._light() if lazy else -1.0
+        self.lazy, self.light = True, self._light()
         self.heavy = np.flatnonzero(masses > self.light)
         if len(self.heavy) > _MOST_HEAVY * data.p:
             self.lazy, self.light, self.heavy = False, -1.0, np.arange(data.active)
@@ -156,8 +155,6 @@ class Table:
 
         Raises CancelledError as `descend_sparse` does.
         """
-        from ... import kernels
-
         data, loss, n, h = self.data, self.loss, self.data.n, len(self.heavy)
         predictions, norm = np.zeros(n), np.zeros(1)
         if not self.signed:
@@ -181,8 +178,6 @@ class Table:
 
 def _bound_on_slope(loss: Loss, R: float, y_max: float) -> tuple[int, float, float]:
     """`Loss.steepness` in the form of the kernel."""
-    from ... import kernels
-
     if loss.key == "squared":
         return kernels.AFFINE, R, y_max
     if loss.key == "logistic":

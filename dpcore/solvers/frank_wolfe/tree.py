@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
@@ -161,8 +162,6 @@ def batch_mean(
     batch: the records, first to last; ValueError if there are not so many. thetas, others: [K, w], models in at least
     the columns that are stored; others are 0 in each gradient. single: as in `walk`.
     """
-    from ... import kernels
-
     if batch.stop > data.n:
         raise ValueError(f"records must be at least {batch.stop}, got {data.n}")
     single = single and loss.key in kernels.SINGLE_DERIVATIVE
@@ -184,8 +183,6 @@ def batch_mean(
 
 def _slopes(loss: Loss, X: Any, y: Array, models: Array) -> Array:
     """dl/dz of each record of X [m, r], dense or CSR, under each model [k, r]; shape [k, m], in the precision of X."""
-    from ... import kernels
-
     z = models @ X.T if isinstance(X, np.ndarray) else np.ascontiguousarray((X @ models.T).T)
     derivatives = kernels.DERIVATIVE if z.dtype == np.float64 else kernels.SINGLE_DERIVATIVE
     out = np.empty_like(z)

@@ -2,12 +2,12 @@
 
 theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t, mu_t = 2 / (t + 2), for t = 1, ..., T - 1, and theta_T is the answer. So
 theta_T = 2 / (T (T + 1)) [theta_1 + sum_t (t + 1) s_t]: the vertices chosen tell everything. Polytopes with a list of
-vertices are the simplex of the products of the records with the vertices. Risks are in `objectives`, ways to
-choose in `vertex_selection`.
+vertices are the simplex of the products of the records with the vertices. Risks are in `objectives`.
 """
 
 from __future__ import annotations
 
+import abc
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
@@ -15,6 +15,7 @@ from concurrent.futures import CancelledError
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import kernels
 from ...core.arrays import Array
 from .objectives import Quadratic as Quadratic
 from .objectives import Records as Records
@@ -22,12 +23,9 @@ from .objectives import Risk as Risk
 from .objectives import SquaredRecords as SquaredRecords
 from .objectives import Walkable as Walkable
 from .objectives import risk_of as risk_of
-from .vertex_selection import Best as Best
-from .vertex_selection import Choice as Choice
-from .vertex_selection import Exponential as Exponential
-from .vertex_selection import NoisyBest as NoisyBest
 
 _ASK_EVERY = 32  # steps between two looks at whether somebody cancelled
+_BLOCK_STEPS = 32  # choices whose uniforms are drawn at once; part of what a seed means
 
 
 @dc.dataclass(frozen=True)
@@ -37,6 +35,80 @@ class Run:
     T: int
     noise: float
     stream: int = 0
+
+
+class Choice(abc.ABC):
+    """How a vertex is chosen, with the randomness of R streams."""
+
+    @abc.abstractmethod
+    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        """Columns and signs, [K] each, of choice t = 0, 1, ... by scores [K, r] with noise of these scales [K].
+
+        Only their ratio matters: scores are grad F and scales are those of the runs over the size of the set.
+        """
+
+
+class Best(Choice):
+    """The vertex of the smallest score; the first of several. idle: further columns, whose scores are all 0."""
+
+    def __init__(self, idle: int = 0, *, signed: bool) -> None:
+        self.signed, self.idle = signed, idle
+
+    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        columns = (np.abs(scores).argmax(axis=1) if self.signed else scores.argmin(axis=1)).astype(np.int64)
+        at = np.take_along_axis(scores, columns[:, None], axis=1)[:, 0]
+        if self.idle and not self.signed:
+            columns[at > 0.0] = scores.shape[1]
+        return columns, np.where((at > 0.0) & self.signed, -1.0, 1.0)
+
+
+class Exponential(Choice):
+    """v with probability proportional to exp(-<v, scores> / noise): one column, then one sign.
+
+    Randomness: two uniforms a choice from each stream, in order.
+    """
+
+    def __init__(self, rngs: Sequence[np.random.Generator], idle: int, *, signed: bool) -> None:
+        self.rngs, self.idle, self.signed = rngs, idle, signed
+        self.block = np.empty((len(rngs), 0, 2))
+
+    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        if t % _BLOCK_STEPS == 0:
+            self.block = np.stack([rng.random((_BLOCK_STEPS, 2)) for rng in self.rngs])
+        columns, signs = np.empty(len(scores), np.int64), np.empty(len(scores))
+        uniforms = self.block[streams, t % _BLOCK_STEPS]
+        room = np.empty(scores.shape[1])
+        kernels.draw_vertices(scores, 1.0 / noise, self.idle, self.signed, uniforms, room, columns, signs)
+        return columns, signs
+
+
+class NoisyBest(Choice):
+    """The vertex of the smallest score plus Laplace noise of scale `noise`, an independent draw for each vertex.
+
+    Randomness: from each stream in each step the noise of the stored vertices, +e_1, ..., +e_r and then -e_1, ...;
+    with idle columns two uniforms more: the smallest noise of all idle vertices, and which of them has it.
+    """
+
+    def __init__(self, rngs: Sequence[np.random.Generator], idle: int, *, signed: bool) -> None:
+        self.rngs, self.idle, self.signed = rngs, idle, signed
+
+    def choose(self, t: int, scores: Array, noise: Array, streams: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+        live, r, sides = len(scores), scores.shape[1], 2 if self.signed else 1
+        draws = np.stack([rng.laplace(size=sides * r) for rng in self.rngs])
+        columns, signs, best = np.empty(live, np.int64), np.empty(live), np.empty(live)
+        kernels.best_of_noisy(scores, noise, draws, streams, self.signed, columns, signs, best)
+        if self.idle:
+            extra, count = np.array([rng.random(2) for rng in self.rngs]), sides * self.idle
+            # The smallest of `count` draws is below x with probability 1 - (1 - F(x))^count.
+            with np.errstate(divide="ignore"):
+                above = np.exp(np.log1p(-extra[:, 0]) / count)  # 1 - F(x)
+            below = -np.expm1(np.log1p(-extra[:, 0]) / count)
+            smallest = np.where(below < 0.5, np.log(2.0 * np.maximum(below, 1e-300)), -np.log(2.0 * above))
+            wins = noise * smallest[streams] < best
+            which = np.minimum((extra[streams, 1] * count).astype(np.int64), count - 1)
+            columns = np.where(wins, r + which % self.idle, columns)
+            signs = np.where(wins, np.where(which < self.idle, 1.0, -1.0), signs)
+        return columns, signs
 
 
 @dc.dataclass(frozen=True)
@@ -109,8 +181,6 @@ class _Norms:
         return self.totals[:live].astype(float) * (2.0 * size / (t * (t + 1.0)))
 
     def add(self, t: int, columns: NDArray[np.int64], signs: Array) -> None:
-        from ... import kernels
-
         kernels.tally(self.keys, self.sums, self.totals, columns, (t + 1) * signs.astype(np.int64))
 
 

@@ -5,17 +5,13 @@ p = d + 1, and x goes to the class of the smallest x~' Phi_c x~ = <Phi_c, X>, X 
 m_c = <Phi_c - Phi_y, X>. With psi the hinge max(1 - m, 0) rounded within h of its kink and tr_d the trace without the
 last diagonal entry,
     F(Phi) = sum_i sum_{c != y_i} psi(m_ic) + (mu/2) sum_c ||Phi_c||_F^2 + tau sum_c tr_d Phi_c + <B, Phi>
-is mu-strongly convex. It is minimised over all symmetric matrices, or over the cone K of those with eigenvalues >= 0.
+is mu-strongly convex. It is minimised over all symmetric matrices.
 
 Certificate. psi(m) is the largest s (1 - m) + h s (1 - s) with s in [0, 1], attained at s = -psi'(m). So any slopes s
 bound F from below: with V_c = -(sum_i g_ic X_i + tau I_d + B_c), where g_ic = -s_ic and g_iy = sum_c s_ic,
-    F >= D(s) = sum_ic [s_ic + h s_ic (1 - s_ic)] - ||Pi V||^2 / (2 mu),
-Pi the projection onto K (which leaves V as it is where there is no cone). At the slopes of a Phi in K
-    F(Phi) - D(s) = ||mu Phi - Pi V||^2 / (2 mu) + <Pi V - V, Phi>,
-two terms >= 0 in which nothing cancels. Hence F(Phi) - F* <= gap and ||Phi - Phi*|| <= sqrt(2 gap / mu). Without cone
-V = mu Phi - grad F, and the gap is ||grad F||^2 / (2 mu). Over the cone any subgradient s at Phi, such as the one of
-a projected step, has gap <= ||s||^2 / (2 mu): Phi minimises (mu/2) ||.||^2 - <V, .> over K up to s. So the gap is the
-sharper certificate, and the only one here.
+    F >= D(s) = sum_ic [s_ic + h s_ic (1 - s_ic)] - ||V||^2 / (2 mu).
+At the slopes of Phi V = mu Phi - grad F, and F(Phi) - D(s) is the gap ||grad F||^2 / (2 mu), in which nothing cancels.
+Hence F(Phi) - F* <= gap and ||Phi - Phi*|| <= sqrt(2 gap / mu).
 
 What is not here: with several ellipsoids in a class, x~' Phi_c x~ becomes the softmin -ln sum_m exp(-x~' Phi_cm x~),
 which is concave; the margin over such a class stays concave, and psi of it convex, only while the own class enters by
@@ -32,12 +28,13 @@ import dataclasses as dc
 import functools
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array, float_array
-from ...core.validation import boolean, check_real, integer, positive
+from ...core.validation import check_real, integer, positive
 
 # Numbers that the cache holds.
 _BLOCK = 100_000
@@ -72,36 +69,6 @@ def smat(vectors: Array) -> Array:
     return matrices
 
 
-class Spectrum(NamedTuple):
-    """values: [..., p]; vectors: [..., p, p]."""
-
-    values: Array
-    vectors: Array
-
-    @classmethod
-    def of(cls, vectors: Array) -> Spectrum:
-        return cls(*np.linalg.eigh(smat(vectors)))
-
-    def positive_part(self) -> Array:
-        """The nearest matrix with eigenvalues >= 0, in svec form."""
-        return svec((self.vectors * np.maximum(self.values, 0.0)[..., None, :]) @ self.vectors.swapaxes(-1, -2))
-
-    def derivative_weights(self) -> Array:
-        """Omega [..., p, p]: in the basis of the eigenvectors the positive part moves by Omega times the change."""
-        size, kept = np.abs(self.values), np.maximum(self.values, 0.0)
-        total = size[..., :, None] + size[..., None, :]
-        return (kept[..., :, None] + kept[..., None, :]) / np.where(total > 0.0, total, 1.0)
-
-
-def project_to_cone(vectors: Array) -> Array:
-    """The nearest matrices with eigenvalues >= 0; svec form [..., q] in and out.
-
-    >>> project_to_cone(svec(np.diag([2.0, -1.0]))).tolist()
-    [2.0, 0.0, 0.0]
-    """
-    return Spectrum.of(vectors).positive_part()
-
-
 @dc.dataclass(frozen=True)
 class Ellipsoid:
     """(x - centre)' precision (x - centre) + offset, in the units of x, for one class or many.
@@ -112,11 +79,6 @@ class Ellipsoid:
     centre: Array
     precision: Array
     offset: Array
-
-
-def _units(d: int, R: float) -> Array:
-    """t with (x, 1) = t x~ entry by entry, [d + 1]."""
-    return math.sqrt(2.0) * np.append(np.full(d, positive("R", R)), 1.0)
 
 
 def ellipsoid_of(Phi: Array, R: float = 1.0) -> Ellipsoid:
@@ -130,7 +92,7 @@ def ellipsoid_of(Phi: Array, R: float = 1.0) -> Ellipsoid:
     array([0.5])
     """
     d = Phi.shape[-1] - 1
-    t = _units(d, R)
+    t = math.sqrt(2.0) * np.append(np.full(d, positive("R", R)), 1.0)  # (x, 1) = t x~ entry by entry
     plain = Phi / (t[:, None] * t)
     P, column = plain[..., :d, :d], plain[..., :d, d]
     centre = -np.einsum("...ij,...j->...i", np.linalg.pinv(P, rcond=d * np.finfo(float).eps, hermitian=True), column)
@@ -219,8 +181,6 @@ class ClassRecords:
         With s_ic = -psi'(m_ic) the gradient has -s_ic X_i for c != y_i and (sum_c s_ic) X_i for y_i; it sums to 0 over
         the classes.
         """
-        from ... import kernels
-
         losses, pulled = np.empty(len(scores)), np.empty((len(scores), self.classes, self.Z.shape[1]))
         for part, buffer in self._blocks(len(scores)):
             kernels.margin_losses(scores[part], self.labels, self.half_width, buffer, losses[part])
@@ -229,8 +189,6 @@ class ClassRecords:
 
     def bend(self, scores: Array, directions: Array) -> Array:
         """The loss's Hessian at scores [R, C, n] times directions [R, C, q]."""
-        from ... import kernels
-
         bent = np.empty(directions.shape)
         for part, buffer in self._blocks(len(scores)):
             np.matmul(directions[part].reshape(-1, self.Z.shape[1]), self.Z.T, out=buffer.reshape(-1, self.n))
@@ -254,15 +212,14 @@ class ClassRecords:
 class MulticlassObjective:
     """F of the module, for a batch of noise draws. A model is [C, q], a symmetric matrix in svec form for each class.
 
-    mu: > 0. tau: >= 0. noise: B, [R, C, q] in svec form; None is a single draw of 0. cone: minimise over matrices with
-    eigenvalues >= 0. ValueError for arguments that break these rules.
+    mu: > 0. tau: >= 0. noise: B, [R, C, q] in svec form; None is a single draw of 0. ValueError for arguments that
+    break these rules.
     """
 
     records: ClassRecords
     mu: float
     tau: float = 0.0
     noise: Array | None = None
-    cone: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", positive("mu", self.mu))
@@ -272,7 +229,6 @@ class MulticlassObjective:
         noise = np.zeros((1, C, q)) if self.noise is None else float_array("noise", self.noise)
         if noise.ndim != 3 or noise.shape[1:] != (C, q):
             raise ValueError(f"noise must have shape (R, {C}, {q}), got {noise.shape}")
-        boolean("cone", self.cone)
         object.__setattr__(self, "noise", noise)
 
     @functools.cached_property
@@ -286,17 +242,8 @@ class MulticlassObjective:
         """The same for some of the draws."""
         return dc.replace(self, noise=self.noise[rows])  # type: ignore[index]
 
-    def project(self, weights: Array) -> Array:
-        """Onto the set that F is minimised over."""
-        return project_to_cone(weights) if self.cone else weights
-
-    def values(self, weights: Array) -> Array:
-        """F of weights [R, C, q], one model for each draw; [R]."""
-        square, linear = self.rest(weights)
-        return self.records.loss(self.records.scores(weights))[0] + square + linear
-
     def gradients(self, weights: Array) -> Array:
-        """grad F, [R, C, q]."""
+        """grad F of weights [R, C, q], one model for each draw; [R, C, q]."""
         return self.records.loss(self.records.scores(weights))[1] + self.mu * weights + self.linear
 
     def rest(self, weights: Array) -> tuple[Array, Array]:
@@ -304,14 +251,12 @@ class MulticlassObjective:
         return 0.5 * self.mu * (weights**2).sum((1, 2)), (self.linear * weights).sum((1, 2))
 
     def gaps(self, weights: Array) -> tuple[Array, Array, Array]:
-        """The duality gap of weights [R, C, q] in the set, the sum of the sizes of F's terms, and F; all [R].
+        """The duality gap of weights [R, C, q], the sum of the sizes of F's terms, and F; all [R].
 
         The gap bounds F(weights) - F*. The sizes are what it is small beside: they are 0 nowhere, F may be.
         """
         losses, pull = self.records.loss(self.records.scores(weights))
         V = -(pull + self.linear)
-        kept = self.project(V)
-        short = ((self.mu * weights - kept) ** 2).sum((1, 2)) / (2.0 * self.mu)
-        slack = ((kept - V) * weights).sum((1, 2))
+        gaps = ((self.mu * weights - V) ** 2).sum((1, 2)) / (2.0 * self.mu)
         square, linear = self.rest(weights)
-        return short + np.maximum(slack, 0.0), losses + square + np.abs(linear), losses + square + linear
+        return gaps, losses + square + np.abs(linear), losses + square + linear

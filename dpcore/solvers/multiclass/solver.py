@@ -1,8 +1,7 @@
 """Minimisers of the large-margin Gaussian classifier's objective, certified by its duality gap, for many noise draws.
 
-All draws take Newton's steps together, over the cone within the method of multipliers. Without cone, several start at
-the minimiser without noise, whose Hessian preconditions all of them. None is trusted: `MulticlassObjective.gaps`
-decides.
+All draws take Newton's steps together. Several start at the minimiser without noise, whose Hessian preconditions all
+of them. None is trusted: `MulticlassObjective.gaps` decides.
 """
 
 from __future__ import annotations
@@ -13,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from ... import kernels
 from ...core.arrays import Array
 from ...core.privacy import Unconverged
 from ...core.roots import find_root
-from ...core.validation import integer, positive
-from .objective import ClassRecords, MulticlassObjective, Spectrum, project_to_cone, smat, svec
+from ...core.validation import positive
+from .objective import ClassRecords, MulticlassObjective
 
-_MAX_ROUNDS, _FIRST_WEIGHT, _GROWTH = 40, 10.0, 5.0
-_INNER, _CG_ACCURACY, _MAX_CG = 0.1, 0.1, 500
-_CENTRE_STEPS = 50
+_MAX_ROUNDS = 40
+_CG_ACCURACY, _MAX_CG = 0.1, 500
+_MAX_STEPS, _CENTRE_STEPS = 1_000, 50  # for each draw
 # Ridges that are a smaller share of n are approached from it, step by step, each minimum found to a gap of this share.
 _LARGE_RIDGE, _FALL, _ROUGH = 1e-3, 10.0, 1e-3
 # A larger matrix costs more than it saves ten draws.
@@ -32,7 +32,7 @@ _LARGEST_HESSIAN = 500
 class Ellipsoids:
     """Minimisers of F with their certificates, one for each of R draws.
 
-    weights: [R, C, q], in the set; `smat` makes them matrices. values: [R], F. gaps: [R], F - F* is at most this.
+    weights: [R, C, q]; `smat` makes them matrices. values: [R], F. gaps: [R], F - F* is at most this.
     distances: [R], ||Phi - Phi*||_F over all classes is at most this. steps: [R], Newton steps taken.
     """
 
@@ -56,35 +56,28 @@ class _Asked:
         return np.minimum(self.share * sizes, 0.5 * self.mu * self.distance**2)
 
 
-def minimise_ellipsoids(
-    objective: MulticlassObjective, *, tol: float = 1e-6, distance: float = math.inf, max_steps: int = 1_000
-) -> Ellipsoids:
+def minimise_ellipsoids(objective: MulticlassObjective, *, tol: float = 1e-6, distance: float = math.inf) -> Ellipsoids:
     """Minimise F for every draw of the noise.
 
     tol: the certified gap is at most this share of the sizes of F's terms, sum of losses + (mu/2) ||Phi||^2 +
     |<tau I_d + B, Phi>|: of F itself where nothing is negative. distance: also asks for ||Phi - Phi*||_F <= distance.
-    max_steps: for each draw.
 
     Draws do not see each other but for rounding. Memory: about four arrays [R, C, n].
     Raises Unconverged when a draw does not get there; nothing is returned then.
 
     >>> from dpcore.solvers.multiclass.objective import ClassRecords, MulticlassObjective, classify
     >>> records = ClassRecords([[-1.0], [-0.8], [0.9], [1.0]], [0, 0, 1, 1], classes=2)
-    >>> found = minimise_ellipsoids(MulticlassObjective(records, mu=0.1, cone=True))
+    >>> found = minimise_ellipsoids(MulticlassObjective(records, mu=0.1))
     >>> classify(found.weights, records.Z).tolist(), bool(found.gaps[0] <= 1e-6 * found.values[0])
     ([[0, 0, 1, 1]], True)
     """
     if not (isinstance(distance, float) and distance == math.inf):
         positive("distance", distance)
     asked = _Asked(positive("tol", tol), float(distance), objective.mu)
-    max_steps = integer("max_steps", max_steps, at_least=1)
-    if objective.cone:
-        start = objective.project(-objective.linear) / objective.mu  # the minimiser without records
-        found, goals = _solve(objective, asked, start, max_steps)
-    elif len(objective.linear) == 1:
-        found, goals = _along_ridges(objective, asked, max_steps)
+    if len(objective.linear) == 1:
+        found, goals = _along_ridges(objective, asked, _MAX_STEPS)
     else:
-        found, goals = _around_no_noise(objective, asked, max_steps)
+        found, goals = _around_no_noise(objective, asked)
     for row in np.flatnonzero(~(found.gaps <= goals)):  # a NaN is no certificate
         raise Unconverged(
             f"the solver reached a duality gap of {found.gaps[row]:.3g} in {found.steps[row]} steps, "
@@ -93,28 +86,28 @@ def minimise_ellipsoids(
     return found
 
 
-def _around_no_noise(objective: MulticlassObjective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
-    """`_solve` without cone, from the minimiser without noise, moved by what all classes have in common.
+def _around_no_noise(objective: MulticlassObjective, asked: _Asked) -> tuple[Ellipsoids, Array]:
+    """`_solve` from the minimiser without noise, moved by what all classes have in common.
 
     No margin sees the mean over the classes, which is -(tau I_d + mean of B) / mu. Where that minimiser is not found
     soon, the draws start at those without records: a small ridge beside large noise makes them the easier ones.
     """
     records, mu = objective.records, objective.mu
     calm = dc.replace(objective, noise=None)
-    centre, goal = _along_ridges(calm, asked, min(max_steps, _CENTRE_STEPS))
+    centre, goal = _along_ridges(calm, asked, min(_MAX_STEPS, _CENTRE_STEPS))
     if not centre.gaps <= goal:
-        return _solve(objective, asked, -objective.linear / mu, max_steps)
+        return _solve(objective, asked, -objective.linear / mu, _MAX_STEPS)
     inverse: Any = None
     if calm.linear[0].size <= _LARGEST_HESSIAN:
         hessian = loss_hessian(records, records.scores(centre.weights)[0])
         inverse = np.linalg.inv(hessian + mu * np.eye(len(hessian)))
     start = centre.weights - (objective.linear - calm.linear).mean(1, keepdims=True) / mu
-    found, goals = _solve(objective, asked, start, max_steps - int(centre.steps[0]), inverse)
+    found, goals = _solve(objective, asked, start, _MAX_STEPS - int(centre.steps[0]), inverse)
     return dc.replace(found, steps=found.steps + centre.steps[0]), goals
 
 
 def _along_ridges(objective: MulticlassObjective, asked: _Asked, max_steps: int) -> tuple[Ellipsoids, Array]:
-    """`_solve` for a single draw without cone, along falling ridges where its own one is small.
+    """`_solve` for a single draw, along falling ridges where its own one is small.
 
     At 0 no margin is on the rounded part: beside next to no ridge Newton's first step would go far astray.
     """
@@ -148,17 +141,8 @@ def loss_hessian(records: ClassRecords, scores: Array) -> Array:
 def _solve(
     objective: MulticlassObjective, asked: _Asked, start: Array, max_steps: int, inverse: Array | None = None
 ) -> tuple[Ellipsoids, Array]:
-    """What was reached, and the goals [R]: the method of multipliers, each round by Newton's method.
-
-    A round minimises F(Phi) + ||Pi(Y - sigma Phi)||^2 / (2 sigma) over all symmetric matrices; Pi(Y - sigma Phi) is the
-    next Y, and Pi(sigma Phi - Y) / sigma lies in the cone. Without cone Y is 0 and one round is enough.
-
-    Sources: Rockafellar 1976, Augmented Lagrangians and applications of the proximal point algorithm; Zhao, Sun and Toh
-    2010, A Newton-CG augmented Lagrangian method for semidefinite programming.
-    """
-    weights, sigma, steps = start.copy(), _FIRST_WEIGHT * objective.mu, np.zeros(len(start), dtype=np.int64)
-    at = start.copy()
-    Y = project_to_cone(objective.gradients(start)) if objective.cone else np.zeros_like(start)
+    """What was reached, and the goals [R]: rounds of Newton's method, each from the predictions of its start anew."""
+    weights, steps = start.copy(), np.zeros(len(start), dtype=np.int64)
     gaps, sizes, values = objective.gaps(start)
     goals = asked.goals(sizes)
     for _ in range(_MAX_ROUNDS):
@@ -166,79 +150,49 @@ def _solve(
         if not len(rows):
             break
         part = objective.draws(rows)
-        at[rows], Y[rows], weights[rows], taken = _newton(
-            part, asked, Y[rows], sigma, at[rows], max_steps - steps[rows], inverse
-        )
+        weights[rows], taken = _newton(part, asked, weights[rows], max_steps - steps[rows], inverse)
         gaps[rows], sizes, values[rows] = part.gaps(weights[rows])
         goals[rows] = asked.goals(sizes)
         steps[rows] += taken
-        sigma *= _GROWTH
     return Ellipsoids(weights, values, gaps, np.sqrt(2.0 * gaps / objective.mu), steps), goals
 
 
 def _newton(
-    objective: MulticlassObjective,
-    asked: _Asked,
-    Y: Array,
-    sigma: float,
-    weights: Array,
-    max_steps: Any,
-    inverse: Array | None,
-) -> tuple[Array, Array, Array, Any]:
-    """The ends of a round, the next Y, the points of the set beside them, and the steps that each draw took.
-
-    A draw ends where its gradient is small: beside what is asked, or beside mu times its distance to the cone, since
-    then the multipliers are what matters.
-    """
-    here = _Round(objective, Y, sigma, weights, objective.records.scores(weights))
-    ends, next_Y, inside = weights.copy(), Y.copy(), weights.copy()
-    rows, taken = np.arange(len(weights)), np.zeros(len(weights), dtype=np.int64)
+    objective: MulticlassObjective, asked: _Asked, weights: Array, max_steps: Any, inverse: Array | None
+) -> tuple[Array, Any]:
+    """The ends of a round, and the steps that each draw took until its gradient was small beside what is asked."""
+    here = _Iterate(objective, weights, objective.records.scores(weights))
+    ends, rows, taken = weights.copy(), np.arange(len(weights)), np.zeros(len(weights), dtype=np.int64)
     for step in range(int(max_steps.max()) + 1):
-        ends[rows], next_Y[rows], inside[rows], taken[rows] = here.weights, here.multipliers, here.inside, step
-        outside = _norms(here.inside - here.weights)
-        floors = np.maximum(here.floors(asked), _INNER * objective.mu * outside)
-        open_ = np.flatnonzero((_norms(here.gradient) > floors) & (step < max_steps[rows]))
+        ends[rows], taken[rows] = here.weights, step
+        open_ = np.flatnonzero((_norms(here.gradient) > here.floors(asked)) & (step < max_steps[rows]))
         if not len(open_):
             break
         kept, here = here.step(open_, here.directions(open_, inverse))
         rows = rows[kept]
-    return ends, next_Y, inside, taken
+    return ends, taken
 
 
-class _Round:
-    """F(Phi) + ||Pi(Y - sigma Phi)||^2 / (2 sigma) at weights [R, C, q] with these scores; plain F without cone."""
+class _Iterate:
+    """F at weights [R, C, q] with these scores."""
 
-    def __init__(self, objective: MulticlassObjective, Y: Array, sigma: float, weights: Array, scores: Array) -> None:
-        self.objective, self.Y, self.sigma, self.weights, self.scores = objective, Y, sigma, weights, scores
+    def __init__(self, objective: MulticlassObjective, weights: Array, scores: Array) -> None:
+        self.objective, self.weights, self.scores = objective, weights, scores
         self.losses, pull = objective.records.loss(scores)
         self.gradient = pull + objective.mu * weights + objective.linear
-        self.multipliers, self.inside = Y, weights
-        if objective.cone:
-            turned = Y - sigma * weights
-            self.spectrum = Spectrum.of(turned)
-            self.multipliers = self.spectrum.positive_part()
-            self.inside = (self.multipliers - turned) / sigma
-            self.gradient -= self.multipliers
 
     def floors(self, asked: _Asked) -> Array:
-        """Gradients of this norm leave 19/20 of the gap that is asked for; over the cone they add a tenth of it."""
+        """Gradients of this norm leave 19/20 of the gap that is asked for."""
         square, linear = self.objective.rest(self.weights)
-        share = 0.2 if self.objective.cone else 1.9
-        return np.sqrt(share * self.objective.mu * asked.goals(self.losses + square + np.abs(linear)))
+        return np.sqrt(1.9 * self.objective.mu * asked.goals(self.losses + square + np.abs(linear)))
 
     def directions(self, rows: Any, inverse: Array | None) -> Array:
         """Newton's directions for some of the draws by preconditioned conjugate gradients, to a residual of
         `_CG_ACCURACY` times the gradient; [len(rows), C, q]."""
         records, mu, scores = self.objective.records, self.objective.mu, self.scores[rows]
-        if self.objective.cone:
-            U, shares = self.spectrum.vectors[rows], self.sigma * self.spectrum.derivative_weights()[rows]
 
         def hessian(D: Array, open_: Any) -> Array:
-            product = mu * D + records.bend(scores if len(open_) == len(scores) else scores[open_], D)
-            if self.objective.cone:
-                V, transposed = U[open_], U[open_].swapaxes(-1, -2)
-                product += svec(V @ (shares[open_] * (transposed @ smat(D) @ V)) @ transposed)
-            return product
+            return mu * D + records.bend(scores if len(open_) == len(scores) else scores[open_], D)
 
         def conditioned(left: Array) -> Array:
             return left if inverse is None else (left.reshape(len(left), -1) @ inverse).reshape(left.shape)
@@ -261,7 +215,7 @@ class _Round:
             ahead = bent + (square / before)[:, None, None] * ahead
         return found
 
-    def step(self, rows: Any, directions: Array) -> tuple[Any, _Round]:
+    def step(self, rows: Any, directions: Array) -> tuple[Any, _Iterate]:
         """Where the Newton steps of these draws end, or the lowest points before it (nearly), and which draws these
         are: those where rounding leaves no descent are not among them."""
         objective, records = self.objective, self.objective.records
@@ -277,23 +231,17 @@ class _Round:
                 share = find_root(along, 0.0, slope, 1.0, rise, tol=-0.1 * slope, max_steps=60)
                 weights[k] = self.weights[row] + share * directions[k]
                 scores[k] = self.scores[row] + share * moves[k]
-        return rows, _Round(objective.draws(rows), self.Y[rows], self.sigma, weights, scores)
+        return rows, _Iterate(objective.draws(rows), weights, scores)
 
     def _along(self, row: int, direction: Array, moves: Array) -> Any:
         """The derivative along a direction, which moves the scores by `moves`, as a function of the share gone."""
-        from ... import kernels
-
         objective, records = self.objective, self.objective.records
-        weights, start, Y = self.weights[row], self.scores[row], self.Y[row]
+        weights, start = self.weights[row], self.scores[row]
         constant = float(((objective.mu * weights + objective.linear[row]) * direction).sum())
         square = objective.mu * float((direction**2).sum())
 
         def along(t: float) -> float:
-            slope = constant + t * square + kernels.margin_slope(start, moves, records.labels, records.half_width, t)
-            if objective.cone:
-                turned = Y - self.sigma * (weights + t * direction)
-                slope -= float((project_to_cone(turned) * direction).sum())
-            return slope
+            return constant + t * square + kernels.margin_slope(start, moves, records.labels, records.half_width, t)
 
         return along
 

@@ -18,6 +18,7 @@ from ...core.losses import Loss
 from ...core.privacy import Unconverged
 from ...core.records import Data
 from ...core.validation import positive
+from ..erm.objective import Minimum
 from .objective import SimplexObjective, SimplexPoint
 
 _MAX_STEPS = 400
@@ -49,20 +50,6 @@ class Weights:
     residual: float
     gap: float
     steps: int
-
-
-@dc.dataclass(frozen=True)
-class SimplexMinimum:
-    """The smallest unregularised risk over the simplex with its certificate.
-
-    theta: [r], >= 0, of sum radius, or less where idle columns take the rest. risk: F(theta).
-    gap: F(theta) - min F <= gap. radius: of the simplex.
-    """
-
-    theta: Array
-    risk: float
-    gap: float
-    radius: float
 
 
 def minimise_entropic(
@@ -99,7 +86,7 @@ def minimise_entropic(
     return Weights(point.u[: data.active], log_idle, residual, lam * _divergence(point), point.steps)
 
 
-def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: float = 1e-9) -> SimplexMinimum:
+def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: float = 1e-9) -> Minimum:
     """Minimise F(theta) = (1/n) sum_i l(<x_i, theta>; y_i) over theta >= 0 with sum_j theta_j = radius.
 
     The sum is over all p columns. tol: certified gap, in units of risk: <grad F, theta> - radius min_j grad_j F, which
@@ -120,7 +107,7 @@ def minimise_on_simplex(loss: Loss, data: Data, radius: float = 1.0, *, tol: flo
     if not gap <= tol:
         raise Unconverged(f"the risk over the simplex could be certified to {gap:.2g} only, not to {tol:g}")
     risk = float(loss.value(point.z, data.y).mean())
-    return SimplexMinimum(radius * w[: data.active], risk, max(gap, 0.0), radius)
+    return Minimum(radius * w[: data.active], risk, max(gap, 0.0), radius)
 
 
 def _divergence(point: SimplexPoint) -> float:

@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from ...core.arrays import Array
 from ...core.losses import Loss
 from ...core.records import Data
-from ..erm.objective import SINGLE_ACCURACY, SINGLE_RANGE, cholesky_inverse, dense
+from ..erm.objective import SINGLE_ACCURACY, SINGLE_RANGE, dense, ridge_solution
 
 _MAX_CG = 500
 # Larger systems are solved by conjugate gradients: measured faster, since most steps need few digits. So are those
@@ -165,14 +165,7 @@ class _System:
         B -= self.centre[:, None]
         B *= self.scale[:, None]
         B *= self.roots
-        if B.shape[1] <= B.shape[0]:
-            return cholesky_inverse(B.T @ B, self.lam)(right)
-        # Woodbury: (B'B + lam I)^{-1} = (I - B' (B B' + lam I)^{-1} B) / lam.
-        inner = cholesky_inverse(B @ B.T, self.lam)
-        solution = (right - inner(B @ right) @ B) / self.lam
-        # The difference loses digits where lam is small; one step of refinement brings them back.
-        left = right - (B @ solution) @ B - self.lam * solution
-        return solution + (left - inner(B @ left) @ B) / self.lam
+        return ridge_solution(B, self.lam, right)
 
     def _times(self, v: Array) -> Array:
         weighted = self.roots * v

@@ -14,11 +14,10 @@ from ....core.arrays import Array
 from ....core.cache import SharedCache, shared
 from ....core.privacy import Budget
 from ....core.rng import generator
-from ....core.sets import L1Ball
 from ....core.specification import Domain, Spec
 from ....core.validation import integer
 from ....data.synthetic import draw_recipe
-from ....solvers import minimise_on_set
+from ....solvers import minimise_on_l1_ball
 from ....solvers.frank_wolfe.vertices import Quadratic
 
 SOURCE = "synthetic_sparse"
@@ -99,7 +98,7 @@ def instances(ns: Sequence[int], p: int, stored: int, radius: float, seed: int) 
     found, domain = _moments(tuple(sorted(ns)), stored, seed), records.load(SOURCE, 2, 8, seed).domain
 
     def best(n: int) -> float:
-        return _BEST.get((n, stored, radius, seed), lambda: minimise_on_set(found[n], L1Ball(), radius).risk)
+        return _BEST.get((n, stored, radius, seed), lambda: minimise_on_l1_ball(found[n], radius).risk)
 
     return [Instance(n, p, radius, domain, found[n], best(n)) for n in ns]
 

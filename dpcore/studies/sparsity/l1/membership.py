@@ -27,7 +27,7 @@ from ....core.rng import generator
 from ....core.specification import Domain, Spec
 from ....experiments.summary import auc
 from ....mechanisms.frank_wolfe.polytope import FrankWolfePolytope
-from ....solvers import minimise_on_set
+from ....solvers import minimise_on_l1_ball
 from ....solvers.frank_wolfe import vertices as fw
 
 USERS = 8
@@ -113,7 +113,7 @@ def tracing(*, seed: int, p: int, repetitions: int) -> Tracing:
         code = fingerprinting_code(USERS, p, _STRANGERS, generator(seed, "fingerprints", repetition))
         data = records_of_code(code)
         risk = cast(fw.Quadratic, fw.risk_of(get_loss("squared"), data))
-        best = minimise_on_set(risk, spec.shape, 1.0, tol=_GAP)
+        best = minimise_on_l1_ball(risk, 1.0, tol=_GAP)
         prepared = [mechanism.prepare(plan, data) for plan in plans]
         drawn = mechanism.draws(plans, prepared, [generator(seed, mechanism.key, repetition)], never)
         runs.append([[_traced(theta, code, risk, best.risk) for theta in thetas] for thetas in drawn.thetas])

@@ -21,7 +21,7 @@ SOURCE = "synthetic_mixture"
 MAX_FILLED = 2_560_000
 _FEW = 0.1  # of the columns
 
-_REFERENCES: SharedCache[solvers.SimplexMinimum] = SharedCache(64)
+_REFERENCES: SharedCache[solvers.Minimum] = SharedCache(64)
 
 
 def stored_columns(n: int, p: int, most: int = MAX_FILLED) -> int:
@@ -43,7 +43,7 @@ def spec_of(loss: str, split: records.Split, lam: float | LamRule) -> Spec:
     return Spec(loss, split.train.n, split.train.p, lam, split.domain, set="simplex")
 
 
-def minimum_of(loss: str, n: int, p: int, stored: int, seed: int) -> solvers.SimplexMinimum:
+def minimum_of(loss: str, n: int, p: int, stored: int, seed: int) -> solvers.Minimum:
     """F* over the simplex of p columns. Idle ones take weight that filled ones do not want; one does that for all."""
     split = split_of(n, p, stored, seed)
     key = (loss, n, stored, p > stored, seed)

@@ -1,8 +1,7 @@
-"""Empirical risk over a convex set: accelerated projected gradients, finished by Newton steps on a face.
+"""Empirical risk over an L1 ball: accelerated projected gradients, finished by Newton steps on a face.
 
-Near the answer an accelerated descent shows on which face of a polytope the minimiser lies; Newton's method restricted
-to that face then gains all digits at once. Where there is no such face the descent goes on alone: at curved boundaries
-it converges at a geometric rate. What is returned is certified by the Frank-Wolfe gap and by nothing else.
+Near the answer an accelerated descent shows on which face of the ball the minimiser lies; Newton's method restricted to
+that face then gains all digits at once. What is returned is certified by the Frank-Wolfe gap and by nothing else.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Array
 from ..core.privacy import Unconverged
-from ..core.records import Data
-from ..core.sets import Box, ConvexSet, L1Ball, Polytope, Simplex
+from ..core.sets import L1Ball
 from ..core.validation import positive
+from .erm.objective import Minimum
 from .frank_wolfe.vertices import Quadratic, Records, Risk
 
+_BALL = L1Ball()
 _MAX_STEPS = 100_000
 # So many steps without a better gap are rounding.
 _PATIENCE = 20_000
@@ -28,20 +28,6 @@ _CHECK = 10
 _LARGEST_FACE, _NEWTON_PATIENCE, _NEWTON_STEPS = 1_500, 3, 300
 _RIDGE, _INSIDE, _SMALLEST_SHARE, _SMALLEST_MOVE = 1e-11, 1e-9, 1e-8, 1e-13
 _ROUNDING = 64 * np.finfo(float).eps
-
-
-@dc.dataclass(frozen=True)
-class SetMinimum:
-    """The smallest unregularised risk over a convex set with its certificate.
-
-    theta: [r], in radius times the set. risk: F(theta). gap: <grad F(theta), theta - s> with s the best vertex, so that
-    F(theta) - min F <= gap. radius: what the set is scaled by.
-    """
-
-    theta: Array
-    risk: float
-    gap: float
-    radius: float
 
 
 @dc.dataclass(frozen=True)
@@ -84,55 +70,39 @@ class _Scaled:
 
 @dc.dataclass(frozen=True)
 class _Face:
-    """The coordinates [f] in which a point may move within its face, <normal, step> = 0 where there is a normal.
+    """The coordinates [f] in which a point may move within its face, where <normal, step> = 0.
 
-    whole: the point is inside the set, and every short step may be taken.
+    normal: None inside the ball, where every short step may be taken.
     """
 
     free: NDArray[np.intp]
     normal: Array | None
-    whole: bool = False
 
 
-def minimise_on_set(risk: Risk, shape: ConvexSet, size: float, *, tol: float = 1e-9) -> SetMinimum:
-    """Minimise F(theta) over theta in size times a set, both in the r coordinates that `risk` knows.
+def minimise_on_l1_ball(risk: Risk, size: float, *, tol: float = 1e-9) -> Minimum:
+    """Minimise F(theta) over ||theta||_1 <= size, in the r coordinates that `risk` knows; those beyond them are 0.
 
-    Coordinates beyond those are 0; only sets that contain 0 can have them. risk: see `vertices.risk_of`, of a loss
-    with a curvature bound. tol: certified gap, in units of risk.
+    risk: see `vertices.risk_of`, of a loss with a curvature bound. tol: certified gap, in units of risk.
 
     Raises Unconverged when the gap stays above tol; ValueError for a loss without a curvature bound.
 
-    >>> from dpcore.core.sets import L1Ball
-    >>> found = minimise_on_set(Quadratic(np.eye(2), np.array([1.0, 0.2]), 1.0), L1Ball(), 1.0)
+    >>> found = minimise_on_l1_ball(Quadratic(np.eye(2), np.array([1.0, 0.2]), 1.0), 1.0)
     >>> [round(float(v), 9) for v in found.theta], found.gap <= 1e-9
     ([0.9, 0.1], True)
     """
     size, tol = positive("size", size), positive("tol", tol)
     if isinstance(risk, Records) and not (risk.loss.linear and math.isfinite(risk.loss.curvature_bound)):
         raise ValueError(f"loss must be one of a prediction, with a curvature bound, got {risk.loss.label}")
-    if isinstance(shape, Polytope):
-        if shape.table.shape[1] != risk.active:
-            raise ValueError(f"shape must have vertices of length {risk.active}, got {shape.table.shape[1]}")
-        best = minimise_on_set(_of_vertices(risk, shape.table), Simplex(), size, tol=tol)
-        theta = best.theta @ shape.table
-        return dc.replace(best, theta=theta, risk=float(risk.values(theta[None])[0]))
-    w, gap = _descend(_Scaled(risk, size), shape, tol)
+    w, gap = _descend(_Scaled(risk, size), tol)
     if not gap <= tol:
-        raise Unconverged(f"the risk over the {shape.label} could be certified to {gap:.2g} only, not to {tol:g}")
+        raise Unconverged(f"the risk over the {_BALL.label} could be certified to {gap:.2g} only, not to {tol:g}")
     theta = size * w
-    return SetMinimum(theta, float(risk.values(theta[None])[0]), max(gap, 0.0), size)
+    return Minimum(theta, float(risk.values(theta[None])[0]), max(gap, 0.0), size)
 
 
-def _of_vertices(risk: Risk, table: Array) -> Risk:
-    """The risk as a function of the weights of vertices."""
-    if isinstance(risk, Quadratic):
-        return Quadratic(table @ risk.gram @ table.T, table @ risk.linear, risk.constant)
-    return Records(risk.loss, Data(np.ascontiguousarray(risk.data.X @ table.T), risk.data.y))
-
-
-def _descend(problem: _Scaled, shape: ConvexSet, tol: float) -> tuple[Array, float]:
+def _descend(problem: _Scaled, tol: float) -> tuple[Array, float]:
     """The point of the smallest gap that was found, at most tol unless rounding forbids it, and its gap."""
-    w = shape.project(np.zeros(problem.risk.active))
+    w = _BALL.project(np.zeros(problem.risk.active))
     image = problem.image(w)
     best, least = w, math.inf
     face, wait, helped, found = None, 0, False, 0
@@ -140,11 +110,11 @@ def _descend(problem: _Scaled, shape: ConvexSet, tol: float) -> tuple[Array, flo
     for step in range(_MAX_STEPS):
         if step % _CHECK == 0:
             gradient = problem.gradient(image)
-            gap = _gap(shape, w, gradient)
-            known, face = face, _face(shape, w)
+            gap = _gap(w, gradient)
+            known, face = face, _face(w)
             if gap > tol and step >= wait and (helped or _same(known, face)):
-                polished = _newton(problem, shape, w, tol)
-                polished_gap = _gap(shape, polished, problem.gradient(problem.image(polished)))
+                polished = _newton(problem, w, tol)
+                polished_gap = _gap(polished, problem.gradient(problem.image(polished)))
                 helped = polished_gap < 0.5 * gap
                 if helped:
                     w, gap, image = polished, polished_gap, problem.image(polished)
@@ -160,7 +130,7 @@ def _descend(problem: _Scaled, shape: ConvexSet, tol: float) -> tuple[Array, flo
             norm = float(slope @ slope)
             steepest = (problem.curvature(slope, problem.image(slope)) / norm if norm else 0.0) or 1.0
         while True:
-            new = shape.project(ahead - slope / steepest)
+            new = _BALL.project(ahead - slope / steepest)
             new_image = problem.image(new)
             move = new - ahead
             # F along the move stays below its quadratic model; unlike values of F this does not drown in rounding.
@@ -180,23 +150,19 @@ def _descend(problem: _Scaled, shape: ConvexSet, tol: float) -> tuple[Array, flo
     return best, least
 
 
-def _gap(shape: ConvexSet, w: Array, gradient: Array) -> float:
+def _gap(w: Array, gradient: Array) -> float:
     """max over s in the set of <gradient, w - s>, a bound on F(w) - min F."""
-    return float(gradient @ (w - shape.extreme(gradient)))
+    return float(gradient @ (w - _BALL.extreme(gradient)))
 
 
-def _face(shape: ConvexSet, w: Array) -> _Face | None:
-    """The face that w lies inside of; None where it is curved or too large."""
-    if isinstance(shape, Simplex):
-        free = np.flatnonzero(w > 0.0)
-        face = _Face(free, np.ones(len(free)))
-    elif isinstance(shape, Box):
-        face = _Face(np.flatnonzero(np.abs(w) < 1.0), None)
-    elif isinstance(shape, L1Ball) and np.abs(w).sum() > 1.0 - _ROUNDING:
+def _face(w: Array) -> _Face | None:
+    """The face that w lies inside of; None where it is too large, or w is neither on the boundary nor well inside."""
+    length = float(np.abs(w).sum())
+    if length > 1.0 - _ROUNDING:
         free = np.flatnonzero(w)
         face = _Face(free, np.sign(w[free]))
-    elif np.array_equal(shape.project(w * (1.0 + _INSIDE)), w * (1.0 + _INSIDE)):
-        face = _Face(np.arange(len(w)), None, whole=True)
+    elif np.abs(w * (1.0 + _INSIDE)).sum() <= 1.0:
+        face = _Face(np.arange(len(w)), None)
     else:
         return None
     return face if 0 < len(face.free) <= _LARGEST_FACE else None
@@ -206,28 +172,28 @@ def _same(known: _Face | None, face: _Face | None) -> bool:
     return known is not None and face is not None and np.array_equal(known.free, face.free)
 
 
-def _newton(problem: _Scaled, shape: ConvexSet, w: Array, tol: float) -> Array:
+def _newton(problem: _Scaled, w: Array, tol: float) -> Array:
     """From w along its face, giving up coordinates that reach their limits, while F or the gap becomes smaller."""
     value, image = problem.value(w), problem.image(w)
     gradient = problem.gradient(image)
-    best, least, waited = w, _gap(shape, w, gradient), 0
+    best, least, waited = w, _gap(w, gradient), 0
     for _ in range(_NEWTON_STEPS):
-        face = _face(shape, w)
+        face = _face(w)
         if face is None or waited >= _NEWTON_PATIENCE or least <= tol:
             break
         step = _newton_step(problem.hessian(image, face.free), gradient[face.free], face.normal)
         if step is None:
             break
         share, rounding, before = 1.0, _ROUNDING * abs(value), value
-        moved, cut = _moved(shape, w, face, step)
+        moved, cut = _moved(w, face, step)
         while not (value := problem.value(moved)) <= before + rounding:
             share *= 0.25
             if share < _SMALLEST_SHARE:
                 return best
-            moved, cut = _moved(shape, w, face, share * step)
+            moved, cut = _moved(w, face, share * step)
         w, image = moved, problem.image(moved)
         gradient = problem.gradient(image)
-        gap = _gap(shape, w, gradient)
+        gap = _gap(w, gradient)
         waited = 0 if gap < least or cut or value < before - rounding else waited + 1
         if gap < least:
             best, least = w, gap
@@ -250,20 +216,15 @@ def _newton_step(hessian: Array, gradient: Array, normal: Array | None) -> Array
     return both[:, 1] * float(normal @ both[:, 0]) / float(normal @ both[:, 1]) - both[:, 0]
 
 
-def _moved(shape: ConvexSet, w: Array, face: _Face, step: Array) -> tuple[Array, bool]:
-    """w after the step, or after the share of it that reaches a limit of the face first; and whether it was cut."""
+def _moved(w: Array, face: _Face, step: Array) -> tuple[Array, bool]:
+    """w after the step, or after the share of it at which a coordinate changes sign first; and whether it was cut."""
     moved = w.copy()
-    if face.whole:
+    if face.normal is None:
         moved[face.free] += step
-        return shape.project(moved), False
+        return _BALL.project(moved), False
     here = w[face.free]
-    # Signs stay as they are on an L1 ball or a simplex, and |w_j| <= 1 in a box.
-    limits = np.sign(step) if face.normal is None else np.zeros(len(here))
-    towards = np.ones(len(here), bool) if face.normal is None else here * step < 0.0
     room = np.full(len(here), math.inf)
-    np.divide(limits - here, step, out=room, where=towards & (step != 0.0))
+    np.divide(-here, step, out=room, where=here * step < 0.0)
     share = min(1.0, float(room.min()))
-    moved[face.free] = np.where(room <= share, limits, here + share * step)
-    if face.normal is not None:
-        moved /= np.abs(moved).sum()
-    return moved, share < 1.0
+    moved[face.free] = np.where(room <= share, 0.0, here + share * step)
+    return moved / np.abs(moved).sum(), share < 1.0

@@ -9,7 +9,7 @@ from dpcore import Data, Spec
 from dpcore.core.losses import get_loss
 from dpcore.solvers import minimise_in_ball
 from dpcore.solvers.descent.noisy_sgd import noisy_descent
-from dpcore.solvers.descent.non_private import checkpoints, projected_gd, projected_sgd
+from dpcore.studies.perturbation.non_private_descent import projected_descent
 from dpcore.theory.gradient_descent import averaged_bound, last_iterate_bound, smooth_bound
 from tests.problems import PROBLEMS, for_loss
 
@@ -32,7 +32,7 @@ def kink(n: int) -> Data:
 @pytest.mark.parametrize("key", ["logistic", "hinge", "geometric_median"])
 def test_gradient_descent_takes_the_steps_of_a_plain_loop(key):
     loss, data, steps = get_loss(key), PROBLEMS["full rank"], 30
-    progress = projected_gd(loss, data, RADIUS, steps=steps, G=1.0)
+    progress = projected_descent(loss, data, RADIUS, steps=steps, G=1.0)
     theta, risks = np.zeros(data.active), []
     for t in range(1, steps + 1):
         theta = project(theta - 2.0 * RADIUS / math.sqrt(t) * loss.gradients(data, theta[None])[0], RADIUS)
@@ -44,15 +44,15 @@ def test_one_record_a_step_costs_the_square_of_n_where_all_records_cost_the_cube
     """At T = n^2 steps, the lecture's count."""
     n = 30
     data = kink(n)
-    full = projected_gd(get_loss("hinge"), data, RADIUS, steps=n**2, G=1.0)
-    single = projected_sgd(get_loss("hinge"), data, RADIUS, steps=n**2, G=1.0, rng=np.random.default_rng(0))
+    full = projected_descent(get_loss("hinge"), data, RADIUS, steps=n**2, G=1.0)
+    single = projected_descent(get_loss("hinge"), data, RADIUS, steps=n**2, G=1.0, rng=np.random.default_rng(0))
     assert (full.gradients[-1], single.gradients[-1]) == (n**3, n**2)
     assert np.array_equal(full.steps, single.steps)
 
 
 def test_checkpoints_begin_at_the_first_step_end_at_the_last_and_ascend():
     for steps in (1, 2, 39, 1000, 4_000_000):
-        seen = checkpoints(steps)
+        seen = projected_descent(get_loss("hinge"), kink(2), RADIUS, steps=steps, G=1.0).steps
         assert seen[0] == 1 and seen[-1] == steps and (np.diff(seen) > 0).all() and len(seen) <= 40
 
 
@@ -64,7 +64,7 @@ HARD = {**PROBLEMS, "a kink on the line": kink(30)}
 def test_gradient_descent_stays_under_the_bound_at_every_checkpoint(name, key):
     loss, data = get_loss(key), for_loss(key, HARD[name])
     G = loss.largest_gradient(Spec(key, data.n, data.p, radius=RADIUS))
-    progress = projected_gd(loss, data, RADIUS, steps=1000, G=G)
+    progress = projected_descent(loss, data, RADIUS, steps=1000, G=G)
     excess = progress.risks - minimise_in_ball(loss, data, RADIUS).risk
     assert excess.min() > -1e-8
     assert all(e <= last_iterate_bound(2 * RADIUS, G, t) for e, t in zip(excess, progress.steps, strict=True))
@@ -75,7 +75,9 @@ def test_gradient_descent_stays_under_the_bound_at_every_checkpoint(name, key):
 def test_single_records_stay_under_the_bound_on_average(name, key):
     """Means of 40 runs. Each excess lies in [0, 2 RADIUS] and no mean comes near the bound: false alarms below 1e-6."""
     loss, data = get_loss(key), HARD[name]
-    runs = [projected_sgd(loss, data, RADIUS, steps=1000, G=1.0, rng=np.random.default_rng([9, k])) for k in range(40)]
+    runs = [
+        projected_descent(loss, data, RADIUS, steps=1000, G=1.0, rng=np.random.default_rng([9, k])) for k in range(40)
+    ]
     excess = np.mean([run.risks for run in runs], axis=0) - minimise_in_ball(loss, data, RADIUS).risk
     assert all(e <= last_iterate_bound(2 * RADIUS, 1.0, t) for e, t in zip(excess, runs[0].steps, strict=True))
     assert excess[-1] < 0.2 * excess[0]
