@@ -1,4 +1,4 @@
-"""Facts that are data and no code: CSV files beside the modules that read them."""
+"""What is data or prose and no code: files beside the modules that read them."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ def facts_beside(module: str, name: str) -> list[dict[str, Any]]:
     """The rows of a CSV file in the folder of a module, as text by column. module: its `__file__`."""
     with Path(module).with_name(name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def text_beside(module: str, name: str) -> str:
+    """The text of a file in the folder of a module. module: its `__file__`."""
+    return Path(module).with_name(name).read_text(encoding="utf-8")

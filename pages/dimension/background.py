@@ -9,58 +9,34 @@ import pandas as pd
 
 import dpcore
 from dpcore import Experiment
+from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from pages.dimension.words import MECHANISMS
 from pages.ui.code import Code, call, experiment_call
 from pages.ui.html import readable
 from pages.ui.sidebar import delta_text
-from pages.ui.sources import SEEDED, axis_title, neighbours_line
+from pages.ui.sources import assumed, axis_title, neighbours_line
 
-FORMULA = r"""
-$J(\theta)=\frac1n\sum_i\ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$ has the minimiser
-$\hat\theta$; $F$ is $J$ without its second term, $\lVert x\rVert\le R$.
-
-- *Answer*: release $\hat\theta+b$. A prediction moves by $\langle b,x\rangle$, the model by $\lVert b\rVert$.
-- Gaussian noise $b\sim\mathcal N(0,s^2I_p)$: $\mathbb E\langle b,x\rangle^2=s^2\lVert x\rVert^2$ for every $p$,
-  $\mathbb E\lVert b\rVert^2=s^2p$.
-- Gamma noise, density $\propto e^{-\lVert b\rVert/s}$: $\mathbb E\langle b,x\rangle^2=s^2(p+1)\lVert x\rVert^2$,
-  $\mathbb E\lVert b\rVert^2=s^2p(p+1)$. Both have the same direction, uniform on the sphere; only the length differs.
-- *Question*: release the minimiser of $J(\theta)+\langle b,\theta\rangle$. An idle column holds exactly
-  $-b_j/\lambda$; all others together move by at most $\lVert b\rVert/\lambda$.
-- Damage: $\mathbb E F(\theta)-F(\hat\theta)\le\min\{LR\,\mathbb E|b_1|,\ \tfrac c2R^2\,\mathbb E b_1^2\}$ for the
-  answer.
-- Earlier theory, as cited by Jain and Thakurta 2014: $\sqrt{p\ln\frac1\delta}$ for Gaussian, $p\ln p$ for Gamma noise.
-- The orthant: $n$ records $x=(1,\dots,1)/\sqrt p$, $y=0$, Huber loss, $\theta\ge0$, so that $\hat\theta=0$. The answer
-  cut at 0 predicts $\mathbb E\langle x,(b)_+\rangle=s\sqrt{p/2\pi}$, a free one
-  $\mathbb E|\langle x,b\rangle|=s\sqrt{2/\pi}$.
-  The question asked over the orthant gives $\theta_j=(-b_j-\ell'(z)/\sqrt p)_+/\lambda$ with
-  $z=\langle x,\theta\rangle$: one equation in $z$.
-"""
+FORMULA = text_beside(__file__, "formula.md")
 
 
 def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source) -> str:
     """What must be true for the curves, the bounds and the promises."""
-    ok = table[table.status == "ok"]
-    lines = [
-        f"**Records:** {source.label}; {readable(source.scaling)}. Idle columns are not stored; noise on them is "
-        "drawn from, or averaged over, its exact law.",
-        neighbours_line(source),
-        f"**Accuracy:** on {int(ok.test_records.iloc[0]):,} {source.records} that no model was trained on."
-        if len(ok)
-        else "**Nothing is released** here.",
-        "**Distance:** root mean square of ‖θ − θ̂‖₂ over the noise, all p coordinates. Exact for noise in the answer; "
-        "for noise in the question exact on idle columns, a proved upper bound on the useful ones.",
-        "**Damage:** average logistic loss on the training records above the model without noise. For noise in the "
-        f"answer means are integrals; for noise in the question they come from {experiment.repetitions} releases.",
-        "**Earlier theory** is published without constants: a shape, anchored at the damage at the smallest p.",
-        f"**One λ for all:** so only the shape of the noise differs. {own_lam_line(experiment)}",
-        f"**p = {int(table.x.min())}:** {small_p_line(experiment, int(table.n.iloc[0]))}",
-        f"**The corner:** {experiment.problem.n:,} records x = (1, …, 1)/√p with y = 0, Huber loss, θ ≥ 0; noise as "
-        "the Gaussian mechanisms calibrate it for this n, ε, δ and λ without the corner.",
-        "**n** stops at a size for which the whole sweep over p is computed at once.",
-        SEEDED,
-    ]
-    return "\n".join(f"- {line}" for line in lines)
+    accuracy, ok = "**Nothing is released** here.", table[table.status == "ok"]
+    if len(ok):
+        accuracy = f"**Accuracy:** on {int(ok.test_records.iloc[0]):,} {source.records} that no model was trained on."
+    return assumed(
+        __file__,
+        "assumptions.md",
+        records=f"{source.label}; {readable(source.scaling)}",
+        neighbours=neighbours_line(source),
+        accuracy=accuracy,
+        repetitions=experiment.repetitions,
+        own_lam=own_lam_line(experiment),
+        smallest=int(table.x.min()),
+        small_p=small_p_line(experiment, int(table.n.iloc[0])),
+        n=experiment.problem.n,
+    )
 
 
 def own_lam_line(experiment: Experiment) -> str:

@@ -34,8 +34,8 @@ SWEPT = (*DIMENSIONS[:-2:2], LARGEST)
 source = data.get_source("synthetic_padded")
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html(
-    "<style>@media (max-width: 1300px) { .st-key-halves > * > [data-testid=stHorizontalBlock] { flex-wrap: wrap }"
-    " .st-key-halves > * > [data-testid=stHorizontalBlock] > [data-testid=stColumn] { min-width: 100% } }</style>"
+    "<style>@media (max-width: 1300px) { .st-key-wide_halves > * > [data-testid=stHorizontalBlock] { flex-wrap: wrap }"
+    " .st-key-wide_halves > * > [data-testid=stHorizontalBlock] > [data-testid=stColumn] { min-width: 100% } }</style>"
 )
 
 st.title("Does a million useless features hurt?", anchor=False)
@@ -56,7 +56,7 @@ controls = sidebar(
 
 lower: Lower = "damage" if below == "damage" else "distance"
 
-with st.container(key="halves"):
+with st.container(key="wide_halves"):
     left, right = st.columns([2.2, 1], gap="medium")
 theme = current_theme()
 colour = FAMILIES[theme]["objective" if noise_in == "question" else "output"]

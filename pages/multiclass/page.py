@@ -48,8 +48,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
             with url_controls.block("columns", width=105):
                 d = url_controls.slider("columns", "d columns", words.COLUMNS, d)
 theme = current_theme()
-# Two charts need room side by side; Streamlit itself stacks columns on phones only.
-st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 
 
 def show_repaired() -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from pages.ui.html import readable
 
 SEEDED = (
     "**A seeded run** like this one shows what a mechanism does; only a release with fresh noise carries its promise."
 )
+
+
+def assumed(module: str, name: str, **facts: object) -> str:
+    """A list of assumptions from a Markdown file in the folder of a module, with facts in the place of their {names}.
+
+    module: its `__file__`. What all pages say of seeded runs is known as {seeded}.
+    """
+    return text_beside(module, name).replace("\n  ", " ").format(seeded=SEEDED, **facts).strip()
 
 
 def axis_title(source: Source) -> str:
