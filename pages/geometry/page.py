@@ -60,7 +60,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
 controls = sidebar(
     people=excess_by_n.PEOPLE,
     default_people=2_000,
-    columns=None,
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     letter="d",

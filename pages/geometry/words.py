@@ -21,6 +21,7 @@ from dpcore.studies.geometry.table_1 import Row
 from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 
@@ -31,13 +32,7 @@ VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as publis
 SIDES = ("Ball", "Rates", "Noise", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("just right of 1", {"view": "order", "p_norm": JUST_ABOVE}),
-    ("65,536 columns", {"view": "order", "p": 65_536}),
-    ("Euclid against n", {"view": "n", "p_norm": "2"}),
-    ("the box against n", {"view": "n", "p_norm": "∞"}),
-    ("who was in the data?", {"beside_geometry": "Tracing", "p_norm": "1.5"}),
-)
+CHIPS = chips_beside(__file__, "chips.json")
 NAMES = {1.0: "Lasso", 2.0: "Euclid", math.inf: "box"}
 
 FORMULA = text_beside(__file__, "formula.md")

@@ -20,6 +20,7 @@ from pages.background.jobs import Job
 from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, points, rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text, lam_text
 from pages.ui.sources import assumed
 
@@ -36,13 +37,7 @@ LEARNERS: dict[str, tuple[LearnerKey, ...]] = {
     "epsilon": ("ellipsoids", "pure", "answer", "split"),
 }
 FEW, HEAVY = 300, 2_000_000  # records; numbers that a release is made of: records times directions of the noise
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("ten classes", {"classifier": "repaired", "price_against": "classes", "C": 10}),
-    ("all ten digits", {"classifier": "repaired", "price_against": "epsilon", "class_records": "digits"}),
-    ("iris", {"classifier": "repaired", "price_against": "epsilon", "class_records": "iris"}),
-    ("a bound nearly met", {"classifier": "repaired", "price_against": "excess", "class_records": "gaussian_classes"}),
-    ("as printed", {"classifier": "printed"}),
-)
+CHIPS = chips_beside(__file__, "chips.json")
 
 FORMULA = text_beside(__file__, "formula.md")
 

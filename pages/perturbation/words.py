@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import pandas as pd
 
@@ -19,19 +18,14 @@ from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
 from pages.ui.code import experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
 from pages.ui.sources import assumed, neighbours_line, records_line
 
 RATE = "published rate,<br>shape only"
 LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
-CHIPS: list[tuple[str, dict[str, Any]]] = [
-    ("one λ at all doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
-    ("λ too small", {"lam": 0.0001, "epsilon": 0.1}),
-    ("tiny ε", {"lam": 0.01, "epsilon": 0.01}),
-    ("pure ε", {"noise": "gamma"}),
-    ("λ = auto", {"lam": "auto", "epsilon": 1.0}),
-]
+CHIPS = chips_beside(__file__, "chips.json")
 
 FORMULA = text_beside(__file__, "formula.md")
 

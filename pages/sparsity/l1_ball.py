@@ -18,7 +18,6 @@ from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.single_run import Path, path
 from dpcore.studies.sparsity.simplex import sampling_vs_frank_wolfe
-from pages.sparsity import l1_beside_words as beside_words
 from pages.sparsity import l1_words as words
 from pages.ui import url_controls
 from pages.ui.cards import cards
@@ -26,7 +25,7 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
-from pages.ui.sidebar import PEOPLE, sidebar
+from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
@@ -50,9 +49,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 
 def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     controls = sidebar(
-        people=PEOPLE,
         default_people=FIRST_PEOPLE,
-        columns=None,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
         unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
@@ -122,14 +119,14 @@ def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: st
             p=here.p, loss=words.SIMPLEX_LOSS, repetitions=BESIDE_REPETITIONS, **here.budget
         )
         picture = remark_figure(beside, theme=theme, height=SIDE_HEIGHT)
-        said = beside_words.remark_caption(beside, here)
+        said = words.remark_caption(beside, here)
     elif side == "Tracing":
         traced = membership.tracing(seed=here.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
         picture = tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
-        said = beside_words.tracing_caption(traced)
+        said = words.tracing_caption(traced)
     elif walked:
         picture = path_figure(walked, theme=theme, height=SIDE_HEIGHT)
-        said = beside_words.path_caption(walked)
+        said = words.path_caption(walked)
     else:
         st.caption(readable(reason))
         return

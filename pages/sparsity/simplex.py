@@ -42,7 +42,6 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     controls = sidebar(
         people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
         default_people=FIRST_PEOPLE,
-        columns=None,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
         unused={},

@@ -19,21 +19,14 @@ from dpcore.studies.sparsity.simplex.single_release import Support
 from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 
 LOSS = "huber"
 ON = {"training": "the same people", "fresh": "fresh people"}
 _WHERE = {"training": "", "fresh": " on fresh records"}
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("one draw", {"m": 1, "lam": "auto"}),
-    ("1,000 draws", {"m": 1_000, "lam": "auto"}),
-    ("λ = 0.02: m leaks", {"lam": 0.02, "m": 100}),
-    ("p = 65,536", {"p": 65_536}),
-    ("ε = 0.1", {"epsilon": 0.1}),
-    ("Theorem 4 as printed", {"beside": "As published"}),
-    ("as auto has it", {"m": "auto", "lam": "auto", "epsilon": 1.0}),
-)
+CHIPS = chips_beside(__file__, "simplex_chips.json")
 # How many times fewer and how many times more draws the headline compares with.
 _FEWER, _MORE = 8, 32
 

@@ -43,9 +43,7 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
 
 def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     controls = sidebar(
-        people=PEOPLE,
         default_people=PEOPLE[-1],
-        columns=None,
         max_columns=MOST_ARMS,
         unused={"n": "a stream has steps, T, not people", "m": "one draw a step"},
         rules=("auto",),  # the other one is for fresh records, which a stream has not

@@ -18,19 +18,14 @@ from dpcore.studies.sparsity.streaming.regret import Play, RegretCurve
 from pages.ui.code import call
 from pages.ui.html import readable
 from pages.ui.numbers import amount, rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import Controls, delta_text
 from pages.ui.sources import assumed
 
 REPETITIONS = 50
 ARMS = (8, 128, 2_048)  # whose curves stand beside the reader's
 ACCOUNTINGS = {"tight": "proved λ", "published": "published λ"}
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("128 arms", {"p": 128}),
-    ("ε = 5", {"epsilon": 5.0}),
-    ("watched by the adversary", {"adversary": "adaptive", "epsilon": 5.0}),
-    ("equation (12) refuted", {"adversary": "counterexample", "stream_lam": "published", "p": 128}),
-    ("published λ, ε = 10", {"stream_lam": "published", "epsilon": 10.0}),
-)
+CHIPS = chips_beside(__file__, "streaming_chips.json")
 # What privacy costs nothing at, and where equation (12)'s ratio has settled.
 _FREE, _LONG, _REFUTED_AT = 1e6, 4_000_000, (10, 1_000, 1_000_000)
 _CLOSE = 0.8  # from this share of the bound on, costs are called as bad as they get

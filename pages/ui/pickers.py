@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from dpcore import data
+from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from pages.ui import url_controls
 from pages.ui.share_link import UPLOAD
@@ -63,6 +65,11 @@ def switch(
     return url_controls.segments(
         key, label, list(names), default, names.__getitem__, label_visibility="collapsed", wrap=wrap
     )
+
+
+def chips_beside(module: str, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """What `chips` offers, from a JSON file in the folder of a module. module: its `__file__`."""
+    return list(json.loads(text_beside(module, name)).items())
 
 
 def chips(offered: Iterable[tuple[str, Mapping[str, Any]]], **container: Any) -> None:

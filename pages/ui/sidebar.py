@@ -104,9 +104,9 @@ def delta_note(delta: float, n: int) -> str | None:
 
 def sidebar(
     *,
-    people: tuple[int, ...],
+    people: tuple[int, ...] = PEOPLE,
     default_people: int,
-    columns: int | None,
+    columns: int | None = None,
     max_columns: int,
     unused: Mapping[str, str],
     default_columns: int | None = None,
