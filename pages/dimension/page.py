@@ -12,7 +12,7 @@ from dpcore import data
 from dpcore.core.cancel import never
 from dpcore.figures.dimension import Lower, dimension_figure, orthant_figure
 from dpcore.figures.figure import Figure
-from dpcore.figures.style import FAMILIES, GRID, MUTED
+from dpcore.figures.style import FAMILIES
 from dpcore.studies.dimension import noise_growth, orthant
 from pages.dimension import words
 from pages.dimension.meter import slope_meter, slope_rows
@@ -105,7 +105,7 @@ with right:
     corner_figure = orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
     live_figure(corner_figure, key="corner", alt=plain(told), height=CORNER_HEIGHT)
     st.caption(f"{told} {words.CORNER_PROMISE}")
-    st.html(slope_meter(slope_rows(table, grown, corner), muted=MUTED[theme], rule=GRID[theme]))
+    st.html(slope_meter(slope_rows(table, grown, corner)))
 
 behind(
     lambda: words.assumptions(table, experiment, source),

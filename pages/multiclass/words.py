@@ -92,18 +92,8 @@ def effort(view: str, here: MulticlassState) -> tuple[int, int]:
 
 def question(view: str, here: MulticlassState) -> AccuracyQuestion:
     """What the chart answers, where it is about accuracy."""
-    repetitions, datasets = effort(view, here)
-    return AccuracyQuestion(
-        cast(Axis, view),
-        places(view, here)[0],
-        here.records,
-        here.epsilon,
-        here.delta,
-        here.lam,
-        LEARNERS[view],
-        repetitions,
-        datasets,
-    )
+    along, asked = places(view, here)[0], (here.epsilon, here.delta, here.lam)
+    return AccuracyQuestion(cast(Axis, view), along, here.records, *asked, LEARNERS[view], *effort(view, here))
 
 
 def waiting(job: Job) -> str:

@@ -98,10 +98,7 @@ def readouts(play: Play, here: StreamingState) -> list[tuple[str, str]]:
             f"is what {T - 1:,} plays cost at Λ = {rounded(T * plan.scale)}; one alone "
             f"{rounded(4.0 / (T * plan.scale))}",
         ),
-        (
-            amount(play.one_run),
-            "is the regret that a single run stays below in nine of ten, whatever the costs",
-        ),
+        (amount(play.one_run), "is the regret that a single run stays below in nine of ten, whatever the costs"),
     ]
 
 

@@ -4,7 +4,7 @@ where a phone has the slider of epsilon."""
 from __future__ import annotations
 
 from dpcore.core.facts import text_beside
-from dpcore.figures.style import BACKGROUND, MUTED, Theme
+from dpcore.figures.style import BACKGROUND, GRID, MUTED, Theme
 
 _STYLE = text_beside(__file__, "theme.css")
 
@@ -17,4 +17,5 @@ def look(theme: Theme) -> str:
     >>> MUTED["dark"] in look("dark")
     True
     """
-    return f"<style>:root {{ --small-print: {MUTED[theme]}; --page: {BACKGROUND[theme]} }}\n{_STYLE}</style>"
+    colours = f"--small-print: {MUTED[theme]}; --page: {BACKGROUND[theme]}; --rule: {GRID[theme]}"
+    return f"<style>:root {{ {colours} }}\n{_STYLE}</style>"
