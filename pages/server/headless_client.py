@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
@@ -50,7 +49,7 @@ class HeadlessClient:
         self.sliders: dict[str, Slider] = {}
         self.figures = 0
         self.errors: list[str] = []
-        self._sent: set[str] = set()  # ids of what this run has drawn
+        self._drawn: dict[str, Slider] = {}  # what this run has drawn of them
         self._states: dict[str, WidgetState] = {}
         self._address: dict[str, list[str]] = {}
         self._page, self._script = "", ""
@@ -67,9 +66,7 @@ class HeadlessClient:
         self._reader = asyncio.create_task(self._read())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self._stop_polls()
         self._reader.cancel()
         await self._socket.close()
@@ -205,7 +202,7 @@ class HeadlessClient:
         self._stop_polls()
         self._run, self._left = run, ""
         self._done.clear()
-        self._sent = set()
+        self._drawn = {}
         self.figures, self.errors = 0, []
 
     def _end(self, message: ForwardMsg) -> None:
@@ -215,7 +212,7 @@ class HeadlessClient:
         if run.fragment_ids:
             self._answered()
         elif run.script_run_id == self._run:
-            self.sliders = {key: slider for key, slider in self.sliders.items() if slider.id in self._sent}
+            self.sliders = self._drawn
             self._done.set()
 
     def _see(self, element: Element) -> None:
@@ -224,8 +221,7 @@ class HeadlessClient:
             if element.slider.set_value:
                 self._set(element.slider, element.slider.raw_value[0])
             if not element.slider.disabled:
-                self.sliders[_key(element.slider.id)] = element.slider
-                self._sent.add(element.slider.id)
+                self._drawn[_key(element.slider.id)] = element.slider
         elif kind == "bidi_component" and element.bidi_component.component_name == FIGURE:
             self.figures += 1
         elif kind == "exception":

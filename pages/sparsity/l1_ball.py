@@ -99,17 +99,16 @@ def _hero(
     against: str, here: words.L1State, walked: Path | None, theme: Theme, cancelled: Callable[[], bool]
 ) -> tuple[words.Found, Figure]:
     """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
+    shared = here.shared | {"repetitions": REPETITIONS, "cancelled": cancelled}
     found: words.Found
     if against == "n":
-        found = curves.against_n(p=here.p, T=here.T, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+        found = curves.against_n(p=here.p, T=here.T, **shared)
         return found, excess_by_n_figure(found, n=here.n, theme=theme, height=HEIGHT)
     if against == "p":
-        ps = tuple(sorted({*curves.PS, here.p}))
-        found = curves.against_p(n=here.n, T=here.T, ps=ps, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+        found = curves.against_p(n=here.n, T=here.T, ps=tuple(sorted({*curves.PS, here.p})), **shared)
         return found, width_figure(found, p=here.p, theme=theme, height=HEIGHT)
     T = words.steps_of(walked, here.T)
-    Ts = tuple(sorted({*curves.TS, T}))
-    found = curves.against_T(n=here.n, p=here.p, Ts=Ts, repetitions=REPETITIONS, cancelled=cancelled, **here.shared)
+    found = curves.against_T(n=here.n, p=here.p, Ts=tuple(sorted({*curves.TS, T})), **shared)
     return found, steps_figure(found, T=T, theme=theme, height=HEIGHT)
 
 
