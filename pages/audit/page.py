@@ -15,6 +15,4 @@ headline = st.container()
 with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
     view = switch("How to find out", VIEWS, "attack", key="check", wrap=True)
     drawn = PREPARE[view](headline)
-# Two charts need room side by side; Streamlit itself stacks columns on phones only.
-st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 drawn()

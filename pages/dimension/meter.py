@@ -60,28 +60,16 @@ def _known(p: np.ndarray, values: np.ndarray) -> PowerLaw | None:
     return power_law(p, values) if np.isfinite(values).all() else None
 
 
-def slope_meter(rows: list[Row], *, muted: str, rule: str) -> str:
-    """HTML of the rows; a measured slope that is not there is a dash, and the note says why."""
-    cell = f'style="padding:3px 6px;border-bottom:1px solid {rule};text-align:{{}}"'
-    left, right = cell.format("left"), cell.format("right")
-    heads = "".join(
-        f'<th style="padding:3px 6px;border-bottom:1px solid {rule};font-weight:400;color:{muted};'
-        f'text-align:{"left" if i == 0 else "right"}">{html.escape(head)}</th>'
-        for i, head in enumerate(HEADS)
-    )
-    body = "".join(
-        f"<tr><td {left}>{html.escape(row.name)}</td>"
-        + "".join(f"<td {right}>{exponent(law)}</td>" for law in (row.measured, row.bound, row.earlier))
-        + "</tr>"
-        for row in rows
+def slope_meter(rows: list[Row]) -> str:
+    """HTML of the rows, dressed by theme.css; a measured slope that is not there is a dash, and the note says why."""
+    numbers = [(row.name, *map(exponent, (row.measured, row.bound, row.earlier))) for row in rows]
+    lines = "".join(
+        "<tr>" + "".join(f"<{kind}>{html.escape(cell)}</{kind}>" for cell in cells) + "</tr>"
+        for kind, cells in (("th", HEADS), *(("td", cells) for cells in numbers))
     )
     reasons = [f"{row.name}: {row.measured.reason}." for row in rows if row.measured.slope is None]
     note = html.escape(" ".join([NOTE, *reasons]))
-    return (
-        f'<table style="width:100%;border-collapse:collapse;font-size:0.875rem;line-height:1.3">'
-        f"<tr>{heads}</tr>{body}</table>"
-        f'<div style="font-size:0.8rem;line-height:1.35;color:{muted};margin-top:4px">{note}</div>'
-    )
+    return f'<table class="slopes">{lines}</table><div class="slopes-note">{note}</div>'
 
 
 def exponent(law: PowerLaw | None) -> str:

@@ -9,11 +9,12 @@ import streamlit as st
 
 import dpcore
 from dpcore import data
+from dpcore.core.cancel import never
 from dpcore.figures.dimension import Lower, dimension_figure, orthant_figure
 from dpcore.figures.figure import Figure
-from dpcore.figures.style import FAMILIES, GRID, MUTED
+from dpcore.figures.style import FAMILIES
 from dpcore.studies.dimension import noise_growth, orthant
-from pages.dimension import background, words
+from pages.dimension import words
 from pages.dimension.meter import slope_meter, slope_rows
 from pages.server import prefetch
 from pages.ui.cards import cards
@@ -34,8 +35,8 @@ SWEPT = (*DIMENSIONS[:-2:2], LARGEST)
 source = data.get_source("synthetic_padded")
 # Two charts need room side by side; Streamlit itself stacks columns on phones only.
 st.html(
-    "<style>@media (max-width: 1300px) { .st-key-halves > * > [data-testid=stHorizontalBlock] { flex-wrap: wrap }"
-    " .st-key-halves > * > [data-testid=stHorizontalBlock] > [data-testid=stColumn] { min-width: 100% } }</style>"
+    "<style>@media (max-width: 1300px) { .st-key-wide_halves > * > [data-testid=stHorizontalBlock] { flex-wrap: wrap }"
+    " .st-key-wide_halves > * > [data-testid=stHorizontalBlock] > [data-testid=stColumn] { min-width: 100% } }</style>"
 )
 
 st.title("Does a million useless features hurt?", anchor=False)
@@ -48,7 +49,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
 controls = sidebar(
     people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
     default_people=1_000,
-    columns=None,
     max_columns=LARGEST,
     default_columns=LARGEST,
     unused={"m": "neither door draws samples"},
@@ -56,7 +56,7 @@ controls = sidebar(
 
 lower: Lower = "damage" if below == "damage" else "distance"
 
-with st.container(key="halves"):
+with st.container(key="wide_halves"):
     left, right = st.columns([2.2, 1], gap="medium")
 theme = current_theme()
 colour = FAMILIES[theme]["objective" if noise_in == "question" else "output"]
@@ -80,54 +80,36 @@ def experiment_at(controls: Controls) -> dpcore.Experiment:
     )
 
 
-def picture(table: pd.DataFrame, grown: dict[str, noise_growth.NoiseGrowth], p: int) -> Figure:
-    return dimension_figure(
-        table,
-        grown,
-        p=p,
-        lower=lower,
-        accuracy_title=axis_title(source),
-        theme=theme,
-        height=HEIGHT,
-    )
-
-
-def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
-    """The chart there, and its sentence."""
+def drawn(
+    controls: Controls, cancelled: Callable[[], bool] = never
+) -> tuple[Figure, str, pd.DataFrame, dict[str, noise_growth.NoiseGrowth]]:
+    """The chart there and its sentence; the numbers of both."""
     swept = experiment_at(controls)
-    numbers = prefetch.whole(swept, cancelled), noise_growth.growth_of(swept.cells())
-    return picture(*numbers, controls.p), plain(words.takeaway(*numbers, controls.p, source))
+    table, grown = prefetch.whole(swept, cancelled), noise_growth.growth_of(swept.cells())
+    title = axis_title(source)
+    figure = dimension_figure(table, grown, p=controls.p, lower=lower, accuracy_title=title, theme=theme, height=HEIGHT)
+    return figure, words.takeaway(table, grown, controls.p, source), table, grown
 
 
 experiment = experiment_at(controls)
-table = dpcore.run(experiment)
-grown = noise_growth.growth_of(experiment.cells())
-sentence = words.takeaway(table, grown, controls.p, source)
+figure, sentence, table, grown = drawn(controls)
 headline.html(emphasised(sentence, colour))
 with left:
-    figure = picture(table, grown, controls.p)
-    live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+    live_figure(figure, key="dimension", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
     st.caption(words.caption(experiment, grown, controls.lam))
     cards(words.readouts(table, grown, controls.p, source))
 with right:
     st.markdown(f"**{words.CORNER_QUESTION}**")
-    corner = orthant.corner(
-        columns_at(controls),
-        n=controls.n,
-        epsilon=controls.epsilon,
-        delta=controls.delta,
-        lam=lam_at(controls),
-        seed=controls.seed,
-    )
+    corner = orthant.corner(columns_at(controls), n=controls.n, lam=lam_at(controls), **controls.budget)
     told = words.corner_takeaway(corner, controls.p)
     corner_figure = orthant_figure(corner, p=controls.p, theme=theme, height=CORNER_HEIGHT)
     live_figure(corner_figure, key="corner", alt=plain(told), height=CORNER_HEIGHT)
     st.caption(f"{told} {words.CORNER_PROMISE}")
-    st.html(slope_meter(slope_rows(table, grown, corner), muted=MUTED[theme], rule=GRID[theme]))
+    st.html(slope_meter(slope_rows(table, grown, corner)))
 
 behind(
-    lambda: background.assumptions(table, experiment, source),
-    background.FORMULA,
-    lambda: background.snippet(experiment, noise_in, controls.p, lower, source),
+    lambda: words.assumptions(table, experiment, source),
+    words.FORMULA,
+    lambda: words.snippet(experiment, noise_in, controls.p, lower, source),
     lambda: table,
 )

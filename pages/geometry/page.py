@@ -30,7 +30,7 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
-from pages.ui.sidebar import Controls, sidebar
+from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 # Against people a model is learned for each number of them; larger tables are too slow to update live.
@@ -60,7 +60,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
 controls = sidebar(
     people=excess_by_n.PEOPLE,
     default_people=2_000,
-    columns=None,
     max_columns=MOST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     default_columns=FIRST_COLUMNS if view == "order" else LEARNED_COLUMNS,
     letter="d",
@@ -69,28 +68,22 @@ controls = sidebar(
 theme = current_theme()
 
 
-def here_at(controls: Controls) -> words.GeometryState:
-    return words.GeometryState(name, controls.p, controls.n, controls.epsilon, controls.delta, controls.seed)
-
-
-here = here_at(controls)
+here = words.GeometryState(**vars(controls), name=name)
 row = table_1.table_row(here.p_norm, here.d, here.n, here.epsilon, here.delta)
 
 
-def curves_at(here: words.GeometryState, cancelled: Callable[[], bool] = never) -> dict[int, AgainstOrder]:
-    """Along the norm order for each number of columns, the reader's first."""
+def order_picture(
+    here: words.GeometryState, cancelled: Callable[[], bool] = never
+) -> tuple[Figure, str, dict[int, AgainstOrder]]:
+    """The chart there, its sentence and its curves for each number of columns, the reader's first."""
     curves = {}
     for d in (here.d, *sorted({*OTHERS} - {here.d})):
         if cancelled():
             raise CancelledError
         curves[d] = excess_by_norm.against_order(d, here.n, repetitions=REPETITIONS, **here.budget)
-    return curves
-
-
-def order_picture(curves: dict[int, AgainstOrder], here: words.GeometryState) -> tuple[Figure, str]:
     found, *others = curves.values()
     figure = order_figure(found, others, p_norm=here.p_norm, theme=theme, height=HEIGHT)
-    return figure, words.order_takeaway(found, here)
+    return figure, words.order_takeaway(found, here), curves
 
 
 def call_at(here: words.GeometryState) -> dict[str, Any]:
@@ -98,44 +91,33 @@ def call_at(here: words.GeometryState) -> dict[str, Any]:
     return call | words.fewer(here.p_norm, knobs)
 
 
-def people_picture(learned: excess_by_n.ExcessByN, here: words.GeometryState) -> tuple[Figure, str]:
+def people_picture(
+    here: words.GeometryState, cancelled: Callable[[], bool] = never
+) -> tuple[Figure, str, excess_by_n.ExcessByN]:
+    """The chart there, its sentence and its curve."""
+    learned = excess_by_n.excess_against_n(here.p_norm, cancelled=cancelled, **call_at(here))
     figure = learners_figure(learned, n=min(here.n, int(learned.n[-1])), theme=theme, height=HEIGHT)
-    return figure, words.people_takeaway(learned, here)
-
-
-def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
-    """The chart there, and its sentence."""
-    there = here_at(controls)
-    if view == "order":
-        figure, sentence = order_picture(curves_at(there, cancelled), there)
-    else:
-        learned = excess_by_n.excess_against_n(there.p_norm, cancelled=cancelled, **call_at(there))
-        figure, sentence = people_picture(learned, there)
-    return figure, plain(sentence)
+    return figure, words.people_takeaway(learned, here), learned
 
 
 if view == "order":
-    curves = curves_at(here)
-    picture, sentence = order_picture(curves, here)
+    picture, sentence, curves = order_picture(here)
     found = curves.pop(here.d)
     family, caption = "frank_wolfe", words.order_caption(found)
     readouts, table = words.order_readouts(found, row, here), words.order_table(found)
     snippet = words.order_snippet(here, list(curves), REPETITIONS)
 else:
-    call = call_at(here)
-    learned = excess_by_n.excess_against_n(here.p_norm, **call)
-    picture, sentence = people_picture(learned, here)
+    picture, sentence, learned = people_picture(here)
     family, caption = mechanism_class(learned.mechanism).family, words.people_caption(learned, here)
     readouts, table = words.people_readouts(learned, row, here), words.people_table(learned)
-    snippet = words.people_snippet(learned, here, call)
+    snippet = words.people_snippet(learned, here, call_at(here))
 
 headline.html(emphasised(sentence, FAMILIES[theme][family]))
-# Two charts need room side by side; Streamlit itself stacks columns on phones only.
-st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 with st.container(key="halves"):
     left, right = st.columns([1.5, 1], gap="medium")
 with left:
-    live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+    ahead = order_picture if view == "order" else people_picture, here
+    live_figure(picture, key="geometry", alt=plain(sentence), height=HEIGHT, ahead=ahead)
     st.caption(caption)
 with right:
     side = switch("Beside the chart", words.SIDES, words.SIDES[0], key="beside_geometry", wrap=True)

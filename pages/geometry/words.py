@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpcore.core.facts import text_beside
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms import mechanism_class
 from dpcore.studies.geometry.excess_by_n import PEOPLE, ExcessByN, learner_key
@@ -19,8 +20,9 @@ from dpcore.studies.geometry.table_1 import Row
 from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded
-from pages.ui.sidebar import delta_text
-from pages.ui.sources import SEEDED
+from pages.ui.pickers import chips_beside
+from pages.ui.sidebar import Controls, delta_text
+from pages.ui.sources import assumed
 
 VIEWS = {"order": "norm order", "n": "people"}
 LAWS = {"gaussian": "Gaussian", "generalized_gaussian": "generalised"}
@@ -29,30 +31,10 @@ VARIANTS = {"minibatch": "minibatches", "tree": "trees", "published": "as publis
 SIDES = ("Ball", "Rates", "Noise", "Tracing")
 JUST_ABOVE = "1 + 1/ln d"
 ORDERS: dict[str, float] = {"1": 1.0, "1.1": 1.1, "1.25": 1.25, "1.5": 1.5, "2": 2.0, "4": 4.0, "∞": math.inf}
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("just right of 1", {"view": "order", "p_norm": JUST_ABOVE}),
-    ("65,536 columns", {"view": "order", "p": 65_536}),
-    ("Euclid against n", {"view": "n", "p_norm": "2"}),
-    ("the box against n", {"view": "n", "p_norm": "∞"}),
-    ("who was in the data?", {"beside_geometry": "Tracing", "p_norm": "1.5"}),
-)
+CHIPS = chips_beside(__file__, "chips.json")
 NAMES = {1.0: "Lasso", 2.0: "Euclid", math.inf: "box"}
 
-FORMULA = r"""
-The set is $\|x\|_p\le1$ in $\mathbb R^d$; records keep $\|z\|_{q^*}\le1$, $\frac1p+\frac1{q^*}=1$.
-
-- **Noise in the gradient** is scaled to the sensitivity in $\ell_{q^*}$: Gaussian with
-  $\sigma=d^{\frac12-\frac1{q^*}}sM$, or generalised Gaussian, density $\propto e^{-\|z\|_r^2/2\sigma^2}$,
-  $\sigma=\sqrt\kappa\,sM'$, $\kappa=\min_{2\le r\le q^*}(r-1)d^{2/r-2/q^*}$.
-- **A random corner**: of the $2d$ points $\pm e_j$ one is drawn with probability
-  $\propto e^{\varepsilon n\langle\bar z,\pm e_j\rangle/4}$. That costs $\frac{4\ln 2d}{\varepsilon n}$ at most; what
-  the round ball has beyond its corners is lost as well.
-- **One pass**: every record enters one noisy estimate, so nothing composes. Trees of gradient differences for
-  $1<p<2$ (Frank-Wolfe), random vertices at $p=1$, projected descent in phases for $p\ge2$.
-- **Rates** (Table 1, shape only): $\sqrt{\kappa/n}+\kappa\sqrt{d\ln\frac1\delta}/(\varepsilon n)$ for $1<p\le2$,
-  $d^{\frac12-\frac1p}/\sqrt n+d^{1-\frac1p}\sqrt{\ln\frac1\delta}/(\varepsilon n)$ beyond. For $1<p\le2$ no private
-  model has less than about $(p-1)\sqrt d/(\varepsilon n)$ on the hardest data.
-"""
+FORMULA = text_beside(__file__, "formula.md")
 
 
 def order_of(name: str, d: int) -> float:
@@ -78,30 +60,29 @@ def fewer(p_norm: float, knobs: dict[str, str]) -> dict[str, Any]:
 
 
 @dc.dataclass(frozen=True)
-class GeometryState:
+class GeometryState(Controls):
     """What all pictures of the page share. name: of the norm order on its slider."""
 
     name: str
-    d: int
-    n: int
-    epsilon: float
-    delta: float
-    seed: int
 
     @property
-    def budget(self) -> dict[str, Any]:
-        """Arguments that all computations take."""
-        return {"epsilon": self.epsilon, "delta": self.delta, "seed": self.seed}
+    def d(self) -> int:
+        return self.p
 
     @property
     def p_norm(self) -> float:
         return order_of(self.name, self.d)
 
     @property
+    def order_code(self) -> str:
+        """The norm order in Python."""
+        return 'float("inf")' if self.p_norm == math.inf else repr(self.p_norm)
+
+    @property
     def words(self) -> str:
         """
-        >>> GeometryState("2", 8, 100, 1.0, 1e-6, 0).words, GeometryState("1.5", 8, 100, 1.0, 1e-6, 0).words
-        ('p = 2 (Euclid)', 'p = 1.5')
+        >>> GeometryState(1.0, 1e-6, 100, 8, "auto", "auto", seed=0, name="2").words
+        'p = 2 (Euclid)'
         """
         text = f"p = {order_text(self.p_norm)}"
         return f"{text} ({NAMES[self.p_norm]})" if self.p_norm in NAMES else text
@@ -275,18 +256,7 @@ def tracing_caption(found: Tracing) -> str:
 
 
 def assumptions(here: GeometryState) -> str:
-    lines = [
-        "**Neighbours** replace one record; n is public. Records are clipped in the **dual** norm of the ball, so the "
-        "promise changes with p: at p = 1 every entry is bounded, at p = 2 the length, on the box the sum of entries.",
-        f"**Promise**: ({here.epsilon:g}, {delta_text(here.delta)}) for each curve by itself.",
-        "**Norm order view**: linear losses, the excess is exact given records and noise. Which of the two mechanisms "
-        "is used is decided by their bounds, without looking at records.",
-        "**People view**: synthetic people whose best model is known exactly; the excess is measured on fresh ones. "
-        "Every record is read once, in the order given.",
-        "**Rates** have no constants: only their shape means something. The lower bound speaks of the hardest data.",
-        SEEDED,
-    ]
-    return "\n".join(f"- {line}" for line in lines)
+    return assumed(__file__, "assumptions.md", epsilon=here.epsilon, delta=delta_text(here.delta))
 
 
 def order_table(found: AgainstOrder) -> pd.DataFrame:
@@ -311,7 +281,7 @@ from dpcore.studies.geometry.excess_by_norm import against_order
 
 shared = dict(n={here.n}, epsilon={here.epsilon!r}, delta={here.delta!r}, seed={here.seed}, repetitions={repetitions})
 found, *others = [against_order(d, **shared) for d in {[here.d, *others]}]
-order_figure(found, others, p_norm={_order_code(here)}, theme="light", height=430).show()
+order_figure(found, others, p_norm={here.order_code}, theme="light", height=430).show()
 """
 
 
@@ -319,14 +289,6 @@ def people_snippet(found: ExcessByN, here: GeometryState, asked: dict[str, Any])
     return f"""from dpcore.figures.geometry import learners_figure
 from dpcore.studies.geometry.excess_by_n import excess_against_n
 
-found = {call("excess_against_n", Code(_order_code(here)), **asked)}
+found = {call("excess_against_n", Code(here.order_code), **asked)}
 learners_figure(found, n={min(here.n, int(found.n[-1]))}, theme="light", height=430).show()
 """
-
-
-def _order_code(here: GeometryState) -> str:
-    """
-    >>> _order_code(GeometryState("∞", 8, 100, 1.0, 1e-6, 0)), _order_code(GeometryState("1.5", 8, 100, 1.0, 1e-6, 0))
-    ('float("inf")', '1.5')
-    """
-    return 'float("inf")' if here.p_norm == math.inf else repr(here.p_norm)

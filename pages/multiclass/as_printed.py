@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpcore.core.facts import text_beside
 from dpcore.figures.multiclass import existence_figure, membership_leak_figure, theorem_figure
 from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.papers import pathak_raj, pathak_raj_leak
@@ -19,6 +20,7 @@ from pages.ui.live_figure import captioned_figure, live_figure
 from pages.ui.numbers import rounded
 from pages.ui.pickers import chips, switch
 from pages.ui.sidebar import superscript
+from pages.ui.sources import assumed
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 SIDES = ("Answers", "Theorem 2")
@@ -26,27 +28,7 @@ DRAWS, COLUMNS = 40_000, (1, 2, 3, 4)
 THEOREM_DRAWS = 400
 LEMMA_COLUMNS, LEMMA_MISS = 5, 0.05
 
-FORMULA = r"""
-One matrix $b$ with density $\propto e^{-\frac\varepsilon2\|b\|_F}$ is added to the trace term of **all** classes:
-$$J_p(\Phi)=L(\Phi)+\sum_c\langle\lambda I_d+b,\Phi_c\rangle,\qquad\Phi_c\succeq0 .$$
-
-- $L$ sees only differences of the $\Phi_c$: if all move by $S$, $J_p$ changes by $C\langle\lambda I_d+b,S\rangle$. So
-  it has a minimiser only where $\lambda I_d+\mathrm{sym}(b)\succ0$, in less than half of all draws.
-- Where it has one, $Z_c\Phi_c=0$ for $Z_c=\partial L/\partial\Phi_c+\lambda I_d+\mathrm{sym}(b)$. The noise in all
-  $Z_c$ is the same, so for bases $U_c$ of the ranges
-  $U_c^\top(\partial L/\partial\Phi_c-\partial L/\partial\Phi_{c'})U_{c'}=0$: an equation without noise.
-- With a ridge in the place of the cone, shared noise moves only the mean of the $\Phi_c$, and no decision at all.
-- **Theorem 2** bounds $J(\Phi^p)-J(\Phi^*)$ by $8(d+1)^4C\ln^2(d/\delta)/\varepsilon^2\lambda$. It needs a strongly
-  convex $J$; where all $\Phi_c$ move alike, $J$ is linear.
-- **Theorem 3** adds $4\sqrt d(d+1)^2C\ln(d/\delta)/\varepsilon\lambda$ and $16(32+\ln\frac1\delta)/\lambda n$ for fresh
-  records and falls with Theorem 2; on the way it drops a factor 2 and adds a bound on means to one on sums.
-- **Lemma 4** bounds $\|b\|$ with $\ln(d/\delta)$ where its union bound gives $\ln((d+1)^2/\delta)$.
-"""
-ASSUMPTIONS = """- **The printed loss** has no lower bound (wrong signs); in its place stands the hinge that the text
-describes.
-- **The attacker** knows all records, but not whether the last one is the true one or its replacement.
-- **Certified**: an answer counts only where a bound shows it to be the minimiser to ten digits.
-- **Repaired**, on the other side of the switch: noise of its own for each class, a ridge, and the right sensitivity."""
+FORMULA = text_beside(__file__, "as_printed_formula.md")
 
 
 def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
@@ -74,7 +56,7 @@ def show(headline: DeltaGenerator, seed: int, theme: Theme) -> None:
     cards(_readouts(seed))
     chips(words.CHIPS)
     table = pd.DataFrame({"own_records": guessed.own, "one_replaced": guessed.other})
-    behind(lambda: ASSUMPTIONS, FORMULA, lambda: snippet(seed), lambda: table)
+    behind(lambda: assumed(__file__, "as_printed_assumptions.md"), FORMULA, lambda: snippet(seed), lambda: table)
 
 
 def _show_beside(side: str, seed: int, theme: Theme) -> None:

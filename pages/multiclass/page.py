@@ -53,8 +53,6 @@ with st.container(horizontal=True, vertical_alignment="center", key="pickers"):
             with url_controls.block("columns", width=105):
                 d = url_controls.slider("columns", "d columns", words.COLUMNS, d)
 theme = current_theme()
-# Two charts need room side by side; Streamlit itself stacks columns on phones only.
-st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 
 
 def show_repaired() -> None:
@@ -64,7 +62,6 @@ def show_repaired() -> None:
     controls = sidebar(
         people=tuple(sorted({*(n for n in PEOPLE if n <= MOST_PEOPLE), size})),
         default_people=size,
-        columns=None,
         max_columns=8,
         letter="d",
         unused={"p": "chosen above the chart, or given by the records", "m": "no samples are drawn"},
@@ -153,9 +150,7 @@ def _show_beside(side: str, here: words.MulticlassState) -> decision_regions.Pic
 
 if proof == "printed":
     exhibit = dict.fromkeys(("epsilon", "delta", "n", "p", "lam", "m"), "an exhibit with settings of its own")
-    seed = sidebar(
-        people=PEOPLE, default_people=FIRST_PEOPLE, columns=None, max_columns=8, letter="d", unused=exhibit
-    ).seed
+    seed = sidebar(default_people=FIRST_PEOPLE, max_columns=8, letter="d", unused=exhibit).seed
     as_printed.show(headline, seed, theme)
 else:
     show_repaired()

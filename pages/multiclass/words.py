@@ -9,6 +9,7 @@ from typing import Any, cast
 import pandas as pd
 
 from dpcore import EPSILON_GRID
+from dpcore.core.facts import text_beside
 from dpcore.data import ClassSource
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.mechanisms.multiclass.calibration import dimensions_of
@@ -19,8 +20,9 @@ from pages.background.jobs import Job
 from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, points, rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text, lam_text
-from pages.ui.sources import SEEDED
+from pages.ui.sources import assumed
 
 Found = Accuracies | Excesses
 
@@ -35,29 +37,9 @@ LEARNERS: dict[str, tuple[LearnerKey, ...]] = {
     "epsilon": ("ellipsoids", "pure", "answer", "split"),
 }
 FEW, HEAVY = 300, 2_000_000  # records; numbers that a release is made of: records times directions of the noise
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("ten classes", {"classifier": "repaired", "price_against": "classes", "C": 10}),
-    ("all ten digits", {"classifier": "repaired", "price_against": "epsilon", "class_records": "digits"}),
-    ("iris", {"classifier": "repaired", "price_against": "epsilon", "class_records": "iris"}),
-    ("a bound nearly met", {"classifier": "repaired", "price_against": "excess", "class_records": "gaussian_classes"}),
-    ("as printed", {"classifier": "printed"}),
-)
+CHIPS = chips_beside(__file__, "chips.json")
 
-FORMULA = r"""
-Class $c$ has a symmetric matrix $\Phi_c$; $\tilde x=(x/R,1)/\sqrt2$ goes to the class of the smallest
-$\tilde x^\top\Phi_c\tilde x$. With margins $m_c=\tilde x^\top(\Phi_c-\Phi_y)\tilde x$ and a hinge $\psi$ rounded within
-$h=\frac12$ of its kink,
-$$J(\Phi)=\frac1n\sum_i\sum_{c\ne y_i}\psi(m_{ic})+\frac\lambda2\sum_c\|\Phi_c\|_F^2 .$$
-
-- **Released** is the minimiser of $J+\langle B,\Phi\rangle$; $B$ is noise in the space of matrices with
-  $\sum_cB_c=0$, of dimension $(C-1)\frac{(d+1)(d+2)}2$: what all classes have in common decides nothing.
-- **One record** moves $\nabla J$ by at most $\frac{\sqrt2\,C}n$, and $\ln\det$ of the Hessian by at most
-  $\ln(1+\frac{C}{2hn\lambda})+(C-2)\ln(1+\frac1{2hn\lambda})$, for which $\varepsilon$ pays once.
-- **Bound**: in every release $J(\Phi)-J^*\le\|B\|^2/2\lambda$, nearly met where noise rules.
-- **One against the others**: $C$ binary problems with $\varepsilon/C$, $\delta/C$ each, since a record enters all of
-  them; Gaussian noise in the answers adds up exactly instead, $\mu/\sqrt C$ each.
-- At last $t\,I$ is added to all $\Phi_c$, the least that makes ellipsoids of them; no decision changes.
-"""
+FORMULA = text_beside(__file__, "formula.md")
 
 
 @dc.dataclass(frozen=True)
@@ -110,18 +92,8 @@ def effort(view: str, here: MulticlassState) -> tuple[int, int]:
 
 def question(view: str, here: MulticlassState) -> AccuracyQuestion:
     """What the chart answers, where it is about accuracy."""
-    repetitions, datasets = effort(view, here)
-    return AccuracyQuestion(
-        cast(Axis, view),
-        places(view, here)[0],
-        here.records,
-        here.epsilon,
-        here.delta,
-        here.lam,
-        LEARNERS[view],
-        repetitions,
-        datasets,
-    )
+    along, asked = places(view, here)[0], (here.epsilon, here.delta, here.lam)
+    return AccuracyQuestion(cast(Axis, view), along, here.records, *asked, LEARNERS[view], *effort(view, here))
 
 
 def waiting(job: Job) -> str:
@@ -295,18 +267,9 @@ def tuning_caption(found: Tuning) -> str:
 
 
 def assumptions(here: MulticlassState) -> str:
-    public = f" {here.info.public}" if here.info.public else ""
-    lines = [
-        "**Neighbours** replace one record, its class included; n, d, C and λ are public.",
-        f"**Promise**: ({here.epsilon:g}, {delta_text(here.delta)}) for each curve by itself; δ = 0 for Gamma noise.",
-        f"**Records**: {readable(here.info.scaling)}.{public}",
-        "**λ = auto** lets noise move the model by the norm of a good one, and the determinant take a quarter of ε at "
-        "most; it sees no record.",
-        "**One against the others** learns from the same quadratic features: only the split of the budget differs.",
-        "**Bounds** hold for all records. The one over the best model says nothing above the loss of learning nothing.",
-        SEEDED,
-    ]
-    return "\n".join(f"- {line}" for line in lines)
+    records = f"{readable(here.info.scaling)}. {here.info.public}".strip()
+    facts = {"epsilon": here.epsilon, "delta": delta_text(here.delta), "records": records}
+    return assumed(__file__, "assumptions.md", **facts)
 
 
 def table(found: Found) -> pd.DataFrame:

@@ -43,8 +43,6 @@ controls = sidebar(
     max_columns=MAX_COLUMNS,
     unused={"m": "no door draws samples"},
 )
-# Narrow main columns: the chart with its labels needs its width, so the two halves stand below one another.
-st.html("<style>.st-key-halves .stColumn { min-width: min(100%, 22rem) }</style>")
 with st.container(key="halves"):
     left, right = st.columns([1.55, 1], gap="medium")
 with left, st.container(horizontal=True, vertical_alignment="center", key="above"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import pandas as pd
 
 from dpcore import Experiment, make_mechanism
+from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from dpcore.experiments.summary import LEAST_BANDED
 from dpcore.figures.style import NOISES, PLACES
@@ -18,38 +18,16 @@ from dpcore.mechanisms.gradient.schedules import AUTO_CLASSES
 from pages.ui.code import experiment_call
 from pages.ui.html import readable
 from pages.ui.numbers import rounded
+from pages.ui.pickers import chips_beside
 from pages.ui.sidebar import delta_text
-from pages.ui.sources import SEEDED, neighbours_line, records_line
+from pages.ui.sources import assumed, neighbours_line, records_line
 
 RATE = "published rate,<br>shape only"
 LEMMA = "answer: n times the noise<br>(lecture's Lemma 1)"
 PICKED_NOISES = NOISES | {"both": "both"}
-CHIPS: list[tuple[str, dict[str, Any]]] = [
-    ("one λ at all doors: 0.01", {"lam": 0.01, "epsilon": 0.1}),
-    ("λ too small", {"lam": 0.0001, "epsilon": 0.1}),
-    ("tiny ε", {"lam": 0.01, "epsilon": 0.01}),
-    ("pure ε", {"noise": "gamma"}),
-    ("λ = auto", {"lam": "auto", "epsilon": 1.0}),
-]
+CHIPS = chips_beside(__file__, "chips.json")
 
-FORMULA = r"""
-All doors minimise $J(\theta)=\frac1n\sum_i \ell(\langle x_i,\theta\rangle;y_i)+\frac\lambda2\lVert\theta\rVert^2$,
-with $|\ell'|\le L$ and $0\le\ell''\le c$.
-
-- **The answer** (output perturbation): release $\hat\theta+b$. One replaced record moves $\hat\theta$ by at most
-  $\frac{2LR}{n\lambda}$, which sets the scale of $b$. The noise moves a prediction by $\langle b,x\rangle$.
-- **The question** (objective perturbation): release the minimiser of $J(\theta)+\langle b,\theta\rangle$. One replaced
-  record moves the gradient by at most $\frac{2LR}n$, which sets the scale of $b$. The noise moves a prediction by at
-  most $|\langle b,x\rangle|/\lambda$, and by less where the records bend $J$: that is what this door can win.
-- **Every step** (gradient perturbation): descend, with fresh noise in each gradient. One replaced record moves a
-  gradient by at most $\frac{2LR}n$; $T$ steps with noise of deviation $s$ are exactly Gaussian-private with
-  $\mu=\frac{2LR}{n}\frac{\sqrt T}{s}$. No minimiser has to be exact, and no $\lambda$ is needed.
-- What the question pays: a release tells $b$ through the Hessian, whose determinant one record changes by a factor of
-  at most $1+\frac{cR^2}{n\lambda}$. So $\ln(1+\frac{cR^2}{n\lambda})$ of $\varepsilon$ is spent before any noise is
-  drawn; where that is all of $\varepsilon$, the door is closed.
-- **Gaussian** noise promises $(\varepsilon,\delta)$. **Gamma** noise, with density $\propto e^{-\lVert b\rVert/s}$,
-  promises $\varepsilon$ alone.
-"""
+FORMULA = text_beside(__file__, "formula.md")
 
 
 def lemma(experiment: Experiment) -> Experiment:
@@ -225,26 +203,16 @@ def assumptions(table: pd.DataFrame, experiment: Experiment, source: Source, mos
         "seen.",
         "population": "**λ = theory** minimises each door's proved bound for fresh records; no record is seen.",
     }.get(str(experiment.problem.lam), "**λ** is the same at all doors.")
-    lines = [
-        records_line(source),
-        neighbours_line(source),
-        "**Excess risk:** average logistic loss (in nats) on the training records minus F*, its smallest value over "
-        f"all models with ‖θ‖ ≤ {experiment.problem.theta_norm:g}"
-        + (f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})." if len(ok) else "."),
-        "**Means:** integrals over the noise for the answer. Elsewhere noise is drawn in pairs of opposite sign and "
-        "shared along ε; through the question every draw is a minimisation of its own.",
-        "**Bounds** hold for every data set and model of that norm, on average over the noise. *Regularisation* and "
-        "*stopping early* are the excess that would remain without noise.",
-        "**The question's door** needs a loss without kinks and with bounded slope, a minimiser over all models, and a "
-        "λ that ε can pay for. The answer's door takes any loss with bounded slope and any λ > 0. Noise in every step "
-        "takes any convex loss whose gradients are bounded, and no exact minimiser.",
-        "**A fourth door, the records themselves,** stays shut here: noise that hides each record before anybody adds "
-        "records up (the local model) lets no average cancel it, and costs about √n times as much.",
-        lam_line,
-        f"**n** stops at {most:,} on this page, because every draw through the question is a minimisation.",
-        SEEDED,
-    ]
-    return "\n".join(f"- {line}" for line in lines)
+    return assumed(
+        __file__,
+        "assumptions.md",
+        records=records_line(source),
+        neighbours=neighbours_line(source),
+        theta_norm=experiment.problem.theta_norm,
+        certified=f" (certified within {max(float(ok.reference_gap.iloc[0]), 1e-15):.0e})" if len(ok) else "",
+        lam=lam_line,
+        most=most,
+    )
 
 
 def snippet(experiment: Experiment, epsilon: float, layers: list[str]) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
@@ -37,8 +36,8 @@ class HeadlessClient:
     url: of the server, with its base path if it has one. cookie: to be sent along, such as the one that keeps a
     session on one of many servers.
 
-    sliders: those on the page that can be moved, by key. buttons: the ids of the buttons that can be pressed, by key.
-    figures: how many pictures the last run sent. errors: what the page showed instead of pictures, in words.
+    sliders: those on the page that can be moved, by key. figures: how many pictures the last run sent. errors: what the
+    page showed instead of pictures, in words.
     """
 
     def __init__(self, url: str, cookie: str = "") -> None:
@@ -48,10 +47,9 @@ class HeadlessClient:
         self._stream = urlunsplit((socket, parts.netloc, parts.path.rstrip("/") + "/_stcore/stream", "", ""))
         self._headers = {"Cookie": cookie} if cookie else {}
         self.sliders: dict[str, Slider] = {}
-        self.buttons: dict[str, str] = {}
         self.figures = 0
         self.errors: list[str] = []
-        self._sent: set[str] = set()  # ids of what this run has drawn
+        self._drawn: dict[str, Slider] = {}  # what this run has drawn of them
         self._states: dict[str, WidgetState] = {}
         self._address: dict[str, list[str]] = {}
         self._page, self._script = "", ""
@@ -68,9 +66,7 @@ class HeadlessClient:
         self._reader = asyncio.create_task(self._read())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self._stop_polls()
         self._reader.cancel()
         await self._socket.close()
@@ -98,10 +94,6 @@ class HeadlessClient:
         """
         self._set(self.sliders[key], option)
         return await self._rerun()
-
-    async def press(self, key: str) -> float:
-        """Press a button; returns as `move` does."""
-        return await self._rerun(WidgetState(id=self.buttons[key], trigger_value=True))
 
     async def see(self) -> None:
         """Wait for a picture: the first that comes, where the page begins without one.
@@ -141,7 +133,7 @@ class HeadlessClient:
             if option != slider.options[int(slider.default[0])]:
                 self._address[name] = [option]
 
-    async def _rerun(self, *pressed: WidgetState) -> float:
+    async def _rerun(self) -> float:
         start = time.perf_counter()
         if self._asked is not None:  # whose answer could be mistaken for that to the move
             await asyncio.wait_for(self._asked, _PATIENCE_SECONDS)
@@ -150,7 +142,7 @@ class HeadlessClient:
         self._done.clear()
         name = self._page or "the first page"
         try:
-            await self._send(pressed)
+            await self._send()
             await asyncio.wait_for(self._done.wait(), _PATIENCE_SECONDS)
         except TimeoutError:
             raise Broken(f"{name} did not answer in {_PATIENCE_SECONDS:g} seconds") from None
@@ -160,13 +152,13 @@ class HeadlessClient:
             raise Broken(f"{name}: {self.errors[0]}")
         return time.perf_counter() - start
 
-    async def _send(self, pressed: tuple[WidgetState, ...] = (), fragment: str = "") -> None:
+    async def _send(self, fragment: str = "") -> None:
         message = BackMsg()
         client = message.rerun_script
         client.query_string = urlencode(self._address, doseq=True)
         client.page_script_hash = self._script
         client.page_name = "" if self._script else self._page
-        client.widget_states.widgets.extend((*self._states.values(), *pressed))
+        client.widget_states.widgets.extend(self._states.values())
         client.fragment_id, client.is_auto_rerun = fragment, bool(fragment)
         client.context_info.url = self.address
         client.context_info.color_scheme = "light"
@@ -210,7 +202,7 @@ class HeadlessClient:
         self._stop_polls()
         self._run, self._left = run, ""
         self._done.clear()
-        self._sent = set()
+        self._drawn = {}
         self.figures, self.errors = 0, []
 
     def _end(self, message: ForwardMsg) -> None:
@@ -220,8 +212,7 @@ class HeadlessClient:
         if run.fragment_ids:
             self._answered()
         elif run.script_run_id == self._run:
-            self.sliders = {key: slider for key, slider in self.sliders.items() if slider.id in self._sent}
-            self.buttons = {key: button for key, button in self.buttons.items() if button in self._sent}
+            self.sliders = self._drawn
             self._done.set()
 
     def _see(self, element: Element) -> None:
@@ -230,11 +221,7 @@ class HeadlessClient:
             if element.slider.set_value:
                 self._set(element.slider, element.slider.raw_value[0])
             if not element.slider.disabled:
-                self.sliders[_key(element.slider.id)] = element.slider
-                self._sent.add(element.slider.id)
-        elif kind == "button" and not element.button.disabled:
-            self.buttons[_key(element.button.id)] = element.button.id
-            self._sent.add(element.button.id)
+                self._drawn[_key(element.slider.id)] = element.slider
         elif kind == "bidi_component" and element.bidi_component.component_name == FIGURE:
             self.figures += 1
         elif kind == "exception":
@@ -248,7 +235,7 @@ class HeadlessClient:
             await asyncio.sleep(every)
             if self._asked is None and self._done.is_set():
                 self._asked = asyncio.get_running_loop().create_future()
-                await self._send(fragment=fragment)
+                await self._send(fragment)
 
     def _answered(self) -> None:
         if self._asked is not None and not self._asked.done():

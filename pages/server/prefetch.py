@@ -30,14 +30,15 @@ from dpcore.figures.figure import Figure
 from pages.background.jobs import Job, Question, join
 from pages.background.polling import watcher
 from pages.ui import share_link
+from pages.ui.html import plain
 from pages.ui.sidebar import Controls
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Given what the sidebar says and what tells whether the reader has moved on: the chart there and its sentence. It runs
-# outside the script, so it must not call Streamlit.
-Draw = Callable[[Controls, Callable[[], bool]], tuple[Figure, str]]
+# Given what the controls say, in the page's own class, and what tells whether the reader has moved on: the chart there,
+# its sentence, and what else the page wants of them. It runs outside the script, so it must not call Streamlit.
+Draw = Callable[[Any, Callable[[], bool]], tuple[Any, ...]]
 # What a browser is told of one picture, given figure, sentence and what the controls say there.
 Finish = Callable[[Figure, str, dict[str, str]], dict[str, Any]]
 
@@ -85,12 +86,12 @@ class Prefetch:
                 return
             started = time.perf_counter()
             try:
-                figure, alt = self._draw(place.controls, partial(self._enough, started + _LONGEST_SECONDS))
+                figure, sentence, *_ = self._draw(place.controls, partial(self._enough, started + _LONGEST_SECONDS))
             except (NotApplicable, Unconverged):
                 continue
             finally:
                 spent += time.perf_counter() - started
-            yield self._finish(figure, alt, place.state)
+            yield self._finish(figure, plain(sentence), place.state)
 
     def _enough(self, latest: float) -> bool:
         return self.given_up or time.perf_counter() > latest

@@ -24,7 +24,6 @@ from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.l1 import curves, membership
 from dpcore.studies.sparsity.l1.curves import Path, path
 from dpcore.studies.sparsity.simplex import beside_others
-from pages.sparsity import l1_beside_words as beside_words
 from pages.sparsity import l1_words as words
 from pages.ui import url_controls
 from pages.ui.cards import cards
@@ -32,7 +31,7 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
-from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sidebar import sidebar
 
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 10_000, 256, 65_536
@@ -51,38 +50,35 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
         T = url_controls.slider("T", "T steps", STEPS, "auto")
     with url_controls.block("radius", width=125):
         radius = url_controls.slider("radius", "C size", RADII, 1.0, "{:g}".format)
-    return lambda: _show(headline, against, words.Choice(accounting, T, radius))
+    return lambda: _show(headline, against, {"accounting": accounting, "T": T, "radius": radius})
 
 
-def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
+def _show(headline: DeltaGenerator, against: str, own: dict[str, Any]) -> None:
     controls = sidebar(
-        people=PEOPLE,
         default_people=FIRST_PEOPLE,
-        columns=None,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
         unused={"lam": "the ball takes the place of λ", "m": "T vertices, one a step"},
     )
     theme = current_theme()
-    here = _here(choice, controls)
-    walked, reason = _walk(here)
-    found, picture = _hero(against, here, walked, theme)
-    sentence = words.takeaway(found, walked, here, reason)
+    here = words.L1State(**vars(controls), **own)
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
-        there = _here(choice, controls)
-        walked, reason = _walk(there)
+    def drawn(
+        here: words.L1State, cancelled: Callable[[], bool] = never
+    ) -> tuple[Figure, str, words.Found, Path | None, str]:
+        """The chart there and its sentence; the curves, one run, or why there is none."""
+        walked, reason = _walk(here)
         if cancelled():
             raise CancelledError
-        found, picture = _hero(against, there, walked, theme, cancelled)
-        return picture, plain(words.takeaway(found, walked, there, reason))
+        found, picture = _hero(against, here, walked, theme, cancelled)
+        return picture, words.takeaway(found, walked, here, reason), found, walked, reason
 
+    picture, sentence, found, walked, reason = drawn(here)
     headline.html(emphasised(sentence, FAMILIES[theme]["frank_wolfe"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+        live_figure(picture, key="lasso", alt=plain(sentence), height=HEIGHT, ahead=(drawn, here))
         st.caption(words.caption(found, here))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside_ball", wrap=True)
@@ -90,42 +86,34 @@ def _show(headline: DeltaGenerator, against: str, choice: words.Choice) -> None:
     cards(words.readouts(found, walked, here))
     chips(words.CHIPS)
     behind(
-        lambda: words.assumptions(found, here),
+        lambda: words.assumptions(here),
         words.FORMULA,
         lambda: words.snippet(found, here),
         lambda: words.table(found),
     )
 
 
-def _here(choice: words.Choice, controls: Controls) -> words.L1State:
-    return words.L1State(choice, controls.n, controls.p, controls.epsilon, controls.delta, controls.seed)
-
-
 def _walk(here: words.L1State) -> tuple[Path | None, str]:
     """One run, or why there is none."""
     try:
-        return path(here.setting, n=here.n, p=here.p, T=here.choice.T), ""
+        return path(here.setting, n=here.n, p=here.p, T=here.T), ""
     except NotApplicable as error:
         return None, str(error)
 
 
 def _hero(
-    against: str,
-    here: words.L1State,
-    walked: Path | None,
-    theme: Theme,
-    cancelled: Callable[[], bool] = never,
-) -> tuple[words.Found, Any]:
+    against: str, here: words.L1State, walked: Path | None, theme: Theme, cancelled: Callable[[], bool]
+) -> tuple[words.Found, Figure]:
     """The curves over the chosen axis, and their picture with the cursor at the reader's state."""
     found: words.Found
     if against == "n":
-        found = curves.against_n(here.setting, p=here.p, T=here.choice.T, cancelled=cancelled)
+        found = curves.against_n(here.setting, p=here.p, T=here.T, cancelled=cancelled)
         return found, excess_by_n_figure(found, n=here.n, theme=theme, height=HEIGHT)
     if against == "p":
         ps = tuple(sorted({*curves.PS, here.p}))
-        found = curves.against_p(here.setting, n=here.n, T=here.choice.T, ps=ps, cancelled=cancelled)
+        found = curves.against_p(here.setting, n=here.n, T=here.T, ps=ps, cancelled=cancelled)
         return found, width_figure(found, p=here.p, theme=theme, height=HEIGHT)
-    T = words.steps_of(walked, here.choice.T)
+    T = words.steps_of(walked, here.T)
     Ts = tuple(sorted({*curves.TS, T}))
     found = curves.against_T(here.setting, n=here.n, p=here.p, Ts=Ts, cancelled=cancelled)
     return found, steps_figure(found, T=T, theme=theme, height=HEIGHT)
@@ -134,22 +122,17 @@ def _hero(
 def _show_beside(side: str, here: words.L1State, walked: Path | None, reason: str, theme: Theme) -> None:
     if side == "Simplex":
         beside = beside_others.beside_sampling(
-            p=here.p,
-            epsilon=here.epsilon,
-            delta=here.delta,
-            loss=words.SIMPLEX_LOSS,
-            seed=here.seed,
-            repetitions=BESIDE_REPETITIONS,
+            p=here.p, loss=words.SIMPLEX_LOSS, repetitions=BESIDE_REPETITIONS, **here.budget
         )
         picture = remark_figure(beside, theme=theme, height=SIDE_HEIGHT)
-        said = beside_words.remark_caption(beside, here)
+        said = words.remark_caption(beside, here)
     elif side == "Tracing":
         traced = membership.tracing(seed=here.seed, p=TRACED_COLUMNS, repetitions=TRACING_REPETITIONS)
         picture = tracing_figure(traced, epsilon=here.epsilon, theme=theme, height=SIDE_HEIGHT)
-        said = beside_words.tracing_caption(traced)
+        said = words.tracing_caption(traced)
     elif walked:
         picture = path_figure(walked, theme=theme, height=SIDE_HEIGHT)
-        said = beside_words.path_caption(walked)
+        said = words.path_caption(walked)
     else:
         st.caption(readable(reason))
         return

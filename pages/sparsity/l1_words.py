@@ -9,73 +9,43 @@ import numpy as np
 import pandas as pd
 
 from dpcore.accounting.zcdp import bounded_range_rho, zcdp_epsilon
+from dpcore.core.facts import text_beside
 from dpcore.core.power_law import power_law
 from dpcore.data import load
 from dpcore.studies.sparsity.l1.curves import AgainstN, AgainstP, AgainstT, ExcessCurve, Path
 from dpcore.studies.sparsity.l1.data import SOURCE, Setting
+from dpcore.studies.sparsity.l1.membership import Tracing, literal_size
+from dpcore.studies.sparsity.simplex.beside_others import BesideSampling
 from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rate, rounded
-from pages.ui.sidebar import delta_text
-from pages.ui.sources import SEEDED
+from pages.ui.pickers import chips_beside
+from pages.ui.sidebar import Controls, delta_text
+from pages.ui.sources import assumed
 
 AXES = {"T": "steps", "n": "people", "p": "columns"}
 ACCOUNTINGS = {"tight": "tight", "published": "printed", "published_safe": "4 × printed"}
 SIMPLEX_LOSS = "huber"
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("too many steps", {"against": "T", "T": 512}),
-    ("256 × more columns", {"against": "p", "p": 65_536}),
-    ("how fast it falls", {"against": "n"}),
-    ("ε = 0.1", {"epsilon": 0.1}),
-    ("as printed", {"vertex_noise": "published"}),
-    ("who was in the data?", {"beside_ball": "Tracing"}),
-)
+CHIPS = chips_beside(__file__, "l1_chips.json")
 # A power law is read off from this many people on: below, few steps are affordable.
 _LEAST_PEOPLE = 1_000
 _MORE_COLUMNS = 256
 Found = AgainstT | AgainstN | AgainstP
 
-FORMULA = r"""
-$\theta_1=0$, $\theta_{t+1}=(1-\mu_t)\theta_t+\mu_ts_t$, $\mu_t=\frac{2}{t+2}$; $s_t$ is one of the $2p$ vertices
-$\pm Ce_j$, drawn with probability $\propto e^{-\langle s,\nabla F(\theta_t)\rangle/b_t}$. Released is $\theta_T$, after
-$k=T-1$ choices; records keep $|x_{ij}|\le R$, $|\ell'|\le L$, $0\le\ell''\le c$.
-
-- **One record** moves every score $\langle s,\nabla F\rangle$ by at most $\Delta=2LRC/n$, so that a choice has the
-  range $\eta=2\Delta/b$.
-- **$k$ choices** cost $\varepsilon$ with $\eta=\max\{\varepsilon/k,\sqrt{8\rho/k}\}$, $\rho$ of zCDP at
-  $(\varepsilon,\delta)$; $b_t$ shrinks with the slope that is possible at $\|\theta_t\|_1$.
-- **Excess** is at most $\frac{2h_1+2\Gamma(T-1)}{T(T+1)}+b\ln(2p)\bigl(1-\frac{2}{T(T+1)}\bigr)$ with
-  $\Gamma=4cR^2C^2$ and $h_1\ge F(0)-F^*$.
-- **As printed**: Laplace noise of scale $LRC\sqrt{8T\ln\frac1\delta}/(n\varepsilon)$. Each choice is then
-  $2\Delta/b$-private, four times what the cited composition asks for; Gumbel noise of that very scale would be enough.
-- **No private model has less** than about $\ln p/(n\varepsilon)$ on the hardest data (packing). Theorem 3.1's
-  $(n\ln n)^{-2/3}$ is a shape: its data sets need more columns than fit anywhere.
-"""
+FORMULA = text_beside(__file__, "l1_formula.md")
 
 
 @dc.dataclass(frozen=True)
-class Choice:
-    """The tab's own controls. T: steps or "auto"."""
+class L1State(Controls):
+    """What all pictures of the tab share. T: steps or "auto"."""
 
     accounting: str
     T: int | str
     radius: float
 
-
-@dc.dataclass(frozen=True)
-class L1State:
-    """What all pictures of the tab share."""
-
-    choice: Choice
-    n: int
-    p: int
-    epsilon: float
-    delta: float
-    seed: int
-
     @property
     def setting(self) -> Setting:
-        return Setting(self.epsilon, self.delta, self.choice.radius, self.choice.accounting, self.seed)
+        return Setting(self.epsilon, self.delta, self.radius, self.accounting, self.seed)
 
 
 def steps_of(walked: Path | None, asked: int | str) -> int:
@@ -257,7 +227,7 @@ def caption(found: Found, here: L1State) -> str:
             "falls faster; on the hard records every column matters, no few vertices come near, and it falls like the "
             "bound."
         )
-    if here.choice.accounting != "tight":
+    if here.accounting != "tight":
         over = [T for T, spent in zip(found.private.T, found.private.spent, strict=True) if spent > here.epsilon]
         if over:
             said.append(f"{len(over)} of {len(found.private.T)} points spend more than was granted: exhibits.")
@@ -270,22 +240,53 @@ def caption(found: Found, here: L1State) -> str:
     return " ".join(said)
 
 
-def assumptions(found: Found, here: L1State) -> str:
+def path_caption(walked: Path) -> str:
+    """One run in words."""
+    missed = int((~walked.right).sum())
+    return (
+        f"One run: {missed} of {walked.plan.steps} choices are not a feature that matters with its sign, and the model "
+        f"leaves {rounded(walked.excess)}. Early choices fade: the last of T vertices weighs "
+        f"{rounded(walked.share[-1] / walked.share[0], 2)} times the first."
+    )
+
+
+def remark_caption(found: BesideSampling, here: L1State) -> str:
+    """Both mechanisms on the records of the tab Simplex."""
+    last = len(found.n) - 1
+    pair = found.frank_wolfe.mean[last], found.sampling.mean[last]
+    said = (
+        f"Over the simplex, with Huber loss and ε = {here.epsilon:g}: at n = {found.n[last]:,.0f} Frank-Wolfe leaves "
+        f"{rounded(pair[0])} and m draws {rounded(pair[1])}. Remark 2 promises n⁻²⁄³ instead of n⁻¹⁄³."
+    )
+    if found.stored < here.p:
+        said += f" {found.stored:,} of {here.p:,} columns are filled."
+    return f"{said} Means of {found.repetitions} runs."
+
+
+def tracing_caption(tracing: Tracing) -> str:
+    """What the attack sees, and how far it is from the theorem."""
+    size = literal_size()
+    last = len(tracing.epsilon) - 1
+    worse = tracing.epsilon[tracing.excess > tracing.nothing]
+    said = (
+        f"Who of {tracing.w} users was in the data? The exact minimiser tells members from strangers with AUC "
+        f"{tracing.exact:.2f}; at ε = {tracing.epsilon[last]:,.0f} it is {tracing.auc[last]:.2f}, at ε = "
+        f"{tracing.epsilon[0]:g} it is {tracing.auc[0]:.2f}, while the excess grows from "
+        f"{rounded(tracing.excess[last])} to {rounded(tracing.excess[0])}: accurate means traceable."
+    )
+    if len(worse):
+        said += f" Up to ε = {worse[-1]:g}, a model of zeros would do better."
+    return (
+        f"{said} A scaled illustration with {tracing.n} records; the theorem's own data need m ≥ {size.m:,}, "
+        f"{people(size.p)} columns and {people(size.n)} records."
+    )
+
+
+def assumptions(here: L1State) -> str:
     """What has to be true for the page's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
-    lines = [
-        "**Records**: synthetic people, entries −1 or +1, each as likely; y adds or subtracts a few columns, plus "
-        f"noise. Neighbours replace one record; the promise is |x| ≤ {domain.R:g} entry by entry and |y| ≤ "
-        f"{domain.y_max:g}.",
-        f"**Loss**: squared, F* over the L1 ball of size {here.choice.radius:g}, certified. **Promise**: "
-        f"({here.epsilon:g}, {delta_text(here.delta)}) for all vertices together, hence for the model.",
-        "**Bounds** hold for every data set with these promises, on average over the choices.",
-        "**T is public**: it comes from n, p, the budget and the bounds, never from the records.",
-        "**Hard records**: rows of a Hadamard matrix with label 0 and rows of ones with label 1; of several shares the "
-        "worst for each n.",
-        f"{SEEDED} Choosing T by looking at measured curves on private records would be a release of its own.",
-    ]
-    return "\n".join(f"- {line}" for line in lines)
+    facts = {"R": domain.R, "y_max": domain.y_max, "radius": here.radius}
+    return assumed(__file__, "l1_assumptions.md", **facts, epsilon=here.epsilon, delta=delta_text(here.delta))
 
 
 def table(found: Found) -> pd.DataFrame:
@@ -306,14 +307,14 @@ def snippet(found: Found, here: L1State) -> str:
     """Python that redraws the chart from an empty file."""
     own: dict[str, Any]
     if isinstance(found, AgainstN):
-        function, own = "against_n", {"p": here.p, "T": here.choice.T}
+        function, own = "against_n", {"p": here.p, "T": here.T}
         draw = f"excess_by_n_figure(found, n={here.n}"
     elif isinstance(found, AgainstP):
-        function, own = "against_p", {"n": here.n, "T": here.choice.T, "ps": [int(p) for p in found.p]}
+        function, own = "against_p", {"n": here.n, "T": here.T, "ps": [int(p) for p in found.p]}
         draw = f"width_figure(found, p={here.p}"
     else:
         function, own = "against_T", {"n": here.n, "p": here.p, "Ts": [int(T) for T in found.T]}
-        draw = f"steps_figure(found, T={here.choice.T if isinstance(here.choice.T, int) else found.auto}"
+        draw = f"steps_figure(found, T={here.T if isinstance(here.T, int) else found.auto}"
     return f"""from dpcore.figures.sparsity.l1 import {draw.partition("(")[0]}
 from dpcore.studies.sparsity.l1.curves import {function}
 from dpcore.studies.sparsity.l1.data import Setting

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 
@@ -17,7 +16,6 @@ from dpcore.figures.style import FAMILIES, Theme
 from dpcore.studies.sparsity.simplex import beside_others, excess_by_draws, published_draws
 from dpcore.studies.sparsity.simplex.single_release import Support, support
 from pages.sparsity import simplex_words as words
-from pages.sparsity.simplex_words import SimplexState
 from pages.ui.cards import cards
 from pages.ui.details import behind
 from pages.ui.html import emphasised, plain
@@ -28,7 +26,6 @@ from pages.ui.sidebar import PEOPLE, Controls, sidebar
 HEIGHT, SIDE_HEIGHT = 430, 380
 FIRST_PEOPLE, MOST_PEOPLE, FIRST_COLUMNS, MOST_COLUMNS = 5_000, 20_000, 128, 65_536
 REPETITIONS, COLUMN_REPETITIONS = 50, 8
-LOSS = "huber"
 SIDES = ("Draws", "Columns", "As published")
 
 
@@ -43,7 +40,6 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     controls = sidebar(
         people=tuple(n for n in PEOPLE if n <= MOST_PEOPLE),
         default_people=FIRST_PEOPLE,
-        columns=None,
         max_columns=MOST_COLUMNS,
         default_columns=FIRST_COLUMNS,
         unused={},
@@ -51,86 +47,65 @@ def _show(headline: DeltaGenerator, on: excess_by_draws.On) -> None:
     theme = current_theme()
 
     def drawn(
-        release: Support | None, reason: str, controls: Controls, cancelled: Callable[[], bool] = never
-    ) -> _Drawn:
-        m = words.cursor(release, controls.m)
+        here: Controls, cancelled: Callable[[], bool] = never
+    ) -> tuple[Figure, str, excess_by_draws.Valley, int, Support | None]:
+        """The chart there and its sentence; its numbers, where its cursor stands, and one release."""
+        release, reason = _release(here)
+        if cancelled():
+            raise CancelledError
+        m = words.cursor(release, here.m)
         # A rule for lam has its number once m is known; "auto" gives each m its own.
-        lam = float(release.plan.spec.lam) if release and controls.lam == "population" else controls.lam
+        lam = float(release.plan.spec.lam) if release and here.lam == "population" else here.lam
         made = excess_by_draws.valley(
             lam="auto" if lam == "population" else lam,  # type: ignore[arg-type]
             repetitions=REPETITIONS,
             ms=tuple(sorted({*excess_by_draws.MS, m})),
             cancelled=cancelled,
-            **_problem(controls).arguments,
+            **words.asked(here),
         )
         figure = draws_figure(made, m=m, on=on, theme=theme, height=HEIGHT)
-        return _Drawn(made, m, figure, words.takeaway(made, release, reason, on))
+        return figure, words.takeaway(made, release, reason, on), made, m, release
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
-        found = _release(controls)
-        if cancelled():
-            raise CancelledError
-        hero = drawn(*found, controls, cancelled)
-        return hero.figure, plain(hero.sentence)
-
-    problem = _problem(controls)
-    release, reason = _release(controls)
-    hero = drawn(release, reason, controls)
-    made, m, sentence = hero.made, hero.m, hero.sentence
+    figure, sentence, made, m, release = drawn(controls)
     headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.5, 1], gap="medium")
     with left:
-        live_figure(hero.figure, key="draws", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+        live_figure(figure, key="draws", alt=plain(sentence), height=HEIGHT, ahead=(drawn, controls))
         st.caption(words.caption(made, on))
     with right:
         side = switch("Beside the chart", SIDES, SIDES[0], key="beside", wrap=True)
-        _show_beside(side, problem, release, theme)
+        _show_beside(side, controls, release, theme)
     if release:
         cards(words.readouts(made, release, on))
     chips(words.CHIPS)
     behind(
-        lambda: words.assumptions(made, problem),
+        lambda: words.assumptions(made, controls),
         words.FORMULA,
-        lambda: words.snippet(problem, controls.lam, m, on, REPETITIONS),
+        lambda: words.snippet(controls, m, on, REPETITIONS),
         lambda: words.table(made),
     )
 
 
-@dc.dataclass(frozen=True)
-class _Drawn:
-    """The hero: its numbers, where its cursor stands, and what it says."""
-
-    made: excess_by_draws.Valley
-    m: int
-    figure: Figure
-    sentence: str
-
-
-def _problem(controls: Controls) -> SimplexState:
-    return SimplexState(controls.n, controls.p, controls.epsilon, controls.delta, LOSS, controls.seed)
-
-
-def _release(controls: Controls) -> tuple[Support | None, str]:
+def _release(here: Controls) -> tuple[Support | None, str]:
     """One release, or why there is none."""
     try:
-        return support(lam=controls.lam, m=controls.m, **_problem(controls).arguments), ""  # type: ignore[arg-type]
+        return support(lam=here.lam, m=here.m, **words.asked(here)), ""  # type: ignore[arg-type]
     except (NotApplicable, Unconverged) as error:
         return None, str(error)
 
 
-def _show_beside(side: str, problem: SimplexState, release: Support | None, theme: Theme) -> None:
+def _show_beside(side: str, here: Controls, release: Support | None, theme: Theme) -> None:
     if side == "Columns":
         price = beside_others.excess_against_columns(
-            ps=tuple(sorted({*beside_others.PS, problem.p})), repetitions=COLUMN_REPETITIONS, **problem.without("p")
+            ps=tuple(sorted({*beside_others.PS, here.p})), repetitions=COLUMN_REPETITIONS, **words.asked(here, "p")
         )
-        picture = columns_figure(price, p=problem.p, theme=theme, height=SIDE_HEIGHT)
-        said = words.columns_caption(price, problem)
+        picture = columns_figure(price, p=here.p, theme=theme, height=SIDE_HEIGHT)
+        said = words.columns_caption(price, here)
     elif side == "As published":
-        allowed = published_draws.published_draws(**problem.without("n", "seed"))
-        picture = published_draws_figure(allowed, n=problem.n, theme=theme, height=SIDE_HEIGHT)
-        said = words.published_caption(allowed, problem)
+        allowed = published_draws.published_draws(**words.asked(here, "n", "seed"))
+        picture = published_draws_figure(allowed, n=here.n, theme=theme, height=SIDE_HEIGHT)
+        said = words.published_caption(allowed, here)
     elif release:
         picture = support_figure(release, theme=theme, height=SIDE_HEIGHT)
         said = words.support_caption(release)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dpcore.core.facts import text_beside
 from dpcore.data import load
 from dpcore.data.synthetic import TEST_RECORDS
 from dpcore.figures.style import plain_number
@@ -19,58 +19,24 @@ from dpcore.studies.sparsity.simplex.single_release import Support
 from pages.ui.code import Code, call
 from pages.ui.html import readable
 from pages.ui.numbers import nearest, people, rounded
-from pages.ui.sidebar import delta_text
-from pages.ui.sources import SEEDED
+from pages.ui.pickers import chips_beside
+from pages.ui.sidebar import Controls, delta_text
+from pages.ui.sources import assumed
 
+LOSS = "huber"
 ON = {"training": "the same people", "fresh": "fresh people"}
 _WHERE = {"training": "", "fresh": " on fresh records"}
-CHIPS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("one draw", {"m": 1, "lam": "auto"}),
-    ("1,000 draws", {"m": 1_000, "lam": "auto"}),
-    ("λ = 0.02: m leaks", {"lam": 0.02, "m": 100}),
-    ("p = 65,536", {"p": 65_536}),
-    ("ε = 0.1", {"epsilon": 0.1}),
-    ("Theorem 4 as printed", {"beside": "As published"}),
-    ("as auto has it", {"m": "auto", "lam": "auto", "epsilon": 1.0}),
-)
+CHIPS = chips_beside(__file__, "simplex_chips.json")
 # How many times fewer and how many times more draws the headline compares with.
 _FEWER, _MORE = 8, 32
 
-FORMULA = r"""
-$w$ minimises $F(w)+\lambda\sum_jw_j\ln w_j$ over $w\ge0$, $\sum_jw_j=1$, so that $w_j\propto e^{-\partial_jF/\lambda}$.
-Released is the mean of $m$ columns drawn with these weights; records keep $|x_{ij}|\le R$, $|\ell'|\le L$,
-$0\le\ell''\le c$.
-
-- **One record** moves every $\ln w_j$ within an interval of length
-  $\eta=\frac{LR}{n\lambda}(4+2g(x))$, $x=\frac{(n-1)cR^2}{n\lambda}$, $g(x)=\sqrt x$ from 1 on and
-  $\frac{2x}{1+x}$ below.
-- **$m$ draws** cost at most $\min\{m\eta,\ \varepsilon(\rho,\delta)\}$ with $\rho=m\eta^2/8$ of zCDP; $m$ is rounded
-  down.
-- **Excess** is at most $\min\{\frac{LR}{\sqrt m},\frac{cR^2}{2m}\}$ (sampling) $+\ \lambda\ln p$ (entropy), and
-  $+\ \frac{2(LR)^2}{n\lambda}$ (stability) on fresh records.
-- **Theorem 4 as printed**: $n\lambda=n^{2/3}/(\varepsilon\ln p)^{1/3}$,
-  $m=\left(\frac{\varepsilon n\lambda}{\ln\frac1\delta}\right)^2\left(32+\frac{16cR^2}{\lambda}\right)^{-2}$; it lacks
-  a factor $LR$ and breaks its promise where $LR$ is large.
-"""
+FORMULA = text_beside(__file__, "simplex_formula.md")
 
 
-@dc.dataclass(frozen=True)
-class SimplexState:
-    """What all pictures of the tab share."""
-
-    n: int
-    p: int
-    epsilon: float
-    delta: float
-    loss: str
-    seed: int
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        return dc.asdict(self)
-
-    def without(self, *names: str) -> dict[str, Any]:
-        return {name: value for name, value in self.arguments.items() if name not in names}
+def asked(here: Controls, *left_out: str) -> dict[str, Any]:
+    """Arguments that the computations of this tab take, but for those left out."""
+    every = {name: getattr(here, name) for name in ("n", "p", "epsilon", "delta")} | {"loss": LOSS, "seed": here.seed}
+    return {name: value for name, value in every.items() if name not in left_out}
 
 
 def cursor(release: Support | None, asked: int | str) -> int:
@@ -186,9 +152,9 @@ def support_caption(release: Support) -> str:
     )
 
 
-def columns_caption(price: ExcessByColumns, problem: SimplexState) -> str:
+def columns_caption(price: ExcessByColumns, here: Controls) -> str:
     """How both grow with p, and who is ahead at the cursor."""
-    k, last = int(np.flatnonzero(price.p == problem.p)[0]), len(price.p) - 1
+    k, last = int(np.flatnonzero(price.p == here.p)[0]), len(price.p) - 1
     said = []
     for name, curve, reasons in (
         ("draws", price.sampling, price.sampling_reasons),
@@ -200,47 +166,37 @@ def columns_caption(price: ExcessByColumns, problem: SimplexState) -> str:
             continue
         grown = float(f"{curve.mean[last] / curve.mean[seen[0]]:.2g}")
         said.append(f"{plain_number(grown)} times the excess for {name}")
-    here = ", ".join(
+    left = ", ".join(
         f"{name} {rounded(curve.mean[k])}"
         for name, curve in (("draws", price.sampling), ("question", price.objective), ("projected", price.projected))
         if np.isfinite(curve.mean[k])
     )
     return (
-        f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {problem.p:,}: {here}. The "
+        f"From p = {price.p[0]:,.0f} to {price.p[last]:,.0f}: {', '.join(said)}. At p = {here.p:,}: {left}. The "
         "same records and F*; entries up to 1 make records √p long, which noise in the question has to cover. "
         f"Projecting its model onto the simplex costs no privacy. Means of {price.repetitions} releases."
     )
 
 
-def published_caption(allowed: PublishedDraws, problem: SimplexState) -> str:
+def published_caption(allowed: PublishedDraws, here: Controls) -> str:
     """Why there is no measured curve of the theorem's own."""
-    theirs, ours = draws_at(problem.n, **problem.without("n", "seed"))
+    theirs, ours = draws_at(here.n, **asked(here, "n", "seed"))
     first = "beyond 10¹⁵ people" if allowed.first is None else f"from {people(allowed.first, 3)} people on"
     return (
-        f"With the λ and m of Theorem 4 as printed, {problem.n:,} people would get {rounded(theirs, 2)} of one draw: "
+        f"With the λ and m of Theorem 4 as printed, {here.n:,} people would get {rounded(theirs, 2)} of one draw: "
         f"nothing can be released, and no curve measured, at any size this slider has. A first draw comes {first}. "
         f"What is proved here pays for {ours:,}."
     )
 
 
-def assumptions(made: Valley, problem: SimplexState) -> str:
+def assumptions(made: Valley, here: Controls) -> str:
     """What has to be true for the page's statements, as a list."""
     domain = load(SOURCE, 2, 8, seed=0).domain
-    lines = [
-        f"**Records**: {problem.n:,} synthetic people, entries −1 or +1, each as likely; y is a mixture of a few "
-        f"columns plus noise. Neighbours replace one record; the promise is |x| ≤ {domain.R:g} entry by entry and "
-        f"|y| ≤ {domain.y_max:g}.",
-        f"**Loss**: Huber; excess over the best mixture, F* certified. **Promise**: ({problem.epsilon:g}, "
-        f"{delta_text(problem.delta)}), or ε alone where m draws of range η are cheaper so.",
-        "**Bounds** hold for every data set with these promises, on average over the draws; on fresh records for "
-        "independent people.",
-        "**m is rounded down**, and below one draw nothing is released.",
-        "**Zero columns are not harmless here**: each takes the weight of a column without influence.",
-        f"{SEEDED} Choosing m or λ by looking at measured curves on private records would be a release of its own.",
-    ]
+    facts = {"n": here.n, "R": domain.R, "y_max": domain.y_max, "epsilon": here.epsilon}
+    lines = [assumed(__file__, "simplex_assumptions.md", **facts, delta=delta_text(here.delta))]
     refused = sorted({reason for reason in made.reasons if reason})
-    lines += [f"**Refused**: {readable(reason)}." for reason in refused[:1]]
-    return "\n".join(f"- {line}" for line in lines)
+    lines += [f"- **Refused**: {readable(reason)}." for reason in refused[:1]]
+    return "\n".join(lines)
 
 
 def table(made: Valley) -> pd.DataFrame:
@@ -255,12 +211,12 @@ def table(made: Valley) -> pd.DataFrame:
     return pd.DataFrame(columns | {"reason": made.reasons}).astype({"m": int})
 
 
-def snippet(problem: SimplexState, lam: float | str, m: int, on: On, repetitions: int) -> str:
+def snippet(here: Controls, m: int, on: On, repetitions: int) -> str:
     """Python that redraws the chart from an empty file."""
-    asked = problem.without("seed") | {"lam": lam, "seed": problem.seed, "repetitions": repetitions}
+    told = asked(here, "seed") | {"lam": here.lam, "seed": here.seed, "repetitions": repetitions}
     return f"""from dpcore.figures.sparsity.simplex import draws_figure
 from dpcore.studies.sparsity.simplex.excess_by_draws import MS, valley
 
-found = {call("valley", **asked, ms=Code(f"sorted({{*MS, {m}}})"))}
+found = {call("valley", **told, ms=Code(f"sorted({{*MS, {m}}})"))}
 draws_figure(found, m={m}, on={on!r}, theme="light", height=430).show()
 """

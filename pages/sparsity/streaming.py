@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,13 +22,11 @@ from pages.ui.details import behind
 from pages.ui.html import emphasised, plain, readable
 from pages.ui.live_figure import captioned_figure, current_theme, live_figure
 from pages.ui.pickers import chips, switch
-from pages.ui.sidebar import PEOPLE, Controls, sidebar
+from pages.ui.sidebar import PEOPLE, sidebar
 
 HEIGHT = 430
 LENGTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)
 FIRST_LENGTH, MOST_ARMS = 2_000, 2_048
-ARMS = (8, 128, 2_048)
-REPETITIONS = 50
 
 
 def prepare(headline: DeltaGenerator) -> Callable[[], None]:
@@ -41,59 +38,39 @@ def prepare(headline: DeltaGenerator) -> Callable[[], None]:
     accounting = switch("λ", words.ACCOUNTINGS, "tight", key="stream_lam")
     with url_controls.block("steps_of_stream", width=230):
         steps = url_controls.slider("steps_of_stream", "T steps", LENGTHS, FIRST_LENGTH, "{:,}".format)
-    stream = words.Stream(adversary, steps, accounting)
-    return lambda: _show(headline, stream)
+    return lambda: _show(headline, {"adversary": adversary, "steps": steps, "accounting": accounting})
 
 
-def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
+def _show(headline: DeltaGenerator, own: dict[str, Any]) -> None:
     controls = sidebar(
-        people=PEOPLE,
         default_people=PEOPLE[-1],
-        columns=None,
         max_columns=MOST_ARMS,
         unused={"n": "a stream has steps, T, not people", "m": "one draw a step"},
         rules=("auto",),  # the other one is for fresh records, which a stream has not
     )
     theme = current_theme()
+    here = words.StreamingState(**vars(controls), **own)
 
-    def shared_at(controls: Controls) -> dict[str, Any]:
-        return {
-            "epsilon": controls.epsilon,
-            "delta": controls.delta,
-            "lam": controls.lam,
-            "repetitions": REPETITIONS,
-            "seed": controls.seed,
-            "accounting": stream.accounting,
-        }
-
-    def arms_at(controls: Controls) -> tuple[int, ...]:
-        return tuple(sorted({*ARMS, controls.p}))
-
-    def played(controls: Controls, cancelled: Callable[[], bool] = never) -> _Played:
-        here, shared = words.StreamingState(stream, controls.p, controls.epsilon, controls.delta), shared_at(controls)
+    def played(
+        here: words.StreamingState, cancelled: Callable[[], bool] = never
+    ) -> tuple[Figure, str, Sequence[regret.RegretCurve], regret.Play | None, str]:
+        """The chart there and its sentence; its curves, what one player did, or the reason why none plays."""
         try:
-            play, reason = regret.play(stream.adversary, controls.p, stream.steps, **shared), ""
+            play, reason = regret.play(here.adversary, here.p, here.steps, **here.shared), ""
         except NotApplicable as error:
             play, reason = None, str(error)
         curves = [
-            regret.regret_curve(stream.adversary, p, LENGTHS, cancelled=cancelled, **shared) for p in arms_at(controls)
+            regret.regret_curve(here.adversary, p, LENGTHS, cancelled=cancelled, **here.shared) for p in here.arms
         ]
-        figure = regret_figure(curves, steps=stream.steps, theme=theme, height=HEIGHT)
-        sentence = words.takeaway(play, words.without_privacy(here, controls.seed), here, reason)
-        return _Played(here, play, reason, curves, figure, sentence)
+        figure = regret_figure(curves, steps=here.steps, theme=theme, height=HEIGHT)
+        return figure, words.takeaway(play, words.without_privacy(here), here, reason), curves, play, reason
 
-    def picture_at(controls: Controls, cancelled: Callable[[], bool]) -> tuple[Figure, str]:
-        """The chart there, and its sentence."""
-        hero = played(controls, cancelled)
-        return hero.figure, plain(hero.sentence)
-
-    hero = played(controls)
-    here, play, reason, curves, sentence = hero.here, hero.play, hero.reason, hero.curves, hero.sentence
+    figure, sentence, curves, play, reason = played(here)
     headline.html(emphasised(sentence, FAMILIES[theme]["sampling"]))
     with st.container(key="halves"):
         left, right = st.columns([1.6, 1], gap="medium")
     with left:
-        live_figure(hero.figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=(picture_at, controls))
+        live_figure(figure, key="regret", alt=plain(sentence), height=HEIGHT, ahead=(played, here))
         st.caption(words.caption(curves, here))
     with right:
         if play:
@@ -107,18 +84,6 @@ def _show(headline: DeltaGenerator, stream: words.Stream) -> None:
     behind(
         lambda: words.assumptions(here),
         words.FORMULA,
-        lambda: words.snippet(here, arms_at(controls), LENGTHS, shared_at(controls)),
+        lambda: words.snippet(here, LENGTHS),
         lambda: words.table(curves),
     )
-
-
-@dc.dataclass(frozen=True)
-class _Played:
-    """The hero's curves and what one player did, or the reason why none plays."""
-
-    here: words.StreamingState
-    play: regret.Play | None
-    reason: str
-    curves: Sequence[regret.RegretCurve]
-    figure: Figure
-    sentence: str

@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Iterable
 
+from dpcore.core.facts import facts_beside
 from dpcore.core.losses import LOSSES
 from dpcore.core.sets import SETS, get_set
 from dpcore.mechanisms import list_mechanisms, mechanism_class
@@ -86,28 +87,8 @@ def readable(reason: str) -> str:
     return re.sub(r"\0(\d+)\0", lambda found: f"“{names.get(word := quoted[int(found[1])], word)}”", reason)
 
 
-# What messages write in ASCII, in this order.
-_SAID = (
-    (r"\blam\b", "λ"),
-    (r"\bepsilon\b", "ε"),
-    (r"\bdelta\b", "δ"),
-    (r"\bDelta\b", "Δ"),
-    (r"\bkappa\b", "κ"),
-    (r"\btheta_norm\b", "the guess of ‖θ‖"),
-    (r"\bsqrt\b", "√"),
-    (r"√\((\w+)\)", r"√\1"),
-    (r"(?<![^\W_])inf\b", "∞"),
-    (r"\bnan\b", "undefined"),
-    (r"\|\|(\w+)\|\|_∞", r"‖\1‖∞"),
-    (r"\|\|(\w+)\|\|_2", r"‖\1‖₂"),
-    (r"\|\|(\w+)\|\|_(\w)", r"‖\1‖\2"),
-    (r"\|\|(\w+)\|\|", r"‖\1‖"),
-    (r"\bx_i\b", "xᵢ"),
-    (r"\bl_p\b", "ℓp"),
-    ("_", " "),
-    (">=", "≥"),
-    ("<=", "≤"),
-)
+# Patterns of what messages write in ASCII, in this order.
+_SAID = [(row["written"], row["said"]) for row in facts_beside(__file__, "symbols.csv")]
 
 
 @functools.cache

@@ -75,7 +75,7 @@ def live_figure(
     _component(key=key, data=data)
 
 
-def captioned_figure(figure: Figure, said: str, *, key: str, height: int) -> None:
-    """Draw a figure, and below it the sentence that screen readers hear, too."""
+def captioned_figure(figure: Figure, said: str, *, key: str, height: int, progress: str | None = None) -> None:
+    """Draw a figure, and below it the sentence that screen readers hear, too; progress: what is said after it."""
     live_figure(figure, key=key, alt=said, height=height)
-    st.caption(said)
+    st.caption(f"{said} {progress}" if progress else said)

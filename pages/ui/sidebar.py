@@ -36,7 +36,7 @@ GOES_ALONG = "What you set here goes with you to every page. Choosing other reco
 
 @dc.dataclass(frozen=True)
 class Controls:
-    """What the sidebar says. lam: a number, "auto" or "population"."""
+    """What the sidebar says; pages add controls of their own. lam: a number, "auto" or "population"."""
 
     epsilon: float
     delta: float
@@ -45,6 +45,11 @@ class Controls:
     lam: float | str
     m: int | str
     seed: int
+
+    @property
+    def budget(self) -> dict[str, Any]:
+        """Arguments that most computations take."""
+        return {"epsilon": self.epsilon, "delta": self.delta, "seed": self.seed}
 
     def problem(self, source: str, **more: Any) -> Problem:
         """What is learned from this source. more: other fields, or others in the place of the sidebar's."""
@@ -99,9 +104,9 @@ def delta_note(delta: float, n: int) -> str | None:
 
 def sidebar(
     *,
-    people: tuple[int, ...],
+    people: tuple[int, ...] = PEOPLE,
     default_people: int,
-    columns: int | None,
+    columns: int | None = None,
     max_columns: int,
     unused: Mapping[str, str],
     default_columns: int | None = None,

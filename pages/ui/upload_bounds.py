@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dpcore.core.facts import facts_beside
 from dpcore.core.validation import shown
 from dpcore.data.lines import number_in
 from pages.ui.html import listed, literal, readable
@@ -22,20 +23,10 @@ Pair = tuple[float, float]  # nan where there is none yet
 CONTROLS = "upload "  # how the keys of all controls begin that ask something about the file
 _HELD = f"{CONTROLS}bounds"
 _NO_BOUNDS: Pair = (math.nan, math.nan)
-_PERCENT, _SHARE = "percent|percentage|pct", "probability|fraction|proportion"
 # Bounds that are public knowledge: what a column's name must be in small letters, smallest and largest value.
-_PROPOSED = (
-    ("age|age (in )?years", 0.0, 120.0),
-    (f"({_PERCENT})|.* ({_PERCENT})|({_PERCENT}) .*", 0.0, 100.0),
-    (f"({_SHARE})|.* ({_SHARE})|({_SHARE}) .*", 0.0, 1.0),
-    ("(is|has) .*", 0.0, 1.0),
-    ("month", 1.0, 12.0),
-    ("day of (the )?month", 1.0, 31.0),
-    ("hour|hour of (the )?day", 0.0, 24.0),
-    ("hours (per|a) week", 0.0, 168.0),
-    ("lat|latitude", -90.0, 90.0),
-    ("lon|lng|longitude", -180.0, 180.0),
-)
+_PROPOSED = [
+    (row["name"], float(row["smallest"]), float(row["largest"])) for row in facts_beside(__file__, "public_bounds.csv")
+]
 
 
 @dc.dataclass

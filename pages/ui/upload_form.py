@@ -170,15 +170,18 @@ def _kept(held: _Upload, name: str, key: Hashable, make: Callable[[], Value]) ->
     return held.kept[name][1]
 
 
+def _asked(widget: Callable[..., Any], key: str, label: str, *options: Any, **more: Any) -> Any:
+    """A control about the file; what it says is kept while other pages are shown."""
+    return widget(label, *options, key=f"{CONTROLS}{key}", persist_state="session", **more)
+
+
 def _records(held: _Upload) -> UploadedRecords | None:
     """The records as declared by the controls; None while something is left to declare."""
     form, label, place = None, "", 0
     if held.name.lower().endswith(".csv"):
         form = _format(held)
         columns = data.sheet_columns(held.content, held.name, form)
-        chosen = st.selectbox(
-            "Which column is the label?", columns, None, key=f"{CONTROLS}label", persist_state="session"
-        )
+        chosen = _asked(st.selectbox, "label", "Which column is the label?", columns, None)
         if chosen is None:
             return None
         label, place = chosen, columns.index(chosen)
@@ -203,18 +206,11 @@ def _format(held: _Upload) -> Format:
         change = st.popover("Read it differently")
     with change:
         chosen = [
-            st.selectbox(
-                label,
-                names,
-                list(names).index(seems),
-                names.__getitem__,
-                key=key,
-                persist_state="session",
-            )
-            for label, names, seems, key in (
-                ("Columns are separated by", _SEPARATORS, guess.separator, f"{CONTROLS}separator"),
-                ("Numbers are written with", _DECIMALS, guess.decimal, f"{CONTROLS}decimal"),
-                ("Text is written in", _ENCODINGS, guess.encoding, f"{CONTROLS}encoding"),
+            _asked(st.selectbox, key, label, names, list(names).index(seems), names.__getitem__)
+            for key, label, names, seems in (
+                ("separator", "Columns are separated by", _SEPARATORS, guess.separator),
+                ("decimal", "Numbers are written with", _DECIMALS, guess.decimal),
+                ("encoding", "Text is written in", _ENCODINGS, guess.encoding),
             )
         ]
     separator, decimal, encoding = chosen
@@ -224,9 +220,7 @@ def _format(held: _Upload) -> Format:
             "are called by their places."
         )
     with change if guess.header else st.container():
-        header = st.checkbox(
-            "The first line is a header", guess.header, key=f"{CONTROLS}header", persist_state="session"
-        )
+        header = _asked(st.checkbox, "header", "The first line is a header", guess.header)
     first = "the first line is a header" if header else "the first line is a record"
     told.caption(
         f"Read as: separated by {_SEPARATORS[separator]}, {_DECIMALS[decimal]}, {_ENCODINGS[encoding]}, {first}.",
@@ -251,34 +245,15 @@ def _declared(facts: _Facts, name: str) -> Declared | None:
     """
     if facts.words:
         st.caption(f"Without any number, and not to be used: {_with_reasons(facts.words, facts.suspects)}.")
-    positive = st.selectbox(
-        "Which label counts as +1? Any other counts as −1.",
-        facts.values,
-        None,
-        key=f"{CONTROLS}positive {name}",
-        persist_state="session",
-    )
+    which = "Which label counts as +1? Any other counts as −1."
+    positive = _asked(st.selectbox, f"positive {name}", which, facts.values, None)
     if doubtful := [column for column in facts.columns if column in facts.suspects]:
         st.warning(f"No feature unless you choose it below: {_with_reasons(doubtful, facts.suspects)}.")
-    used = tuple(
-        st.multiselect(
-            "Which columns are features?",
-            facts.columns,
-            [column for column in facts.columns if column not in facts.suspects],
-            key=f"{CONTROLS}columns {name}",
-            persist_state="session",
-        )
-    )
+    unsuspected = [column for column in facts.columns if column not in facts.suspects]
+    used = tuple(_asked(st.multiselect, f"columns {name}", "Which columns are features?", facts.columns, unsuspected))
     bounds = ask_bounds(used, facts.columns, facts.decimal) if used else None
-    theta_norm = st.number_input(
-        "Guess of a good model's norm, made without looking (0: by the rule of the bundled sets)",
-        min_value=0.0,
-        max_value=1e6,
-        value=0.0,
-        format="%g",
-        key=f"{CONTROLS}norm",
-        persist_state="session",
-    )
+    norm = "Guess of a good model's norm, made without looking (0: by the rule of the bundled sets)"
+    theta_norm = _asked(st.number_input, "norm", norm, min_value=0.0, max_value=1e6, value=0.0, format="%g")
     drop = _drops(facts, used)
     if positive is None or bounds is None:
         return None
@@ -306,4 +281,4 @@ def _drops(facts: _Facts, used: tuple[str, ...]) -> bool:
         f"Missing: {listed(lacking)}. Take these columns off the list of features, or leave the rows out. The number "
         "of records counts as public, and then it depends on who has gaps."
     )
-    return st.checkbox("Leave out rows with a gap", key=f"{CONTROLS}drop", persist_state="session")
+    return bool(_asked(st.checkbox, "drop", "Leave out rows with a gap"))

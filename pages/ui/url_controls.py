@@ -28,7 +28,7 @@ def slider(
 ) -> Any:
     """One of the options, in their order; text: how the slider and the address write one."""
     control = Control(key, label, tuple(options), default, text)
-    return _draw(control, lambda: st.select_slider(label, options, default, format_func=text, **_named(key, look)))
+    return _draw(control, st.select_slider, options, default, format_func=text, **look)
 
 
 def select(
@@ -37,10 +37,7 @@ def select(
     """One of the options, from a list that opens."""
     control = Control(key, label, tuple(options), default, text)
     at = control.options.index(default)
-    return _draw(
-        control,
-        lambda: st.selectbox(label, options, at, format_func=text, label_visibility="collapsed", **_named(key, look)),
-    )
+    return _draw(control, st.selectbox, options, at, format_func=text, label_visibility="collapsed", **look)
 
 
 def segments(
@@ -48,22 +45,20 @@ def segments(
 ) -> Any:
     """One of a few options in a row."""
 
-    def widget() -> Any:
+    def widget(*what: Any, **how: Any) -> Any:
         # An address that says "noise=" leaves no option on: then the default counts, and is on from the next run.
         if st.session_state.get(key, default) is None:
             st.session_state[key] = default
-        chosen = st.segmented_control(
-            label, options, default=default, format_func=text, required=True, **_named(key, look)
-        )
+        chosen = st.segmented_control(*what, **how)
         return default if chosen is None else chosen
 
-    return _draw(Control(key, label, tuple(options), default, text), widget)
+    control = Control(key, label, tuple(options), default, text)
+    return _draw(control, widget, options, default=default, format_func=text, required=True, **look)
 
 
 def pill(key: str, label: str, options: Sequence[Any], **look: Any) -> Any:
     """One of the options or None, in a row."""
-    control = Control(key, label, tuple(options), None)
-    return _draw(control, lambda: st.pills(label, options, **_named(key, look)))
+    return _draw(Control(key, label, tuple(options), None), st.pills, options, **look)
 
 
 def pills(
@@ -71,28 +66,17 @@ def pills(
 ) -> list[Any]:
     """Any of the options, in a row."""
     control = Control(key, label, tuple(options), list(default), text, many=True)
-    return _draw(
-        control,
-        lambda: st.pills(
-            label, options, selection_mode="multi", default=default, format_func=text, **_named(key, look)
-        ),
-    )
+    return list(_draw(control, st.pills, options, selection_mode="multi", default=default, format_func=text, **look))
 
 
 def whole_number(key: str, label: str, numbers: range, default: int, **look: Any) -> int:
     """One of consecutive whole numbers, typed or stepped."""
     control = Control(key, label, numbers, default)
-    return int(
-        _draw(control, lambda: st.number_input(label, numbers[0], numbers[-1], default, step=1, **_named(key, look)))
-    )
+    return int(_draw(control, st.number_input, numbers[0], numbers[-1], default, step=1, **look))
 
 
-def _named(key: str, look: dict[str, Any]) -> dict[str, Any]:
-    return {"key": key, "bind": "query-params", **look}
-
-
-def _draw(control: Control, widget: Callable[[], Any]) -> Any:
+def _draw(control: Control, widget: Callable[..., Any], *what: Any, **how: Any) -> Any:
     share_link.prepare(control)
-    value = widget()
+    value = widget(control.label, *what, key=control.key, bind="query-params", **how)
     share_link.note(control, value)
     return value

@@ -10,18 +10,41 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.classroom import PAGES, Lesson, Move, attend, excursion, lesson_at, table
 from pages.lectures.__main__ import _ADDRESSES, main
 from pages.lectures.stories import STORIES
 from pages.lectures.warming import warm
-from pages.server.headless_client import Broken, HeadlessClient
+from pages.server.headless_client import Broken, HeadlessClient, _key
 
 from ..harness import ROOT, Server, serve
 from .counted import computed, write_app
 
 # Pages whose work in the background goes on for long: nobody waits for its end here.
 ENDLESS = ("trust", "decide")
+
+
+class Pressing(HeadlessClient):
+    """One who presses buttons, too. buttons: the ids of those that were seen, by key."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.buttons: dict[str, str] = {}
+
+    def _see(self, element: Element) -> None:
+        super()._see(element)
+        if element.WhichOneof("type") == "button" and not element.button.disabled:
+            self.buttons[_key(element.button.id)] = element.button.id
+
+    async def press(self, key: str) -> None:
+        button = self.buttons[key]
+        self._states[button] = WidgetState(id=button, trigger_value=True)
+        try:
+            await self._rerun()
+        finally:
+            del self._states[button]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +85,7 @@ def test_two_sessions_move_a_slider_and_see_a_picture(server, page):
 
 def test_a_page_that_is_not_there_and_a_server_that_is_not_are_errors(server):
     async def lost() -> None:
-        async with HeadlessClient(server.url) as visitor:
+        async with Pressing(server.url) as visitor:
             await visitor.visit("doors", "lecture=doors&step=2")
             assert {"epsilon", "n"} <= set(visitor.sliders) and "next" in visitor.buttons
             await visitor.press("next")
@@ -86,7 +109,7 @@ def test_after_warming_a_student_computes_nothing(server):
     assert warmed != before and len(said) == len(story.steps)
 
     async def walk() -> None:
-        async with HeadlessClient(server.url) as student:
+        async with Pressing(server.url) as student:
             await student.visit("", "lecture=start&step=1")
             await student.press("next")
             assert "step=2" in student.address

@@ -144,7 +144,10 @@ def test_small_print_is_readable_on_page_and_sidebar(theme):
         for key in ("backgroundColor", "secondaryBackgroundColor", "textColor")
     )
     assert (paper, text) == (BACKGROUND[theme], TEXT[theme])
-    (small,) = set(re.findall(r"color: (#\w+)", look(theme))) - {paper}
+    inks = dict(re.findall(r"--([\w-]+): (#\w+)", look(theme)))
+    written = {inks[name] for name in re.findall(r"color: var\(--([\w-]+)\)", look(theme))}
+    assert not re.search(r"color: #", look(theme))
+    (small,) = written - {paper}
     for ink, ground in ((small, paper), (small, side), (text, side)):
         assert contrast(ink, ground) >= WORDS
 

@@ -12,7 +12,7 @@ from dpcore import data
 from dpcore.core.power_law import PowerLaw, power_law
 from dpcore.figures.figure import Figure
 from dpcore.studies.dimension import noise_growth, orthant
-from pages.dimension import background, words
+from pages.dimension import words
 from pages.dimension.meter import Row, exponent, slope_meter, slope_rows
 from pages.ui import sidebar
 from pages.ui.html import emphasised, plain
@@ -150,7 +150,7 @@ def test_gamma_noise_is_called_the_cheaper_one_only_where_the_table_says_so():
 
 @pytest.mark.parametrize("delta, count", [(1e-6, "every ε"), (1e-3, "of 19 ε")])
 def test_the_assumptions_count_the_budgets_at_which_gamma_noise_is_smaller(delta, count):
-    said = background.small_p_line(experiment_at(delta=delta), 1000)
+    said = words.small_p_line(experiment_at(delta=delta), 1000)
     assert count in said
     smaller = 0
     for epsilon in dpcore.EPSILON_GRID:
@@ -185,7 +185,7 @@ def test_one_lam_is_that_of_gaussian_noise_in_the_answer_at_every_p(rule):
 
 
 def test_a_lam_of_its_own_is_the_rule_of_gamma_noise_and_said_with_its_accuracy():
-    said = background.own_lam_line(experiment_at())
+    said = words.own_lam_line(experiment_at())
     own = dpcore.Experiment(
         dpcore.Problem(SOURCE.key, n=1000, seed=7),
         mechanisms=("output_gamma",),

@@ -18,8 +18,7 @@ from dpcore.studies.perturbation.non_private_descent import work
 from dpcore.studies.perturbation.published_rates import lecture_bound
 from dpcore.studies.perturbation.release_scatter import clouds
 from dpcore.theory.erm import published_output_rate
-from pages.perturbation import captions as captions_of
-from pages.perturbation import words, zero
+from pages.perturbation import beside, words, zero
 from pages.perturbation.beside import BOUND_EPSILONS, BOUND_REPETITIONS, FEWEST, SIDES, WORK_PEOPLE
 from pages.ui import sidebar
 from pages.ui.cards import readout
@@ -134,7 +133,7 @@ def test_the_default_state_teaches_without_a_click():
     assert "noise in every step leaves" in said and "times less" in said
     assert "Same promise: (1, 10⁻⁶)" in texts(page)
     made = clouds(mechanisms_of(), dpcore.Problem("synthetic", n=1000, p=2, seed=7), 1.0)
-    assert captions_of.cloud_caption(made, 1000) in captions(page)
+    assert beside.cloud_caption(made, 1000) in captions(page)
     away = [np.sqrt(((c.thetas - c.theta_hat) ** 2).sum(axis=1).mean()) for c in made.clouds]
     named = "; ".join(f"{door}: {rounded(d, 2)}" for door, d in zip(("answer", "question", "step"), away, strict=True))
     assert f"{named}." in captions(page)
@@ -213,7 +212,7 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
     ]
     lecture = lecture_bound(next(dpcore.Experiment(dpcore.Problem("synthetic", n=300), sweep=sweep).cells()))
     said = captions(page)
-    assert any(captions_of.bounds_caption(table, lecture, 20.0) in said for table in tables)
+    assert any(beside.bounds_caption(table, lecture, 20.0) in said for table in tables)
     assert "n² = 90,000 steps exceeds 20" in said and "it needs ε < 2√ln(1/δ)" in said
     ratios = tables[0].bound / tables[0]["mean"]
     assert ratios[tables[0].metric == "excess_empirical_risk"].astype(float).min() > 1.0
@@ -222,7 +221,7 @@ def test_bounds_say_how_loose_they_are_and_the_lecture_s_that_it_says_nothing():
 def test_work_counts_gradients():
     page = open_page(side="Work")
     done = work(dpcore.Problem("synthetic", WORK_PEOPLE, 8, seed=7))
-    assert captions_of.work_caption(done, PEOPLE) in captions(page)
+    assert beside.work_caption(done, PEOPLE) in captions(page)
     assert f"n³ = {WORK_PEOPLE**3:,} gradients" in captions(page) and f"n² = {WORK_PEOPLE**2:,} to" in captions(page)
 
 
@@ -246,14 +245,13 @@ def test_pure_noise_has_two_doors_and_says_why():
 def test_one_lam_is_a_line_in_the_valley_and_several_are_a_range():
     here = rows(0.1, 0.2).assign(lam=[0.01, 0.0102])
     assert (
-        captions_of.lam_at(here) == 0.01
-        and captions_of.lam_at(rows(None, None).drop(columns="lam").assign(lam=np.nan)) is None
+        beside.lam_at(here) == 0.01 and beside.lam_at(rows(None, None).drop(columns="lam").assign(lam=np.nan)) is None
     )
     apart = here.assign(lam=[0.01, 0.02])
-    assert captions_of.lam_at(apart) is None
+    assert beside.lam_at(apart) is None
     valley = rows(0.1, 0.2).assign(x=0.5)
-    assert "Now λ is 0.01 to 0.02" in captions_of.valley_caption(valley, apart)
-    assert "Now λ" not in captions_of.valley_caption(valley, here)
+    assert "Now λ is 0.01 to 0.02" in beside.valley_caption(valley, apart)
+    assert "Now λ" not in beside.valley_caption(valley, here)
 
 
 def test_a_closed_door_shows_on_every_part_of_the_page():

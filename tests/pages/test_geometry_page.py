@@ -55,7 +55,7 @@ def test_the_price_of_roundness_grows_with_the_columns():
 def test_against_people_one_pass_beside_its_bound(name):
     page = open_page(view="n", p_norm=name, p=16, n=10_000)
     assert not page.exception and not page.error
-    here = words.GeometryState(name, 16, 10_000, **BUDGET)
+    here = words.GeometryState(n=10_000, p=16, lam="auto", m="auto", name=name, **BUDGET)
     knobs = {"1": {"variant": "minibatch"}, "1.5": {"noise": "gaussian", "scales": "displacement"}}.get(name, {})
     found = excess_by_n.excess_against_n(here.p_norm, d=16, **BUDGET, **knobs)
     k = found.n.tolist().index(10_000.0)
