@@ -10,8 +10,6 @@ scikit-learn < 1.7 and dp-accounting an older attrs, so each runs by an interpre
 "not run".
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses as dc
 import importlib

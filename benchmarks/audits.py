@@ -7,8 +7,6 @@ A row for each mechanism, a column for each fault: how many of 20 seeds end "con
 enough, more runs are made as well: "3; 20 at 130,000". An hour on one core.
 """
 
-from __future__ import annotations
-
 import sys
 
 import dpcore

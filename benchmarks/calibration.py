@@ -9,8 +9,6 @@ for which it knows them; its time is what is compared. "z" is the noise over wha
 a replacement changes: of `noisy_sgd` the two are for different promises. It lives in an environment of its own.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import itertools
 from collections.abc import Iterator

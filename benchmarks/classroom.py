@@ -15,8 +15,6 @@ The sessions live in this process: what it takes from the servers' cores is coun
 measured: before that, all sessions open their pages.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

@@ -7,8 +7,6 @@ picture are those from the start of the server's process until the browser paint
 knows the server's files from a visit before, the server knows nothing. Each page has servers of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

@@ -7,8 +7,6 @@ certified to a relative duality gap of 1e-6. L-BFGS-B gets F and its gradient in
 tolerance in steps of 10, where the same gap holds for every draw.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Iterator
 

@@ -18,8 +18,6 @@ Risks are means over repetitions with their standard errors, of sparse tables af
 the noise of all of them: they should agree.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Iterator
 

@@ -8,8 +8,6 @@ for all uniforms. Ours is `FTRL.release_many`, its draws of uniforms included. W
 same arms: the share of steps on the best arm is shown for all three.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Iterator
 

@@ -11,8 +11,6 @@ move whose picture does not change within 30 s is counted as missed. Needs a bro
 (tests/harness.py).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -11,8 +11,6 @@ linear: gradients of single records and time of a release against n, for the mec
 says linear time. Single releases, no peer.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Iterator

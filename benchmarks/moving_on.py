@@ -7,8 +7,6 @@ there to the end of the last piece of work. Pages that are not named compute not
 draws the pictures at the next places of epsilon's slider, on new records each time.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable, Sequence

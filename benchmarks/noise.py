@@ -7,8 +7,6 @@ a normal vector, scales it to norm 1 and multiplies by the length. The peak is o
 is made, over the bytes of the vector; it is taken in a run that is not timed.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import tracemalloc
 from collections.abc import Callable, Iterator

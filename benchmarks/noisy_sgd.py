@@ -13,8 +13,6 @@ numpy loop over epsilons and repetitions in double precision and the same loop i
 repetition for each epsilon and their time is multiplied.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a run leaves: lines on the screen and in results.md, results.json and chart.html."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import importlib.metadata
 import json

@@ -1,7 +1,5 @@
 """Rivals on the same work, timed in turns in one process, and the row that each leaves."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses as dc
 import statistics

@@ -20,8 +20,6 @@ squares: of their logarithms, seconds ~ rows^a columns^b non-zeros^c, and of rel
 + c non-zeros. non-zeros are those of the whole table.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

@@ -14,8 +14,6 @@ mean loss. The solve is the same for both, ours, and left out; it is timed besid
 "differ" is the largest difference of mean risks, in standard errors.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Iterator

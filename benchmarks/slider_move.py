@@ -18,8 +18,6 @@ excess risk and of mean accuracy over all points of objective perturbation, agai
 those of the perturbed J.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -9,8 +9,6 @@ before, as in every solve after the first on the same records. Hinge loss: the t
 within the gap that we certify; both gaps are shown.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Iterator
 from functools import partial

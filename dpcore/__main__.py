@@ -1,7 +1,5 @@
 """python -m dpcore list | info | solve | run | warm | audit | exhibit | errata | regret | reproduce."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import NoReturn

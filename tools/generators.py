@@ -3,8 +3,6 @@
 python -m tools.generators
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses as dc
 import inspect

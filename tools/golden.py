@@ -8,8 +8,6 @@ share of the larger one; without it they are equal bit for bit. --ignore-words: 
 it is left out. A family's entries are kept in a file of their own.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import dataclasses as dc

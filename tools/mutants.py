@@ -8,8 +8,6 @@ must pass all these tests first. A sabotage counts as caught where its test fail
 way there shows that the code broke, not that a test looks at what it does.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import os
 import queue

@@ -1,7 +1,5 @@
 """Pictures of a page on three screens, light and dark: python tools/screenshots.py OUTDIR [--path /]."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

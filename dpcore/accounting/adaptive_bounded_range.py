@@ -14,8 +14,6 @@ points V is replaced by chords, which lie above. Then r V(x / r) is a chord too,
 a + b u + c / u with b, c <= 0 on every stretch of t between two kinks: its peak is u = sqrt(c / b).
 """
 
-from __future__ import annotations
-
 import functools
 import math
 

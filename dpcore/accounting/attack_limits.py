@@ -1,7 +1,5 @@
 """How often an attacker can be right at 50:50, by what a mechanism promises."""
 
-from __future__ import annotations
-
 import math
 
 from scipy.special import ndtr

@@ -1,7 +1,5 @@
 """Margins and checks that all accountants share."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.privacy import NotApplicable

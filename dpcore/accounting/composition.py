@@ -5,8 +5,6 @@ Gaussian noise composes exactly (`gaussian`: mu adds in squares); zCDP is in `zc
 sought, epsilon is rounded up.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ its trade-off curve is that of telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 
 return plain floats; calibration rounds to the safe side (mu down, so noise up).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The noise of Kamath's lecture on gradient perturbation, as it is printed."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.privacy import Budget, NotApplicable

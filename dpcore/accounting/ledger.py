@@ -4,8 +4,6 @@ A step adds Gaussian noise of standard deviation z C to the sum over a random ba
 record's part; neighbours replace one record. Every accounting but the lecture's is a theorem.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from typing import Literal

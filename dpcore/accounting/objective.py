@@ -1,7 +1,5 @@
 """What Gaussian noise in the objective costs, with the determinant of its change of variables."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

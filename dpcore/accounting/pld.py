@@ -17,8 +17,6 @@ For Gaussian steps on random batches z is the noise over one record's largest pa
 "uniform": H(ln(1 + q (e^x - 1))) is q times that of N(2 h) against N(0) at x (Balle, Barthe and Gaboardi 2018).
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

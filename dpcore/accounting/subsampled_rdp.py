@@ -17,8 +17,6 @@ The integrals are Gauss-Legendre sums of positive terms without cancellation: ac
 the last digit, which the margin on every answer covers.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Epsilon is rounded up, and rho and eta down.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

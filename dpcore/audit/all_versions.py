@@ -5,8 +5,6 @@ the next. Certificates hold for a number of runs that was fixed beforehand: they
 the bet may be read at any time.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Iterator, Mapping

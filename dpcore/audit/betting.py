@@ -11,8 +11,6 @@ is their average over stakes, epsilons and both ways round. It ever reaches 1/al
 Source: Gonzalez, Dulce, Ramdas and Ribero 2025 (constants explicit).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

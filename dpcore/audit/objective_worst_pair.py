@@ -10,8 +10,6 @@ The minimiser of J_k(theta) + b theta is where J_k'(theta) = -b, which rises wit
     P_k(low <= theta <= high) = P(J_k'(low) <= b <= J_k'(high)),    density f(J_k'(theta)) J_k''(theta).
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

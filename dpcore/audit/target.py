@@ -1,7 +1,5 @@
 """What an audit attacks: code that releases on one of two neighbouring data sets, and how the attacker reads it."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """audit: what can be refuted."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """run, regret and warm: tables of many releases, and what they need compiled."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

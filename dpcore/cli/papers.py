@@ -1,7 +1,5 @@
 """exhibit, errata and reproduce: what papers print, beside what comes out here."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """list, info and solve: what there is, and one private model from the records of a file."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses as dc
 import inspect

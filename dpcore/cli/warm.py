@@ -1,7 +1,5 @@
 """Compile every kernel into the disk cache, so that no later process has to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ A BLAS that spreads a small product over all cores waits for the slowest of them
 half a second into eight. Parallel work belongs to the executor that computes cells, one thread to each of them.
 """
 
-from __future__ import annotations
-
 
 def one_blas_thread() -> None:
     """Limit BLAS to one thread for the rest of this process; for programs, not for libraries, to call."""

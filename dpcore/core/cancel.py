@@ -1,7 +1,5 @@
 """How long work is left: it asks often whether it is cancelled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 

@@ -1,7 +1,5 @@
 """Chunks of a long work that take about the same time each."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What is data or prose and no code: files beside the modules that read them."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

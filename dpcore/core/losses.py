@@ -7,8 +7,6 @@ serves proofs and solvers, so the sensitivity that scales the noise and the grad
 from different losses. Compiled code is looked up by key on first use.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Iterator, Mapping

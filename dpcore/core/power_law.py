@@ -1,7 +1,5 @@
 """The exponent of a power law, read off points: a slope on log-log axes, or the reason why there is none."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

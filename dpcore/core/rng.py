@@ -1,7 +1,5 @@
 """Random numbers by seed."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 scipy's `brentq` stops where x is known to a tolerance; these stop where f(x) is small enough.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """What is done to records before a mechanism sees them: scaled by public constants, clipped on request, checked."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .arrays import Array

@@ -1,7 +1,5 @@
 """What arguments must be, and one sentence for those that are not: "<name> must be <rule>, got <value>"."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -6,8 +6,6 @@ several classes (`multiclass.py`) name what is public in their scaling and clip 
 (`uploads.py`) are known by a random key while somebody holds them.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

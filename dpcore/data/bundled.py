@@ -10,8 +10,6 @@ theta_norm follows one rule: coefficients of norm about 5 on the mapped features
 times the sqrt(p) that the scaling divides by, rounded.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from importlib.metadata import distribution

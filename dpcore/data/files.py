@@ -3,8 +3,6 @@
 What a reader cannot mend by itself ends in a ValueError of one sentence that names the file, the place and the rule.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import itertools
 import math

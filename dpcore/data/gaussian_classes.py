@@ -1,7 +1,5 @@
 """Gaussian classes of a known law, with an ellipse each, cut at norm 1: the records of `gaussian_classes`."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from typing import Any

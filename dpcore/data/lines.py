@@ -3,8 +3,6 @@
 What cannot be read ends in a ValueError of one sentence that names the file, the place and the rule.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import dataclasses as dc

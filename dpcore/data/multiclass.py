@@ -4,8 +4,6 @@
 pulled back to the sphere, each by itself. What of a scaling was once taken from the records is named in `public`.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

@@ -15,8 +15,6 @@ S is smooth and takes a Gauss rule in c; whatever the loss does happens in one c
 Noisy labels y = <x, truth> + e, e uniform on [-h, h]: F(theta) = E g(|w - w*| a) with g(v) = E l(v - e) in closed form.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

@@ -4,8 +4,6 @@ Nothing is scaled, clipped or dropped here; `uploads.py` does what the holder de
 guessed where it is not said.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import io
 import math

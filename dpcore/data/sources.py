@@ -1,7 +1,5 @@
 """What is publicly known of the data sets, from `sources.csv` and `features.csv`, and what loading one returns."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Synthetic records with ||x||_2 <= 1 by construction: generalised linear models of a known law, and points."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

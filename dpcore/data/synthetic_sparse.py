@@ -1,7 +1,5 @@
 """Sparse records with as many columns as words or addresses have, drawn where a real table is too large."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_array
 

@@ -4,8 +4,6 @@ The rest of the library knows them by a random key only. Whoever holds the `Uplo
 dashboard) keeps them alive; caches of results live inside them (`kept_with`) and not in the modules that fill them.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 import re

@@ -4,8 +4,6 @@ Randomness comes from (seed, mechanism key, repetition) and from nothing else, s
 sweep, 20 repetitions are a prefix of 50, and a cell does not depend on the experiment around it.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import time
 from collections.abc import Callable

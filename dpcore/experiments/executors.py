@@ -4,8 +4,6 @@ Dask is optional (`pip install distributed`). Its workers need this package in t
 while they compute: a cell that is lost is given to another worker.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -5,8 +5,6 @@ public radius. Releases outside the ball are evaluated as they are, so the exces
 `additive_curves` takes one product of the data with the noise directions for a whole curve over epsilon.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 

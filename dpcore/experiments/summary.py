@@ -1,7 +1,5 @@
 """What was measured of releases along a curve: means over their randomness, with errors and quantiles."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

@@ -3,8 +3,6 @@
 Traces and annotations are plain dictionaries with explicit colours; a template would bring its own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,6 @@
 """Figures to decide by: points lost against the budget, what n people are still worth, budgets in use elsewhere; and
 charts to show on a wall, with large type, a legend in the place of labels, and little else."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What idle columns do: accuracy, distance and damage against p; and the orthant, where sqrt(p) comes back."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The geometry of l_p balls: excess against the norm order and against n, the ball and its noise, rates, tracing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """How often an attacker is right, of 100 times, as ten by ten dots."""
 
-from __future__ import annotations
-
 _CELL, _DOT = 24, 8.5
 ICONS_SIDE = 10 * _CELL  # px
 

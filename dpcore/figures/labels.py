@@ -1,7 +1,5 @@
 """Labels behind the ends of curves, apart from one another."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Charts of measured excess risk on log axes: means with bands over theory, and the cursor."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

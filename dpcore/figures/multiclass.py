@@ -1,8 +1,6 @@
 """Many classes: accuracy and excess risk of private ellipsoids, what one release decides and draws, and the published
 classifier, an exhibit that is never private."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

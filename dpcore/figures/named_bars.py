@@ -3,8 +3,6 @@
 Exhibits: none of the mechanisms keeps its promise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

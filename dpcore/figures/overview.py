@@ -1,7 +1,5 @@
 """What privacy costs: accuracy over excess risk against epsilon."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Doors for the noise: excess risk over the budget and over lam, the step's door from inside, releases of two
 parameters, and what is published without noise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures for the last row of a lecture hall."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .figure import Figure

@@ -7,8 +7,6 @@ Arrays are copied element by element: numba compiles for `a[i] = b` the text of 
 joins and all, which takes seconds. Reductions like `a.min()` cost a large part of a second, so loops stand for them.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -3,8 +3,6 @@
 Importing this compiles nothing that an earlier process has compiled (`disk_cache`).
 """
 
-from __future__ import annotations
-
 import sys
 
 from .csr import kink_sweep, pull_rows, unsigned

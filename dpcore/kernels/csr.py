@@ -3,8 +3,6 @@
 Index arrays must be unsigned (`unsigned`): numba tests signed ones for being negative, which takes most of the time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -3,8 +3,6 @@
 Each run is a row; the rows of one call are steps of different runs that advance together.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

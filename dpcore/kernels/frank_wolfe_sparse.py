@@ -15,8 +15,6 @@ exp(-a_j) takes the place of cosh(a_j), and the number is at most exp(2 A) p / (
 So only gradients of heavy columns are kept up to date; that of a light column is computed when it is proposed.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compiled functions looked up by a name, each loaded when it is first asked for: a page needs a few of many."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

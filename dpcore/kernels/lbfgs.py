@@ -6,8 +6,6 @@ accuracy, only a trifle of the quality of a direction, and halves what a step re
 vector is changed for the pair before.
 """
 
-from __future__ import annotations
-
 import math
 
 from numba import njit

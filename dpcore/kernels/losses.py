@@ -10,8 +10,6 @@ For the location losses z is a distance ||theta - x|| and y plays no part. They 
 `GAUSSIAN_MEAN`: what these serve, Newton steps and noise in linear predictions, has another form for distances.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ scores [R, C, n] hold a model's scores of record i in class c; the margin is m =
 Sums go over the classes first, record by record, so that every inner loop runs along the records.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

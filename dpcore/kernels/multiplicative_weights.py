@@ -1,7 +1,5 @@
 """Multiplicative weights along a stream of cost vectors, for many players at once: each brings its own uniforms."""
 
-from __future__ import annotations
-
 from numba import njit
 
 from .vector_math import exp

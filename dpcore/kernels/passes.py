@@ -3,8 +3,6 @@
 A row fits into the cache, so that moving it and applying a function to it reads the memory once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Compiled draws from discrete laws and of many normals."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -4,8 +4,6 @@ Records come as a tuple: (X,) dense [n, r], or the CSR triple (pointers, columns
 numba's draws from a Generator are numpy's own, so the loop can be followed step by step from Python.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 A run is projected onto an l_q ball, q >= 2, after every step.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

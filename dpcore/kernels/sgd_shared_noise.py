@@ -3,8 +3,6 @@
 For pictures: what is released comes from `sgd.stochastic_descent`.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -8,8 +8,6 @@ Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2
 every test of BigCrush from 13 rounds on.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

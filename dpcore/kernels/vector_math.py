@@ -5,8 +5,6 @@ in a loop over an array. Relative error below 4e-16, in single precision below 3
 flag is used: a full fastmath would fold the rounding trick in `exp` away.
 """
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 from numba.extending import overload

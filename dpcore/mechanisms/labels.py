@@ -1,7 +1,5 @@
 """Declared labels of classes, and labels as their places among these."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules for lam that a mechanism chooses by itself, from public facts."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.losses import get_loss

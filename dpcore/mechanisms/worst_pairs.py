@@ -1,7 +1,5 @@
 """The pairs of neighbours that audits use, and what objective perturbations claim."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

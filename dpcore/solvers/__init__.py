@@ -9,8 +9,6 @@ over a ball and certified by a gap, which bounds F(theta) - F* from any feasible
 is (`l1_ball`).
 """
 
-from __future__ import annotations
-
 from .erm.minimise import minimise as minimise
 from .erm.minimise import minimise_in_ball as minimise_in_ball
 from .erm.minimise import minimise_many as minimise_many

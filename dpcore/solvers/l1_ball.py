@@ -4,8 +4,6 @@ Near the answer an accelerated descent shows on which face of the ball the minim
 that face then gains all digits at once. What is returned is certified by the Frank-Wolfe gap and by nothing else.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

@@ -1,7 +1,5 @@
 """Bounds and rates of noise on, or in, a regularised minimiser: the first two doors."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.privacy import Bound, Budget, NoiseLaw

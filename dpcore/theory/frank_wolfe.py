@@ -1,7 +1,5 @@
 """Bounds and rates of Frank-Wolfe: of many passes, private or not, on trees of gradients, and of one pass."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bounds and rates of (noisy) gradient descent, the third door, with every constant; last in phases."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.privacy import Budget

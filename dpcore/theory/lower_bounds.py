@@ -1,7 +1,5 @@
 """What no private mechanism can avoid, on the data that are hardest for it."""
 
-from __future__ import annotations
-
 import functools
 import math
 

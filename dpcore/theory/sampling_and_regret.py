@@ -1,7 +1,5 @@
 """Bounds and rates of draws from weights: models mixed from columns, and streams."""
 
-from __future__ import annotations
-
 import math
 
 from ..core.privacy import Budget, NotApplicable

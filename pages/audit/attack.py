@@ -1,7 +1,5 @@
 """The view "Attack": runs of the real code on two data sets, honest and with mistakes built in, against its claim."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import time
 from collections.abc import Callable

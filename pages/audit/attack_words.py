@@ -1,7 +1,5 @@
 """The words of the view "Attack". Every number comes out of runs. A pass is never called a proof."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

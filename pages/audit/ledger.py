@@ -3,8 +3,6 @@
 Every number of its words comes out of a ledger.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Trust: can I believe the number on the label? Attack the code, add up its steps, or see what papers print."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.audit import attack, ledger, printed

@@ -1,7 +1,5 @@
 """The jobs that a page has open: asked once, looked at again and again, given up when others take their place."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Hashable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Work in the background for many at once: a bounded pool of threads in which those who wait take turns."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Hashable

@@ -1,7 +1,5 @@
 """What stands behind the page Decide: pictures, assumptions, formula, code and data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

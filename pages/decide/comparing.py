@@ -1,7 +1,5 @@
 """The view "All mechanisms": what each registered mechanism costs on the records at hand, or why it does not apply."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import pandas as pd

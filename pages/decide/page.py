@@ -1,7 +1,5 @@
 """Decide: which budget can we sign, and what does it cost?"""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable
 from typing import cast

@@ -1,7 +1,5 @@
 """The view "Several releases": what a label becomes when it is not used once, or a person has more than one record."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

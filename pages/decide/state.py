@@ -1,7 +1,5 @@
 """What the page Decide knows by now: the open questions with their answers at the cursor."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from functools import cached_property
 from typing import Any, cast

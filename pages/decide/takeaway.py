@@ -1,7 +1,5 @@
 """The view "Take away": the decision as a briefing, as slides, as numbers and as code."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """What stands beside and below the hero of the page Decide."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from dpcore.figures.decide import uses_figure

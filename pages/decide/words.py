@@ -1,7 +1,5 @@
 """The words of the page Decide. Every number comes out of a curve, an audit or an accounting."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Sequence

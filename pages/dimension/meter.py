@@ -1,7 +1,5 @@
 """The slope meter: the exponent of p that was measured beside those that theory promises."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import html
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Dimension: does a million useless features hurt?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The words of the dimension page. Every number comes out of the table, the plans and the corner."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Mapping

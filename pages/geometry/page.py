@@ -1,7 +1,5 @@
 """Geometry: why is L1 so much kinder than L2?"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from concurrent.futures import CancelledError

@@ -1,7 +1,5 @@
 """The words of the page Geometry. Every number comes out of the curves, a plan or a rate."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from typing import Any

@@ -7,8 +7,6 @@ What is computed stays in the server's process: with several processes, name the
 many times), not that of the proxy before them.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import sys

@@ -4,8 +4,6 @@ The address alone says where a lecture stands (?lecture=doors&step=3), so that e
 sets all of the page's controls; after that the controls that stay may be moved: a step is a start, not a cage.
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -14,8 +14,6 @@ steps:
     right: 2                              # counted from 1
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import re
 import string

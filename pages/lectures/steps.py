@@ -1,7 +1,5 @@
 """What a lecture is made of."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """All lectures, by the title of their page."""
 
-from __future__ import annotations
-
 from pages.lectures.reader import PAGES, read, shipped
 
 STORIES = {page: read(shipped(page)) for page in PAGES}

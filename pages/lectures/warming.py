@@ -1,7 +1,5 @@
 """What a class will look at, computed before it comes in: the server keeps it for everybody who asks the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from urllib.parse import urlencode
 

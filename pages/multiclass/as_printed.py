@@ -1,7 +1,5 @@
 """The exhibit on the page Classes: the published mechanism, which protects nobody. It carries no epsilon label."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Classes: does the price of privacy add up over classes?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

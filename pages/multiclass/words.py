@@ -1,7 +1,5 @@
 """The words of the page Classes. Every number comes out of the curves, a release or a plan."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Start: what does privacy cost, and what does it buy?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The words of the start page. Every number comes out of the table or of an audit."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Every number comes out of what is drawn.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Doors: where should the noise go, into the answer, the question, or every step?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

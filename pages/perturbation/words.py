@@ -1,7 +1,5 @@
 """The words of the doors page. Every number comes out of a table."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The panel of door zero: three answers without noise, each of which prints somebody's record."""
 
-from __future__ import annotations
-
 import numpy as np
 import streamlit as st
 

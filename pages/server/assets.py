@@ -1,8 +1,6 @@
 """What the server answers beside its pages: the chart library, from the installed plotly package and never fetched from
 elsewhere, and pictures that are drawn ahead."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 from importlib.metadata import distribution

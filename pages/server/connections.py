@@ -1,7 +1,5 @@
 """What the server can hold: descriptors, sessions, connections, the time of a request, and lines of its log."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import functools

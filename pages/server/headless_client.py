@@ -5,8 +5,6 @@ script, with the address and the controls as they stand; what comes back are the
 work in the background is done as often as the page says. It draws nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What every request passes first: whom the server answers, and what it asks of browsers."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """What every page needs is imported while the first browser still loads its own files."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from importlib import import_module

@@ -1,7 +1,5 @@
 """What the server does for uploads: whether it takes any, one a session, in memory, and gone with its page."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import ctypes

@@ -1,7 +1,5 @@
 """Sources: where does every curve come from, what do papers print, and what is right?"""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 

@@ -4,8 +4,6 @@ Promises and bounds come from the mechanisms themselves, at the settings below; 
 `python -m tools.generators`.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import json

@@ -1,7 +1,5 @@
 """A reproduction with few repetitions, as a question for the background."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError

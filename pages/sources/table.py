@@ -1,7 +1,5 @@
 """Tables of sentences and links that wrap, and stand row by row on a phone; st.dataframe's canvas does neither."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from urllib.parse import quote

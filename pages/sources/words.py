@@ -1,7 +1,5 @@
 """The words of the page Sources. Every number comes from `dpcore`, every limit from docs/sharp_edges.md."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

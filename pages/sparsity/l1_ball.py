@@ -1,7 +1,5 @@
 """The tab L1 ball: one private vertex a step, against steps, people and columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any

@@ -1,7 +1,5 @@
 """The words of the tab L1 ball. Every number comes out of the curves, a run or a plan."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from typing import Any
 

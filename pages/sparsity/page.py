@@ -1,7 +1,5 @@
 """Sparse: what if few features matter, the model is a mixture of them, or a choice is made again and again?"""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from pages.sparsity import l1_ball, simplex, streaming

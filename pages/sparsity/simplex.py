@@ -1,7 +1,5 @@
 """The tab Simplex: m random draws from a mixture, and the valley between too few and too many."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 

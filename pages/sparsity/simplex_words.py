@@ -1,7 +1,5 @@
 """The words of the tab Simplex. Every number comes out of the valley, a release or a plan."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

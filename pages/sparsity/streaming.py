@@ -1,7 +1,5 @@
 """The tab Streaming: a private choice in every step, against costs that an adversary picks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The words of the tab Streaming. Every number comes out of a played stream or a plan."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 from collections.abc import Sequence

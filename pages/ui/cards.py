@@ -1,7 +1,5 @@
 """A number with what it means, for the row of read-outs below a chart."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Python that pages show: calls as they are typed, an argument a line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dpcore import Experiment

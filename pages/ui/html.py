@@ -1,7 +1,5 @@
 """Sentences as pages show them: in HTML, in Markdown, and those of the library in the words of the pages."""
 
-from __future__ import annotations
-
 import functools
 import html
 import re

@@ -1,7 +1,5 @@
 """How often an attacker is right, as ten by ten dots and in words."""
 
-from __future__ import annotations
-
 import base64
 import html
 

@@ -6,8 +6,6 @@ it has shown, and what the controls said to each: a slider that comes back to on
 it is dragged, and the server's, which is the same, follows.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

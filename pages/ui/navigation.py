@@ -1,7 +1,5 @@
 """Which pages there are, and how one of them is run."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext

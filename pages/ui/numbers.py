@@ -1,7 +1,5 @@
 """Numbers as the pages write them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Pickers above and below a chart that several pages have."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

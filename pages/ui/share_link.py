@@ -10,8 +10,6 @@ the same way, so that opening it changes nothing in the address, and adds
 What a link says and no control understands is told to the reader, once.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import html
 import math

@@ -8,8 +8,6 @@ page's default. A page that does not use a control shows it unchanged; a value t
 there by the nearest one, with a note, until the reader moves that control or returns to a grid that has it.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What several pages say of the records that they are drawn from, and of every seeded run."""
 
-from __future__ import annotations
-
 from dpcore.core.facts import text_beside
 from dpcore.data import Source
 from pages.ui.html import readable

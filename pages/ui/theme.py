@@ -1,8 +1,6 @@
 """What theme options cannot say: the sides of the page, readable small print, a visible focus, a chart's table, and
 where a phone has the slider of epsilon."""
 
-from __future__ import annotations
-
 from dpcore.core.facts import text_beside
 from dpcore.figures.style import BACKGROUND, GRID, MUTED, Theme
 

@@ -3,8 +3,6 @@
 The file's words and numbers appear in messages to its holder and nowhere else.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar

@@ -4,8 +4,6 @@ Thin wrappers over Streamlit's widgets: each notes the control and its value for
 link says where Streamlit itself does not understand it, and hides it where the link asks for that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trade-off curves of what is composed of many steps: draws, adaptive choices, random batches, and zCDP."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

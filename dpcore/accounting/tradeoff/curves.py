@@ -6,8 +6,6 @@ change places, so that a claim says as much of an event's complement. Families t
 `dpcore.accounting.tradeoff.composed`.
 """
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 import math

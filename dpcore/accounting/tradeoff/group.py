@@ -8,8 +8,6 @@ rule delta (e^(g e) - 1) / (e^e - 1) at g e. `releases` second: the losses of on
 (`pld`). Families that stay in themselves are not put on a grid.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

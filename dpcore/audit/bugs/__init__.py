@@ -1,7 +1,5 @@
 """Mistakes that people make, built into a mechanism on purpose, for showing what an audit can see."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ sees it better, with records and a score of its own: any score that is fixed bef
 in `_plan` makes one in which a fault shows. Both raise NotApplicable with the reason where the mistake cannot be made.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Every set here has size 1; a problem scales it by its radius (`dpcore.core.speci
 hashable.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, get_args
 

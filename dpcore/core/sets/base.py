@@ -1,7 +1,5 @@
 """What every convex set answers: where a linear function is smallest, the nearest point, how wide it is."""
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 import functools

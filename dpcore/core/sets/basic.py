@@ -1,7 +1,5 @@
 """The L2 ball, the simplex, the L1 ball and the box."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

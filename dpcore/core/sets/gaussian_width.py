@@ -1,7 +1,5 @@
 """Gaussian widths as numbers: integrals over maxima, and means of public draws."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

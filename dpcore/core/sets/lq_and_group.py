@@ -1,7 +1,5 @@
 """Lq balls and group L1 balls."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Norms of any order from 1 to inf: of vectors whose entries may have any size, and against one another."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

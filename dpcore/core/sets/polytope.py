@@ -1,7 +1,5 @@
 """Convex hulls of listed points."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 

@@ -1,7 +1,5 @@
 """How smooth the square of a dual norm is: what generalised Gaussian noise is calibrated with."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

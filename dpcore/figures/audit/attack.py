@@ -1,7 +1,5 @@
 """An attack on a claim: errors that it allows and that are measured, what is certified, the bet, and the scores."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A run's ledger: epsilon against steps by every accounting; and the noise of a label, published against proved."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

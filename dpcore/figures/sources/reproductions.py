@@ -1,7 +1,5 @@
 """Figures of the papers' claims done again: lines beside printed ones, fitted exponents, three doors, one table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

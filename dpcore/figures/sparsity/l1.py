@@ -1,7 +1,5 @@
 """Private Frank-Wolfe on the L1 ball: excess risk against steps, people and columns; one run; who was in the data."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...experiments.summary import middle

@@ -1,7 +1,5 @@
 """Draws from a mixture: excess risk against their number, the price of columns, one release, what a theorem allows."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Private players on streams: regret against the number of steps, and one stream step by step."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

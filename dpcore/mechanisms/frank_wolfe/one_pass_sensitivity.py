@@ -5,8 +5,6 @@ move less the smallest, halved) has log-ratios in an interval of length 2 s / G:
 (2 s / G)-DP. A record is read once, so that what it costs is the sum over the choices behind that reading.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

@@ -1,7 +1,5 @@
 """Public constants of a problem over a bounded set, and the number of steps that they lead to: nothing of the data."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable
 

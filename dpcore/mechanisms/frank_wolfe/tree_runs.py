@@ -1,7 +1,5 @@
 """Runs of Frank-Wolfe on trees with noise in every estimate: what a node releases, and how likely that was."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """What a plan of Frank-Wolfe on a polytope does step by step: its runs, their start, scores and local noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gradient perturbation, whatever the batches: descend, with noise in every step."""
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 import math

@@ -1,7 +1,5 @@
 """Gradient descent on all records with Gaussian noise in every step."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence

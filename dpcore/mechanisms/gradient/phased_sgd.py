@@ -1,7 +1,5 @@
 """Phased stochastic gradient descent on l_p balls, p from 2 to inf: each record once, noise after each phase."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses as dc
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Rules for the steps of gradient perturbation: how many, how long, and which iterates count. None sees data."""
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 import math

@@ -1,7 +1,5 @@
 """The mean of records that are promised in any norm from L2 to the largest entry, with noise that fits the norm."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ at most 1, and the Hessian of one record has eigenvalues c C / n once and c / n 
 (docs/formulas.md, "Large-margin Gaussian classifier").
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

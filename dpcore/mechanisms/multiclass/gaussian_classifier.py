@@ -1,7 +1,5 @@
 """The large-margin Gaussian classifier with noise in what is asked, or in the answer."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 Such families are a space V; a model is [C, q], a matrix in svec form for each class. Noise is in J's normalisation.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import helmert
 

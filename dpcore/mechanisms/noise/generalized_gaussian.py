@@ -12,8 +12,6 @@ and the integral of exp(-(left side) / (2 sigma^2)) is exp((alpha - 1) D_alpha) 
 D_alpha <= alpha kappa_+ ||v||_r^2 / (2 sigma^2), where kappa_+ ||v||_r^2 <= kappa ||v||_q^2.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

@@ -1,7 +1,5 @@
 """Releases on a grid: what is added to noise leaves no trace in its last bits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The two laws of noise that mechanisms add: where a draw comes from, and what it does to a prediction."""
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 import functools

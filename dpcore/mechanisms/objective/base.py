@@ -1,7 +1,5 @@
 """Objective perturbation, whatever the noise: blur the question with a random linear term, then answer it."""
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 import math

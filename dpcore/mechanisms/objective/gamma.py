@@ -1,7 +1,5 @@
 """Objective perturbation with Gamma-norm noise: pure differential privacy."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 from ...accounting.tradeoff import PureCurve

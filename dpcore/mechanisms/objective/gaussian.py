@@ -1,7 +1,5 @@
 """Objective perturbation with Gaussian noise."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 from ...accounting.gaussian import gaussian_mu, published_multiplier

@@ -1,7 +1,5 @@
 """Output perturbation, whatever the noise: solve, then blur the answer."""
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 import math

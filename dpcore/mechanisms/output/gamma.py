@@ -1,7 +1,5 @@
 """Output perturbation with Gamma-norm noise: pure differential privacy."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 from ...accounting.attack_limits import gaussian_attack_limit

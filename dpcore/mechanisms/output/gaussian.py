@@ -1,7 +1,5 @@
 """Output perturbation with Gaussian noise."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 from ...accounting.gaussian import classical_multiplier, gaussian_epsilon, gaussian_mu, published_multiplier

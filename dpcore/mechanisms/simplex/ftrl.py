@@ -1,7 +1,5 @@
 """Private follow the regularised leader: one arm of the simplex a step, along a stream of cost vectors."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Sampling from the simplex: the mean of columns that are drawn with the weights of a minimiser."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ bounded range eta for neighbours, the length of an interval that holds ln w_j - 
 in `composition`. All numbers are public.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

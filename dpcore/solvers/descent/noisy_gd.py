@@ -4,8 +4,6 @@ One step of a model: theta <- Proj(theta - eta_t (grad F(theta) + lam theta + s 
 L2 ball and xi_t is standard normal. The models of one repetition share their xi_t, whatever their plan.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import itertools
 from collections.abc import Callable, Iterator, Sequence

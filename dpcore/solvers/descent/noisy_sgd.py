@@ -4,8 +4,6 @@ What is released, audited or compared comes from `noisy_descent`, in double prec
 normals. Pictures ask for many runs of it at once: `coupled_descents`.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses as dc
 import math

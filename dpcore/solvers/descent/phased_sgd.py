@@ -1,7 +1,5 @@
 """Phased stochastic gradient descent: short phases, each on fresh records, each started at the last one's release."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError

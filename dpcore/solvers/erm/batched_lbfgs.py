@@ -5,8 +5,6 @@ preconditioner. Vectors of length r stay in double precision. Whatever has one e
 precision: errors of predictions and slopes enter the gradient as they are, not multiplied by the noise.
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Callable
 from concurrent.futures import CancelledError

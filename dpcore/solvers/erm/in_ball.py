@@ -5,8 +5,6 @@ norm of that falls as nu grows. Started far inside, where problems are easy, the
 is reached and then solves for the point on it. What is returned is certified for itself, however it was found.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable

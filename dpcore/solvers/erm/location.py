@@ -8,8 +8,6 @@ nothing else.
 What is returned is certified for itself, however it was found (`_certificate`).
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The smallest regularised risk, also under many linear terms, and the smallest risk over a ball, certified."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

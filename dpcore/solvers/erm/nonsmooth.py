@@ -12,8 +12,6 @@ three terms >= 0 in which nothing cancels. J is lam-strongly convex, so a gap be
 the distance to the minimiser theta_hat over the ball: ||theta - theta_hat|| <= sqrt(2 gap / lam).
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from typing import Any

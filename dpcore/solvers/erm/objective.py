@@ -3,8 +3,6 @@
 Records are dense or CSR; nothing here makes a large CSR table dense.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

@@ -11,8 +11,6 @@ left has shifted F by grad F' H^-1 g. So the excess risk is off by a share of ab
 small noise and lam are, and `accuracy` bounds this ratio.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable
 from concurrent.futures import CancelledError

@@ -4,8 +4,6 @@ lam-strong convexity of J bounds the distance of any theta from the minimiser by
 stop on the gradient norm, and both evaluate it at the very theta that they return.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ steps.
 Source: Roosta-Khorasani and Mahoney 2019, Sub-sampled Newton methods, Mathematical Programming 174.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ which <grad F(theta_t) + noise, .> is smallest; theta_T is the answer. On the L1
 there is `descend_noisy`, which draws the noise of every column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 

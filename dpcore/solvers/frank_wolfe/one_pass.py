@@ -5,8 +5,6 @@ estimates are nodes of binary trees (`tree`); in `recursive_walk` there is one, 
 the steps. Runs see the same records in the order given, and differ in the noise of their choices.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable
 from concurrent.futures import CancelledError

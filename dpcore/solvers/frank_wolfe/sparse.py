@@ -3,8 +3,6 @@
 What makes a step cheap, and why the law is exact, is said in `dpcore.kernels.frank_wolfe_sparse`.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Sequence

@@ -10,8 +10,6 @@ There is no privacy here: whoever calls says what becomes of an estimate and whi
 Source: Bassily, Guzman and Nandi 2021, Algorithm 1, after Asi, Feldman, Koren and Talwar 2021.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 from collections.abc import Callable

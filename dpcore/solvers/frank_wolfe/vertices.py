@@ -5,8 +5,6 @@ theta_T = 2 / (T (T + 1)) [theta_1 + sum_t (t + 1) s_t]: the vertices chosen tel
 vertices are the simplex of the products of the records with the vertices. Risks are in `objectives`.
 """
 
-from __future__ import annotations
-
 import abc
 import dataclasses as dc
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ logarithms, so none underflows however small lam is. Columns that `Data` does no
 equal weights: they are one more coordinate, of gradient 0, whose entropy counts the ln of how many they are.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

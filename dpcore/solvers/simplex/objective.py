@@ -3,8 +3,6 @@
 Nothing here makes a large CSR table dense; the small systems that are factored are dense.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

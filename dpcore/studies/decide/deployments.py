@@ -5,8 +5,6 @@ Numbers stand as their owners published them, read there or in the deployments r
 are not comparable as they stand: units differ, and budgets that renew add up over time.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from typing import Any, Literal
 

@@ -7,8 +7,6 @@ often his best guess is right: pi P1(S) + (1 - pi) (1 - P0(S)) at its largest ov
     1 - pi + pi h((1 - pi) / pi),   h(x) the most that P1(S) - x P0(S) can be: delta(ln x) for x >= 1.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

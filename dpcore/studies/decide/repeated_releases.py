@@ -4,8 +4,6 @@ Not counted here, and by no label: re-rolled seeds, lambda tuned by eye and slid
 releases too, as soon as anything that was seen of them has any influence on what is published.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

@@ -5,8 +5,6 @@ points that are not refuted are the interval. Nothing about the crossing itself 
 is met nowhere, or everywhere, gives an open interval. See "Decisions" in docs/formulas.md.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

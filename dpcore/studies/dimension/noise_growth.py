@@ -4,8 +4,6 @@ Distance: root mean square of ||theta - theta_hat||_2 over the noise, all p coor
 columns, which no prediction sees. Damage: E F(theta) - F(theta_hat), what the noise alone does to the average loss.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ prediction that matters. The best model is 0, over R^p and over the orthant. Fre
 for every p, because its signs cancel; the orthant cuts the negative half away and the rest adds up to order sqrt(p).
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Sequence

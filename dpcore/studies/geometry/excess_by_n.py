@@ -4,8 +4,6 @@ p_norm = 1 chooses vertices (`polyhedral_frank_wolfe`), 1 < p_norm < 2 walks tre
 (`tree_frank_wolfe`), p_norm >= 2 descends in phases (`phased_sgd`). Each reads a record once.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable

@@ -17,8 +17,6 @@ columns.
 Source: the comparison is of the bounds of Bassily, Guzman and Nandi 2021, Table 1; constants derived here.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import itertools
 import math

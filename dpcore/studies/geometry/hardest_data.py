@@ -10,8 +10,6 @@ A good x names the members: for 1 < p <= 2 and all x of the ball F(x) - F* >= (p
 Source: Bassily, Guzman and Nandi 2021, Appendix A; the paper's (p - 1)/4 is by another inequality.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

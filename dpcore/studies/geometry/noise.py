@@ -5,8 +5,6 @@ is the point of the ball at which the noisy mean is smallest. On a polytope near
 vertices; on a round ball every bit of it moves the model.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Sequence

@@ -12,8 +12,6 @@ u = 1: turning one coin round changes the slope of the loss by a factor of at mo
 plus is three times as likely.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

@@ -7,8 +7,6 @@ records on which it is no better, not yours.
 Source: Bassily, Guzman and Nandi 2021, Table 1; at p = 1 also Asi, Feldman, Koren and Talwar 2021.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from typing import Literal

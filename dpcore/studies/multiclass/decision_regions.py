@@ -1,7 +1,5 @@
 """A single private release beside what it hides: decision regions and ellipses in the plane of two columns."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

@@ -7,8 +7,6 @@ that are mu / sqrt(C)-GDP are mu-GDP together. The class with the largest score 
 ellipsoids, as svec(x~ x~'), so that only the split differs.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable

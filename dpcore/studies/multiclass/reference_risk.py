@@ -1,7 +1,5 @@
 """The least risk of large-margin ellipsoids in a ball: what excess risk is measured from."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 

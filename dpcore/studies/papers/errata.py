@@ -4,8 +4,6 @@ The words are in `errata.csv`. Each erratum here can be computed in well under a
 them, with their evidence.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import functools
 import math

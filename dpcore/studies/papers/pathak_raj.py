@@ -19,8 +19,6 @@ So a minimiser exists with the probability of A > 0. That needs b's last diagona
 Source: Pathak and Raj 2010, Large margin multiclass Gaussian classification with differential privacy.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Sequence

@@ -16,8 +16,6 @@ Units: those of `dpcore/solvers/multiclass/objective.py`, x~ = (x, 1) / sqrt2. T
 as large, and lam and b are twice as large. This file takes lam and b as printed and halves them.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from typing import NamedTuple
 

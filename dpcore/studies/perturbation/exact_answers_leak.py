@@ -3,8 +3,6 @@
 Three small data sets, each before and after one record is replaced. Nothing here is private; that is the lesson.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

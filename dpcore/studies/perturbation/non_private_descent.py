@@ -1,7 +1,5 @@
 """Projected gradient descent without privacy, by all records a step or by one: how much work each is."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Published statements along epsilon: orders of growth, without constants, and the lecture's bound with its own."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

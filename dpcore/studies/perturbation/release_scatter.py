@@ -1,7 +1,5 @@
 """Clouds of releases on the loss landscape: a problem with two columns, so that whole models can be seen."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a briefing says: one frozen record of plain numbers, checked once, from which everything else is made."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import json
 import math

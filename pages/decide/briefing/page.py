@@ -5,8 +5,6 @@ Content-Security-Policy that forbids the browser to ask anybody for anything (bl
 browser's own memory, like data:).
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

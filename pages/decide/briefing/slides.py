@@ -1,7 +1,5 @@
 """The briefing as PowerPoint slides with native charts; only for who has python-pptx, which is optional."""
 
-from __future__ import annotations
-
 import io
 import math
 from typing import Any

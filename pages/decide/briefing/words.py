@@ -3,8 +3,6 @@
 No sentence holds a number or a word of the user's by itself; so what is read is what the download says.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_UP, Context, Decimal

@@ -3,8 +3,6 @@
 A file for each and its line in `reproductions.csv`: its module there, and that module's function.
 """
 
-from __future__ import annotations
-
 import importlib
 
 from ....core.facts import facts_beside

@@ -1,7 +1,5 @@
 """How often linear classifiers of several mechanisms are right on records that they were not given."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 import zlib

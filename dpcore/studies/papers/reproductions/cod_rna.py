@@ -5,8 +5,6 @@ A record is a pair of strands of RNA: free energy, length, and for each strand t
 written down below from what such a measurement can be, and is an assumption.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 from pathlib import Path
 

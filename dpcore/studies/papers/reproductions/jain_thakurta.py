@@ -1,7 +1,5 @@
 """Jain & Thakurta 2014, Figure 1 (b) and (c): a private linear classifier of Cod-RNA, against epsilon and against p."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jain & Thakurta 2014, Figure 1 (d): least squares on the simplex by sampling, beside noise in the objective."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Jain & Thakurta 2014, Figure 1 (a): a private linear classifier of records with twenty million columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 All curves share their randomness: repetition r of a mechanism draws the same uniforms for every point.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence

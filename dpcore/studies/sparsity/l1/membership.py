@@ -6,8 +6,6 @@ has the signs of the columns on which all users agree, and such signs give the u
 told from strangers by the score with which such codes are traced. This illustrates the theorem and proves nothing.
 """
 
-from __future__ import annotations
-
 import bisect
 import dataclasses as dc
 import math

@@ -1,8 +1,6 @@
 """Draws from a mixture beside other mechanisms on the same records: noise in the question against p, Frank-Wolfe
 against n."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 from collections.abc import Sequence
 from typing import cast

@@ -1,7 +1,5 @@
 """The records of a mixture at the size of a picture, and what excess is measured from."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 
 import numpy as np

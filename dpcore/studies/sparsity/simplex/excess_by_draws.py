@@ -1,7 +1,5 @@
 """Excess risk against the number of draws m: few are coarse, many ask for a mixture that is blurred."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence

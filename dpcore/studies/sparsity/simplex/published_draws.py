@@ -1,7 +1,5 @@
 """How many draws the published theorems allow, beside what is proved here: whole curves over the number of people."""
 
-from __future__ import annotations
-
 import bisect
 import dataclasses as dc
 import functools

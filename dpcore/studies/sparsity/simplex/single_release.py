@@ -1,7 +1,5 @@
 """One release of m draws, column by column, beside the mixture that it was drawn from."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from typing import Literal, NamedTuple, cast

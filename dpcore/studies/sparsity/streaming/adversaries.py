@@ -3,8 +3,6 @@
 Every cost is -1 or 1. An adversary may know everything but the arms that are drawn.
 """
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 import zlib

@@ -1,7 +1,5 @@
 """Private players on streams, for pictures: regret against the number of steps, and one stream step by step."""
 
-from __future__ import annotations
-
 import dataclasses as dc
 import math
 from collections.abc import Callable, Sequence
